@@ -1,0 +1,104 @@
+# Everything a person runs in a checkout; `make help` lists it. Only make and Python >= 3.11 are needed.
+#
+# A target first brings up the virtual environment .venv that it runs in, and nothing is written
+# outside the checkout: the environment is in .venv, every tool's cache in .cache.
+# Use another Python with `make PYTHON=python3.13 test`; hand on arguments with
+# `make test ARGS="-k shape"`.
+
+.DEFAULT_GOAL := help
+# Two targets must not install into one environment at the same time.
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+ARGS ?=
+
+# Respected when the caller has set one: a CI machine may keep its downloads.
+export PIP_CACHE_DIR ?= $(CURDIR)/.cache/pip
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# ONNX Runtime's wheels otherwise keep a device id and a database of events in the home folder.
+export ORT_DISABLE_TELEMETRY := 1
+unexport PYTHONPATH PYTHONHOME
+
+# --- the environment ---------------------------------------------------------------------------
+# One stamp for each set of extras, in a folder named after the place of the checkout: the scripts
+# of an environment hold absolute paths, so one that was moved or copied is made anew. So is one
+# whose Python has gone, or is not the one that was asked for.
+
+STAMPS := .venv/stamps-$(shell pwd -P | cksum | cut -d' ' -f1)
+version = $(shell $(1) -c 'import sys; print(sys.version)' 2>/dev/null)
+HAVE := $(call version,$(BIN)/python)
+WANT := $(if $(PYTHON),$(call version,"$(PYTHON)"),$(HAVE))
+ifneq ($(HAVE),$(WANT))
+REMAKE := yes
+else ifeq ($(HAVE),)
+REMAKE := yes
+endif
+
+.PHONY: remake
+$(STAMPS)/python: $(if $(REMAKE),remake)
+	@python=$$(sh tools/find_python.sh "$(PYTHON)") && \
+	echo "Making .venv with $$python ($$("$$python" --version))" && \
+	rm -rf .venv && "$$python" -m venv .venv && mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/%: pyproject.toml $(STAMPS)/python
+	@echo "Installing tfx-onnx[$*] into .venv"
+	@$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	@touch $@
+
+.PRECIOUS: $(STAMPS)/%
+
+# --- targets -----------------------------------------------------------------------------------
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: demo
+demo: $(STAMPS)/demo ## train a digit classifier, save it, and use it from new processes
+	@$(BIN)/python -m tfx.model_zoo.digits.demo $(ARGS)
+
+.PHONY: test test-quick test-slow
+# loadgroup: tests that share an expensive fixture say so, and run in one process.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
+test: $(STAMPS)/test ## run the whole test suite
+	$(PYTEST) $(ARGS)
+
+test-quick: $(STAMPS)/test ## run the tests that are not marked slow
+	$(PYTEST) -m "not slow" $(ARGS)
+
+test-slow: $(STAMPS)/test ## run the tests that are marked slow
+	$(PYTEST) -m slow $(ARGS)
+
+.PHONY: check check-lint check-format check-types check-layers check-size
+check: check-lint check-format check-types check-layers check-size ## run every check that is not a test (-k: go on after one fails)
+
+check-lint: $(STAMPS)/dev
+	$(BIN)/ruff check
+
+check-format: $(STAMPS)/dev
+	$(BIN)/ruff format --check
+
+check-types: $(STAMPS)/dev
+	$(BIN)/python -m mypy
+
+check-layers: $(STAMPS)/dev
+	$(BIN)/python -m pytest -q tests/test_layers.py tests/packaging/test_metadata.py
+
+check-size: $(STAMPS)/dev
+	$(BIN)/python tools/check_size.py
+
+.PHONY: format
+format: $(STAMPS)/dev ## format the code and mend what ruff can mend by itself
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+.PHONY: bench
+bench: $(STAMPS)/test ## run the benchmarks
+	$(BIN)/python -m bench $(ARGS)
+
+.PHONY: clean
+clean: ## remove .venv and everything else that make and its tools have made
+	rm -rf .venv .cache build dist *.egg-info
+	rm -rf .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The tests of tfx; ``tests/unit`` mirrors the source tree."""

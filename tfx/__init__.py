@@ -1,0 +1,43 @@
+"""TensorFlow 2 style Python whose every traced function is an ONNX graph.
+
+``import tfx as tf``. Names are fetched when first used, so that importing costs nothing and a
+program that only loads bundles never loads tracing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tfx._exports import NAMES, SUBMODULES
+from tfx.core.version import VERSION as __version__
+
+newaxis = None
+
+
+def __getattr__(name: str) -> Any:
+    module = NAMES.get(name)
+    if module is not None:
+        # Whoever holds a tensor or variable expects arithmetic on it.
+        importlib.import_module("tfx.ops.operators")
+        value = getattr(importlib.import_module(module), name)
+    elif name in SUBMODULES:
+        value = importlib.import_module(f"tfx.{name}")
+    else:
+        raise AttributeError(f"module 'tfx' has no attribute {name!r}{_nearest(name)}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *NAMES, *SUBMODULES})
+
+
+def _nearest(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, [*NAMES, *SUBMODULES], 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+__all__ = ["__version__", "newaxis", *NAMES, *SUBMODULES]  # noqa: PLE0604

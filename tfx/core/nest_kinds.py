@@ -1,0 +1,161 @@
+"""Which classes are nested structures, and how each is taken apart and put together.
+
+Owns the table of kinds. It must not know what is done with structures; that is `nest.py`.
+
+The structures are sequences (list, tuple, namedtuple, deque, ...; not strings), mappings
+(leaves in the order of the sorted keys, whatever the order of insertion), views of mappings,
+instances of attrs classes, and objects with TensorFlow's pair of methods `__tf_flatten__` and
+`__tf_unflatten__`, which is how a dataclass takes part. Arrays, sets, plain dataclasses and
+generators are leaves.
+
+The design decision: what a class is gets decided once, by `classify`, and from then on is one
+dict lookup. (optree was tried: it keeps the insertion order of an OrderedDict and takes
+subclasses of list, and mappings of other classes, for leaves, so it does not serve.)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence
+from typing import Any, Final, NamedTuple
+
+
+class Kind(NamedTuple):
+    """How one class of structures is taken apart and put together."""
+
+    keys: Callable[[Any], list[Any]]
+    values: Callable[[Any], Iterable[Any]]
+    # (the structure to imitate, the new values in the order of `values`) -> a new structure.
+    build: Callable[[Any, list[Any]], Any]
+
+
+def _positions(structure: Any) -> list[Any]:
+    return list(range(len(structure)))
+
+
+def _build_sequence(like: Any, values: list[Any]) -> Any:
+    return type(like)(values)
+
+
+def _build_list(like: Any, values: list[Any]) -> Any:
+    # Views and ranges cannot hold values of their own; TensorFlow makes lists too.
+    return values
+
+
+def _sorted_keys(structure: Any) -> list[Any]:
+    try:
+        return sorted(structure)
+    except TypeError as e:
+        raise TypeError(
+            f"the keys of the {type(structure).__name__} {list(structure)!r} cannot be sorted: a "
+            "nested structure needs mappings whose keys are of one sortable type"
+        ) from e
+
+
+def _mapping_values(structure: Any) -> list[Any]:
+    return [structure[key] for key in _sorted_keys(structure)]
+
+
+def _build_mapping(like: Any, values: list[Any]) -> Any:
+    new = dict(zip(_sorted_keys(like), values, strict=True))
+    items = {key: new[key] for key in like}  # the order of insertion is the original's
+    if isinstance(like, defaultdict):
+        # Not every subclass takes the factory first, but defaultdict itself always does.
+        return type(like)(like.default_factory, items)
+    return items if type(like) is dict else type(like)(items)
+
+
+def _attrs_fields(structure: Any) -> list[Any]:
+    return [attribute.name for attribute in type(structure).__attrs_attrs__]
+
+
+def _attrs_values(structure: Any) -> list[Any]:
+    return [getattr(structure, name) for name in _attrs_fields(structure)]
+
+
+def _build_attrs(like: Any, values: list[Any]) -> Any:
+    given = {
+        # attrs drops the leading underscores of private fields in its constructor.
+        (getattr(attribute, "alias", None) or attribute.name.lstrip("_")): value
+        for attribute, value in zip(type(like).__attrs_attrs__, values, strict=True)
+    }
+    return type(like)(**given)
+
+
+def _protocol_values(structure: Any) -> tuple[Any, ...]:
+    return tuple(structure.__tf_flatten__()[1])
+
+
+def _protocol_keys(structure: Any) -> list[Any]:
+    return list(range(len(_protocol_values(structure))))
+
+
+def _build_protocol(like: Any, values: list[Any]) -> Any:
+    return type(like).__tf_unflatten__(like.__tf_flatten__()[0], tuple(values))
+
+
+SEQUENCE: Final = Kind(_positions, iter, _build_sequence)
+_NAMEDTUPLE: Final = Kind(lambda s: list(s._fields), iter, lambda like, v: type(like)(*v))
+_VIEW: Final = Kind(_positions, iter, _build_list)
+MAPPING: Final = Kind(_sorted_keys, _mapping_values, _build_mapping)
+_ATTRS: Final = Kind(_attrs_fields, _attrs_values, _build_attrs)
+_PROTOCOL: Final = Kind(_protocol_keys, _protocol_values, _build_protocol)
+
+_STRING_LIKE: Final = (str, bytes, bytearray, memoryview)
+_MAX_CLASSES: Final = 4096
+
+# Class -> its kind, or None for a leaf. Emptied when full, so that programs which make classes
+# at run time do not keep them all alive.
+KINDS: Final[dict[type, Kind | None]] = {list: SEQUENCE, tuple: SEQUENCE, dict: MAPPING}
+
+
+def classify(cls: type) -> Kind | None:
+    """Decides the kind of a class met for the first time, and enters it in `KINDS`."""
+    kind: Kind | None = None
+    if hasattr(cls, "__tf_flatten__") and hasattr(cls, "__tf_unflatten__"):
+        kind = _PROTOCOL
+    elif issubclass(cls, _STRING_LIKE):
+        kind = None
+    elif issubclass(cls, Mapping):
+        kind = MAPPING
+    elif namedtuple_fields(cls) is not None:
+        kind = _NAMEDTUPLE
+    elif issubclass(cls, (MappingView, range)):
+        kind = _VIEW
+    elif issubclass(cls, Sequence):
+        kind = SEQUENCE
+    elif hasattr(cls, "__attrs_attrs__"):
+        kind = _ATTRS
+    if len(KINDS) >= _MAX_CLASSES:
+        KINDS.clear()
+    KINDS[cls] = kind
+    return kind
+
+
+def kind_of(structure: Any) -> Kind | None:
+    """Returns how `structure` is taken apart, or None if it is a leaf."""
+    cls = type(structure)
+    try:
+        return KINDS[cls]
+    except KeyError:
+        return classify(cls)
+
+
+def namedtuple_fields(cls: type) -> tuple[str, ...] | None:
+    """Returns the fields of a namedtuple class, None for any other class."""
+    fields = getattr(cls, "_fields", None) if issubclass(cls, tuple) else None
+    if isinstance(fields, tuple) and all(isinstance(field, str) for field in fields):
+        return fields
+    return None
+
+
+def same_class(a: type, b: type) -> bool:
+    """Whether structures of the two classes count as of one class; see assert_same_structure."""
+    if a is b:
+        return True
+    if issubclass(a, Mapping) and issubclass(b, Mapping):
+        return True
+    if issubclass(a, list) and issubclass(b, list):
+        return True
+    fields = namedtuple_fields(a)
+    return fields is not None and a.__name__ == b.__name__ and fields == namedtuple_fields(b)

@@ -1,0 +1,124 @@
+"""The user's place in the program: the first stack frame that is not tfx's own code.
+
+Owns the answer to "which line of the user's program caused this?". It must not know who
+asks: nodes of a graph keep the answer for later errors, errors show it at once.
+
+The design decision: a frame is judged by its code's file name alone, by prefix, and each
+file name is judged once. So a walk costs a dict lookup a frame, and nothing is resolved on
+disk after import. `tfx.model_zoo` is user code: it is written with the public API only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import Final, NamedTuple
+
+
+class SourceLocation(NamedTuple):
+    """A line of the user's program.
+
+    Attributes:
+        file: The file name as Python knows it.
+        line: The line, counted from 1; 0 when unknown.
+        function: The name of the function, "<module>" at top level.
+    """
+
+    file: str
+    line: int
+    function: str
+
+    def text(self) -> str:
+        """Returns the location for a message.
+
+        Example:
+            >>> SourceLocation("/home/me/model.py", 12, "train_step").text()
+            'model.py:12 in train_step'
+        """
+        if self is UNKNOWN_LOCATION:
+            return "<unknown location>"
+        return f"{os.path.basename(self.file)}:{self.line} in {self.function}"
+
+
+UNKNOWN_LOCATION: Final = SourceLocation("<unknown>", 0, "<unknown>")
+"""What `user_frame` gives when every frame of the stack is tfx's own, as under `tfx` itself."""
+
+# Parts of the package that a checkout keeps beside tfx/, reached through links inside it.
+_LINKED_PARTS: Final = (("exporters", "exporters"), ("loaders", "loaders/python"), ("cli", "cli"))
+_USER_PARTS: Final = ("model_zoo",)
+
+
+def _part_prefixes(package: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The file name prefixes of internal code, and of what lies among it but counts as user's.
+
+    Args:
+        package: The folder of the package tfx, as Python found it.
+
+    Returns:
+        The two tuples; each prefix ends in a separator.
+    """
+    inside: list[str] = []
+    user: list[str] = []
+    # Both spellings: code objects carry the path by which a module was found, links and all.
+    for root in dict.fromkeys((package, os.path.realpath(package))):
+        inside.append(root)
+        user.extend(os.path.join(root, part) for part in _USER_PARTS)
+        for part, beside in _LINKED_PARTS:
+            link = os.path.join(root, part)
+            sibling = os.path.join(os.path.dirname(root), *beside.split("/"))
+            # The folder beside tfx/ is ours only if tfx/<part> leads to it. In site-packages a
+            # folder named cli may be anybody's. Git without links leaves a text file instead.
+            same = os.path.realpath(link) == os.path.realpath(sibling)
+            if os.path.isdir(sibling) and (same or os.path.isfile(link)):
+                inside.append(sibling)
+    return (
+        tuple(dict.fromkeys(path + os.sep for path in inside)),
+        tuple(dict.fromkeys(path + os.sep for path in user)),
+    )
+
+
+_INSIDE, _USER = _part_prefixes(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# File name of a code object -> whether it is to be passed over. Frames of contextlib stand
+# between a `with` of the user's and our own generator, and are nobody's place in a program.
+_SKIP: Final[dict[str, bool]] = {contextlib.__file__: True}
+
+
+def is_internal(filename: str) -> bool:
+    """Whether code of this file name is tfx's own, or Python's import machinery.
+
+    Args:
+        filename: The `co_filename` of a code object.
+
+    Returns:
+        True if `user_frame` passes it over.
+    """
+    skip = _SKIP.get(filename)
+    if skip is None:
+        skip = filename.startswith("<frozen ") or (
+            filename.startswith(_INSIDE) and not filename.startswith(_USER)
+        )
+        _SKIP[filename] = skip
+    return skip
+
+
+def user_frame() -> SourceLocation:
+    """Finds the innermost stack frame which is not tfx's own code.
+
+    Returns:
+        Its location, or `UNKNOWN_LOCATION` if there is none.
+    """
+    frame = sys._getframe(1)
+    skip = _SKIP
+    while True:
+        code = frame.f_code
+        filename = code.co_filename
+        passed = skip.get(filename)
+        if passed is None:
+            passed = is_internal(filename)
+        if not passed:
+            return SourceLocation(filename, frame.f_lineno, code.co_name)
+        if (back := frame.f_back) is None:
+            return UNKNOWN_LOCATION
+        frame = back

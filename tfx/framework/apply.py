@@ -1,0 +1,234 @@
+"""``apply``: the one place where an operator is executed or becomes a node.
+
+Under a trace the operator is appended to the graph, otherwise its kernel runs: an ONNX Runtime
+session of a single node, kept by operator, attributes and dtypes. Then the tapes are told. Traced
+and eager programs give the same numbers because the same kernels run.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DType
+from tfx.core.errors import LeakedTensorError, OpError
+from tfx.core.source import user_frame
+from tfx.framework.context import Context, current
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.graph import ir
+from tfx.graph.infer import infer, refusal
+from tfx.graph.passes import prepare
+from tfx.graph.serialize import to_model
+from tfx.runtime.session import RUN_OPTIONS, Session, translate
+from tfx.runtime.values import shape_of
+
+NO_ATTRS: dict[str, Any] = {}
+KERNEL_CACHE_SIZE = 4096
+
+
+class Kernel:
+    """An operator compiled for given dtypes."""
+
+    __slots__ = ("dtypes", "input_names", "output_names", "run_raw", "session")
+
+    def __init__(
+        self,
+        op: str,
+        attrs: dict[str, Any],
+        inputs: Sequence[DType | None],
+        outputs: int | None,
+        device: str,
+    ) -> None:
+        graph = ir.Graph(op)
+        given = [None if t is None else graph.add_input(f"x{i}", t.onnx, None)
+                 for i, t in enumerate(inputs)]
+        types = [(code, None) for code, _ in infer(op, given, attrs, outputs)]
+        node = graph.add_node(op, given, attrs, types, name=op)
+        graph.outputs = list(node.outputs)
+        model = to_model(prepare(graph, device=device),
+                         output_names=[f"y{i}" for i in range(len(types))])
+        self.session = Session(model.SerializeToString(), device=device)
+        self.run_raw = self.session.run_raw
+        self.input_names = [f"x{i}" if t is not None else None for i, t in enumerate(inputs)]
+        self.output_names = self.session.output_names
+        self.dtypes = [dtypes.from_onnx(code) for code, _ in types]
+
+
+# Least recently made is dropped first; hits must not pay for bookkeeping.
+_kernels: OrderedDict[Any, Kernel] = OrderedDict()
+
+
+def kernel_count() -> int:
+    """How many single-operator sessions exist."""
+    return len(_kernels)
+
+
+def _make_kernel(
+    key: Any, op: str, attrs: dict[str, Any], inputs: Sequence[Tensor | None], outputs: int | None
+) -> Kernel:
+    kinds = [None if t is None else t.dtype for t in inputs]
+    kernel = Kernel(op, attrs, kinds, outputs, current().device or "CPU:0")
+    if len(_kernels) >= KERNEL_CACHE_SIZE:
+        _kernels.popitem(last=False)
+    _kernels[key] = kernel
+    return kernel
+
+
+def apply(op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any] = NO_ATTRS) -> Tensor:
+    """Apply an operator that has one output, or whose first output is the only one wanted.
+
+    Args:
+        op: ONNX operator type.
+        inputs: Tensors of the dtypes that the operator takes; None for an optional input left out.
+        attrs: ONNX attributes.
+
+    Returns:
+        The first output: eager in eager mode, symbolic while a function is traced.
+
+    Raises:
+        InvalidArgumentError: the operator does not take these inputs.
+    """
+    context = current()
+    if context.graph is not None:
+        return _emit(context, op, inputs, attrs, None)[0]
+    if len(inputs) == 2 and not attrs:
+        # The hot path: a binary operator without attributes.
+        x, y = inputs
+        if type(x) is EagerTensor and type(y) is EagerTensor:
+            key: Any = (op, x._dtype.onnx, y._dtype.onnx, context.device)
+            kernel = _kernels.get(key)
+            if kernel is None:
+                kernel = _make_kernel(key, op, attrs, inputs, None)
+            try:
+                raw = kernel.run_raw(
+                    {"x0": x._value, "x1": y._value}, kernel.output_names, RUN_OPTIONS
+                )[0]
+            except Exception as e:
+                raise _failure(e, op, inputs, attrs) from None
+            result = EagerTensor(raw, kernel.dtypes[0])
+            if context.tapes:
+                _record(context, op, attrs, inputs, (result,))
+            return result
+    return _execute(context, op, inputs, attrs, None)[0]
+
+
+def apply_n(
+    op: str,
+    inputs: Sequence[Tensor | None],
+    attrs: dict[str, Any] = NO_ATTRS,
+    outputs: int | None = None,
+) -> tuple[Tensor, ...]:
+    """Apply an operator and return all its outputs.
+
+    Args:
+        op: ONNX operator type.
+        inputs: See ``apply``.
+        attrs: ONNX attributes.
+        outputs: How many outputs are wanted; None: those that the operator always has.
+    """
+    context = current()
+    if context.graph is not None:
+        return _emit(context, op, inputs, attrs, outputs)
+    return _execute(context, op, inputs, attrs, outputs)
+
+
+def _execute(
+    context: Context,
+    op: str,
+    inputs: Sequence[Tensor | None],
+    attrs: dict[str, Any],
+    outputs: int | None,
+) -> tuple[Tensor, ...]:
+    kinds = tuple([None if t is None else t._dtype.onnx if type(t) is EagerTensor else _leaked(t)
+                   for t in inputs])
+    key = (op, kinds, ir.attributes_key(attrs) if attrs else None, outputs, context.device)
+    kernel = _kernels.get(key)
+    if kernel is None:
+        kernel = _make_kernel(key, op, attrs, inputs, outputs)
+    feeds = {n: t._value for n, t in zip(kernel.input_names, inputs, strict=True) if t is not None}  # type: ignore[attr-defined]
+    try:
+        raw = kernel.run_raw(feeds, kernel.output_names, RUN_OPTIONS)
+    except Exception as e:
+        raise _failure(e, op, inputs, attrs) from None
+    results = tuple([EagerTensor(v, d) for v, d in zip(raw, kernel.dtypes, strict=True)])
+    if context.tapes:
+        _record(context, op, attrs, inputs, results)
+    return results
+
+
+def _leaked(tensor: Tensor) -> int:
+    assert isinstance(tensor, SymbolicTensor)
+    raise LeakedTensorError(
+        f"{tensor!r} belongs to function {tensor._graph.name!r} and was used outside of it: it "
+        "leaked out of the trace. Return it from the function, or store it in a Variable."
+    )
+
+
+def _emit(
+    context: Context,
+    op: str,
+    inputs: Sequence[Tensor | None],
+    attrs: dict[str, Any],
+    outputs: int | None,
+) -> tuple[Tensor, ...]:
+    graph = context.graph
+    assert graph is not None
+    values = [None if t is None else graph.value_of(t) for t in inputs]
+    source = user_frame()
+    try:
+        node = graph.add_op(op, values, attrs, outputs, name=context.scope + op, source=source)
+    except OpError as e:
+        if source is not None and source.text() not in e.message:
+            e.message = f"{e.message} [{source.text()}]"
+        raise
+    results = tuple([SymbolicTensor(v, graph) for v in node.outputs])
+    if context.tapes:
+        _record(context, op, attrs, inputs, results)
+    return results
+
+
+def _record(
+    context: Context,
+    op: str,
+    attrs: dict[str, Any],
+    inputs: Sequence[Any],
+    results: Sequence[Tensor],
+) -> None:
+    for tape in context.tapes:
+        tape.record(op, attrs, inputs, results)
+
+
+def _failure(
+    error: Exception, op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any]
+) -> OpError:
+    """What to raise for a kernel's failure: onnx's view of the real shapes if it has one."""
+    translated = translate(error)
+    given: list[ir.Value | None] = []
+    for i, tensor in enumerate(inputs):
+        if isinstance(tensor, EagerTensor):
+            shape = tuple(shape_of(tensor._value))
+            const = tensor.view() if tensor.dtype.is_integer and tensor.shape.rank == 1 else None
+            given.append(ir.Value(f"x{i}", tensor.dtype.onnx, shape, const=const))
+        else:
+            given.append(None)
+    source = user_frame()
+    where = f" [{source.text()}]" if source else ""
+    try:
+        infer(op, given, attrs)
+        message = refusal(op, given, _reason(str(error)))
+    except OpError as e:
+        message = e.message
+        translated = e
+    return type(translated)(message + where, op=op, source=source)
+
+
+def _reason(text: str) -> str:
+    """ONNX Runtime's message without its build paths and node bookkeeping."""
+    lines = [line for line in text.strip().splitlines() if line]
+    last = lines[-1] if lines else text
+    for marker in ("Status Message:", "was false."):
+        if marker in last:
+            last = last.split(marker, 1)[1]
+    return last.strip() or text

@@ -1,0 +1,344 @@
+"""Python values, arrays and variables to tensors, by TensorFlow's rules.
+
+Python integers become int32 (int64 where they do not fit), floats float32, NumPy values keep their
+dtype. ``dtype`` is binding: a value that it cannot hold is a ``TypeError``. ``dtype_hint`` is taken
+where it fits and ignored where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.errors import DTypeMismatchError
+from tfx.core.shapes import TensorShape
+from tfx.framework.context import current
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, from_array
+
+_INT32 = np.iinfo(np.int32)
+_converters: list[tuple[int, tuple[type, ...], Callable[..., Any]]] = []
+_PYTHON_SCALARS = frozenset((bool, int, float))
+
+
+def register_tensor_conversion_function(
+    base_type: type | tuple[type, ...],
+    conversion_func: Callable[..., Any],
+    priority: int = 100,
+) -> None:
+    """Teach ``convert_to_tensor`` a type.
+
+    Args:
+        base_type: The type, or several, subclasses included.
+        conversion_func: Called as ``f(value, dtype=..., name=..., as_ref=False)``; returns a
+            tensor or ``NotImplemented``.
+        priority: Lower numbers are tried first.
+
+    Example:
+        >>> import tfx as tf
+        >>> class Celsius:
+        ...     degrees = 20.0
+        >>> tf.register_tensor_conversion_function(
+        ...     Celsius, lambda v, dtype=None, name=None, as_ref=False: tf.constant(v.degrees))
+        >>> float(tf.convert_to_tensor(Celsius()))
+        20.0
+    """
+    types = base_type if isinstance(base_type, tuple) else (base_type,)
+    if not callable(conversion_func):
+        raise TypeError(f"conversion_func must be callable; got {conversion_func!r}.")
+    _converters.append((priority, types, conversion_func))
+    _converters.sort(key=lambda entry: entry[0])
+
+
+def convert_to_tensor(
+    value: Any,
+    dtype: DTypeLike | None = None,
+    dtype_hint: DTypeLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Convert a value to a tensor.
+
+    Args:
+        value: Tensor, Variable, NumPy array or scalar, Python number, bool, str or bytes, nested
+            lists of these (tensors among them are stacked), or any object with ``__array__``,
+            ``__dlpack__`` or a registered conversion.
+        dtype: Required dtype; None infers it.
+        dtype_hint: Preferred dtype where ``dtype`` is None.
+        name: Name of the node while tracing.
+
+    Returns:
+        A tensor; a tensor is returned as it is.
+
+    Raises:
+        TypeError: the value cannot be converted to the dtype.
+        ValueError: ragged nested lists.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.convert_to_tensor([1, 2.5]).dtype
+        tf.float32
+    """
+    if isinstance(value, Tensor):
+        if dtype is not None and value.dtype is not dtypes.as_dtype(dtype):
+            raise DTypeMismatchError(
+                f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for Tensor with "
+                f"dtype {value.dtype.name}: {value!r}. Use tfx.cast to change the dtype."
+            )
+        return value
+    if dtype is not None:
+        return _convert(value, dtypes.as_dtype(dtype), name)
+    if dtype_hint is not None:
+        try:
+            return _convert(value, dtypes.as_dtype(dtype_hint), name)
+        except (TypeError, ValueError):
+            pass
+    return _convert(value, None, name)
+
+
+def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
+    kind = type(value)
+    if kind in _PYTHON_SCALARS and current().graph is None:
+        return _python_scalar(kind, value, dtype)
+    if getattr(value, "_is_tfx_variable", False):
+        return convert_to_tensor(value.value(), dtype)
+    for _, types, converter in _converters:
+        if isinstance(value, types):
+            tensor = converter(value, dtype=dtype, name=name, as_ref=False)
+            if tensor is not NotImplemented:
+                return convert_to_tensor(tensor, dtype)
+    convert = getattr(value, "__tf_tensor__", None)
+    if convert is not None:
+        return convert_to_tensor(convert(dtype, name), dtype)
+    if isinstance(value, list | tuple) and _contains_tensor(value):
+        return _pack(value, dtype)
+    if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic):
+        value = np.from_dlpack(value) if _on_cpu(value) else np.asarray(value)
+    return embed(to_array(value, dtype))
+
+
+def _on_cpu(value: Any) -> bool:
+    device = getattr(value, "__dlpack_device__", None)
+    return device is not None and device()[0] == 1 and "bfloat16" not in str(value.dtype)
+
+
+@lru_cache(maxsize=1024)
+def _python_scalar(kind: type, value: Any, dtype: DType | None) -> EagerTensor:
+    """``x + 1.0`` in a loop makes its constant once: eager tensors are immutable."""
+    return from_array(to_array(value, dtype), owned=True)
+
+
+def embed(array: np.ndarray[Any, Any]) -> Tensor:
+    """An array that the caller made for us as a tensor: a graph constant while tracing."""
+    graph = current().graph
+    if graph is None:
+        return from_array(array, owned=array.flags.owndata)
+    array = array if array.flags.owndata else array.copy()
+    return SymbolicTensor(graph.constant(array, dtypes.as_dtype(array.dtype).onnx), graph)
+
+
+def _contains_tensor(value: Sequence[Any]) -> bool:
+    return any(
+        isinstance(v, Tensor)
+        or getattr(v, "_is_tfx_variable", False)
+        or (isinstance(v, list | tuple) and _contains_tensor(v))
+        for v in value
+    )
+
+
+def _pack(value: Sequence[Any], dtype: DType | None) -> Tensor:
+    """Nested lists with tensors among them: stacked along new axes."""
+    from tfx.framework.apply import apply
+
+    if dtype is None:
+        dtype = next((t for t in map(_tensor_dtype, value) if t is not None), None)
+    parts = [convert_to_tensor(v, dtype) for v in value]
+    axis = embed(np.array([0], np.int64))
+    rows = [apply("Unsqueeze", (p, axis)) for p in parts]
+    return apply("Concat", rows, {"axis": 0})
+
+
+def _tensor_dtype(value: Any) -> DType | None:
+    if isinstance(value, list | tuple):
+        return next((t for t in map(_tensor_dtype, value) if t is not None), None)
+    if isinstance(value, Tensor) or getattr(value, "_is_tfx_variable", False):
+        found: DType = value.dtype
+        return found
+    return None
+
+
+def to_array(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
+    """A new NumPy array (never the caller's own memory) of the inferred or required dtype.
+
+    Raises:
+        TypeError: ``value`` does not fit ``dtype`` or cannot be a tensor at all.
+        ValueError: ragged nested lists.
+    """
+    if value is None:
+        raise ValueError("Attempt to convert a value (None) with an unsupported type to a Tensor.")
+    if isinstance(value, np.ndarray | np.generic):
+        return _from_numpy(np.asarray(value), dtype)
+    if not isinstance(value, bool | int | float | complex | str | bytes | list | tuple | range):
+        if not hasattr(value, "__array__") and not hasattr(value, "__array_interface__"):
+            raise ValueError(
+                f"Attempt to convert a value ({value!r}) with an unsupported type "
+                f"({type(value)}) to a Tensor."
+            )
+        return _from_numpy(np.asarray(value), dtype)
+    try:
+        array = np.array(value)
+    except ValueError as e:
+        raise ValueError(
+            f"Can't convert non-rectangular Python sequence to Tensor: {value!r}."
+        ) from e
+    except OverflowError as e:
+        raise ValueError(f"{value!r} is out of range for every integer dtype.") from e
+    return _typed_python(value, array, dtype)
+
+
+def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[Any, Any]:
+    if array.dtype.kind in "SUOT":
+        if dtype is not None and dtype is not dtypes.string:
+            raise TypeError(f"Cannot convert an array of {array.dtype} to dtype {dtype.name}.")
+        return _string_array(array)
+    known = dtypes.as_dtype(array.dtype)
+    if dtype is None or dtype is known:
+        return np.array(array, dtype=known.as_numpy_dtype, order="C")
+    if dtype is dtypes.string or (dtype.is_bool and not known.is_bool):
+        raise TypeError(f"Cannot convert an array of {array.dtype} to dtype {dtype.name}.")
+    return np.array(array.astype(dtype.as_numpy_dtype), order="C")
+
+
+def _string_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    flat = []
+    for item in array.reshape(-1).tolist():
+        if not isinstance(item, str | bytes):
+            raise ValueError(
+                f"Failed to convert an object of type {type(item)} ({item!r}) to a Tensor: object "
+                "arrays may hold str and bytes only."
+            )
+        flat.append(item.encode() if isinstance(item, str) else item)
+    result = np.empty(len(flat), object)
+    result[:] = flat
+    return result.reshape(array.shape)
+
+
+def _typed_python(
+    value: Any, array: np.ndarray[Any, Any], dtype: DType | None
+) -> np.ndarray[Any, Any]:
+    """Apply the rules for Python numbers to what NumPy made of them."""
+    kind = array.dtype.kind
+    if kind in "SU":
+        if dtype is not None and dtype is not dtypes.string:
+            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}")
+        if isinstance(value, list | tuple) and not _all_strings(value):
+            raise ValueError(f"Can't convert Python sequence with mixed types to Tensor: {value!r}.")
+        return _string_array(np.array(value, dtype=object))
+    if kind == "O":
+        raise ValueError(f"Can't convert Python sequence to Tensor: {value!r}.")
+    if dtype is None:
+        if isinstance(value, list | tuple) and _numpy_leaf(value):
+            return array
+        return _default_typed(array)
+    fits = (
+        (kind == "b" and dtype.is_bool)
+        or (kind in "iu" and not dtype.is_bool and dtype is not dtypes.string)
+        or (kind == "f" and (dtype.is_floating or dtype.is_complex))
+        or (kind == "c" and dtype.is_complex)
+        or (array.size == 0 and dtype is not dtypes.string)
+    )
+    if not fits:
+        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}")
+    if kind in "iu" and dtype.is_integer and array.size:
+        low, high = int(array.min()), int(array.max())
+        if low < dtype.min or high > dtype.max:
+            raise ValueError(
+                f"{low if low < dtype.min else high} is out of range for dtype {dtype.name} "
+                f"({dtype.min} to {dtype.max})."
+            )
+    return array.astype(dtype.as_numpy_dtype)
+
+
+def _all_strings(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(_all_strings(v) for v in value)
+    return isinstance(value, str | bytes)
+
+
+def _numpy_leaf(value: Any) -> bool:
+    """Whether a nested list holds NumPy values, whose dtype then counts."""
+    while isinstance(value, list | tuple) and value:
+        value = value[0]
+    return isinstance(value, np.ndarray | np.generic)
+
+
+def _default_typed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    kind = array.dtype.kind
+    if kind in "iu":
+        if array.dtype == np.uint64:
+            raise ValueError(f"{int(array.max())} is out of range for int64.")
+        small = array.size == 0 or (array.min() >= _INT32.min and array.max() <= _INT32.max)
+        return array.astype(np.int32 if small else np.int64)
+    if kind == "f":
+        return array.astype(np.float32)
+    if kind == "c":
+        return array.astype(np.complex128)
+    return array
+
+
+def constant(
+    value: Any, dtype: DTypeLike | None = None, shape: Any = None, name: str = "Const"
+) -> Tensor:
+    """A tensor with the given contents.
+
+    Args:
+        value: Number, string, array or nested lists of them. A tensor is returned as it is.
+        dtype: Element type; None infers it (int32, float32, NumPy's own).
+        shape: Shape; a scalar ``value`` is repeated to fill it.
+        name: Name of the node while tracing.
+
+    Raises:
+        TypeError: the value does not fit the dtype or the shape.
+        ValueError: ragged lists, or a variable-sized value.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.constant([[1, 2], [3, 4]], dtype=tf.float32).shape
+        TensorShape([2, 2])
+    """
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    if isinstance(value, Tensor) or getattr(value, "_is_tfx_variable", False):
+        tensor = convert_to_tensor(value, wanted)
+        if shape is not None and tensor.shape != TensorShape(shape):
+            raise TypeError(f"A tensor of shape {tensor.shape} was given for shape {shape}.")
+        return tensor
+    if shape is None:
+        return _convert(value, wanted, name)
+    array = to_array(value, wanted)
+    dims = TensorShape(shape).as_list()
+    if array.size == 1:
+        return embed(np.full(dims, array.reshape(-1)[0], array.dtype))
+    if array.size != int(np.prod(dims, dtype=np.int64)):
+        raise TypeError(
+            f"Eager execution of tf.constant with unsupported shape. Tensor {value!r} (converted "
+            f"from a value of shape {array.shape}) has {array.size} elements, but got `shape` "
+            f"{tuple(dims)} with {int(np.prod(dims, dtype=np.int64))} elements."
+        )
+    return embed(array.reshape(dims))
+
+
+@lru_cache(maxsize=4096)
+def _small_ints(items: tuple[int, ...] | int) -> EagerTensor:
+    return from_array(np.array(items, np.int64), owned=True)
+
+
+def int64_constant(items: Sequence[int] | int) -> Tensor:
+    """An int64 vector (or scalar) for operator inputs such as axes and shapes; cached."""
+    key = items if isinstance(items, int) else tuple(items)
+    graph = current().graph
+    if graph is None:
+        return _small_ints(key)
+    return SymbolicTensor(graph.constant(np.array(key, np.int64), dtypes.int64.onnx), graph)

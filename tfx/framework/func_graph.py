@@ -1,0 +1,234 @@
+"""The graph of a function while Python builds it: captures, variables, names.
+
+``FuncGraph`` owns an ``ir.Graph`` and everything that ties its values to the world outside: which
+inputs are arguments, which stand for tensors of an enclosing function (captures) and which are the
+entry values of variables. State is SSA: a variable is its current value here, an assignment
+replaces it, and the last value of every assigned variable becomes an output.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfx.core.errors import FailedPreconditionError, LeakedTensorError
+from tfx.core.source import SourceLocation
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.graph import ir
+from tfx.graph.infer import infer
+from tfx.graph.symbolic import propagate
+
+if TYPE_CHECKING:
+    from tfx.framework.variable import Variable
+
+
+# Tag of a node through which no gradient flows.
+STOP_GRADIENT = "stop_gradient"
+
+
+class VariableState:
+    """A variable inside a graph: the input it enters by and its current value.
+
+    Attributes:
+        ref: Weak reference to the variable.
+        name: The variable's name, for messages after it is gone.
+        entry: The graph input that holds the value at the start; None if written before any read.
+        current: The value at this point of the program.
+        written: Whether it was assigned.
+    """
+
+    __slots__ = ("current", "entry", "name", "ref", "written")
+
+    def __init__(self, variable: Variable) -> None:
+        self.ref = weakref.ref(variable)
+        self.name = variable.name
+        self.entry: ir.Value | None = None
+        self.current: ir.Value | None = None
+        self.written = False
+
+    def variable(self) -> Variable:
+        """The variable itself.
+
+        Raises:
+            FailedPreconditionError: it was deleted.
+        """
+        variable = self.ref()
+        if variable is None:
+            raise FailedPreconditionError(
+                f"Variable {self.name!r} that the function uses was deleted: a function keeps only "
+                "weak references to variables. Keep a reference to it, for example as an "
+                "attribute of a Module."
+            )
+        return variable
+
+
+class Assigned:
+    """Tag of a node whose output number ``output`` is the new value of a variable.
+
+    Gradients do not flow through an assignment: a later read depends on the variable, not on what
+    was assigned.
+    """
+
+    __slots__ = ("outputs",)
+
+    def __init__(self, outputs: dict[int, VariableState]) -> None:
+        self.outputs = outputs
+
+
+class FuncGraph:
+    """A graph under construction.
+
+    Args:
+        name: Name of the function.
+        parent: The function being traced around this one, whose tensors may be captured.
+    """
+
+    def __init__(self, name: str, parent: FuncGraph | None = None) -> None:
+        self.name = name
+        self.graph = ir.Graph(name)
+        self.parent = parent
+        self.arguments: list[ir.Value] = []
+        # id of the outer tensor -> (the tensor, its stand-in here)
+        self.captures: dict[int, tuple[SymbolicTensor, ir.Value]] = {}
+        self.variables: dict[int, VariableState] = {}
+        # Variables made while tracing (first call of a function only); None: not allowed.
+        self.created_variables: list[Variable] | None = None
+        self._constants: dict[Any, ir.Value] = {}
+        # id of an eager tensor used in the graph -> (the tensor, the constant it became)
+        self.captured_eager: dict[int, tuple[EagerTensor, ir.Value]] = {}
+        # Computes a symbolic tensor while tracing (initial values of variables); set by `function`.
+        self.evaluator: Callable[[SymbolicTensor], EagerTensor] | None = None
+
+    # Nodes and constants
+
+    def add_argument(self, name: str, dtype: int, shape: ir.RawShape) -> SymbolicTensor:
+        """A new input that the caller gives."""
+        value = self.graph.add_input(name, dtype, shape)
+        self.arguments.append(value)
+        return SymbolicTensor(value, self)
+
+    def add_op(
+        self,
+        op: str,
+        inputs: Sequence[ir.Value | None],
+        attrs: ir.Attributes,
+        outputs: int | None,
+        *,
+        name: str,
+        source: SourceLocation | None,
+    ) -> ir.Node:
+        """Append an ONNX operator."""
+        types = infer(op, inputs, attrs, outputs)
+        node = self.graph.add_node(op, inputs, attrs, types, name=name, source=source)
+        propagate(node)
+        return node
+
+    def value_of(self, tensor: Tensor) -> ir.Value:
+        """The value of this graph that a tensor is, captured if it comes from elsewhere."""
+        if isinstance(tensor, SymbolicTensor):
+            if tensor._graph is self:
+                return tensor._value
+            return self._capture(tensor)
+        assert isinstance(tensor, EagerTensor)
+        return self._captured_constant(tensor)
+
+    def _captured_constant(self, tensor: EagerTensor) -> ir.Value:
+        known = self.captured_eager.get(id(tensor))
+        if known is None:
+            # Not shared with equal constants: a tape may watch just this tensor.
+            value = self.graph.add_constant(tensor.view(), tensor.dtype.onnx)
+            known = self.captured_eager[id(tensor)] = (tensor, value)
+        return known[1]
+
+    def constant(self, array: np.ndarray[Any, Any], dtype: int) -> ir.Value:
+        """A constant; small equal ones are shared."""
+        if array.size > 64 or array.dtype.hasobject:
+            return self.graph.add_constant(array, dtype)
+        key = (dtype, array.shape, array.tobytes())
+        value = self._constants.get(key)
+        if value is None:
+            value = self._constants[key] = self.graph.add_constant(array, dtype)
+        return value
+
+    def _capture(self, tensor: SymbolicTensor) -> ir.Value:
+        known = self.captures.get(id(tensor))
+        if known is not None:
+            return known[1]
+        if not self._encloses(tensor._graph):
+            raise LeakedTensorError(
+                f"{tensor!r} belongs to function {tensor._graph.name!r} and cannot be used in "
+                f"{self.name!r}: it leaked out of the trace. Return it from the function, or "
+                "store it in a Variable."
+            )
+        outer = tensor._value
+        value = self.graph.add_input(outer.name, outer.dtype, outer.shape)
+        value.dims = outer.dims
+        self.captures[id(tensor)] = (tensor, value)
+        return value
+
+    def _encloses(self, other: FuncGraph) -> bool:
+        graph = self.parent
+        while graph is not None and graph is not other:
+            graph = graph.parent
+        return graph is other
+
+    # Variables
+
+    def state_of(self, variable: Variable) -> VariableState:
+        """The record of a variable in this graph, made when it is first touched."""
+        state = self.variables.get(id(variable))
+        if state is None or state.ref() is not variable:
+            state = self.variables[id(variable)] = VariableState(variable)
+        return state
+
+    def read(self, variable: Variable) -> SymbolicTensor:
+        """The variable's value at this point of the program."""
+        state = self.state_of(variable)
+        if state.current is None:
+            shape = variable.shape
+            raw = None if shape.rank is None else tuple(shape.symbolic)
+            state.entry = self.graph.add_input(_input_name(variable), variable.dtype.onnx, raw)
+            state.current = state.entry
+        return SymbolicTensor(state.current, self)
+
+    def assign(self, variable: Variable, value: Tensor) -> None:
+        """Make ``value`` the variable's value from here on."""
+        state = self.state_of(variable)
+        source = self.value_of(value)
+        node = self.graph.add_node(
+            "Identity", (source,), {}, [(source.dtype, source.shape)], name="Assign"
+        )
+        node.tag = Assigned({0: state})
+        state.current = node.outputs[0]
+        state.written = True
+
+    def written_states(self) -> list[VariableState]:
+        """The assigned variables, in order of first use."""
+        return [s for s in self.variables.values() if s.written]
+
+    def read_states(self) -> list[VariableState]:
+        """The variables whose entry value is an input, in order of the inputs."""
+        return [s for s in self.variables.values() if s.entry is not None]
+
+    def evaluate(self, tensor: SymbolicTensor) -> EagerTensor:
+        """The contents of a tensor of this graph, computed now: for initial values of variables.
+
+        Raises:
+            FailedPreconditionError: it depends on arguments that have no contents yet.
+        """
+        if self.evaluator is None:
+            raise FailedPreconditionError(
+                f"{tensor!r} cannot be the initial value of a variable: its contents do not exist "
+                f"while {self.name!r} is traced. Pass a callable that makes the initial value."
+            )
+        return self.evaluator(tensor)
+
+    def __repr__(self) -> str:
+        return f"<FuncGraph {self.name}>"
+
+
+def _input_name(variable: Variable) -> str:
+    return variable.name.removesuffix(":0")

@@ -1,0 +1,128 @@
+"""``Module``: an object that finds the variables and modules among its attributes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import Any, TypeVar
+
+from tfx.framework.context import name_scope
+from tfx.framework.variable import Variable
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+_IDENTIFIER = re.compile(r"^[A-Za-z_]\w*$")
+
+
+def _snake_case(name: str) -> str:
+    return re.sub(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", name).lower()
+
+
+class Module:
+    """Base class of models and layers: variables are found through attributes.
+
+    Args:
+        name: Name, a Python identifier; None takes the class's name in snake case.
+
+    Raises:
+        ValueError: the name is not an identifier.
+
+    Example:
+        >>> import tfx as tf
+        >>> class Dense(tf.Module):
+        ...     def __init__(self, units_in, units_out, name=None):
+        ...         super().__init__(name)
+        ...         self.w = tf.Variable(tf.zeros([units_in, units_out]), name="w")
+        ...     def __call__(self, x):
+        ...         return x @ self.w
+        >>> [v.name for v in Dense(2, 3).variables]
+        ['w:0']
+    """
+
+    _IGNORED: frozenset[str] = frozenset(("_name", "_name_scope"))
+
+    def __init__(self, name: str | None = None) -> None:
+        if name is None:
+            name = _snake_case(type(self).__name__)
+        if not _IDENTIFIER.match(str(name)):
+            raise ValueError(f"{name!r} is not a valid module name. Module names must be valid "
+                             "Python identifiers (e.g. a valid class name).")
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The module's name."""
+        return self._name
+
+    @property
+    def name_scope(self) -> Any:
+        """A ``with`` scope that prefixes names with the module's."""
+        return name_scope(self._name)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables of this module, then those of its submodules, each once."""
+        return tuple(self._flatten(lambda leaf: isinstance(leaf, Variable)))
+
+    @property
+    def trainable_variables(self) -> tuple[Variable, ...]:
+        """Those of ``variables`` that are trainable."""
+        return tuple(v for v in self.variables if v.trainable)
+
+    @property
+    def non_trainable_variables(self) -> tuple[Variable, ...]:
+        """Those of ``variables`` that are not trainable."""
+        return tuple(v for v in self.variables if not v.trainable)
+
+    @property
+    def submodules(self) -> tuple[Module, ...]:
+        """All modules below this one, each once."""
+        return tuple(self._flatten(lambda leaf: isinstance(leaf, Module)))
+
+    def _flatten(
+        self, predicate: Callable[[Any], bool], seen: set[int] | None = None
+    ) -> Iterator[Any]:
+        """Leaves of the attributes, sorted by name, then the same of each submodule."""
+        seen = {id(self)} if seen is None else seen
+        below: list[Module] = []
+        for key in sorted(vars(self)):
+            if key in self._IGNORED:
+                continue
+            for leaf in _leaves(vars(self)[key]):
+                if id(leaf) in seen:
+                    continue
+                if predicate(leaf):
+                    seen.add(id(leaf))
+                    yield leaf
+                if isinstance(leaf, Module):
+                    seen.add(id(leaf))
+                    below.append(leaf)
+        for module in below:
+            yield from module._flatten(predicate, seen)
+
+    @classmethod
+    def with_name_scope(cls, method: _Method) -> _Method:
+        """Decorate a method so that it runs inside the module's name scope."""
+
+        @wraps(method)
+        def wrapped(self: Module, *args: Any, **kwargs: Any) -> Any:
+            with self.name_scope:
+                return method(self, *args, **kwargs)
+
+        return wrapped  # type: ignore[return-value]
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Modules and variables in nested containers, in order (mappings by sorted key)."""
+    if isinstance(value, Variable | Module):
+        yield value
+    elif isinstance(value, Mapping):
+        try:
+            keys = sorted(value)
+        except TypeError:  # keys of mixed types keep their order
+            keys = list(value)
+        for key in keys:
+            yield from _leaves(value[key])
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item)

@@ -1,0 +1,396 @@
+"""``Tensor`` and its two kinds: ``EagerTensor`` holds numbers, ``SymbolicTensor`` stands for them.
+
+Tensors are immutable and have identity: a tape knows them by ``id``. Arithmetic is attached by
+``ops.operators`` so that this module need not know any operation. Eager tensors wrap an ORT value
+whose shape and dtype are read only when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DType
+from tfx.core.errors import InvalidArgumentError, OperatorNotAllowedInGraphError
+from tfx.core.shapes import TensorShape
+from tfx.core.source import user_frame
+from tfx.graph import ir
+from tfx.runtime import values
+from tfx.runtime.values import RawValue
+
+if TYPE_CHECKING:
+    from tfx.framework.func_graph import FuncGraph
+
+
+class Tensor:
+    """An n-dimensional array of one dtype. Made by operations, never by calling this class."""
+
+    __slots__ = ("__weakref__",)
+    __array_priority__ = 100
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        raise AssertionError
+
+    @property
+    def shape(self) -> TensorShape:
+        """Static shape: what is known without running anything."""
+        raise AssertionError
+
+    @property
+    def ndim(self) -> int | None:
+        """Number of dimensions, None if unknown."""
+        return self.shape.rank
+
+    @property
+    def name(self) -> str:
+        """Name in the graph, ``"MatMul:0"``; eager tensors have none."""
+        raise AttributeError(
+            "Tensor.name is undefined when eager execution is enabled; name variables, or read "
+            "the names of tensors inside a traced function."
+        )
+
+    def get_shape(self) -> TensorShape:
+        """Same as ``shape``."""
+        return self.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Assert more about the static shape than is known.
+
+        Raises:
+            ValueError: the shapes are not compatible.
+        """
+        if not self.shape.is_compatible_with(shape):
+            raise ValueError(
+                f"Tensor's shape {self.shape} is not compatible with supplied shape {shape}."
+            )
+
+    def ref(self) -> Reference:
+        """A hashable stand-in for this tensor (tensors compare by element, so they do not hash)."""
+        return Reference(self)
+
+    def __hash__(self) -> int:
+        raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
+
+    def __copy__(self) -> Tensor:
+        return self
+
+    def __len__(self) -> int:
+        raise AssertionError
+
+
+class Reference:
+    """Hashable wrapper of a tensor or variable, equal to another of the same object."""
+
+    __slots__ = ("_target",)
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    def deref(self) -> Any:
+        """The object itself."""
+        return self._target
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self._target is other._target
+
+    def __hash__(self) -> int:
+        return id(self._target)
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._target!r}>"
+
+
+class EagerTensor(Tensor):
+    """A tensor with contents."""
+
+    __slots__ = ("_dtype", "_shape", "_value")
+
+    _dtype: DType
+    _shape: TensorShape | None
+    _value: RawValue
+
+    def __init__(self, value: RawValue, dtype: DType) -> None:
+        self._value = value
+        self._dtype = dtype
+        self._shape = None
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        shape = self._shape
+        if shape is None:
+            shape = self._shape = TensorShape(self._value.shape())
+        return shape
+
+    @property
+    def device(self) -> str:
+        """Where the memory is."""
+        kind = self._value.device_name().upper()
+        return f"/job:localhost/replica:0/task:0/device:{'GPU' if kind == 'CUDA' else kind}:0"
+
+    def numpy(self) -> Any:
+        """The contents as a new array (a NumPy scalar for a scalar); changing it is harmless."""
+        array = values.to_numpy(self._value)
+        if array.ndim == 0:
+            return array[()]
+        return array.copy()
+
+    def view(self) -> np.ndarray[Any, Any]:
+        """The contents as a read-only array that shares the tensor's memory."""
+        return values.to_numpy(self._value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = values.to_numpy(self._value)
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            if copy is False:
+                raise ValueError(f"A copy is needed to convert {self._dtype.name} to {dtype}.")
+            return array.astype(dtype)
+        return array if copy is False else array.copy()
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return values.to_dlpack(self._value)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2 if self._value.device_name() == "cuda" else 1, 0)
+
+    def _scalar(self, kind: str) -> Any:
+        array = values.to_numpy(self._value)
+        if array.size != 1:
+            raise TypeError(
+                f"Only a tensor with one element can be converted to {kind}; this one has shape "
+                f"{self.shape}."
+            )
+        return array.reshape(-1)[0]
+
+    def __bool__(self) -> bool:
+        array = values.to_numpy(self._value)
+        if array.size != 1:
+            raise ValueError(
+                "The truth value of a tensor with more than one element is ambiguous (shape "
+                f"{self.shape}); reduce it with reduce_any or reduce_all."
+            )
+        return bool(array.reshape(-1)[0])
+
+    def __int__(self) -> int:
+        return int(self._scalar("int"))
+
+    def __float__(self) -> float:
+        return float(self._scalar("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex"))
+
+    def __index__(self) -> int:
+        if not self._dtype.is_integer:
+            raise TypeError(f"Only integer tensors can be an index; this one is {self._dtype!r}.")
+        return int(self._scalar("an index"))
+
+    def __len__(self) -> int:
+        shape = self._value.shape()
+        if not shape:
+            raise TypeError("Scalar tensor has no `len()`.")
+        return int(shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        for i in range(_iterable_length(self)):
+            yield self[i]  # type: ignore[index]
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        return format(self._scalar("a formatted number"), spec)
+
+    def __str__(self) -> str:
+        return f"tf.Tensor({_text(self)}, shape={self.shape}, dtype={self._dtype.name})"
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor: shape={self.shape}, dtype={self._dtype.name}, numpy={self._text_repr()}>"
+
+    def _text_repr(self) -> str:
+        array = values.to_numpy(self._value)
+        return str(array[()]) if array.ndim == 0 else repr(array)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_unpickle, (self.numpy(), self._dtype.name))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> EagerTensor:
+        return self
+
+
+def _unpickle(array: Any, dtype: str) -> EagerTensor:
+    return from_array(np.asarray(array, dtypes.as_dtype(dtype).as_numpy_dtype))
+
+
+def _text(tensor: EagerTensor) -> str:
+    array = values.to_numpy(tensor._value)
+    return str(array[()] if array.ndim == 0 else array)
+
+
+def _iterable_length(tensor: EagerTensor) -> int:
+    if not tensor._value.shape():
+        raise TypeError("Cannot iterate over a scalar tensor.")
+    return len(tensor)
+
+
+def from_array(array: np.ndarray[Any, Any], *, owned: bool = False) -> EagerTensor:
+    """An eager tensor with the array's contents and dtype.
+
+    Args:
+        array: Any array of a known dtype.
+        owned: The memory is given away: nobody will write to it again.
+    """
+    value = values.from_numpy(array, owned=owned)
+    return EagerTensor(value, dtypes.as_dtype(array.dtype))
+
+
+class SymbolicTensor(Tensor):
+    """A tensor of a graph under construction: it has a type and a producer, no contents.
+
+    What needs contents (``bool``, ``int``, iteration, ``numpy``) raises
+    ``OperatorNotAllowedInGraphError`` with the user's line and the ways out.
+    """
+
+    __slots__ = ("_graph", "_shape", "_value")
+
+    _value: ir.Value
+    _graph: FuncGraph
+    _shape: TensorShape | None
+
+    def __init__(self, value: ir.Value, graph: FuncGraph) -> None:
+        self._value = value
+        self._graph = graph
+        self._shape = None
+
+    @property
+    def dtype(self) -> DType:
+        return dtypes.from_onnx(self._value.dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        shape = self._shape
+        if shape is None:
+            shape = self._shape = TensorShape(self._value.shape)
+        return shape
+
+    @property
+    def graph(self) -> FuncGraph:
+        """The graph that this tensor belongs to."""
+        return self._graph
+
+    @property
+    def name(self) -> str:
+        node = self._value.node
+        if node is None:
+            return f"{self._value.name}:0"
+        index = next(i for i, v in enumerate(node.outputs) if v is self._value)
+        return f"{node.name}:{index}"
+
+    @property
+    def device(self) -> str:
+        """Placement is decided when the function runs."""
+        return ""
+
+    def set_shape(self, shape: Any) -> None:
+        super().set_shape(shape)
+        merged = self.shape.merge_with(shape)
+        self._shape = merged
+        self._value.shape = None if merged.rank is None else tuple(merged.symbolic)
+
+    def _refuse(self, what: str, way_out: str) -> OperatorNotAllowedInGraphError:
+        where = user_frame()
+        line = f" ({where.text()})" if where else ""
+        return OperatorNotAllowedInGraphError(
+            f"{what} is not allowed on the symbolic {self!r}{line}: inside a tfx.function it "
+            f"stands for a value that exists only when the function runs. {way_out}"
+        )
+
+    def __bool__(self) -> bool:
+        raise self._refuse(
+            "Using a Tensor as a Python bool",
+            "Use tfx.cond or tfx.where instead, or move the Python branch out of the function.",
+        )
+
+    def __int__(self) -> int:
+        raise self._refuse(
+            "Converting a Tensor to a Python int",
+            "Use tfx.cast instead, or pass the number to the function as a Python argument.",
+        )
+
+    def __index__(self) -> int:
+        raise self._refuse(
+            "Using a Tensor as a Python index",
+            "Use tfx.gather or tensor slicing instead, or pass the index as a Python argument.",
+        )
+
+    def __float__(self) -> float:
+        raise self._refuse(
+            "Converting a Tensor to a Python float",
+            "Use tfx.cast instead, or pass the number to the function as a Python argument.",
+        )
+
+    def __complex__(self) -> complex:
+        raise self._refuse(
+            "Converting a Tensor to a Python complex",
+            "Use tfx.cast instead, or pass the number to the function as a Python argument.",
+        )
+
+    def __len__(self) -> int:
+        raise self._refuse(
+            "len()",
+            "Use tensor.shape[0] where the shape is static, or tfx.shape(tensor)[0] otherwise.",
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        shape = self.shape
+        if shape.rank is None or (shape.rank and shape[0] is None):
+            raise self._refuse(
+                "Iterating over a Tensor of unknown length",
+                "Use tfx.map_fn or tfx.while_loop instead, or give the length in the signature.",
+            )
+        if shape.rank == 0:
+            raise TypeError("Cannot iterate over a scalar tensor.")
+        return (self[i] for i in range(shape[0]))  # type: ignore[index]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        raise self._refuse(
+            "Converting a Tensor to a NumPy array",
+            "Use tfx operations instead of NumPy ones, or move the NumPy code out of the function.",
+        )
+
+    def numpy(self) -> Any:
+        """Refused: there are no contents yet."""
+        raise self._refuse(
+            "Calling numpy()",
+            "Return the tensor from the function and call numpy() on the result, or turn tracing "
+            "off with tfx.config.run_functions_eagerly(True).",
+        )
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SymbolicTensor:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise InvalidArgumentError(
+            f"{self!r} cannot be pickled: it stands for a value inside a function being traced."
+        )
+
+
+def is_tensor(x: object) -> bool:
+    """Whether ``x`` is a tensor or a variable (what an operation takes without conversion).
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.is_tensor(tf.constant(1)), tf.is_tensor(1)
+        (True, False)
+    """
+    return isinstance(x, Tensor) or getattr(x, "_is_tfx_variable", False) is True

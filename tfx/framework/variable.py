@@ -1,0 +1,460 @@
+"""``Variable``: a named, mutable value with identity.
+
+Eagerly a variable holds an immutable ORT value and an assignment replaces it. While a function is
+traced the graph holds its current SSA value instead (see ``func_graph``). Values are never written
+in place, so whoever read a variable keeps what it read.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.errors import DTypeMismatchError
+from tfx.core.shapes import TensorShape
+from tfx.framework.apply import apply
+from tfx.framework.context import current, init_scope
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.tensor import EagerTensor, Reference, SymbolicTensor, Tensor
+from tfx.runtime.values import RawValue
+
+READ_VARIABLE = "ReadVariable"
+
+
+class VariableSynchronization(Enum):
+    """Accepted for compatibility; there is one replica."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(Enum):
+    """Accepted for compatibility; there is one replica."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+class Variable:
+    """A value that programs and functions can change.
+
+    Args:
+        initial_value: Tensor, anything convertible to one, or a callable without arguments that
+            returns one.
+        trainable: Whether tapes watch it by themselves; None means True.
+        validate_shape: ``False`` gives the variable an unknown shape.
+        caching_device: Accepted for compatibility.
+        name: Name; scopes prefix it. Names need not be unique.
+        variable_def: Not supported: pass None.
+        dtype: Element type that ``initial_value`` is converted to.
+        import_scope: Accepted for compatibility.
+        constraint: Called by optimizers with the new value, returns the value to store.
+        synchronization: Accepted for compatibility.
+        aggregation: Accepted for compatibility.
+        shape: Static shape; ``TensorShape(None)`` lets assignments change it.
+
+    Raises:
+        ValueError: no initial value; or created by a function on a call other than its first.
+
+    Example:
+        >>> import tfx as tf
+        >>> v = tf.Variable([1.0, 2.0])
+        >>> v.assign_add([1.0, 1.0]).numpy()
+        array([2., 3.], dtype=float32)
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_constraint",
+        "_dtype",
+        "_lock",
+        "_name",
+        "_plans",
+        "_shape",
+        "_trainable",
+        "_value",
+        "aggregation",
+        "synchronization",
+    )
+    __array_priority__ = 100
+    _is_tfx_variable = True
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        validate_shape: bool = True,
+        caching_device: str | None = None,
+        name: str | None = None,
+        variable_def: None = None,
+        dtype: DTypeLike | None = None,
+        import_scope: str | None = None,
+        constraint: Callable[[Tensor], Any] | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        shape: Any = None,
+    ) -> None:
+        if initial_value is None:
+            raise ValueError(
+                "The `initial_value` arg to `tf.Variable` must be specified except when you are "
+                "not providing a `variable_def`. You provided neither."
+            )
+        value = _initial_tensor(initial_value, dtype)
+        context = current()
+        self._name = f"{context.scope}{name or 'Variable'}:0"
+        self._dtype = value.dtype
+        self._trainable = True if trainable is None else bool(trainable)
+        self._constraint = constraint
+        self.synchronization = synchronization
+        self.aggregation = aggregation
+        self._lock = threading.Lock()
+        self._plans: weakref.WeakSet[Any] | None = None
+        if shape is None:
+            self._shape = value.shape if validate_shape else TensorShape(None)
+        else:
+            self._shape = TensorShape(shape)
+            if not self._shape.is_compatible_with(value.shape):
+                raise ValueError(
+                    f"The initial value's shape ({value.shape}) is not compatible with the "
+                    f"explicitly supplied `shape` argument ({self._shape})."
+                )
+        self._value: RawValue = value._value
+        if context.graph is not None:
+            _register_created(context.graph, self)
+
+    # Facts
+
+    @property
+    def name(self) -> str:
+        """Name with TensorFlow's ``:0`` suffix."""
+        return self._name
+
+    @property
+    def dtype(self) -> DType:
+        """Element type; fixed."""
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """Static shape."""
+        return self._shape
+
+    @property
+    def ndim(self) -> int | None:
+        """Number of dimensions, None if unknown."""
+        return self._shape.rank
+
+    @property
+    def trainable(self) -> bool:
+        """Whether tapes watch it by themselves."""
+        return self._trainable
+
+    @property
+    def constraint(self) -> Callable[[Tensor], Any] | None:
+        """What optimizers apply to each new value."""
+        return self._constraint
+
+    @property
+    def device(self) -> str:
+        """Where the value is."""
+        return EagerTensor(self._value, self._dtype).device
+
+    @property
+    def handle(self) -> Variable:
+        """The variable itself: here a variable is its own resource."""
+        return self
+
+    def get_shape(self) -> TensorShape:
+        """Same as ``shape``."""
+        return self._shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Narrow the static shape."""
+        self._shape = self._shape.merge_with(shape)
+
+    def ref(self) -> Reference:
+        """A hashable stand-in (variables compare by element, so they do not hash)."""
+        return Reference(self)
+
+    def __hash__(self) -> int:
+        raise TypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
+
+    # Reading
+
+    def value(self) -> Tensor:
+        """The current value as a tensor."""
+        context = current()
+        graph = context.graph
+        tensor: Tensor
+        if graph is None:
+            tensor = EagerTensor(self._value, self._dtype)
+        else:
+            tensor = graph.read(self)
+        for tape in context.tapes:
+            if self._trainable:
+                tape.watch_variable(self)
+            tape.record(READ_VARIABLE, {}, (self,), (tensor,))
+        return tensor
+
+    def read_value(self) -> Tensor:
+        """The current value as a tensor."""
+        return self.value()
+
+    def numpy(self) -> Any:
+        """The current value as a new array.
+
+        Raises:
+            NotImplementedError: while a function is traced.
+        """
+        graph = current().graph
+        if graph is not None:
+            return graph.read(self).numpy()
+        return EagerTensor(self._value, self._dtype).numpy()
+
+    def initialized_value(self) -> Tensor:
+        """The current value: variables are always initialized."""
+        return self.value()
+
+    # Writing
+
+    def assign(
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Variable:
+        """Replace the value.
+
+        Args:
+            value: Anything convertible to a tensor of the variable's dtype and shape.
+            use_locking: Accepted for compatibility.
+            name: Accepted for compatibility.
+            read_value: Accepted for compatibility.
+
+        Returns:
+            The variable.
+
+        Raises:
+            TypeError: a tensor of another dtype, or a value that does not fit.
+            ValueError: a shape that the variable does not take.
+        """
+        tensor = _matching(self, value)
+        if not self._shape.is_compatible_with(tensor.shape):
+            raise ValueError(
+                f"Cannot assign value to variable '{self._name}': Shape mismatch. The variable "
+                f"shape {self._shape}, and the assigned value shape {tensor.shape} are incompatible."
+            )
+        graph = current().graph
+        if graph is None:
+            self._swap(tensor._value)  # type: ignore[attr-defined]
+        else:
+            graph.assign(self, tensor)
+        return self
+
+    def assign_add(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Variable:
+        """Add ``delta``; see ``assign``."""
+        return self._update("Add", delta)
+
+    def assign_sub(
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+    ) -> Variable:
+        """Subtract ``delta``; see ``assign``."""
+        return self._update("Sub", delta)
+
+    def _update(self, op: str, delta: Any) -> Variable:
+        tensor = _matching(self, delta)
+        with self._lock:  # two threads that add must both be counted
+            return self.assign(apply(op, (self._peek(), tensor)))
+
+    def _peek(self) -> Tensor:
+        """The value for an update: no tape needs to know of this read."""
+        graph = current().graph
+        return EagerTensor(self._value, self._dtype) if graph is None else graph.read(self)
+
+    def _swap(self, value: RawValue) -> None:
+        """Install a new value (of the right dtype and shape); frozen plans learn of it."""
+        self._value = value
+        if self._plans is not None:
+            plans, self._plans = self._plans, None
+            for plan in plans:
+                plan.variable_changed()
+
+    def add_plan(self, plan: Any) -> None:
+        """Have ``plan.variable_changed()`` called at the next assignment."""
+        if self._plans is None:
+            self._plans = weakref.WeakSet()
+        self._plans.add(plan)
+
+    # Scatter updates: rows (``IndexedSlices``) or positions (``indices``, ``updates``)
+
+    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False,
+                       name: str | None = None) -> Variable:
+        """Replace the rows ``sparse_delta.indices``."""
+        return self._scatter_rows(sparse_delta, "none")
+
+    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False,
+                    name: str | None = None) -> Variable:
+        """Add to the rows ``sparse_delta.indices``; repeated rows add up."""
+        return self._scatter_rows(sparse_delta, "add")
+
+    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False,
+                    name: str | None = None) -> Variable:
+        """Subtract from the rows ``sparse_delta.indices``."""
+        return self._scatter_rows(sparse_delta, "add", transform="Neg")
+
+    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False,
+                    name: str | None = None) -> Variable:
+        """Multiply the rows ``sparse_delta.indices``."""
+        return self._scatter_rows(sparse_delta, "mul")
+
+    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False,
+                    name: str | None = None) -> Variable:
+        """Divide the rows ``sparse_delta.indices``."""
+        return self._scatter_rows(sparse_delta, "mul", transform="Reciprocal")
+
+    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False,
+                    name: str | None = None) -> Variable:
+        """Keep the larger value in the rows ``sparse_delta.indices``."""
+        return self._scatter_rows(sparse_delta, "max")
+
+    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False,
+                    name: str | None = None) -> Variable:
+        """Keep the smaller value in the rows ``sparse_delta.indices``."""
+        return self._scatter_rows(sparse_delta, "min")
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Replace the elements or slices at ``indices`` (``[..., depth]``)."""
+        return self._scatter_nd(indices, updates, "none")
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Add to the elements or slices at ``indices``."""
+        return self._scatter_nd(indices, updates, "add")
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Subtract from the elements or slices at ``indices``."""
+        return self._scatter_nd(indices, apply("Neg", (_matching(self, updates),)), "add")
+
+    def _scatter_rows(
+        self, delta: IndexedSlices, reduction: str, transform: str | None = None
+    ) -> Variable:
+        if not isinstance(delta, IndexedSlices):
+            raise TypeError(f"sparse_delta is not IndexedSlices: {delta!r}")
+        indices = convert_to_tensor(delta.indices)
+        column = apply("Unsqueeze", (indices, convert_to_tensor([-1], dtypes.int64)))
+        updates = _matching(self, delta.values)
+        if transform is not None:
+            updates = apply(transform, (updates,))
+        return self._scatter_nd(column, updates, reduction)
+
+    def _scatter_nd(self, indices: Any, updates: Any, reduction: str) -> Variable:
+        positions = convert_to_tensor(indices)
+        if positions.dtype is not dtypes.int64:
+            positions = apply("Cast", (positions,), {"to": dtypes.int64.onnx})
+        attrs = {"reduction": reduction}
+        with self._lock:
+            inputs = (self._peek(), positions, _matching(self, updates))
+            return self.assign(apply("ScatterND", inputs, attrs))
+
+    # Python protocols (operators are attached by ops.operators)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self._peek().__array__(dtype)  # type: ignore[attr-defined]
+
+    def __bool__(self) -> bool:
+        return bool(self._peek())
+
+    def __int__(self) -> int:
+        return int(self._peek())  # type: ignore[call-overload,no-any-return]
+
+    def __float__(self) -> float:
+        return float(self._peek())  # type: ignore[arg-type]
+
+    def __index__(self) -> int:
+        return self._peek().__index__()  # type: ignore[attr-defined,no-any-return]
+
+    def __len__(self) -> int:
+        return len(self._peek())
+
+    def __iter__(self) -> Any:
+        return iter(self.value())  # type: ignore[call-overload]
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._peek().__dlpack__(**options)  # type: ignore[attr-defined]
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return EagerTensor(self._value, self._dtype).__dlpack_device__()
+
+    def __repr__(self) -> str:
+        head = f"<tf.Variable '{self._name}' shape={self._shape} dtype={self._dtype.name}"
+        if current().graph is not None:
+            return head + ">"
+        return f"{head}, numpy={EagerTensor(self._value, self._dtype)._text_repr()}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        copied = Variable(
+            EagerTensor(self._value, self._dtype),
+            trainable=self._trainable,
+            name=self._name.removesuffix(":0"),
+            constraint=self._constraint,
+            shape=self._shape,
+        )
+        memo[id(self)] = copied
+        return copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        tensor = EagerTensor(self._value, self._dtype)
+        return (_unpickle, (tensor, self._trainable, self._name, self._shape))
+
+
+def _unpickle(value: EagerTensor, trainable: bool, name: str, shape: TensorShape) -> Variable:
+    return Variable(value, trainable=trainable, name=name.removesuffix(":0"), shape=shape)
+
+
+def _initial_tensor(initial_value: Any, dtype: DTypeLike | None) -> EagerTensor:
+    """The initial value, computed outside of any trace."""
+    if callable(initial_value):
+        with init_scope():
+            initial_value = initial_value()
+    if isinstance(initial_value, SymbolicTensor):
+        initial_value = initial_value.graph.evaluate(initial_value)
+    with init_scope():
+        if dtype is not None and isinstance(initial_value, EagerTensor):
+            wanted = dtypes.as_dtype(dtype)
+            if initial_value.dtype is not wanted:
+                raise DTypeMismatchError(
+                    f"Variable of dtype {wanted.name} cannot start from a tensor of dtype "
+                    f"{initial_value.dtype.name}; cast it first."
+                )
+        tensor = convert_to_tensor(initial_value, dtype)
+    assert isinstance(tensor, EagerTensor)
+    return tensor
+
+
+def _register_created(graph: Any, variable: Variable) -> None:
+    """A variable was made while tracing: only a function's first call may do that."""
+    while graph is not None:
+        if graph.created_variables is None:
+            raise ValueError(
+                "tf.function only supports singleton tf.Variables created on the first call. "
+                f"Function {graph.name!r} tried to create variable '{variable.name}' again: make "
+                "sure the tf.Variable is only created once, or created outside tf.function."
+            )
+        graph.created_variables.append(variable)
+        graph = graph.parent
+
+
+def _matching(variable: Variable, value: Any) -> Tensor:
+    """``value`` as a tensor of the variable's dtype."""
+    try:
+        return convert_to_tensor(value, variable.dtype)
+    except DTypeMismatchError as e:
+        raise DTypeMismatchError(f"Variable '{variable.name}': {e.message}") from None

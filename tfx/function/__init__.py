@@ -1,0 +1,1 @@
+"""Staging: ``function``, its traces and the plans that run them."""

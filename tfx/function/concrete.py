@@ -1,0 +1,351 @@
+"""``ConcreteFunction``: one trace, callable. Binds arguments and variables to a plan.
+
+The graph's inputs are, in order: tensor arguments, captured tensors of an enclosing function,
+variables (interleaved as the trace met them). Its outputs are the results, then the new value of
+every variable that was assigned, which is installed only after the whole call succeeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfx.core import nest
+from tfx.core.dtypes import DType, from_onnx
+from tfx.core.shapes import TensorShape
+from tfx.core.specs import TensorSpec
+from tfx.framework.context import current
+from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.framework.variable import Variable
+from tfx.function.arguments import CallSignature
+from tfx.function.plan import Freezer, Plan, failure
+from tfx.function.pure import PureFunction
+from tfx.graph import ir
+from tfx.graph.passes import prepare
+from tfx.graph.serialize import to_model
+from tfx.runtime.session import RUN_OPTIONS
+
+class ConcreteFunction:
+    """One traced graph of a function.
+
+    Not made directly: call a ``tfx.function``, or ask it with ``get_concrete_function``.
+
+    Args:
+        func_graph: The finished trace; its ``graph.outputs`` are results, then new values.
+        signature: How arguments map to the graph's tensor arguments.
+        results: The structure that the Python function returned, tensors in place (None stays).
+        device: Canonical name of the device it was traced for.
+    """
+
+    def __init__(
+        self, func_graph: FuncGraph, signature: CallSignature, results: Any, device: str
+    ) -> None:
+        self._func_graph = func_graph
+        self.signature = signature
+        self.device = device
+        graph = func_graph.graph
+        flat = nest.flatten(results)
+        self._template = results
+        self._present = [x is not None for x in flat]
+        self._result_count = sum(self._present)
+        self._written = func_graph.written_states()
+        self._entries: list[tuple[ir.Value, VariableState]] = [
+            (s.entry, s) for s in func_graph.read_states() if s.entry is not None
+        ]
+        self._captures = list(func_graph.captures.values())
+        self._input_order = _order(graph, func_graph, self._entries)
+        self._pack = _packer(results, self._present)
+        self._plan: Plan | None = None
+        self._freezer = (
+            Freezer(graph, device) if self._entries and not self._written else None
+        )
+        self._pure: PureFunction | None = None
+        self._plain = not self._captures and not self._entries and not self._written
+
+    # Facts
+
+    @property
+    def name(self) -> str:
+        """Name of the traced function."""
+        return self._func_graph.name
+
+    @property
+    def graph(self) -> FuncGraph:
+        """The traced graph."""
+        return self._func_graph
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables that the function reads or writes, in order of first use."""
+        return tuple(s.variable() for s in self._func_graph.variables.values())
+
+    @property
+    def trainable_variables(self) -> tuple[Variable, ...]:
+        """Those of ``variables`` that are trainable."""
+        return tuple(v for v in self.variables if v.trainable)
+
+    @property
+    def written_variables(self) -> tuple[Variable, ...]:
+        """Those of ``variables`` that a call assigns."""
+        return tuple(s.variable() for s in self._written)
+
+    @property
+    def inputs(self) -> list[SymbolicTensor]:
+        """The graph's inputs: arguments, captured tensors and variables' entry values."""
+        return [SymbolicTensor(v, self._func_graph) for v in self._func_graph.graph.inputs]
+
+    @property
+    def outputs(self) -> list[SymbolicTensor]:
+        """The results as tensors of the graph, without structure."""
+        values = self._func_graph.graph.outputs[: self._result_count]
+        return [SymbolicTensor(v, self._func_graph) for v in values]
+
+    @property
+    def captured_inputs(self) -> list[Any]:
+        """What the function uses besides its arguments: variables and tensors."""
+        outer: list[Any] = [t for t, _ in self._captures]
+        return outer + [s.variable() for _, s in self._entries]
+
+    @property
+    def structured_input_signature(self) -> tuple[Any, dict[str, Any]]:
+        """``(args, kwargs)`` as the Python function takes them, tensors replaced by specs."""
+        return self.signature.structured
+
+    @property
+    def structured_outputs(self) -> Any:
+        """What a call returns, tensors replaced by specs."""
+        specs = iter(
+            TensorSpec(TensorShape(v.shape), from_onnx(v.dtype), name=None)
+            for v in self._func_graph.graph.outputs[: self._result_count]
+        )
+        flat = [next(specs) if p else None for p in self._present]
+        return nest.pack_sequence_as(self._template, flat)
+
+    @property
+    def output_dtypes(self) -> Any:
+        """What a call returns, tensors replaced by dtypes."""
+        return nest.map_structure(lambda s: None if s is None else s.dtype, self.structured_outputs)
+
+    @property
+    def output_shapes(self) -> Any:
+        """What a call returns, tensors replaced by shapes."""
+        return nest.map_structure(lambda s: None if s is None else s.shape, self.structured_outputs)
+
+    def bindings(self) -> list[tuple[str, int, Variable | None]]:
+        """For each input of the graph: ``("argument", number, None)``, ``("capture", number, None)``
+        or ``("variable", number, variable)``."""
+        kinds = ("argument", "capture", "variable")
+        return [
+            (kinds[kind], i, state.variable() if state is not None else None)
+            for kind, i, state in self._input_order
+        ]
+
+    def as_onnx(self) -> Any:
+        """The graph as an ``onnx.ModelProto``: arguments and variables in, results and new values out."""
+        graph = self._func_graph.graph
+        return to_model(prepare(graph), output_names=self.output_names())
+
+    def output_names(self) -> list[str]:
+        """Names of the graph's outputs: from the result's structure, then the variables'."""
+        names = [
+            "_".join(str(p) for p in path) or "output_0"
+            for path, leaf in nest.flatten_with_path(self._template)
+            if leaf is not None
+        ]
+        names = [f"output_{n}" if n[0].isdigit() else n for n in names]
+        return names + [f"{s.name.removesuffix(':0')}_new" for s in self._written]
+
+    def __repr__(self) -> str:
+        return f"<ConcreteFunction {self.signature} -> {self.structured_outputs}>"
+
+    # Calling
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call with tensors (positional or by name); Python arguments are fixed by the trace.
+
+        Raises:
+            TypeError: missing, extra or unknown arguments, or another value for a Python argument.
+            InvalidArgumentError: a tensor of another dtype or shape.
+        """
+        tensors = self.signature.tensors_of(self.name, args, kwargs)
+        return self.call_flat(tensors)
+
+    def call_flat(self, tensors: Sequence[Tensor]) -> Any:
+        """Call with the tensor arguments in order; they must fit the graph's inputs."""
+        context = current()
+        if context.graph is not None or (context.tapes and self._is_watched(context, tensors)):
+            return self._call_observed(context, tensors)
+        if self._plain:
+            plan = self._plan
+            if plan is None:
+                plan = self._plan = Plan(self._func_graph.graph, self.device)
+            try:
+                raw = plan.run_raw(
+                    dict(zip(plan.input_names, [t._value for t in tensors], strict=True)),  # type: ignore[attr-defined]
+                    plan.output_names,
+                    RUN_OPTIONS,
+                )
+            except Exception as e:
+                raise failure(e, self._func_graph.graph) from None
+            return self._pack(raw, plan.dtypes)
+        return self._call_stateful(tensors)
+
+    def call_flat_outputs(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """``call_flat`` with the results as a flat list."""
+        return [x for x in nest.flatten(self.call_flat(tensors)) if x is not None]
+
+    def _call_stateful(self, tensors: Sequence[Tensor]) -> Any:
+        freezer = self._freezer
+        if freezer is not None:
+            plan = freezer.plan
+            if plan is not None:
+                raw = plan.run([t._value for t in tensors])  # type: ignore[attr-defined]
+                return self._pack(raw, plan.dtypes)
+        plan = self._plan
+        if plan is None:
+            plan = self._plan = Plan(self._func_graph.graph, self.device)
+        values = [
+            tensors[i]._value if kind == 0 else state.variable()._value  # type: ignore[attr-defined,union-attr]
+            for kind, i, state in self._input_order
+        ]
+        raw = plan.run(values)
+        if self._written:
+            count = self._result_count
+            for i, state in enumerate(self._written):
+                state.variable()._swap(raw[count + i])
+        elif freezer is not None:
+            freezer.count([(v, s.variable()) for v, s in self._entries])
+        return self._pack(raw, plan.dtypes)
+
+    def _is_watched(self, context: Any, tensors: Sequence[Tensor]) -> bool:
+        """Whether some tape would record the call."""
+        eager = [t for t, _ in self._func_graph.captured_eager.values()]
+        variables = [s.variable() for _, s in self._entries]
+        for tape in context.tapes:
+            for variable in variables:
+                if variable.trainable:
+                    tape.watch_variable(variable)
+            if any(tape.depends(x) for x in (*tensors, *eager, *variables)):
+                return True
+        return False
+
+    def _call_observed(self, context: Any, tensors: Sequence[Tensor]) -> Any:
+        """Under a tape or while another function is traced."""
+        if context.graph is not None and not context.tapes:
+            outputs = self._call_node(context.graph, tensors)
+        else:
+            outputs = self._call_recorded(tensors)
+        results = outputs[: self._result_count]
+        flat = iter(results)
+        leaves = [next(flat) if p else None for p in self._present]
+        return nest.pack_sequence_as(self._template, leaves)
+
+    def _inputs_in_order(self, tensors: Sequence[Tensor], read: Callable[[Variable], Tensor]
+                         ) -> list[Tensor]:
+        """Arguments, captured tensors and variables' values in the order of the graph's inputs."""
+        result = []
+        for kind, i, state in self._input_order:
+            if kind == 0:
+                result.append(tensors[i])
+            elif kind == 1:
+                result.append(self._captures[i][0])
+            else:
+                assert state is not None
+                result.append(read(state.variable()))
+        return result
+
+    def _call_recorded(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """As a pure function of arguments, variables and watched constants, seen by the tapes."""
+        given = self._inputs_in_order(tensors, lambda v: v.value())
+        captured = list(self._func_graph.captured_eager.values())
+        pure = self._pure
+        if pure is None:
+            graph = self._func_graph.graph.copy()
+            constants = {id(value) for _, value in captured}
+            graph.inputs = [*graph.inputs, *(value for _, value in captured)]
+            graph.constants = [v for v in graph.constants if id(v) not in constants]
+            pure = self._pure = PureFunction(graph)
+        outputs = pure([*given, *(tensor for tensor, _ in captured)])
+        for state, value in zip(self._written, outputs[self._result_count :], strict=True):
+            state.variable().assign(value)
+        return outputs
+
+    def _call_node(self, graph: FuncGraph, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """One call node in the trace around."""
+        given = self._inputs_in_order(tensors, graph.read)
+        values = [graph.value_of(t) for t in given]
+        callee = self._func_graph.graph
+        dims = _dimension_map(callee, values)
+        types = [(v.dtype, _substitute(v.shape, dims)) for v in callee.outputs]
+        node = graph.graph.add_node(ir.CALL, values, {"graph": callee}, types, name=self.name)
+        assigned = {}
+        for i, state in enumerate(self._written):
+            outer = graph.state_of(state.variable())
+            outer.current = node.outputs[self._result_count + i]
+            outer.written = True
+            assigned[self._result_count + i] = outer
+        if assigned:
+            node.tag = Assigned(assigned)
+        return [SymbolicTensor(v, graph) for v in node.outputs]
+
+
+def _order(
+    graph: ir.Graph, func_graph: FuncGraph, entries: list[tuple[ir.Value, VariableState]]
+) -> list[tuple[int, int, VariableState | None]]:
+    """For each input: (0, argument number), (1, capture number) or (2, entry number, variable)."""
+    arguments = {id(v): i for i, v in enumerate(func_graph.arguments)}
+    captures = {id(v): i for i, (_, v) in enumerate(func_graph.captures.values())}
+    states = {id(v): (i, s) for i, (v, s) in enumerate(entries)}
+    order: list[tuple[int, int, VariableState | None]] = []
+    for value in graph.inputs:
+        if id(value) in arguments:
+            order.append((0, arguments[id(value)], None))
+        elif id(value) in captures:
+            order.append((1, captures[id(value)], None))
+        else:
+            order.append((2, *states[id(value)]))
+    return order
+
+
+def _packer(results: Any, present: list[bool]) -> Callable[[Sequence[Any], list[DType]], Any]:
+    """A function from raw outputs to the returned structure, specialised for common shapes."""
+    if isinstance(results, Tensor):
+        return lambda raw, dtypes: EagerTensor(raw[0], dtypes[0])
+    if results is None:
+        return lambda raw, dtypes: None
+    if type(results) in (tuple, list) and all(isinstance(r, Tensor) for r in results):
+        kind, count = type(results), len(results)
+        return lambda raw, dtypes: kind(
+            [EagerTensor(raw[i], dtypes[i]) for i in range(count)]
+        )
+
+    def pack(raw: Sequence[Any], dtypes: list[DType]) -> Any:
+        numbers = iter(range(len(raw)))
+        leaves = []
+        for is_tensor in present:
+            if is_tensor:
+                i = next(numbers)
+                leaves.append(EagerTensor(raw[i], dtypes[i]))
+            else:
+                leaves.append(None)
+        return nest.pack_sequence_as(results, leaves)
+
+    return pack
+
+
+def _dimension_map(callee: ir.Graph, actual: Sequence[ir.Value]) -> dict[str, ir.RawDim]:
+    """What each symbolic dimension of the callee is at this call."""
+    dims: dict[str, ir.RawDim] = {}
+    for formal, value in zip(callee.inputs, actual, strict=True):
+        if formal.shape is not None and value.shape is not None:
+            for f, a in zip(formal.shape, value.shape, strict=False):
+                if isinstance(f, str):
+                    dims.setdefault(f, a)
+    return dims
+
+
+def _substitute(shape: ir.RawShape, dims: dict[str, ir.RawDim]) -> ir.RawShape:
+    if shape is None:
+        return None
+    return tuple(dims.get(d) if isinstance(d, str) else d for d in shape)

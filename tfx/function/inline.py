@@ -1,0 +1,116 @@
+"""Emit the nodes of a finished graph into the graph under construction, seen by its tapes.
+
+This is how a call of a traced function under a tape becomes differentiable inside a trace, and how
+the joint graph of a function's derivative is made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.core.errors import InternalError
+from tfx.framework.context import current
+from tfx.framework.func_graph import STOP_GRADIENT, FuncGraph
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.graph.ir import CALL, Graph, Node, Value
+
+
+def inline_nodes(source: Graph, mapping: dict[int, Tensor], target: FuncGraph) -> None:
+    """Append the nodes of ``source`` to ``target``.
+
+    Args:
+        source: A finished graph.
+        mapping: Tensor of the target for each value of the source by ``id``; must hold the inputs,
+            gets everything else.
+        target: The graph under construction.
+    """
+    for value in source.constants:
+        if id(value) not in mapping:
+            assert value.const is not None
+            constant = target.constant(value.const, value.dtype)
+            mapping[id(value)] = SymbolicTensor(constant, target)
+    for node in source.nodes:
+        if node.op == CALL:
+            _inline_call(node, mapping, target)
+        else:
+            _emit(node, mapping, target)
+    for value in source.outputs:
+        if id(value) not in mapping:
+            raise InternalError(f"Graph {source.name!r}: output {value!r} is never made.")
+
+
+def _inline_call(node: Node, mapping: dict[int, Tensor], target: FuncGraph) -> None:
+    callee: Graph = node.attrs["graph"]
+    inner: dict[int, Tensor] = {}
+    for formal, actual in zip(callee.inputs, node.inputs, strict=True):
+        assert actual is not None
+        inner[id(formal)] = mapping[id(actual)]
+    inline_nodes(callee, inner, target)
+    for formal, actual in zip(callee.outputs, node.outputs, strict=True):
+        mapping[id(actual)] = inner[id(formal)]
+
+
+def _emit(node: Node, mapping: dict[int, Tensor], target: FuncGraph) -> None:
+    inputs = [None if v is None else mapping[id(v)] for v in node.inputs]
+    values = [None if t is None else target.value_of(t) for t in inputs]
+    attrs = node.attrs
+    if any(True for _ in node.bodies()):
+        attrs = {k: _copy_body(v, mapping, target) if isinstance(v, Graph) else v
+                 for k, v in attrs.items()}
+        types = [(v.dtype, v.shape) for v in node.outputs]
+        made = target.graph.add_node(
+            node.op, values, attrs, types, name=node.name, source=node.source
+        )
+    else:
+        made = target.add_op(
+            node.op, values, attrs, len(node.outputs), name=node.name, source=node.source
+        )
+    results = [SymbolicTensor(v, target) for v in made.outputs]
+    for old, new in zip(node.outputs, results, strict=True):
+        mapping[id(old)] = new
+    if node.tag == STOP_GRADIENT:
+        made.tag = STOP_GRADIENT
+        return
+    for tape in current().tapes:
+        tape.record(node.op, attrs, inputs, results)
+
+
+def _copy_body(body: Graph, mapping: dict[int, Tensor], target: FuncGraph) -> Graph:
+    """A branch or loop body with the values of the enclosing graph replaced."""
+    copied = Graph(body.name, target.graph)
+    inner: dict[int, Value] = {}
+
+    def lookup(value: Value | None) -> Value | None:
+        if value is None:
+            return None
+        known = inner.get(id(value))
+        return known if known is not None else target.value_of(mapping[id(value)])
+
+    for value in body.inputs:
+        inner[id(value)] = copied.add_input(value.name, value.dtype, value.shape)
+    for value in body.constants:
+        assert value.const is not None
+        inner[id(value)] = copied.add_constant(value.const, value.dtype, value.name)
+    for node in body.nodes:
+        attrs: dict[str, Any] = {
+            k: _nested(v, mapping, inner, target) if isinstance(v, Graph) and node.op != CALL else v
+            for k, v in node.attrs.items()
+        }
+        types = [(v.dtype, v.shape) for v in node.outputs]
+        made = copied.add_node(node.op, [lookup(v) for v in node.inputs], attrs, types,
+                               name=node.name, source=node.source)
+        for old, new in zip(node.outputs, made.outputs, strict=True):
+            inner[id(old)] = new
+    copied.outputs = [v for v in map(lookup, body.outputs) if v is not None]
+    return copied
+
+
+def _nested(
+    body: Graph, mapping: dict[int, Tensor], inner: dict[int, Value], target: FuncGraph
+) -> Graph:
+    combined = dict(mapping)
+    for key, value in inner.items():
+        combined[key] = SymbolicTensor(value, target)
+    return _copy_body(body, combined, target)
+
+

@@ -1,0 +1,271 @@
+"""``PureFunction``: a traced graph as a function of tensors alone, and its derivative.
+
+Variables are ordinary arguments here and new values ordinary results; ``ConcreteFunction`` adds
+the state. Under a tape a call runs a forward graph that also returns just those intermediate
+values that the backward graph needs. Both come from one *joint* graph: the forward nodes are
+emitted under a tape, the gradient nodes after them, and the cut between the two is what is saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfx.autodiff.tape import GradientTape
+from tfx.framework.context import current, using
+from tfx.framework.func_graph import FuncGraph
+from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.function.inline import inline_nodes
+from tfx.function.plan import Plan
+from tfx.graph.ir import Graph, Value
+from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
+
+FUNCTION_CALL = "FunctionCall"
+
+
+class PureFunction:
+    """A graph whose inputs are all arguments.
+
+    Args:
+        graph: The graph; its inputs are the arguments, its outputs the results.
+        present: For a vector-Jacobian product, which gradients are among the results.
+    """
+
+    def __init__(self, graph: Graph, present: tuple[bool, ...] = ()) -> None:
+        self.graph = graph
+        self.present = present
+        self._plans: dict[str, Plan] = {}
+        self._pairs: dict[tuple[bool, ...], Pair] = {}
+        self._vjps: dict[Any, PureFunction] = {}
+
+    def plan(self, device: str) -> Plan:
+        """The compiled graph, made at first use."""
+        plan = self._plans.get(device)
+        if plan is None:
+            plan = self._plans[device] = Plan(self.graph, device)
+        return plan
+
+    def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Run, recorded by active tapes; while tracing the nodes are added to the trace."""
+        context = current()
+        if context.graph is not None:
+            return list(self._into_trace(context.graph, tensors))
+        tapes = [t for t in context.tapes if isinstance(t, GradientTape)]
+        needs = tuple(
+            x.dtype.is_floating and any(t.depends(x) for t in tapes) for x in tensors
+        )
+        if not any(needs):
+            return list(self.plan(context.device or "CPU:0").run_tensors(tensors))  # type: ignore[arg-type]
+        pair = self.pair(needs)
+        results: list[Tensor] = list(
+            pair.forward.plan(context.device or "CPU:0").run_tensors(tensors)  # type: ignore[arg-type]
+        )
+        for tape in tapes:
+            tape.record(FUNCTION_CALL, {"pair": pair}, tuple(tensors), tuple(results))
+        return results[: len(self.graph.outputs)]
+
+    def _into_trace(self, graph: FuncGraph, tensors: Sequence[Tensor]) -> list[Tensor]:
+        mapping: dict[int, Tensor] = {
+            id(v): t for v, t in zip(self.graph.inputs, tensors, strict=True)
+        }
+        inline_nodes(self.graph, mapping, graph)
+        return [mapping[id(v)] for v in self.graph.outputs]
+
+    def pair(self, needs: tuple[bool, ...]) -> Pair:
+        """Forward and backward graph for gradients of the arguments that ``needs`` marks."""
+        pair = self._pairs.get(needs)
+        if pair is None:
+            pair = self._pairs[needs] = Pair(self, needs)
+        return pair
+
+    def vjp(self, mask: tuple[bool, ...], needs: tuple[bool, ...]) -> PureFunction:
+        """Arguments and gradients of the marked results -> gradients of the marked arguments.
+
+        Everything is computed again; used where the saved values do not suffice.
+        """
+        key = (mask, needs)
+        function = self._vjps.get(key)
+        if function is None:
+            joint = Joint(self, needs)
+            grads = joint.gradients(mask)
+            joint.func_graph.graph.outputs = [g for g in grads.results if g is not None]
+            graph = remove_dead_nodes(joint.func_graph.graph)
+            graph.inputs = [*joint.arguments, *grads.seeds]
+            function = self._vjps[key] = PureFunction(graph, grads.present)
+        return function
+
+
+class Joint:
+    """Forward nodes of a function emitted under a tape, ready for gradient nodes after them."""
+
+    def __init__(self, function: PureFunction, needs: tuple[bool, ...]) -> None:
+        source = function.graph
+        self.func_graph = FuncGraph(source.name)
+        self.tape = GradientTape(persistent=True, watch_accessed_variables=False)
+        self.needs = needs
+        with using(graph=self.func_graph, tapes=(), scope=""):
+            placeholders = [self.func_graph.add_argument(v.name, v.dtype, v.shape)
+                            for v in source.inputs]
+            for placeholder, value in zip(placeholders, source.inputs, strict=True):
+                placeholder._value.dims = value.dims
+            self.placeholders = placeholders
+            self.arguments = [p._value for p in placeholders]
+            with self.tape:
+                for placeholder, needed in zip(placeholders, needs, strict=True):
+                    if needed:
+                        self.tape._watch(placeholder)
+                mapping: dict[int, Tensor] = {
+                    id(v): p for v, p in zip(source.inputs, placeholders, strict=True)
+                }
+                inline_nodes(source, mapping, self.func_graph)
+        self.results = [mapping[id(v)] for v in source.outputs]
+        self.forward_nodes = len(self.func_graph.graph.nodes)
+
+    def gradients(self, mask: tuple[bool, ...]) -> Gradients:
+        """Append the nodes that compute gradients from those of the marked results."""
+        start = len(self.func_graph.graph.nodes)
+        marked = [r for r, m in zip(self.results, mask, strict=True) if m]
+        sources = [p for p, n in zip(self.placeholders, self.needs, strict=True) if n]
+        with using(graph=self.func_graph, tapes=(), scope="gradient/"):
+            seeds = [self.func_graph.add_argument(f"d_{_name(r)}", r.dtype.onnx, _raw(r))
+                     for r in marked]
+            found = self.tape.gradient(marked, sources, output_gradients=seeds)
+            values = [None if g is None else self.func_graph.value_of(g) for g in found]
+        nodes = self.func_graph.graph.nodes[start:]
+        return Gradients([s._value for s in seeds], nodes, values)
+
+
+class Gradients:
+    """Gradient nodes: from seeds to results (None where nothing depends on the argument)."""
+
+    def __init__(self, seeds: list[Value], nodes: list[Any], results: list[Value | None]) -> None:
+        self.seeds = seeds
+        self.nodes = nodes
+        self.results = results
+        self.present = tuple(r is not None for r in results)
+
+
+def _name(tensor: Tensor) -> str:
+    return tensor._value.name  # type: ignore[attr-defined,no-any-return]
+
+
+def _raw(tensor: Tensor) -> Any:
+    return tensor._value.shape  # type: ignore[attr-defined]
+
+
+class Pair:
+    """A forward function with saved intermediate values, and the backward functions that use them.
+
+    Attributes:
+        forward: Same arguments; results and then the saved values.
+        base: The function itself.
+        needs: Which arguments have gradients.
+    """
+
+    def __init__(self, base: PureFunction, needs: tuple[bool, ...]) -> None:
+        self.base = base
+        self.needs = needs
+        self._joint = Joint(base, needs)
+        mask = tuple(isinstance(r, SymbolicTensor) and r.dtype.is_floating
+                     for r in self._joint.results)
+        gradients = self._joint.gradients(mask)
+        graph = self._joint.func_graph.graph
+        forward = graph.copy()
+        forward.nodes = graph.nodes[: self._joint.forward_nodes]
+        forward.inputs = list(self._joint.arguments)
+        results = [r._value if isinstance(r, SymbolicTensor) else self._joint.func_graph.value_of(r)
+                   for r in self._joint.results]
+        self._arguments = {id(v): i for i, v in enumerate(self._joint.arguments)}
+        self._results: dict[int, int] = {}
+        for i, v in enumerate(results):
+            self._results.setdefault(id(v), i)
+        constants = {id(v) for v in graph.constants}
+        made = {id(v) for n in gradients.nodes for v in n.outputs} | {id(s) for s in gradients.seeds}
+        live = _live(gradients)
+        saved: dict[int, Value] = {}
+        for node in live:
+            for v in used_values(node):
+                known = (self._arguments, self._results, constants, made, saved)
+                if not any(id(v) in place for place in known):
+                    saved[id(v)] = v
+        for i, v in enumerate(saved.values()):
+            self._results[id(v)] = len(results) + i
+        forward.outputs = [*results, *saved.values()]
+        self.forward = PureFunction(remove_dead_nodes(forward))
+        self._backward: dict[tuple[bool, ...], Backward | None] = {}
+        self._backward[mask] = self._build(gradients)
+
+    def backward(self, mask: tuple[bool, ...]) -> Backward | None:
+        """The backward function for gradients of the marked results; None: something is missing."""
+        if mask not in self._backward:
+            self._backward[mask] = self._build(self._joint.gradients(mask))
+        return self._backward[mask]
+
+    def _build(self, gradients: Gradients) -> Backward | None:
+        graph = self._joint.func_graph.graph
+        constants = {id(v) for v in graph.constants}
+        live = _live(gradients)
+        made = {id(v) for n in live for v in n.outputs} | {id(s) for s in gradients.seeds}
+        outside: dict[int, Value] = {}
+        outputs = [r for r in gradients.results if r is not None]
+        for v in [v for node in live for v in used_values(node)] + outputs:
+            if id(v) not in made and id(v) not in constants:
+                outside[id(v)] = v
+        if not all(i in self._arguments or i in self._results for i in outside):
+            return None
+        backward = Graph(f"{graph.name}_backward")
+        backward._names = dict(graph._names)
+        backward.inputs = [*outside.values(), *gradients.seeds]
+        backward.constants = list(graph.constants)
+        backward.nodes = live
+        backward.outputs = outputs
+        origins = [("argument", self._arguments[i]) if i in self._arguments
+                   else ("result", self._results[i]) for i in outside]
+        return Backward(PureFunction(remove_dead_nodes(backward)), origins, gradients.present)
+
+
+class Backward:
+    """A backward function, where its inputs come from, and which gradients it returns."""
+
+    def __init__(
+        self, function: PureFunction, origins: list[tuple[str, int]], present: tuple[bool, ...]
+    ) -> None:
+        self.function = function
+        self.origins = origins
+        self.present = present
+
+
+def _live(gradients: Gradients) -> list[Any]:
+    """The gradient nodes that some result needs."""
+    wanted = {id(r) for r in gradients.results if r is not None}
+    kept = []
+    for node in reversed(gradients.nodes):
+        if any(id(v) in wanted for v in node.outputs):
+            kept.append(node)
+            wanted.update(id(v) for v in used_values(node))
+    return kept[::-1]
+
+
+@gradient(FUNCTION_CALL)
+def _function_call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None]:
+    """Gradient of a call: the backward graph over saved values, or everything anew."""
+    pair: Pair = op.attrs["pair"]
+    count = len(pair.base.graph.outputs)
+    inputs, outputs = op.inputs, op.outputs
+    seeds = [dy for dy in dys if dy is not None]
+    backward = None
+    if all(dy is None for dy in dys[count:]):
+        backward = pair.backward(tuple(dy is not None for dy in dys[:count]))
+    if backward is not None:
+        given = [inputs[i] if kind == "argument" else outputs[i] for kind, i in backward.origins]
+        found = backward.function([*given, *seeds])
+        present = backward.present
+    else:
+        vjp = pair.forward.vjp(tuple(dy is not None for dy in dys), pair.needs)
+        found = vjp([*inputs, *seeds])
+        present = vjp.present
+    remaining = iter(found)
+    marked = [next(remaining) if p else None for p in present]
+    values = iter(marked)
+    return [next(values) if n else None for n in pair.needs]

@@ -1,0 +1,234 @@
+"""Arguments of a call: bound to parameters, taken apart into tensors, turned into a cache key.
+
+The key holds what decides which trace serves: dtype and shape of tensors, the structure around
+them, the value of everything else (identity, through a weak reference, of what has no value).
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfx.core import nest
+from tfx.core.dims import RawShape, format_shape
+from tfx.core.nest_kinds import kind_of
+from tfx.core.specs import TensorSpec
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.framework.variable import Variable
+
+_VALUES = frozenset((int, float, bool, str, bytes, type(None), complex))
+
+
+class Parameters:
+    """The parameters of a Python function.
+
+    Attributes:
+        names: Parameters that arguments are bound to, in order; ``*args`` and ``**kwargs`` last.
+        simple: How many there are if all are plain and positional, else -1: a call with that many
+            positional arguments needs no binding.
+    """
+
+    __slots__ = ("names", "required", "signature", "simple", "var_keyword", "var_positional")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        try:
+            self.signature = inspect.signature(function)
+        except (TypeError, ValueError):  # builtins without a signature take anything
+            self.signature = inspect.Signature(
+                [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+                 inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)]
+            )
+        self._describe()
+
+    @classmethod
+    def from_signature(cls, signature: inspect.Signature) -> Parameters:
+        """Parameters that no Python function has (of a loaded one)."""
+        parameters = cls.__new__(cls)
+        parameters.signature = signature
+        parameters._describe()
+        return parameters
+
+    def _describe(self) -> None:
+        parameters = list(self.signature.parameters.values())
+        self.names = [p.name for p in parameters]
+        plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        self.simple = len(parameters) if all(p.kind in plain for p in parameters) else -1
+        self.var_positional = next(
+            (p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), None
+        )
+        self.var_keyword = next(
+            (p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD), None
+        )
+
+    def bind(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """One value for each parameter, defaults filled in.
+
+        Raises:
+            TypeError: missing, extra or unknown arguments, in Python's words with the nearest name.
+        """
+        if not kwargs and len(args) == self.simple:
+            return args
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as e:
+            raise TypeError(f"{name}{self.signature}: {e}{self._nearest(kwargs)}") from None
+        bound.apply_defaults()
+        return tuple(bound.arguments.values())
+
+    def _nearest(self, kwargs: dict[str, Any]) -> str:
+        for given in kwargs:
+            if given not in self.names and self.var_keyword is None:
+                close = difflib.get_close_matches(given, self.names, 1)
+                if close:
+                    return f" (did you mean {close[0]!r}?)"
+        return ""
+
+    def call(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
+        """Call the function with one value for each parameter."""
+        if len(values) == self.simple:
+            return function(*values)
+        arguments = inspect.BoundArguments(self.signature, dict(zip(self.names, values,
+                                                                    strict=True)))  # type: ignore[arg-type]
+        return function(*arguments.args, **arguments.kwargs)
+
+
+class WeakIdentity:
+    """A key for an object without a value of its own: equal while it is the same living object."""
+
+    __slots__ = ("_hash", "ref")
+
+    def __init__(self, target: Any) -> None:
+        self.ref = weakref.ref(target)
+        self._hash = id(target)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, WeakIdentity):
+            return False
+        target = self.ref()
+        return target is not None and target is other.ref()
+
+
+class Arguments:
+    """The arguments of a call, taken apart.
+
+    Attributes:
+        values: One value for each parameter; arrays among them became tensors.
+        tensors: The tensor leaves, in order.
+        key: Hashable; equal for calls that one trace serves.
+    """
+
+    __slots__ = ("key", "leaves", "tensors", "values")
+
+    def __init__(self, values: tuple[Any, ...], names: Sequence[str]) -> None:
+        self.tensors: list[Tensor] = []
+        self.leaves: list[Any] = []
+        key = tuple(
+            [self._key(v, n if i < len(names) else str(i))
+             for i, (v, n) in enumerate(zip(values, names, strict=False))]
+        )
+        self.key: Any = key
+        self.values = values
+
+    def _key(self, value: Any, path: str) -> Any:
+        kind = type(value)
+        if kind is EagerTensor or kind is SymbolicTensor:
+            self.leaves.append(value)
+            self.tensors.append(value)
+            return tensor_key(value)
+        if kind in _VALUES:
+            self.leaves.append(value)
+            return (kind, value) if value == value else (kind, repr(value))
+        if isinstance(value, np.ndarray | np.generic) or _is_array(value):
+            tensor = convert_to_tensor(value)
+            self.leaves.append(tensor)
+            self.tensors.append(tensor)
+            return tensor_key(tensor)
+        if isinstance(value, TensorSpec):
+            self.leaves.append(value)
+            return (value.dtype.onnx, spec_shape(value, path))
+        structure = kind_of(value)
+        if structure is not None:
+            keys = structure.keys(value)
+            parts = tuple(
+                [self._key(v, f"{path}_{k}")
+                 for k, v in zip(keys, structure.values(value), strict=True)]
+            )
+            named = tuple(keys) if not isinstance(value, list | tuple) else ()
+            return (kind, named, parts)
+        self.leaves.append(value)
+        return self._object_key(value, path)
+
+    def _object_key(self, value: Any, path: str) -> Any:
+        if isinstance(value, Variable):
+            return WeakIdentity(value)
+        identity = type(value).__hash__ is object.__hash__ or type(value).__hash__ is None
+        if not identity:
+            try:
+                hash(value)
+                return (type(value), value)
+            except TypeError:
+                pass
+        try:
+            return WeakIdentity(value)
+        except TypeError:
+            raise ValueError(
+                f"Argument {path!r} got {value!r} of type {type(value).__name__}, which is neither "
+                "hashable nor weakly referenceable: arguments of a tfx.function must be tensors, "
+                "structures of tensors, or hashable Python values."
+            ) from None
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__dlpack__") and not isinstance(value, Variable | Tensor)
+
+
+def tensor_key(tensor: Any) -> tuple[int, Any]:
+    """Dtype and shape of a tensor as key."""
+    if type(tensor) is EagerTensor:
+        return (tensor._dtype.onnx, tuple(tensor._value.shape()))
+    return (tensor._value.dtype, tensor._value.shape)
+
+
+def spec_shape(spec: TensorSpec, path: str) -> RawShape:
+    """Raw shape of a spec: unnamed unknown dimensions get automatic names from the parameter."""
+    if spec.shape.rank is None:
+        return None
+    name = spec.name or path
+    return tuple(
+        f"{name}.d{i}" if d is None else d for i, d in enumerate(spec.shape.symbolic or ())
+    )
+
+
+def leaf_names(names: Sequence[str], values: Sequence[Any]) -> list[str]:
+    """A name for each leaf: the parameter, then keys and positions joined with ``_``."""
+    result = []
+    for name, value in zip(names, values, strict=True):
+        for path, _ in nest.flatten_with_path(value):
+            result.append("_".join([name, *(str(p) for p in path)]))
+    return result
+
+
+def accepts(have: tuple[int, Any], want: tuple[int, Any]) -> bool:
+    """Whether a tensor key fits a (possibly more general) one; one name must be one size."""
+    if have[0] != want[0]:
+        return False
+    if want[1] is None:
+        return True
+    if have[1] is None or len(have[1]) != len(want[1]):
+        return False
+    return all(isinstance(w, str) or w is None or w == h
+               for h, w in zip(have[1], want[1], strict=True))
+
+
+def describe_key(dtype_name: str, shape: RawShape) -> str:
+    """``float32[None, 8]`` for messages."""
+    return f"{dtype_name}{format_shape(shape)}"

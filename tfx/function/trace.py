@@ -1,0 +1,178 @@
+"""Tracing: run a Python function once on symbolic tensors and keep the graph it builds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfx.core import nest
+from tfx.core.errors import FailedPreconditionError
+from tfx.core.shapes import TensorShape
+from tfx.core.specs import TensorSpec
+from tfx.framework.context import current, using
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.func_graph import FuncGraph
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.framework.variable import Variable
+from tfx.function.arguments import CallSignature
+from tfx.function.concrete import ConcreteFunction
+from tfx.function.plan import Plan
+from tfx.function.signature import Arguments, Parameters, leaf_names, spec_shape
+from tfx.graph.ir import Graph, RawShape, Value
+from tfx.graph.passes.dead_code import remove_dead_nodes
+from tfx.graph.verify import verify_if_enabled
+
+
+class Trace:
+    """One run of a Python function on placeholders.
+
+    Args:
+        function: The Python function.
+        name: Name of the graph.
+        parameters: Its parameters.
+        arguments: The call's arguments; tensors (or specs) among them become placeholders.
+        contents: The tensors of the call, for initial values that depend on them.
+        shapes: Raw shape for each tensor leaf instead of its own (to generalise), or None.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        parameters: Parameters,
+        arguments: Arguments,
+        contents: Sequence[Any],
+        shapes: Sequence[RawShape] | None = None,
+    ) -> None:
+        self.function = function
+        self.parameters = parameters
+        self.arguments = arguments
+        self.func_graph = FuncGraph(name, parent=current().graph)
+        self.contents = contents
+        self.shapes = shapes
+        self.actual: dict[int, Tensor] = {}
+
+    def run(self, device: str, *, allow_variables: bool) -> ConcreteFunction:
+        """Trace.
+
+        Args:
+            device: Canonical device name.
+            allow_variables: Whether variables may be created (a function's first call).
+
+        Raises:
+            TypeError: the function returned something that is not a tensor.
+            ValueError: it created variables or changed its arguments' structure.
+        """
+        func_graph = self.func_graph
+        func_graph.created_variables = [] if allow_variables else None
+        func_graph.evaluator = self._evaluate
+        values, specs = self._placeholders()
+        before = _structure(values)
+        with using(graph=func_graph, tapes=(), scope=""):
+            returned = self.parameters.call(self.function, values)
+            if _structure(values) != before:
+                raise ValueError(
+                    f"Function {func_graph.name!r} changed the structure of its arguments; copy a "
+                    "list or dict before changing it."
+                )
+            results = nest.map_structure(self._result, returned)
+        flat = [r for r in nest.flatten(results) if r is not None]
+        graph = func_graph.graph
+        graph.outputs = [func_graph.value_of(r) for r in flat]
+        for state in func_graph.written_states():
+            assert state.current is not None
+            graph.outputs.append(state.current)
+        verify_if_enabled(graph)
+        return ConcreteFunction(
+            func_graph, CallSignature(self.parameters, specs), results, device
+        )
+
+    def _placeholders(self) -> tuple[list[Any], list[Any]]:
+        """The argument values with placeholders, and with specs, in place of tensors."""
+        names = iter(leaf_names(self.parameters.names, self.arguments.values))
+        leaves = iter(self.arguments.leaves)
+        shapes = iter(self.shapes) if self.shapes is not None else None
+        contents = iter(self.contents)
+        specs: list[Any] = []
+
+        def placeholder(_: Any) -> Any:
+            name, leaf = next(names), next(leaves)
+            if not isinstance(leaf, Tensor | TensorSpec):
+                specs.append(leaf)
+                return leaf
+            name = (leaf.name or name) if isinstance(leaf, TensorSpec) else name
+            shape = spec_shape(leaf, name) if isinstance(leaf, TensorSpec) else _raw_shape(leaf)
+            if shapes is not None:
+                shape = next(shapes)
+            tensor = self.func_graph.add_argument(name, leaf.dtype.onnx, shape)
+            content = next(contents, None)
+            if isinstance(content, EagerTensor):
+                self.actual[id(tensor._value)] = content
+            specs.append(TensorSpec(TensorShape(shape), leaf.dtype, name))
+            return tensor
+
+        values = [nest.map_structure(placeholder, v) for v in self.arguments.values]
+        flat = iter(specs)
+        return values, [nest.map_structure(lambda _: next(flat), v) for v in self.arguments.values]
+
+    def _result(self, x: Any) -> Tensor | None:
+        if x is None:
+            return None
+        if isinstance(x, Variable):
+            return self.func_graph.read(x)
+        if isinstance(x, Tensor):
+            # A tensor of its own: results may repeat an argument or each other.
+            return SymbolicTensor(self.func_graph.value_of(x), self.func_graph)
+        try:
+            return convert_to_tensor(x)
+        except (TypeError, ValueError) as e:
+            raise TypeError(
+                f"Function {self.func_graph.name!r} must return zero or more Tensors; in compilation "
+                f"of {self.function!r}, found return value of type {type(x).__name__}, which is "
+                f"not a Tensor: {x!r}."
+            ) from e
+
+    def _evaluate(self, tensor: SymbolicTensor) -> EagerTensor:
+        """Compute a tensor of the unfinished graph from the arguments of the call being traced."""
+        graph = self.func_graph.graph.copy()
+        graph.outputs = [tensor._value]
+        graph = remove_dead_nodes(graph)
+        needed = _needed_inputs(graph)
+        entries = {id(s.entry): s for s in self.func_graph.read_states()}
+        given = []
+        for value in needed:
+            if id(value) in entries:
+                given.append(entries[id(value)].variable()._value)
+            elif id(value) in self.actual:
+                given.append(self.actual[id(value)]._value)  # type: ignore[attr-defined]
+            else:
+                raise FailedPreconditionError(
+                    f"The initial value of a variable depends on {value.name!r}, an argument of "
+                    f"{self.func_graph.name!r} that has no contents while it is traced. Call the "
+                    "function with tensors first, or pass a callable that makes the initial value."
+                )
+        graph.inputs = needed
+        return EagerTensor(Plan(graph).run(given)[0], tensor.dtype)
+
+
+def _needed_inputs(graph: Graph) -> list[Value]:
+    used = {id(v) for node in graph.nodes for v in node.inputs if v is not None}
+    used.update(id(v) for v in graph.outputs)
+    return [v for v in graph.inputs if id(v) in used]
+
+
+def _raw_shape(tensor: Tensor) -> RawShape:
+    if isinstance(tensor, SymbolicTensor):
+        return tensor._value.shape
+    assert isinstance(tensor, EagerTensor)
+    return tuple(tensor._value.shape())
+
+
+def _structure(values: Any) -> Any:
+    """What must not change: the paths and identities of all leaves."""
+    return [
+        (path, leaf if isinstance(leaf, int | float | str | np.generic) else id(leaf))
+        for path, leaf in nest.flatten_with_path(list(values))
+    ]

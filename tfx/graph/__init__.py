@@ -1,0 +1,1 @@
+"""The graph: ONNX as our instruction set. The one package that touches onnx protobufs."""

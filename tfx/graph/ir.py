@@ -1,0 +1,226 @@
+"""The graph in memory: ``Graph``, ``Node``, ``Value``. No protobufs, no tensors, no variables.
+
+Nodes are kept in program order, which is a topological order because a node can only be made from
+values that exist. Element types are ONNX's integer codes and shapes raw tuples (int, symbol name
+or None for a dimension; None for an unknown rank): the types of the layers above cost too much to
+make for every node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tfx.core.source import SourceLocation
+
+RawDim: TypeAlias = int | str | None
+RawShape: TypeAlias = tuple[RawDim, ...] | None
+# int, float, str, bytes, tuples of these, np.ndarray (tensor) or Graph (body of If, Loop, Scan)
+Attributes: TypeAlias = dict[str, Any]
+
+# The operator of a node that calls another graph; its attribute "graph" holds the callee.
+CALL = "Call"
+
+
+class Value:
+    """One result of a node, an input of the graph or a constant.
+
+    Attributes:
+        name: Unique in the graph.
+        dtype: ONNX element type code.
+        shape: Raw shape.
+        node: The node that makes it, None for inputs and constants.
+        const: Contents where they are known while tracing (constants; read-only).
+        dims: For small integer vectors computed from shapes: the symbolic elements, so that
+            ``reshape(x, [shape(x)[0], -1])`` keeps its static shape.
+    """
+
+    __slots__ = ("const", "dims", "dtype", "name", "node", "shape")
+
+    def __init__(
+        self,
+        name: str,
+        dtype: int,
+        shape: RawShape,
+        node: Node | None = None,
+        const: np.ndarray[Any, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.shape = shape
+        self.node = node
+        self.const = const
+        self.dims: tuple[RawDim, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"%{self.name}"
+
+
+class Node:
+    """One ONNX operator applied to values (None: an optional input left out)."""
+
+    __slots__ = ("attrs", "inputs", "name", "op", "outputs", "source", "tag")
+
+    def __init__(
+        self,
+        op: str,
+        inputs: tuple[Value | None, ...],
+        attrs: Attributes,
+        name: str,
+        source: SourceLocation | None,
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.name = name
+        self.source = source
+        self.outputs: tuple[Value, ...] = ()
+        # What the layer above wants to know again (e.g. "this output is a variable's new value").
+        self.tag: Any = None
+
+    def bodies(self) -> Iterator[Graph]:
+        """The graphs held in attributes: callee, branches, loop bodies."""
+        for value in self.attrs.values():
+            if isinstance(value, Graph):
+                yield value
+
+    def __repr__(self) -> str:
+        return f"{', '.join(map(repr, self.outputs))} = {self.op}({', '.join(map(repr, self.inputs))})"
+
+
+class Graph:
+    """A sequence of nodes between inputs and outputs.
+
+    Attributes:
+        name: Name of the traced function.
+        inputs: Values that must be given.
+        constants: Values whose contents are part of the graph, in order of creation.
+        nodes: In program order.
+        outputs: May repeat values and may be inputs or constants.
+        parent: The graph around this one if this is a body, whose values it may use freely.
+    """
+
+    def __init__(self, name: str, parent: Graph | None = None) -> None:
+        self.name = name
+        self.parent = parent
+        self.inputs: list[Value] = []
+        self.constants: list[Value] = []
+        self.nodes: list[Node] = []
+        self.outputs: list[Value] = []
+        self._names: dict[str, int] = parent._names if parent is not None else {}
+
+    def unique_name(self, base: str) -> str:
+        """``base``, or ``base_1``, ``base_2``... if it is taken (in the parents too)."""
+        count = self._names.get(base)
+        if count is None:
+            self._names[base] = 1
+            return base
+        while (name := f"{base}_{count}") in self._names:
+            count += 1
+        self._names[base] = count + 1
+        self._names[name] = 1
+        return name
+
+    def add_input(self, name: str, dtype: int, shape: RawShape) -> Value:
+        """A new required input."""
+        value = Value(self.unique_name(name), dtype, shape)
+        self.inputs.append(value)
+        return value
+
+    def add_constant(self, array: np.ndarray[Any, Any], dtype: int, name: str = "const") -> Value:
+        """A new constant; the array must never change afterwards."""
+        value = Value(self.unique_name(name), dtype, array.shape, const=array)
+        self.constants.append(value)
+        return value
+
+    def add_node(
+        self,
+        op: str,
+        inputs: Sequence[Value | None],
+        attrs: Attributes,
+        types: Sequence[tuple[int, RawShape]],
+        *,
+        name: str | None = None,
+        source: SourceLocation | None = None,
+    ) -> Node:
+        """Append a node whose output types are already known (see ``infer``)."""
+        unique = self.unique_name(name or op)
+        node = Node(op, tuple(inputs), attrs, unique, source)
+        if len(types) == 1:
+            dtype, shape = types[0]
+            node.outputs = (Value(self.unique_name(unique + "_out"), dtype, shape, node),)
+        else:
+            node.outputs = tuple(
+                Value(self.unique_name(f"{unique}_out{i}"), dtype, shape, node)
+                for i, (dtype, shape) in enumerate(types)
+            )
+        self.nodes.append(node)
+        return node
+
+    def subgraphs(self) -> Iterator[Graph]:
+        """All graphs below this one, callees included, each once, innermost last."""
+        seen: set[int] = set()
+        stack = [self]
+        while stack:
+            graph = stack.pop()
+            for node in graph.nodes:
+                for body in node.bodies():
+                    if id(body) not in seen:
+                        seen.add(id(body))
+                        stack.append(body)
+                        yield body
+
+    def copy(self) -> Graph:
+        """The same nodes and values in new lists: passes rewrite copies, never what was traced."""
+        other = Graph(self.name, self.parent)
+        other.inputs = list(self.inputs)
+        other.constants = list(self.constants)
+        other.nodes = list(self.nodes)
+        other.outputs = list(self.outputs)
+        other._names = dict(self._names) if self.parent is None else self._names
+        return other
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes, {len(self.outputs)} outputs>"
+
+
+def free_values(graph: Graph) -> list[Value]:
+    """Values of enclosing graphs that a body (If, Loop, Scan) uses, in order of first use."""
+    known = {id(v) for v in graph.inputs}
+    known.update(id(v) for v in graph.constants)
+    free: dict[int, Value] = {}
+    for node in graph.nodes:
+        for value in node.inputs:
+            if value is not None and id(value) not in known:
+                free.setdefault(id(value), value)
+        if node.op != CALL:
+            for body in node.bodies():
+                for value in free_values(body):
+                    if id(value) not in known:
+                        free.setdefault(id(value), value)
+        known.update(id(v) for v in node.outputs)
+    for value in graph.outputs:
+        if id(value) not in known:
+            free.setdefault(id(value), value)
+    return list(free.values())
+
+
+def attributes_key(attrs: Mapping[str, Any]) -> tuple[Any, ...]:
+    """A hashable stand-in for attributes, equal exactly when they are."""
+    return tuple((name, _attribute_key(value)) for name, value in sorted(attrs.items()))
+
+
+def _attribute_key(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            return (value.shape, tuple(value.reshape(-1).tolist()))
+        return (value.dtype.str, value.shape, value.tobytes())
+    if isinstance(value, Graph):
+        return id(value)
+    if isinstance(value, float):
+        return (float, value.hex())  # 1.0 is not 1, -0.0 is not 0.0
+    if isinstance(value, list | tuple):
+        return tuple(_attribute_key(v) for v in value)
+    return (type(value), value)

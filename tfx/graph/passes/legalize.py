@@ -1,0 +1,175 @@
+"""Use only kernels that the CPU provider has: compute in a wider type where it lacks one.
+
+ONNX allows ``Add`` on bfloat16 and ``Where`` on uint16, ONNX Runtime's CPU provider does not. Such
+a node is written between casts to the nearest wider type it does have. The result is plain ONNX,
+so this is also what a bundle contains.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+
+from tfx.graph import ir, schema
+from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.passes.decompose import DECOMPOSITIONS
+from tfx.graph.passes.scatter import ordered_scatter, refused_types
+from tfx.runtime.kernels import cpu_kernels
+
+_FLOAT, _UINT8, _INT8, _UINT16, _INT16, _INT32, _INT64 = 1, 2, 3, 4, 5, 6, 7
+_BOOL, _FLOAT16, _DOUBLE, _UINT32, _UINT64, _BFLOAT16 = 9, 10, 11, 12, 13, 16
+
+# What to try instead of a type, nearest first. The last resort of float64 is float32.
+_WIDER: dict[int, tuple[int, ...]] = {
+    _FLOAT16: (_FLOAT, _DOUBLE),
+    _BFLOAT16: (_FLOAT, _DOUBLE),
+    _FLOAT: (_DOUBLE,),
+    _DOUBLE: (_FLOAT,),
+    _BOOL: (_INT32, _UINT8, _INT64, _FLOAT),
+    _INT8: (_INT32, _INT64, _FLOAT, _DOUBLE),
+    _UINT8: (_INT32, _INT64, _FLOAT, _DOUBLE),
+    _INT16: (_INT32, _INT64, _FLOAT, _DOUBLE),
+    _UINT16: (_INT32, _INT64, _FLOAT, _DOUBLE),
+    _INT32: (_INT64, _DOUBLE, _FLOAT),
+    _UINT32: (_INT64, _UINT64, _DOUBLE),
+    _INT64: (_DOUBLE, _INT32, _FLOAT),
+    _UINT64: (_INT64, _DOUBLE),
+}
+
+
+def legalize(graph: Graph) -> Graph:
+    """A copy of the graph, bodies and callees included, in which every node has a CPU kernel."""
+    return _Legalizer().run(graph)
+
+
+class _Legalizer:
+    def __init__(self) -> None:
+        self._callees: dict[int, Graph] = {}
+
+    def run(self, graph: Graph) -> Graph:
+        result = graph.copy()
+        result.nodes = []
+        for node in graph.nodes:
+            self._rewrite(result, node)
+        return result
+
+    def _rewrite(self, out: Graph, node: Node) -> None:
+        node = self._with_legal_bodies(node)
+        if node.op == ir.CALL:
+            out.nodes.append(node)
+            return
+        if node.op == "ScatterND" and self._made_ordered(out, node):
+            return
+        key = tuple(None if v is None else v.dtype for v in node.inputs)
+        replaced = replacement(node.op, key, tuple(v.dtype for v in node.outputs))
+        if replaced is None and node.op == "ScatterElements":
+            replaced = refused_types(node)
+        if replaced is None:
+            out.nodes.append(node)
+            return
+        decompose = DECOMPOSITIONS.get(node.op)
+        if decompose is not None and decompose(out, node):
+            return
+        _emit_between_casts(out, node, *replaced)
+
+    def _made_ordered(self, out: Graph, node: Node) -> bool:
+        """A reducing ``ScatterND`` loses updates (see ``scatter``): write it in another way."""
+        mark = len(out.nodes)
+        if not ordered_scatter(out, node):
+            return False
+        made = out.nodes[mark:]
+        del out.nodes[mark:]
+        for part in made:
+            self._rewrite(out, part)
+        return True
+
+    def _with_legal_bodies(self, node: Node) -> Node:
+        bodies = {k: v for k, v in node.attrs.items() if isinstance(v, Graph)}
+        if not bodies:
+            return node
+        changed = Node(node.op, node.inputs, dict(node.attrs), node.name, node.source)
+        changed.outputs, changed.tag = node.outputs, node.tag
+        for name, body in bodies.items():
+            legal = self._callees.get(id(body))
+            if legal is None:
+                legal = self._callees[id(body)] = self.run(body)
+            changed.attrs[name] = legal
+        return changed
+
+
+Retyped = tuple[tuple[int | None, ...], tuple[int, ...]]
+
+
+@functools.lru_cache(maxsize=4096)
+def replacement(op: str, inputs: tuple[int | None, ...], outputs: tuple[int, ...]) -> Retyped | None:
+    """Types to compute with instead; None: the types as given have a kernel (or nothing helps)."""
+    operator = schema.operator(op)
+    kernels = cpu_kernels(op, operator.opset)
+    if not kernels:
+        return None  # no kernel of its own: ONNX Runtime expands the operator's function body
+    input_vars = _type_variables(operator.schema.inputs, len(inputs))
+    output_vars = _type_variables(operator.schema.outputs, len(outputs))
+    types: dict[str, int] = {}
+    for variable, code in [*zip(input_vars, inputs, strict=True),
+                           *zip(output_vars, outputs, strict=True)]:
+        if code is not None:
+            types.setdefault(variable, code)
+    if _has_kernel(kernels, types):
+        return None
+    for variable, code in types.items():
+        for wider in _WIDER.get(code, ()):
+            trial = {**types, variable: wider}
+            if _has_kernel(kernels, trial):
+                return (
+                    tuple(None if c is None else trial[v]
+                          for v, c in zip(input_vars, inputs, strict=True)),
+                    tuple(trial[v] for v in output_vars),
+                )
+    return None
+
+
+def _type_variables(parameters: Iterable[object], count: int) -> list[str]:
+    """The type variable (``T``) of each parameter; a fixed type counts under the parameter's name."""
+    names = [p.type_str if not p.type_str.startswith("tensor(") else p.name  # type: ignore[attr-defined]
+             for p in parameters]
+    return names[:count] + names[-1:] * (count - len(names))
+
+
+def _has_kernel(kernels: tuple[object, ...], types: dict[str, int]) -> bool:
+    return any(
+        all(name not in types or types[name] in allowed for name, allowed in k.items())  # type: ignore[attr-defined]
+        for k in kernels
+    )
+
+
+def cast(out: Graph, value: Value, dtype: int, node: Node) -> Value:
+    """``value`` cast to ``dtype``; made for ``node``, whose source line it shares."""
+    if value.dtype == dtype:
+        return value
+    made = out.add_node(
+        "Cast", (value,), {"to": dtype}, [(dtype, value.shape)],
+        name=f"{node.name}_cast", source=node.source,
+    )
+    return made.outputs[0]
+
+
+def _emit_between_casts(
+    out: Graph, node: Node, inputs: tuple[int | None, ...], outputs: tuple[int, ...]
+) -> None:
+    values = tuple(
+        None if v is None or code is None else cast(out, v, code, node)
+        for v, code in zip(node.inputs, inputs, strict=True)
+    )
+    attrs = dict(node.attrs)
+    wide = Node(node.op, values, attrs, node.name, node.source)
+    wide.outputs = tuple(
+        v if v.dtype == code else Value(out.unique_name(f"{v.name}_wide"), code, v.shape, wide)
+        for v, code in zip(node.outputs, outputs, strict=True)
+    )
+    out.nodes.append(wide)
+    for value, made in zip(node.outputs, wide.outputs, strict=True):
+        if made is not value:
+            back = Node("Cast", (made,), {"to": value.dtype}, out.unique_name(f"{node.name}_back"),
+                        node.source)
+            back.outputs = (value,)
+            out.nodes.append(back)

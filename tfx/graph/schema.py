@@ -1,0 +1,129 @@
+"""The operators: the one module that reads ``onnx.defs``.
+
+``BASE_OPSET`` is what graphs are written in unless an operator of theirs is newer; a graph is then
+written in the first opset that has all its operators.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+import onnx.defs
+
+from tfx.core.errors import InvalidArgumentError, NotFoundError
+
+BASE_OPSET = 21
+# The newest opset that the oldest runtime we ship to takes; operators added later are not offered.
+MAX_OPSET = 26
+IR_VERSION = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What the ONNX standard says about an operator.
+
+    Attributes:
+        name: ONNX operator type.
+        opset: The first opset >= ``BASE_OPSET`` in which it can be written.
+        inputs: Parameter names; the last one repeats if ``variadic``.
+        min_inputs: How many inputs are required.
+        outputs: Names of the results.
+        min_outputs: How many outputs always exist.
+        attributes: Name -> (kind, required, default), kinds as in ``onnx.AttributeProto``.
+        doc: The standard's description.
+    """
+
+    name: str
+    opset: int
+    inputs: tuple[str, ...]
+    min_inputs: int
+    max_inputs: int
+    outputs: tuple[str, ...]
+    min_outputs: int
+    max_outputs: int
+    attributes: dict[str, tuple[int, bool, Any]]
+    doc: str
+    schema: Any
+
+
+@functools.cache
+def operator(name: str) -> Operator:
+    """Look an operator of the standard domain up.
+
+    Raises:
+        NotFoundError: no such operator at any opset up to ``MAX_OPSET``.
+    """
+    try:
+        schema = onnx.defs.get_schema(name, BASE_OPSET, "")
+        opset = BASE_OPSET
+        if schema.deprecated:
+            raise NotFoundError(f"ONNX operator {name!r} is deprecated.")
+    except onnx.defs.SchemaError:
+        try:
+            schema = onnx.defs.get_schema(name, MAX_OPSET, "")
+        except onnx.defs.SchemaError:
+            import difflib
+
+            close = difflib.get_close_matches(name, operator_names(), 1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise NotFoundError(
+                f"{name!r} is not an operator of ONNX opset {MAX_OPSET}.{hint}"
+            ) from None
+        opset = schema.since_version
+    attributes = {
+        key: (int(a.type.value), a.required, _default(a)) for key, a in schema.attributes.items()
+    }
+    return Operator(
+        name,
+        opset,
+        tuple(p.name for p in schema.inputs),
+        schema.min_input,
+        schema.max_input,
+        tuple(p.name for p in schema.outputs),
+        schema.min_output,
+        schema.max_output,
+        attributes,
+        schema.doc or "",
+        schema,
+    )
+
+
+def _default(attribute: Any) -> Any:
+    value = attribute.default_value
+    if value is None or value.type == onnx.AttributeProto.UNDEFINED:
+        return None
+    default = onnx.helper.get_attribute_value(value)
+    return default.decode() if isinstance(default, bytes) else default
+
+
+@functools.cache
+def operator_names() -> tuple[str, ...]:
+    """All operators of the standard domain that are alive at ``MAX_OPSET``, sorted."""
+    newest: dict[str, Any] = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain == "" and schema.since_version <= MAX_OPSET:
+            known = newest.get(schema.name)
+            if known is None or known.since_version < schema.since_version:
+                newest[schema.name] = schema
+    return tuple(sorted(name for name, schema in newest.items() if not schema.deprecated))
+
+
+def check_attributes(op: Operator, attrs: dict[str, Any]) -> None:
+    """Refuse attributes that the operator lacks, and the absence of required ones.
+
+    Raises:
+        InvalidArgumentError: naming the attribute and what exists.
+    """
+    known = op.attributes
+    for name in attrs:
+        if name not in known:
+            raise InvalidArgumentError(
+                f"ONNX operator {op.name} has no attribute {name!r}; it has "
+                f"{', '.join(known) or 'none'}."
+            )
+    for name, (_, required, _) in known.items():
+        if required and name not in attrs:
+            raise InvalidArgumentError(f"ONNX operator {op.name} needs the attribute {name!r}.")

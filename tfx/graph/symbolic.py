@@ -1,0 +1,243 @@
+"""Shape arithmetic on symbols: what ``Shape -> Slice -> Concat -> Reshape`` chains come to.
+
+onnx infers one node from types and constant contents; a vector that holds ``(batch, 8)`` is
+neither. ``propagate`` follows such vectors through the few operators that shape code is made of,
+and ``refine_shapes`` uses them where an operator takes a shape as an input.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfx.graph.ir import Attributes, Node, RawDim, RawShape, Value
+
+_MAX_DIMS = 64
+_INTEGERS = frozenset((6, 7))  # int32, int64
+# Operators whose input (by position) is the output's shape.
+_SHAPE_INPUT = {"Reshape": 1, "ConstantOfShape": 0}
+
+
+def elements(value: Value | None) -> tuple[RawDim, ...] | None:
+    """The known elements of a small integer scalar or vector, else None."""
+    if value is None:
+        return None
+    if value.dims is not None:
+        return value.dims
+    const = value.const
+    if (
+        const is not None
+        and value.dtype in _INTEGERS
+        and const.ndim <= 1
+        and const.size <= _MAX_DIMS
+    ):
+        value.dims = tuple(const.reshape(-1).tolist())
+        return value.dims
+    return None
+
+
+def propagate(node: Node) -> None:
+    """Set ``dims`` on a new node's output where its elements can be known."""
+    rule = _RULES.get(node.op)
+    if rule is not None:
+        output = node.outputs[0]
+        dims = rule(node)
+        if dims is not None and len(dims) <= _MAX_DIMS:
+            output.dims = dims
+
+
+def _shape(node: Node) -> tuple[RawDim, ...] | None:
+    value = node.inputs[0]
+    if value is None or value.shape is None:
+        return None
+    start, end = node.attrs.get("start", 0), node.attrs.get("end")
+    return value.shape[start:end]
+
+
+def _same(node: Node) -> tuple[RawDim, ...] | None:
+    return elements(node.inputs[0]) if node.outputs[0].dtype in _INTEGERS else None
+
+
+def _concat(node: Node) -> tuple[RawDim, ...] | None:
+    parts = [elements(v) for v in node.inputs]
+    if any(p is None for p in parts) or node.outputs[0].dtype not in _INTEGERS:
+        return None
+    return tuple(d for p in parts if p is not None for d in p)
+
+
+def _gather(node: Node) -> tuple[RawDim, ...] | None:
+    data, indices = elements(node.inputs[0]), elements(node.inputs[1])
+    if data is None or indices is None or _rank(node.inputs[0]) != 1:
+        return None
+    if not all(isinstance(i, int) and -len(data) <= i < len(data) for i in indices):
+        return None
+    return tuple(data[i] for i in indices)  # type: ignore[index]
+
+
+def _slice(node: Node) -> tuple[RawDim, ...] | None:
+    data = elements(node.inputs[0])
+    bounds = [elements(v) for v in node.inputs[1:]]
+    if data is None or _rank(node.inputs[0]) != 1 or any(b is None or len(b) != 1 for b in bounds):
+        return None
+    start, end, *rest = [b[0] for b in bounds if b is not None]
+    step = rest[1] if len(rest) > 1 else 1
+    if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
+        return None
+    if step < 0 and end < -len(data):
+        return data[start::step]
+    return data[start:end:step]
+
+
+def _rank(value: Value | None) -> int | None:
+    return None if value is None or value.shape is None else len(value.shape)
+
+
+def _arithmetic(node: Node) -> tuple[RawDim, ...] | None:
+    a, b = elements(node.inputs[0]), elements(node.inputs[1])
+    if a is None or b is None:
+        return None
+    if len(a) != len(b):
+        a, b = (a * len(b), b) if len(a) == 1 else (a, b * len(a)) if len(b) == 1 else (a, b)
+    if len(a) != len(b):
+        return None
+    return tuple(_combine(node.op, x, y) for x, y in zip(a, b, strict=True))
+
+
+def _combine(op: str, x: RawDim, y: RawDim) -> RawDim:
+    if isinstance(x, int) and isinstance(y, int):
+        if op == "Add":
+            return x + y
+        if op == "Sub":
+            return x - y
+        if op == "Mul":
+            return x * y
+        return None if y == 0 else abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+    if op == "Mul" and 1 in (x, y):
+        return y if x == 1 else x
+    if op in ("Div", "Mul") and y == 1:
+        return x
+    if op in ("Add", "Sub") and y == 0:
+        return x
+    return None
+
+
+def _reduce_prod(node: Node) -> tuple[RawDim, ...] | None:
+    data = elements(node.inputs[0])
+    if data is None or _rank(node.inputs[0]) != 1:
+        return None
+    symbols = [d for d in data if not isinstance(d, int)]
+    known = math.prod(d for d in data if isinstance(d, int))
+    if not symbols or known == 0:
+        return (known,)
+    return (symbols[0],) if len(symbols) == 1 and known == 1 else (None,)
+
+
+_RULES: dict[str, Any] = {
+    "Shape": _shape,
+    "Cast": _same,
+    "Identity": _same,
+    "Squeeze": _same,
+    "Unsqueeze": _same,
+    "Reshape": _same,
+    "Concat": _concat,
+    "Gather": _gather,
+    "Slice": _slice,
+    "Add": _arithmetic,
+    "Sub": _arithmetic,
+    "Mul": _arithmetic,
+    "Div": _arithmetic,
+    "ReduceProd": _reduce_prod,
+}
+
+
+def refine_shapes(
+    op: str,
+    inputs: Sequence[Value | None],
+    attrs: Attributes,
+    types: list[tuple[int, RawShape]],
+) -> list[tuple[int, RawShape]]:
+    """Fill dimensions in that onnx left open but that symbols tell."""
+    if op in ("Reshape", "ConstantOfShape"):
+        target = elements(inputs[_SHAPE_INPUT[op]])
+        if target is not None:
+            data = inputs[0]
+            shape = target
+            if op == "Reshape":
+                source = None if data is None else data.shape
+                shape = _reshaped(source, target, allow_zero=bool(attrs.get("allowzero")))
+            return [(types[0][0], _merge(types[0][1], shape))]
+    elif op == "Expand":
+        target, data = elements(inputs[1]), inputs[0]
+        if target is not None and data is not None and data.shape is not None:
+            return [(types[0][0], _merge(types[0][1], _broadcast(data.shape, target)))]
+    elif op in ("Tile",):
+        repeats, data = elements(inputs[1]), inputs[0]
+        if repeats is not None and data is not None and data.shape is not None:
+            tiled = tuple(
+                _combine("Mul", d, r) for d, r in zip(data.shape, repeats, strict=False)
+            )
+            return [(types[0][0], _merge(types[0][1], tiled))]
+    return types
+
+
+def _merge(a: RawShape, b: RawShape) -> RawShape:
+    if a is None or b is None or len(a) != len(b):
+        return b if a is None else a
+    return tuple(y if x is None or (isinstance(x, str) and y is not None) else x
+                 for x, y in zip(a, b, strict=True))
+
+
+def _reshaped(
+    source: RawShape, target: tuple[RawDim, ...], *, allow_zero: bool
+) -> tuple[RawDim, ...]:
+    shape: list[RawDim] = []
+    for i, dim in enumerate(target):
+        if dim == 0 and not allow_zero:
+            shape.append(source[i] if source is not None and i < len(source) else None)
+        else:
+            shape.append(dim)
+    if -1 in shape:
+        shape[shape.index(-1)] = _remaining(source, shape)
+    return tuple(shape)
+
+
+def _remaining(source: RawShape, target: Sequence[RawDim]) -> RawDim:
+    """What -1 stands for: the source's elements over the target's, where symbols cancel out."""
+    if source is None:
+        return None
+    rest = list(source)
+    known = 1
+    for dim in target:
+        if dim == -1:
+            continue
+        if isinstance(dim, int):
+            known *= dim
+        elif dim is not None and dim in rest:
+            rest.remove(dim)
+        else:
+            return None
+    numbers = math.prod(d for d in rest if isinstance(d, int))
+    symbols = [d for d in rest if not isinstance(d, int)]
+    if not symbols:
+        return numbers // known if known and numbers % known == 0 else None
+    return symbols[0] if len(symbols) == 1 and numbers == known else None
+
+
+def _broadcast(a: tuple[RawDim, ...], b: tuple[RawDim, ...]) -> tuple[RawDim, ...]:
+    width = max(len(a), len(b))
+    a, b = (1,) * (width - len(a)) + a, (1,) * (width - len(b)) + b
+    return tuple(
+        y if x == 1 else x if y == 1 or x == y else (x if isinstance(x, int) else
+                                                     y if isinstance(y, int) else None)
+        for x, y in zip(a, b, strict=True)
+    )
+
+
+def constant_elements(dims: tuple[RawDim, ...]) -> np.ndarray[Any, Any] | None:
+    """The vector as an array if every element is a number."""
+    if all(isinstance(d, int) for d in dims):
+        return np.array(dims, np.int64)
+    return None

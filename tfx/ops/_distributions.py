@@ -1,0 +1,202 @@
+"""Random tensors drawn from a source of bits: the stateful generators or a stateless seed.
+
+The public functions of ``random`` and the methods of ``Generator`` are these with a source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.errors import InvalidArgumentError
+from tfx.core.shapes import TensorShape
+from tfx.framework.apply import apply, apply_n
+from tfx.framework.convert import convert_to_tensor, embed, int64_constant
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.graph import ir
+from tfx.graph.symbolic import elements
+from tfx.ops import _samplers
+from tfx.ops._composite import Composite
+from tfx.ops._support import as_int64, cast_to, is_tensor_like, tensor
+
+_FLOATS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+_INTEGERS = (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64)
+
+
+class Source(Protocol):
+    """Where random bits come from."""
+
+    def draw(self, sampler: Composite, shape: Tensor, *parameters: Tensor, dtype: DType) -> Tensor:
+        """Numbers of the given shape by a sampler of ``_samplers``."""
+
+
+class StatelessSource:
+    """The bits are a function of a seed of two integers."""
+
+    def __init__(self, seed: Any, op: str) -> None:
+        self._seed = as_int64(seed)
+        known = self._seed.shape
+        if not known.is_compatible_with([2]):
+            raise InvalidArgumentError(
+                f"seed must have shape [2], not {known}, in {op}; pass two integers.", op=op
+            )
+
+    def draw(self, sampler: Composite, shape: Tensor, *parameters: Tensor, dtype: DType) -> Tensor:
+        """Numbers of the given shape by a sampler of ``_samplers``."""
+        shapes = (raw_shape_of(shape), (2,))
+        return sampler(
+            self._seed, shape, *parameters, shapes=shapes, stateful=False, dtype=dtype.name
+        )[0]
+
+
+def raw_shape_of(shape: Tensor) -> ir.RawShape:
+    """The static shape of what a shape vector describes."""
+    if isinstance(shape, SymbolicTensor):
+        dims = elements(shape._value)
+        if dims is not None:
+            return dims
+    length = shape.shape[0]
+    return None if length is None else (None,) * length
+
+
+def shape_vector(shape: Any) -> Tensor:
+    """A shape (integers, ``TensorShape``, tensor or a list of scalars) as an int64 vector."""
+    if isinstance(shape, TensorShape):
+        shape = shape.as_list()
+    if isinstance(shape, Sequence) and any(d is None for d in shape):
+        raise ValueError(
+            f"A shape of random numbers must be fully known; got {shape!r}. Use tfx.shape for "
+            "dimensions that are known only when the function runs."
+        )
+    vector = as_int64(shape)
+    return vector if vector.shape.rank != 0 else apply("Unsqueeze", (vector, int64_constant([0])))
+
+
+def _accepted(dtype: DTypeLike, among: Sequence[DType], op: str) -> DType:
+    kind = dtypes.as_dtype(dtype)
+    if kind not in among:
+        names = ", ".join(d.name for d in among)
+        raise ValueError(f"Argument `dtype` got invalid value {kind.name} in {op}. Accepted dtypes "
+                         f"are {names}.")
+    return kind
+
+
+def _scaled(x: Tensor, scale: Any, offset: Any) -> Tensor:
+    """``x * scale + offset``, without the steps that change nothing."""
+    if not _is_number(scale, 1):
+        x = apply("Mul", (x, convert_to_tensor(scale, x.dtype)))
+    if not _is_number(offset, 0):
+        x = apply("Add", (x, convert_to_tensor(offset, x.dtype)))
+    return x
+
+
+def _is_number(x: Any, value: float) -> bool:
+    return isinstance(x, int | float) and x == value
+
+
+def normal(source: Source, shape: Any, mean: Any, stddev: Any, dtype: DTypeLike) -> Tensor:
+    """Normally distributed numbers."""
+    kind = _accepted(dtype, _FLOATS, "random.normal")
+    x = source.draw(_samplers.unit_normal, shape_vector(shape), dtype=kind)
+    return _scaled(x, stddev, mean)
+
+
+def truncated_normal(
+    source: Source, shape: Any, mean: Any, stddev: Any, dtype: DTypeLike
+) -> Tensor:
+    """Normally distributed numbers, none further than two standard deviations from the mean."""
+    kind = _accepted(dtype, _FLOATS, "random.truncated_normal")
+    x = source.draw(_samplers.unit_truncated_normal, shape_vector(shape), dtype=kind)
+    return _scaled(x, stddev, mean)
+
+
+def uniform(source: Source, shape: Any, minval: Any, maxval: Any, dtype: DTypeLike) -> Tensor:
+    """Uniform numbers: floats in [minval, maxval), integers likewise or of the full range."""
+    kind = _accepted(dtype, (*_FLOATS, *_INTEGERS), "random.uniform")
+    if kind.is_integer:
+        return _uniform_integers(source, shape, minval, maxval, kind)
+    x = source.draw(_samplers.unit_uniform, shape_vector(shape), dtype=kind)
+    low = 0 if minval is None else minval
+    high = 1 if maxval is None else maxval
+    if _is_number(low, 0):
+        return _scaled(x, high, low)
+    low, high = _float(low, kind), _float(high, kind)
+    return _scaled(x, apply("Sub", (high, low)), low)
+
+
+def _float(x: Any, kind: DType) -> Tensor:
+    return convert_to_tensor(float(x) if isinstance(x, int) else x, kind)
+
+
+def _uniform_integers(
+    source: Source, shape: Any, minval: Any, maxval: Any, kind: DType
+) -> Tensor:
+    if minval is None and maxval is None:
+        return source.draw(_samplers.full_range, shape_vector(shape), dtype=kind)
+    if maxval is None:
+        raise ValueError(f"Must specify maxval for integer dtype {kind.name}")
+    if minval is None:
+        raise ValueError(f"Must specify minval for integer dtype {kind.name} where maxval is given")
+    low, high = convert_to_tensor(minval, kind), convert_to_tensor(maxval, kind)
+    if isinstance(low, EagerTensor) and isinstance(high, EagerTensor):
+        a, b = low.view(), high.view()
+        if not (a < b).all():
+            raise InvalidArgumentError(
+                f"Need minval < maxval, got {a} >= {b} in random.uniform.", op="RandomUniformInt"
+            )
+    return source.draw(_samplers.integers, shape_vector(shape), low, high, dtype=kind)
+
+
+def categorical(source: Source, logits: Any, num_samples: Any, dtype: DTypeLike | None) -> Tensor:
+    """Class numbers drawn with the probabilities ``softmax(logits)``, row by row."""
+    scores = tensor(logits)
+    kind = dtypes.int64 if dtype is None else _accepted(
+        dtype, (dtypes.int32, dtypes.int64), "random.categorical"
+    )
+    if not scores.shape.is_compatible_with([None, None]):
+        raise InvalidArgumentError(
+            f"logits should be a matrix, got shape {scores.shape} in random.categorical.",
+            op="Multinomial",
+        )
+    # The inverse of the cumulative distribution: how many of its steps lie at or below u.
+    chances = apply("Softmax", (cast_to(scores, dtypes.float64),), {"axis": -1})
+    steps = apply("CumSum", (chances, int64_constant(1)))
+    count = apply("Reshape", (as_int64(num_samples), int64_constant([1])))
+    shape = apply("Concat", (apply("Shape", (scores,), {"end": 1}), count), {"axis": 0})
+    u = source.draw(_samplers.unit_uniform, shape, dtype=dtypes.float64)
+    total = apply("Slice", (steps, int64_constant([-1]), int64_constant([2**62]),
+                            int64_constant([1])))
+    # Kept below the total in spite of rounding: a last class of probability 0 is never drawn.
+    below = apply("Mul", (total, embed(np.array(1 - 2.0**-52))))
+    u = apply("Unsqueeze", (apply("Mul", (u, below)), int64_constant([2])))
+    passed = apply("GreaterOrEqual", (u, apply("Unsqueeze", (steps, int64_constant([1])))))
+    counted = apply("ReduceSum", (cast_to(passed, dtypes.int32), int64_constant([2])),
+                    {"keepdims": 0})
+    return cast_to(counted, kind)
+
+
+def shuffle(source: Source, value: Any) -> Tensor:
+    """``value`` with its rows (the first axis) in random order."""
+    x = tensor(value)
+    if x.shape.rank == 0:
+        raise InvalidArgumentError(
+            f"random.shuffle needs an axis to shuffle; got the scalar {x!r}."
+        )
+    count = apply("Shape", (x,), {"end": 1})
+    return apply("Gather", (x, _permutation(source, count)), {"axis": 0})
+
+
+def _permutation(source: Source, count: Tensor) -> Tensor:
+    """The numbers below ``count`` in random order: the order of as many random numbers."""
+    keys = source.draw(_samplers.full_range, count, dtype=dtypes.int64)
+    return apply_n("TopK", (keys, count), {"axis": 0}, outputs=2)[1]
+
+
+def new_seeds(source: Source, count: Any) -> Tensor:
+    """``count`` independent keys."""
+    size = as_int64(count) if is_tensor_like(count) else int64_constant([int(count)])
+    return source.draw(_samplers.full_range, shape_vector(size), dtype=dtypes.int64)

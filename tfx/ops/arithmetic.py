@@ -1,0 +1,276 @@
+"""Addition to remainder: the binary operators with broadcasting, and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.rules import OpRecord, gradient, no_gradient
+from tfx.framework.tensor import Tensor
+from tfx.ops._support import binary, cast_to, matching, scalar_like, tensor, unbroadcast
+
+
+def add(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x + y`` element by element, with broadcasting; strings are concatenated.
+
+    Args:
+        x: Tensor of a number or string dtype, or a value convertible to one.
+        y: The same dtype.
+        name: Accepted for compatibility.
+
+    Returns:
+        The sum, of the broadcast shape.
+
+    Raises:
+        InvalidArgumentError: dtypes differ or the shapes do not broadcast.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.add([1, 2], 3).numpy()
+        array([4, 5], dtype=int32)
+    """
+    a, b = matching(x, y, "Add")
+    if a.dtype is dtypes.string:
+        return apply("StringConcat", (a, b))
+    return apply("Add", (a, b))
+
+
+@gradient("Add")
+def _add_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor]:
+    x, y = op.inputs
+    return unbroadcast(dy, x), unbroadcast(dy, y)
+
+
+no_gradient("StringConcat", why="strings")
+
+
+def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x - y`` element by element, with broadcasting.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.subtract([3.0, 2.0], 1.0).numpy()
+        array([2., 1.], dtype=float32)
+    """
+    return binary("Sub", x, y)
+
+
+@gradient("Sub")
+def _sub_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    x, y = op.inputs
+    dx = unbroadcast(dy, x) if op.needs[0] else None
+    return dx, unbroadcast(apply("Neg", (dy,)), y) if op.needs[1] else None
+
+
+def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x * y`` element by element, with broadcasting.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.multiply([3.0, 2.0], [2.0, 2.0]).numpy()
+        array([6., 4.], dtype=float32)
+    """
+    return binary("Mul", x, y)
+
+
+@gradient("Mul")
+def _mul_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    x, y = op.inputs
+    dx = unbroadcast(apply("Mul", (dy, y)), x) if op.needs[0] else None
+    return dx, unbroadcast(apply("Mul", (dy, x)), y) if op.needs[1] else None
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x / y`` as real numbers: integers are converted to floats first.
+
+    int8, int16, uint8 and uint16 become float32; int32, int64, uint32 and uint64 float64.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.truediv(7, 2).numpy()
+        np.float64(3.5)
+    """
+    a, b = matching(x, y, "RealDiv")
+    if a.dtype.is_integer:
+        wide = dtypes.float32 if a.dtype.size <= 2 else dtypes.float64
+        a, b = cast_to(a, wide), cast_to(b, wide)
+    return apply("Div", (a, b))
+
+
+def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Python's ``x / y``; see ``truediv``."""
+    return truediv(x, y)
+
+
+@gradient("Div")
+def _div_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    x, y = op.inputs
+    dx = apply("Div", (dy, y))
+    quotient = op.outputs[0]
+    dy_ = apply("Neg", (apply("Mul", (dx, quotient)),)) if op.needs[1] else None
+    return (
+        unbroadcast(dx, x) if op.needs[0] else None,
+        None if dy_ is None else unbroadcast(dy_, y),
+    )
+
+
+def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Python's ``x // y``: the quotient rounded towards negative infinity.
+
+    Raises:
+        InvalidArgumentError: division of integers by zero, in eager mode.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.floordiv(-7, 2).numpy()
+        np.int32(-4)
+    """
+    a, b = matching(x, y, "FloorDiv")
+    if a.dtype.is_floating:
+        return apply("Floor", (apply("Div", (a, b)),))
+    _refuse_zero(b, "FloorDiv")
+    quotient = apply("Div", (a, b))
+    if a.dtype.is_unsigned:
+        return quotient
+    # ONNX truncates: one less where the signs differ and something is left over.
+    rest = apply("Sub", (a, apply("Mul", (quotient, b))))
+    zero = scalar_like(0, a)
+    inexact = apply("Not", (apply("Equal", (rest, zero)),))
+    differ = apply("Xor", (apply("Less", (rest, zero)), apply("Less", (b, zero))))
+    return apply("Sub", (quotient, cast_to(apply("And", (inexact, differ)), a.dtype)))
+
+
+def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Python's ``x % y``: the remainder has the sign of ``y``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.floormod([-7, 7], [3, -3]).numpy()
+        array([ 2, -2], dtype=int32)
+    """
+    a, b = matching(x, y, "FloorMod")
+    if a.dtype.is_integer:
+        _refuse_zero(b, "FloorMod")
+        return apply("Mod", (a, b))
+    # ONNX's Mod of floats is C's fmod: bring the remainder to the divisor's sign.
+    rest = apply("Mod", (a, b), {"fmod": 1})
+    zero = scalar_like(0, a)
+    nonzero = apply("Not", (apply("Equal", (rest, zero)),))
+    differ = apply("Xor", (apply("Less", (rest, zero)), apply("Less", (b, zero))))
+    return apply("Where", (apply("And", (nonzero, differ)), apply("Add", (rest, b)), rest))
+
+
+def _refuse_zero(divisor: Tensor, op: str) -> None:
+    """Integer division by zero would end the process (SIGFPE) inside the kernel."""
+    from tfx.framework.tensor import EagerTensor
+
+    if isinstance(divisor, EagerTensor) and not divisor.view().all():
+        raise InvalidArgumentError("Integer division by zero", op=op)
+
+
+@gradient("Mod")
+def _mod_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    x, y = op.inputs
+    dx = unbroadcast(dy, x) if op.needs[0] else None
+    if not op.needs[1]:
+        return dx, None
+    # x = q y + r with q constant between jumps.
+    q = apply("Round", (apply("Div", (apply("Sub", (x, op.outputs[0])), y)),))
+    return dx, unbroadcast(apply("Neg", (apply("Mul", (dy, q)),)), y)
+
+
+def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x`` to the power ``y`` element by element, with broadcasting.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.pow([2, 3], 2).numpy()
+        array([4, 9], dtype=int32)
+    """
+    return binary("Pow", x, y)
+
+
+@gradient("Pow")
+def _pow_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    x, y = op.inputs
+    z = op.outputs[0]
+    dx = dy_ = None
+    zero, one = scalar_like(0, x), scalar_like(1, x)
+    if op.needs[0]:
+        slope = apply("Mul", (y, apply("Pow", (x, apply("Sub", (y, one))))))
+        # y = 0: the slope is 0 also at x = 0, where x ** -1 is infinite.
+        slope = apply("Where", (apply("Equal", (y, zero)), zero, slope))
+        dx = unbroadcast(apply("Mul", (dy, slope)), x)
+    if op.needs[1]:
+        positive = apply("Greater", (x, zero))
+        log = apply("Log", (apply("Where", (positive, x, one)),))
+        log = apply("Where", (positive, log, zero))
+        dy_ = unbroadcast(apply("Mul", (dy, apply("Mul", (z, log)))), y)
+    return dx, dy_
+
+
+def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """The larger of two numbers, element by element; the gradient of a tie goes to ``x``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.maximum([1.0, 5.0], 3.0).numpy()
+        array([3., 5.], dtype=float32)
+    """
+    return binary("Max", x, y)
+
+
+def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """The smaller of two numbers, element by element; the gradient of a tie goes to ``x``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.minimum([1.0, 5.0], 3.0).numpy()
+        array([1., 3.], dtype=float32)
+    """
+    return binary("Min", x, y)
+
+
+@gradient("Max", "Min")
+def _extremum_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    """The first input that equals the result gets the gradient."""
+    grads: list[Tensor | None] = []
+    taken: Tensor | None = None
+    zero = scalar_like(0, dy)
+    for x, needed in zip(op.inputs, op.needs, strict=True):
+        chosen = apply("Equal", (x, op.outputs[0]))
+        if taken is not None:
+            chosen = apply("And", (chosen, apply("Not", (taken,))))
+        taken = chosen if taken is None else apply("Or", (taken, chosen))
+        grads.append(unbroadcast(apply("Where", (chosen, dy, zero)), x) if needed else None)
+    return grads
+
+
+def add_n(inputs: Any, name: str | None = None) -> Tensor:
+    """The sum of tensors of one shape and dtype.
+
+    Raises:
+        ValueError: no tensors, or shapes or dtypes that differ.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.add_n([tf.constant(1.0), tf.constant(2.0), tf.constant(3.0)]).numpy()
+        np.float32(6.0)
+    """
+    items = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    if not items:
+        raise ValueError("Inputs must be an iterable of at least one Tensor with the same dtype "
+                         "and shape.")
+    tensors = [tensor(x) for x in items]
+    total = tensors[0]
+    for x in tensors[1:]:
+        if x.dtype is not total.dtype or not x.shape.is_compatible_with(total.shape):
+            raise InvalidArgumentError(
+                "Inputs to add_n must be of one shape and dtype; got "
+                f"{total.dtype.name}{total.shape} and {x.dtype.name}{x.shape}."
+            )
+        total = apply("Add", (total, x))
+    return total

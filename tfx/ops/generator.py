@@ -1,0 +1,367 @@
+"""``Generator``: random numbers from a state that is a variable, and the global generators.
+
+The state is three int64: how many draws were made, a stream number, and the key. Drawing reads the
+variable and assigns it advanced, so a traced function gives fresh numbers at each call and a
+checkpoint that holds the generator resumes the sequence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+from typing import Any
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.context import init_scope
+from tfx.framework.convert import embed, int64_constant
+from tfx.framework.module import Module
+from tfx.framework.tensor import Tensor
+from tfx.framework.variable import Variable
+from tfx.ops import _distributions
+from tfx.ops._composite import Composite
+from tfx.ops._samplers import STATE_SIZE
+from tfx.ops._support import as_int64, static_int
+
+_PHILOX = 1
+_ALGORITHMS = (None, "philox", "auto_select", _PHILOX, 3)
+# The global seed of operations that are given a seed of their own where set_seed was never called.
+_DEFAULT_SEED = 87654321
+
+
+class Generator(Module):
+    """A stream of random numbers with a state of its own.
+
+    Make one with ``from_seed``, ``from_non_deterministic_state`` or ``split``. The numbers are
+    those of Philox4x32-10, the same on every device and runtime; they are not TensorFlow's.
+
+    Args:
+        copy_from: A generator whose state and algorithm to copy.
+        state: Three integers: counter, stream, key. Needs ``alg``.
+        alg: ``"philox"`` or ``"auto_select"``.
+
+    Raises:
+        ValueError: neither or both of ``copy_from`` and ``state``, or an algorithm that is not
+            offered.
+
+    Example:
+        >>> import tfx as tf
+        >>> g = tf.random.Generator.from_seed(1234)
+        >>> g.normal(shape=(2, 3)).shape
+        TensorShape([2, 3])
+    """
+
+    def __init__(
+        self, copy_from: Generator | None = None, state: Any = None, alg: Any = None
+    ) -> None:
+        super().__init__("generator")
+        if copy_from is not None:
+            if state is not None or alg is not None:
+                raise ValueError("All other arguments except copy_from should be None when "
+                                 f"copy_from is given; got state={state!r} and alg={alg!r}.")
+            state, alg = copy_from.state.value(), "philox"
+        elif state is None:
+            raise ValueError("Either copy_from or state must be given; got neither. Use "
+                             "Generator.from_seed or Generator.from_non_deterministic_state.")
+        _check_algorithm(alg)
+        self._lock = threading.Lock()
+        self._state_var = Variable(_state(state), trainable=False, name="generator_state")
+
+    @classmethod
+    def from_state(cls, state: Any, alg: Any) -> Generator:
+        """A generator that continues from a state: three integers, or a generator's ``state``."""
+        return cls(state=state, alg=alg)
+
+    @classmethod
+    def from_seed(cls, seed: Any, alg: Any = None) -> Generator:
+        """A generator from a seed: an integer, or up to three.
+
+        The same seed gives the same numbers, always.
+        """
+        return cls(state=create_rng_state(seed, "auto_select" if alg is None else alg), alg=alg)
+
+    @classmethod
+    def from_non_deterministic_state(cls, alg: Any = None) -> Generator:
+        """A generator that differs from run to run."""
+        return cls(state=_fresh_state(), alg=alg)
+
+    @classmethod
+    def from_key_counter(cls, key: Any, counter: Any, alg: Any) -> Generator:
+        """A generator from a key (an integer) and a counter (two integers)."""
+        return cls(state=_joined_state(key, counter), alg=alg)
+
+    # State
+
+    @property
+    def state(self) -> Variable:
+        """The variable that holds the state."""
+        return self._state_var
+
+    @property
+    def algorithm(self) -> int:
+        """TensorFlow's number of the algorithm: 1, Philox."""
+        return _PHILOX
+
+    @property
+    def key(self) -> Tensor:
+        """The state's key, a scalar."""
+        return apply("Gather", (self._state_var.value(), int64_constant(2)))
+
+    def reset(self, state: Any) -> None:
+        """Continue from another state."""
+        self._state_var.assign(_state(state))
+
+    def reset_from_seed(self, seed: Any) -> None:
+        """Start again as ``from_seed`` would."""
+        self.reset(create_rng_state(seed, "philox"))
+
+    def reset_from_key_counter(self, key: Any, counter: Any) -> None:
+        """Start again as ``from_key_counter`` would."""
+        self.reset(_joined_state(key, counter))
+
+    def skip(self, delta: Any) -> Tensor:
+        """Leave out ``delta`` draws; returns the new state."""
+        step = apply("Mul", (as_int64(delta), int64_constant([1, 0, 0])))
+        with self._lock:
+            self._state_var.assign_add(step)
+            return self._state_var.value()
+
+    def draw(self, sampler: Composite, shape: Tensor, *parameters: Tensor, dtype: DType) -> Tensor:
+        """Numbers by a sampler of ``ops._samplers``; advances the state."""
+        shapes = (_distributions.raw_shape_of(shape), (STATE_SIZE,))
+        with self._lock:
+            state = self._state_var._peek()
+            drawn, advanced = sampler(
+                state, shape, *parameters, shapes=shapes, stateful=True, dtype=dtype.name
+            )
+            self._state_var.assign(advanced)
+        return drawn
+
+    # Numbers
+
+    def normal(
+        self,
+        shape: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: DTypeLike = dtypes.float32,
+        name: str | None = None,
+    ) -> Tensor:
+        """Normally distributed numbers; see ``random.normal``."""
+        return _distributions.normal(self, shape, mean, stddev, dtype)
+
+    def truncated_normal(
+        self,
+        shape: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: DTypeLike = dtypes.float32,
+        name: str | None = None,
+    ) -> Tensor:
+        """Normal numbers within two standard deviations; see ``random.truncated_normal``."""
+        return _distributions.truncated_normal(self, shape, mean, stddev, dtype)
+
+    def uniform(
+        self,
+        shape: Any,
+        minval: Any = 0,
+        maxval: Any = None,
+        dtype: DTypeLike = dtypes.float32,
+        name: str | None = None,
+    ) -> Tensor:
+        """Uniformly distributed numbers; see ``random.uniform``."""
+        return _distributions.uniform(self, shape, minval, maxval, dtype)
+
+    def uniform_full_int(
+        self, shape: Any, dtype: DTypeLike = dtypes.uint64, name: str | None = None
+    ) -> Tensor:
+        """Integers of which every value of the dtype is equally likely."""
+        kind = dtypes.as_dtype(dtype)
+        if not kind.is_integer:
+            raise ValueError(f"uniform_full_int draws integers; got dtype {kind.name}.")
+        return _distributions.uniform(self, shape, None, None, kind)
+
+    def make_seeds(self, count: Any = 1) -> Tensor:
+        """Seeds for the stateless functions, ``[2, count]`` int64."""
+        keys = _distributions.new_seeds(self, count)
+        zeros = apply("Sub", (keys, keys))
+        rows = [apply("Unsqueeze", (row, int64_constant([0]))) for row in (keys, zeros)]
+        return apply("Concat", rows, {"axis": 0})
+
+    def split(self, count: int = 1) -> list[Generator]:
+        """``count`` new generators that are independent of this one and of each other."""
+        keys = _distributions.new_seeds(self, count)
+        return [
+            Generator(
+                state=apply(
+                    "Mul",
+                    (apply("Gather", (keys, int64_constant([i]))), int64_constant([0, 0, 1])),
+                ),
+                alg="philox",
+            )
+            for i in range(count)
+        ]
+
+
+def _check_algorithm(alg: Any) -> None:
+    name = alg.lower() if isinstance(alg, str) else alg
+    if name not in _ALGORITHMS:
+        raise ValueError(
+            f"Unsupported RNG algorithm {alg!r}: expected 'philox' or 'auto_select'."
+        )
+
+
+def _state(state: Any) -> Tensor:
+    if isinstance(state, Variable):
+        state = state.value()
+    tensor = as_int64(state)
+    if not tensor.shape.is_compatible_with([STATE_SIZE]):
+        raise ValueError(
+            "The state of a Philox generator has shape [3] (counter, stream, key); got "
+            f"{tensor.shape}."
+        )
+    return tensor
+
+
+def create_rng_state(seed: Any, alg: Any) -> Tensor:
+    """The state that ``Generator.from_seed`` starts from.
+
+    Args:
+        seed: An integer, or up to three.
+        alg: ``"philox"`` or ``"auto_select"``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.random.create_rng_state(7, "philox").numpy()
+        array([0, 0, 7])
+    """
+    _check_algorithm(alg)
+    if isinstance(seed, Variable | Tensor):
+        parts = np.asarray(seed).reshape(-1).tolist()
+    else:
+        parts = list(seed) if hasattr(seed, "__len__") else [seed]
+    if len(parts) > STATE_SIZE:
+        raise ValueError(f"A seed has at most {STATE_SIZE} integers; got {len(parts)}: {seed!r}.")
+    words = [0] * (STATE_SIZE - len(parts)) + [_signed(int(p)) for p in parts]
+    return embed(np.array(words, np.int64))
+
+
+def _signed(number: int) -> int:
+    """A Python integer as 64 bits."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def _joined_state(key: Any, counter: Any) -> Tensor:
+    parts = (as_int64(counter), apply("Reshape", (as_int64(key), int64_constant([1]))))
+    return apply("Concat", parts, {"axis": 0})
+
+
+def _fresh_state() -> Tensor:
+    return embed(np.array([0, 0, _signed(secrets.randbits(64))], np.int64))
+
+
+class _Global:
+    """The process's generators: one for all operations, one for each seed given to operations.
+
+    Generators are reset, never replaced: traced functions hold on to their variables.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.seed: int | None = None
+        self.generator: Generator | None = None
+        self.seeded: dict[int, Generator] = {}
+
+
+_global = _Global()
+
+
+def get_global_generator() -> Generator:
+    """The generator that operations without a seed of their own draw from.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.random.get_global_generator().uniform([2]).shape
+        TensorShape([2])
+    """
+    with _global.lock, init_scope():
+        if _global.generator is None:
+            if _global.seed is None:
+                _global.generator = Generator.from_non_deterministic_state()
+            else:
+                _global.generator = Generator.from_seed(_global.seed)
+        return _global.generator
+
+
+def set_global_generator(generator: Generator) -> None:
+    """Make operations without a seed draw from ``generator``.
+
+    Functions traced before go on drawing from the generator they were traced with.
+    """
+    if not isinstance(generator, Generator):
+        raise TypeError(f"set_global_generator takes a Generator; got {generator!r}.")
+    with _global.lock:
+        _global.generator = generator
+
+
+def set_seed(seed: int) -> None:
+    """Start all random numbers again from a seed.
+
+    After the same seed, the same operations give the same numbers; each call continues the
+    sequence. Operations with a ``seed`` argument have a sequence of their own, made from both
+    seeds. The numbers are not TensorFlow's.
+
+    Args:
+        seed: Any integer.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.random.set_seed(5)
+        >>> a = tf.random.uniform([3])
+        >>> tf.random.set_seed(5)
+        >>> bool(tf.reduce_all(a == tf.random.uniform([3])))
+        True
+    """
+    number = _python_int(seed)
+    with _global.lock, init_scope():
+        _global.seed = number
+        if _global.generator is not None:
+            _global.generator.reset_from_seed(number)
+        for op_seed, generator in _global.seeded.items():
+            generator.reset_from_seed(_mixed(number, op_seed))
+
+
+def generator_for(seed: Any) -> Generator:
+    """The generator of operations that are given ``seed`` (None: none of their own)."""
+    if seed is None:
+        return get_global_generator()
+    number = _python_int(seed)
+    with _global.lock, init_scope():
+        generator = _global.seeded.get(number)
+        if generator is None:
+            base = _DEFAULT_SEED if _global.seed is None else _global.seed
+            generator = Generator.from_seed(_mixed(base, number))
+            _global.seeded[number] = generator
+        return generator
+
+
+def _mixed(seed: int, op_seed: int) -> int:
+    """One key from two seeds."""
+    digest = hashlib.sha256(f"{seed}:{op_seed}".encode()).digest()
+    return int.from_bytes(digest[:8], "little", signed=True)
+
+
+def _python_int(seed: Any) -> int:
+    known = static_int(as_int64(seed)) if isinstance(seed, Tensor) else int(seed)
+    if known is None:
+        raise InvalidArgumentError(
+            f"A seed must be a Python integer here; got {seed!r}. Use the stateless functions for "
+            "seeds that are computed."
+        )
+    return _signed(known)
+

@@ -1,0 +1,254 @@
+"""``tensor[...]``: Python's indexing syntax, by TensorFlow's rules.
+
+An index is first sorted into what it does to each axis (pick, slice, insert), then written with as
+few nodes as possible: one ``Slice`` for all bounds, one ``Squeeze`` for all picked axes, one
+``Unsqueeze`` for all new ones; a single pick is one ``Gather``, which also takes a tensor as it is.
+Axes behind an ellipsis are counted from the end, so nothing needs the rank to be known.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.ops._support import INT64_MAX, INT64_MIN, int64_vector, is_tensor_like, static_int, tensor
+from tfx.ops.masking import boolean_mask
+
+# An index or bound: known now, or when the graph runs.
+Index = int | Tensor
+
+_INDEX_DTYPES = (dtypes.int16, dtypes.int32, dtypes.int64)
+
+
+class _Bounds(NamedTuple):
+    """One entry of a ``Slice``."""
+
+    axis: int
+    start: Index
+    end: Index
+    step: Index
+
+
+class _Plan:
+    """What an index does, axis by axis."""
+
+    __slots__ = ("gathers", "new_axes", "picks", "slices")
+
+    def __init__(self) -> None:
+        self.slices: list[_Bounds] = []
+        self.picks: list[tuple[int, int]] = []
+        self.gathers: list[tuple[int, Tensor]] = []
+        self.new_axes: list[int] = []
+
+
+def getitem(x: Any, key: Any) -> Tensor:
+    """``x[key]``.
+
+    Args:
+        x: Tensor or variable.
+        key: An integer, slice, ``...``, ``newaxis``, scalar integer tensor or a tuple of these; or
+            a boolean mask of the leading axes.
+
+    Returns:
+        The selected part. Integers remove their axis; slices clamp their bounds as Python's do.
+
+    Raises:
+        InvalidArgumentError: an integer out of range, more indices than axes, a step of zero.
+        TypeError: an index of any other kind.
+
+    Example:
+        >>> import tfx as tf
+        >>> x = tf.constant([[1, 2, 3], [4, 5, 6]])
+        >>> x[0, ::-1].numpy()
+        array([3, 2, 1], dtype=int32)
+        >>> x[:, 1, tf.newaxis].shape
+        TensorShape([2, 1])
+    """
+    if type(key) is int and type(x) is EagerTensor:
+        dims = x._value.shape()
+        if dims and -dims[0] <= key < dims[0]:
+            return apply("Gather", (x, int64_constant(key)))
+    data = tensor(x)
+    if _is_mask(key):
+        return boolean_mask(data, key)
+    return index_with(data, key if isinstance(key, tuple | list) else (key,))
+
+
+def index_with(x: Tensor, items: Sequence[Any]) -> Tensor:
+    """Apply one index per axis (``...`` for those left out): ``getitem`` without masks."""
+    return _carry_out(x, _parse(items, x))
+
+
+def _is_mask(key: Any) -> bool:
+    if isinstance(key, bool | np.bool_):
+        return True
+    return (is_tensor_like(key) or isinstance(key, np.ndarray)) and key.dtype == np.bool_
+
+
+def _parse(items: Sequence[Any], x: Tensor) -> _Plan:
+    before, after = _split_at_ellipsis(items)
+    rank = x.shape.rank
+    used = sum(item is not None for item in [*before, *after])
+    if rank == 0 and used:
+        raise InvalidArgumentError(
+            f"Attempting to slice scalar input. The index was {_show(items)}.", op="StridedSlice"
+        )
+    if rank is not None and used > rank:
+        raise InvalidArgumentError(
+            f"Index out of range using input dim {rank}; input has only {rank} dims, but the index "
+            f"{_show(items)} has {used}.",
+            op="StridedSlice",
+        )
+    plan = _Plan()
+    _walk(plan, before, 0, 0, x)
+    behind = sum(item is not None for item in after)
+    kept = sum(item is None or isinstance(item, slice) for item in after)
+    _walk(plan, after, -behind if rank is None else rank - behind, -kept, x)
+    return plan
+
+
+def _split_at_ellipsis(items: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The indices in front of and behind the ellipsis; without one it stands at the end."""
+    places = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(places) > 1:
+        raise InvalidArgumentError(
+            f"Multiple ellipses in slice spec not allowed; got {_show(items)}.", op="StridedSlice"
+        )
+    place = places[0] if places else len(items)
+    return list(items[:place]), list(items[place + 1 :])
+
+
+def _walk(plan: _Plan, items: Sequence[Any], axis: int, position: int, x: Tensor) -> None:
+    """Sort indices into the plan.
+
+    Args:
+        plan: Filled in.
+        items: Indices of consecutive axes.
+        axis: The input's axis that the first one is for.
+        position: The result's axis that the first one makes.
+        x: The tensor to be indexed.
+    """
+    for item in items:
+        if item is None:
+            plan.new_axes.append(position)
+            position += 1
+            continue
+        if isinstance(item, slice):
+            bounds = _bounds(item, axis)
+            if bounds is not None:
+                plan.slices.append(bounds)
+            position += 1
+        else:
+            index = _index(item)
+            if isinstance(index, int):
+                _check_range(index, axis, x)
+                plan.picks.append((axis, index))
+            else:
+                plan.gathers.append((axis, index))
+        axis += 1
+
+
+def _check_range(index: int, axis: int, x: Tensor) -> None:
+    shape = x.shape
+    if shape.rank is None:
+        return
+    dim = shape[axis]
+    if dim is not None and not -dim <= index < dim:
+        raise InvalidArgumentError(
+            f"slice index {index} of dimension {axis} out of bounds: the dimension has {dim} "
+            f"elements (shape {shape}).",
+            op="StridedSlice",
+        )
+
+
+def _index(item: Any) -> Index:
+    """An integer, or a tensor of which nothing more is known.
+
+    Raises:
+        TypeError: it cannot be an index.
+    """
+    if isinstance(item, numbers.Integral) and not isinstance(item, bool):
+        return int(item)
+    if is_tensor_like(item) or isinstance(item, np.ndarray):
+        made = tensor(item)
+        if made.dtype in _INDEX_DTYPES and made.shape.rank in (0, None):
+            known = static_int(made)
+            return made if known is None else known
+    raise TypeError(
+        "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
+        f"tf.int32/tf.int64 tensors are valid indices, got {item!r}"
+    )
+
+
+def _bounds(item: slice, axis: int) -> _Bounds | None:
+    """A slice as ONNX wants it; None if it keeps everything."""
+    step = 1 if item.step is None else _index(item.step)
+    if step == 1 and item.start is None and item.stop is None and isinstance(step, int):
+        return None
+    if isinstance(step, int) and step == 0:
+        raise InvalidArgumentError(f"strides[{axis}] must be non-zero.", op="StridedSlice")
+    start = by_sign(step, 0, INT64_MAX) if item.start is None else _index(item.start)
+    end = by_sign(step, INT64_MAX, INT64_MIN) if item.stop is None else _index(item.stop)
+    return _Bounds(axis, start, end, step)
+
+
+def by_sign(step: Index, forwards: int, backwards: int) -> Index:
+    """The bound that is meant by none: it depends on the direction."""
+    if isinstance(step, int):
+        return forwards if step > 0 else backwards
+    wide = apply("Cast", (step,), {"to": dtypes.int64.onnx})
+    choice = apply("Less", (wide, int64_constant(0)))
+    return apply("Where", (choice, int64_constant(backwards), int64_constant(forwards)))
+
+
+def _show(items: Sequence[Any]) -> str:
+    return f"[{', '.join(map(repr, items))}]"
+
+
+def _carry_out(x: Tensor, plan: _Plan) -> Tensor:
+    picks, removed = plan.picks, [axis for axis, _ in plan.gathers]
+    if len(picks) == 1 and not plan.slices:
+        axis, index = picks.pop()
+        plan.gathers.append((axis, int64_constant(index)))
+    # From the inside out, so that the axes still to be removed keep their numbers.
+    for axis, where in sorted(plan.gathers, key=lambda g: -g[0] if g[0] >= 0 else g[0]):
+        x = apply("Gather", (x, _gather_index(where)), {"axis": axis})
+    cuts = [_Bounds(_shifted(b.axis, removed), *b[1:]) for b in plan.slices]
+    cuts += [_Bounds(_shifted(axis, removed), i, i + 1 if i != -1 else INT64_MAX, 1)
+             for axis, i in picks]
+    if cuts:
+        x = _slice(x, cuts)
+    if picks:
+        x = apply("Squeeze", (x, int64_constant([_shifted(axis, removed) for axis, _ in picks])))
+    if plan.new_axes:
+        x = apply("Unsqueeze", (x, int64_constant(plan.new_axes)))
+    return x
+
+
+def _gather_index(index: Tensor) -> Tensor:
+    if index.dtype is dtypes.int16:
+        return apply("Cast", (index,), {"to": dtypes.int64.onnx})
+    return index
+
+
+def _shifted(axis: int, removed: Sequence[int]) -> int:
+    """The number of an axis after others are gone."""
+    if axis >= 0:
+        return axis - sum(0 <= other < axis for other in removed)
+    return axis + sum(axis < other < 0 for other in removed)
+
+
+def _slice(x: Tensor, cuts: Sequence[_Bounds]) -> Tensor:
+    axes = int64_constant([c.axis for c in cuts])
+    starts, ends = int64_vector([c.start for c in cuts]), int64_vector([c.end for c in cuts])
+    if all(isinstance(c.step, int) and c.step == 1 for c in cuts):
+        return apply("Slice", (x, starts, ends, axes))
+    return apply("Slice", (x, starts, ends, axes, int64_vector([c.step for c in cuts])))

@@ -1,0 +1,309 @@
+"""Sums, products, extremes and truth over axes, and their gradients.
+
+The decision: every ONNX reduction goes through ``_reduce``, which settles what ``axis`` may be
+(None, a number, several, a tensor known only at run time). Dtypes that the standard's reductions
+lack are computed in a wider one and come back in the caller's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.tensor import Tensor
+from tfx.ops._support import cast_to, reduction_axes, require_dtype, scalar_like, tensor
+from tfx.ops.arithmetic import divide, multiply, subtract
+from tfx.ops.comparison import equal
+from tfx.ops.elementwise import exp, is_inf, sign
+
+_DROP: dict[str, Any] = {"keepdims": 0}
+_KEEP: dict[str, Any] = {"keepdims": 1}
+
+
+def _reduce(op: str, x: Tensor, axis: Any, keepdims: bool | None) -> Tensor:
+    attrs = _KEEP if keepdims else _DROP
+    if axis is None:
+        return apply(op, (x,), attrs)
+    axes = reduction_axes(axis, x, op)
+    if isinstance(axes, Tensor):
+        return apply(op, (x, axes), {**attrs, "noop_with_empty_axes": 1})
+    # The standard takes an empty list of axes for all of them.
+    return apply(op, (x, int64_constant(axes)), attrs) if axes else apply("Identity", (x,))
+
+
+def _reduce_numbers(op: str, x: Any, axis: Any, keepdims: bool | None) -> Tensor:
+    x = tensor(x)
+    require_dtype(x, x.dtype.is_numeric_compatible, op, "a number dtype")
+    if x.dtype.is_integer and x.dtype.size < 4:
+        return cast_to(_reduce(op, cast_to(x, dtypes.int32), axis, keepdims), x.dtype)
+    return _reduce(op, x, axis, keepdims)
+
+
+# What the gradient rules share
+
+
+def _restored(op: OpRecord, reduced: Tensor) -> Tensor:
+    """A result (or its gradient) with the reduced axes as axes of length 1."""
+    if op.attrs.get("keepdims", 1) or _axes_of(op) is None:
+        return reduced  # without axes it is a scalar, which broadcasts
+    return apply("Unsqueeze", (reduced, op.inputs[1]))
+
+
+def _axes_of(op: OpRecord) -> Tensor | None:
+    return op.inputs[1] if len(op.inputs) > 1 else None
+
+
+def _again(op: OpRecord, reduction: str, x: Tensor) -> Tensor:
+    """Another reduction over the same axes, which are kept."""
+    return apply(reduction, (x, *op.inputs[1:]), {**op.attrs, "keepdims": 1})
+
+
+def _spread(op: OpRecord, restored: Tensor) -> Tensor:
+    return apply("Expand", (restored, apply("Shape", (op.inputs[0],))))
+
+
+def _result(op: OpRecord, dx: Tensor) -> list[Tensor | None]:
+    """The gradients of a reduction's inputs: the axes have none."""
+    return [dx, None][: len(op.inputs)]
+
+
+def reduce_sum(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The sum over axes.
+
+    Args:
+        input_tensor: Tensor of a number dtype, or a value convertible to one.
+        axis: A number or several; negative ones count from the end. None: all axes.
+        keepdims: Keep the axes with length 1.
+        name: Accepted for compatibility.
+
+    Returns:
+        A tensor of the same dtype. Integers wrap around.
+
+    Raises:
+        InvalidArgumentError: an axis out of range or given twice, or a dtype without sums.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.reduce_sum([[1, 2], [3, 4]], axis=0).numpy()
+        array([4, 6], dtype=int32)
+    """
+    return _reduce_numbers("ReduceSum", input_tensor, axis, keepdims)
+
+
+@gradient("ReduceSum")
+def _sum_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    return _result(op, _spread(op, _restored(op, dy)))
+
+
+def reduce_mean(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The mean over axes; of no elements NaN (0 for integers). Means of integers are truncated.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.reduce_mean([[1.0, 2.0], [3.0, 5.0]], axis=1).numpy()
+        array([1.5, 4. ], dtype=float32)
+    """
+    x = tensor(input_tensor)
+    axes = None if axis is None else reduction_axes(axis, x, "ReduceMean")
+    if not x.dtype.is_floating or _static_count(x, axes):
+        return _reduce_numbers("ReduceMean", x, axis, keepdims)
+    # ReduceMean of nothing is 0 in ONNX Runtime; the sum over the count is 0 / 0.
+    wide = x.dtype if x.dtype.size >= 4 else dtypes.float32
+    total = _reduce("ReduceSum", cast_to(x, wide), axis, keepdims)
+    return cast_to(apply("Div", (total, cast_to(_count(x, axes), wide))), x.dtype)
+
+
+def _static_count(x: Tensor, axes: list[int] | Tensor | None) -> int | None:
+    """How many elements make one of the result, where that is known."""
+    shape = x.shape
+    if shape.rank is None or isinstance(axes, Tensor):
+        return None
+    dims = [shape[a] for a in (range(shape.rank) if axes is None else axes)]
+    return None if None in dims else math.prod(dims)
+
+
+def _count(x: Tensor, axes: list[int] | Tensor | None) -> Tensor:
+    known = _static_count(x, axes)
+    if known is not None:
+        return int64_constant(known)
+    if axes is None:
+        return apply("Size", (x,))
+    where = axes if isinstance(axes, Tensor) else int64_constant(axes)
+    return apply("ReduceProd", (apply("Gather", (apply("Shape", (x,)), where)),), _DROP)
+
+
+@gradient("ReduceMean")
+def _mean_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    count = cast_to(_count(op.inputs[0], _axes_of(op)), dy.dtype)
+    return _result(op, _spread(op, _restored(op, divide(dy, count))))
+
+
+def reduce_max(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The largest element over axes; of no elements the dtype's lowest value.
+
+    The gradient is shared equally by all elements that are the largest. Where elements are NaN
+    the result is NaN or the largest of the others.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.reduce_max([[1, 5], [3, 4]], axis=1).numpy()
+        array([5, 4], dtype=int32)
+    """
+    return _reduce_numbers("ReduceMax", input_tensor, axis, keepdims)
+
+
+def reduce_min(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The smallest element over axes; of no elements the dtype's highest value.
+
+    The gradient is shared equally by all elements that are the smallest. Where elements are NaN
+    the result is NaN or the smallest of the others.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.reduce_min([[1, 5], [3, 4]], axis=1).numpy()
+        array([1, 3], dtype=int32)
+    """
+    return _reduce_numbers("ReduceMin", input_tensor, axis, keepdims)
+
+
+@gradient("ReduceMax", "ReduceMin")
+def _extremum_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    x, y = op.inputs[0], _restored(op, op.outputs[0])
+    chosen = cast_to(equal(x, y), dy.dtype)
+    share = divide(chosen, _again(op, "ReduceSum", chosen))
+    return _result(op, multiply(share, _restored(op, dy)))
+
+
+def reduce_prod(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The product over axes. Its gradient is right where elements are 0 too.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.reduce_prod([[1, 2], [3, 4]], axis=1).numpy()
+        array([ 2, 12], dtype=int32)
+    """
+    return _reduce_numbers("ReduceProd", input_tensor, axis, keepdims)
+
+
+@gradient("ReduceProd")
+def _prod_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    x, dy = op.inputs[0], _restored(op, dy)
+    zero, one = scalar_like(0, x), scalar_like(1, x)
+    is_zero = equal(x, zero)
+    others = apply("Where", (is_zero, one, x))
+    # Elsewhere the product over the element; at a zero the product of the others, if it is alone.
+    slope = divide(_restored(op, op.outputs[0]), others)
+    alone = equal(_again(op, "ReduceSum", cast_to(is_zero, x.dtype)), one)
+    at_zero = apply("Where", (alone, _again(op, "ReduceProd", others), zero))
+    return _result(op, multiply(dy, apply("Where", (is_zero, at_zero, slope))))
+
+
+def reduce_all(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Whether all elements over axes are true; of no elements True.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.reduce_all([[True, True], [True, False]], axis=1).numpy()
+        array([ True, False])
+    """
+    return _reduce_truth("ReduceMin", input_tensor, axis, keepdims)
+
+
+def reduce_any(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """Whether some element over axes is true; of no elements False.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.reduce_any([[False, True], [False, False]], axis=1).numpy()
+        array([ True, False])
+    """
+    return _reduce_truth("ReduceMax", input_tensor, axis, keepdims)
+
+
+def _reduce_truth(op: str, x: Any, axis: Any, keepdims: bool | None) -> Tensor:
+    # As numbers, because the standard has no truth of nothing.
+    numbers = cast_to(tensor(x, dtypes.bool), dtypes.uint8)
+    return cast_to(_reduce(op, numbers, axis, keepdims), dtypes.bool)
+
+
+def reduce_logsumexp(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """``log(sum(exp(x)))`` over axes without overflow; of no elements -inf.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.reduce_logsumexp([1000.0, 1000.0]).numpy()
+        np.float32(1000.6931)
+    """
+    x = tensor(input_tensor)
+    require_dtype(x, x.dtype.is_floating, "ReduceLogSumExp", "a floating dtype")
+    return _reduce("ReduceLogSumExp", x, axis, keepdims)
+
+
+@gradient("ReduceLogSumExp")
+def _logsumexp_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    x, y = op.inputs[0], _restored(op, op.outputs[0])
+    # Where everything is -inf nothing has weight (and -inf - -inf would be NaN).
+    finite = apply("Where", (is_inf(y), scalar_like(0, y), y))
+    return _result(op, multiply(_restored(op, dy), exp(subtract(x, finite))))
+
+
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The square root of the sum of squares over axes; its gradient at 0 is 0.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.reduce_euclidean_norm([[3.0, 4.0], [0.0, 2.0]], axis=1).numpy()
+        array([5., 2.], dtype=float32)
+    """
+    x = tensor(input_tensor)
+    if axis is not None and reduction_axes(axis, x, "ReduceL2") == []:
+        return apply("Abs", (x,))
+    return _reduce_numbers("ReduceL2", x, axis, keepdims)
+
+
+@gradient("ReduceL2")
+def _norm_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    x, y = op.inputs[0], _restored(op, op.outputs[0])
+    divisor = apply("Where", (equal(y, 0.0), scalar_like(1, y), y))
+    return _result(op, multiply(x, divide(_restored(op, dy), divisor)))
+
+
+# Reductions that no function here emits, but imported models and ``raw`` do
+
+
+@gradient("ReduceL1")
+def _l1_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    return _result(op, multiply(_restored(op, dy), sign(op.inputs[0])))
+
+
+@gradient("ReduceSumSquare")
+def _sum_square_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    return _result(op, multiply(_restored(op, dy), multiply(op.inputs[0], 2.0)))
+
+
+@gradient("ReduceLogSum")
+def _log_sum_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    total = _again(op, "ReduceSum", op.inputs[0])
+    return _result(op, _spread(op, divide(_restored(op, dy), total)))

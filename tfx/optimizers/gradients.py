@@ -1,0 +1,114 @@
+"""What happens to gradients before the update rule sees them: small transforms of a list.
+
+Nothing here knows an optimizer. Gradients are dense tensors of the dtype that the update computes
+in: the variable's own, or float32 for the half-precision ones, whose range squares leave.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DType
+from tfx.core.source import user_frame
+from tfx.framework.apply import apply
+from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.tensor import Tensor
+from tfx.framework.variable import Variable
+from tfx.ops._support import cast_to, scalar_like, zeros_of
+from tfx.ops.clipping import clip_by_value
+
+# Arithmetic is attached to tensors at run time, where type checkers do not see it.
+Array: TypeAlias = Any
+
+# A loop that drops the same gradients at the same line is told once.
+_told: dict[Any, Any] = {}
+
+
+def compute_dtype(variable: Variable) -> DType:
+    """What the update of a variable is computed in, and its slots are kept in."""
+    return dtypes.float32 if variable.dtype.size < 4 else variable.dtype
+
+
+def present(pairs: Iterable[tuple[Any, Variable]]) -> list[tuple[Any, Variable]]:
+    """The pairs that have a gradient.
+
+    Raises:
+        ValueError: there are none.
+    """
+    pairs = list(pairs)
+    kept = [(g, v) for g, v in pairs if g is not None]
+    missing = [v.name for g, v in pairs if g is None]
+    if not kept:
+        raise ValueError(
+            f"No gradients provided for any variable: {missing}. The loss must be computed from "
+            "the variables inside the tape."
+        )
+    if missing:
+        place = user_frame()
+        warnings.warn_explicit(
+            f"Gradients do not exist for variables {missing} when minimizing the loss.",
+            UserWarning,
+            place.file if place else __file__,
+            place.line if place else 1,
+            registry=_told,
+        )
+    return kept
+
+
+def dense(gradient: Any, variable: Variable) -> Tensor:
+    """A gradient as a tensor of the variable's shape, in the dtype of the update.
+
+    Raises:
+        ValueError: its shape is not the variable's.
+    """
+    kind = compute_dtype(variable)
+    if isinstance(gradient, IndexedSlices):
+        rows = cast_to(convert_to_tensor(gradient.indices), dtypes.int64)
+        column = apply("Unsqueeze", (rows, int64_constant([-1])))
+        values = cast_to(convert_to_tensor(gradient.values), kind)
+        base = zeros_of(cast_to(variable.value(), kind))
+        return apply("ScatterND", (base, column, values), {"reduction": "add"})
+    tensor = convert_to_tensor(gradient)
+    if not tensor.shape.is_compatible_with(variable.shape):
+        raise ValueError(
+            f"The gradient of variable {variable.name!r} has shape {tensor.shape}; expected the "
+            f"variable's, {variable.shape}."
+        )
+    return cast_to(tensor, kind)
+
+
+def clipped_by_value(gradients: Sequence[Tensor], limit: float) -> list[Tensor]:
+    """Each element brought into ``[-limit, limit]``."""
+    return [clip_by_value(g, -limit, limit) for g in gradients]
+
+
+def clipped_by_norm(gradients: Sequence[Tensor], limit: float) -> list[Tensor]:
+    """Each gradient scaled down to the norm ``limit`` if it is longer."""
+    return [g * _shrink(apply("ReduceL2", (g,), {"keepdims": 0}), limit) for g in _open(gradients)]
+
+
+def clipped_by_global_norm(gradients: Sequence[Tensor], limit: float) -> list[Tensor]:
+    """All gradients scaled by one factor so that together they have at most the norm ``limit``.
+
+    If the norm is not finite all become NaN, so that the step can be recognised as failed.
+    """
+    kind = max((g.dtype for g in gradients), key=lambda d: d.size)
+    squares = [apply("ReduceSumSquare", (g,), {"keepdims": 0}) for g in gradients]
+    total = apply("Sum", [cast_to(s, kind) for s in squares])
+    norm: Array = apply("Sqrt", (total,))
+    scale = _shrink(norm, limit) + (norm - norm)
+    return [g * cast_to(scale, g.dtype) for g in _open(gradients)]
+
+
+def _shrink(norm: Tensor, limit: float) -> Array:
+    """The factor that brings something of length ``norm`` to ``limit``; 1 if it is shorter."""
+    bound: Array = scalar_like(limit, norm)
+    return bound / apply("Max", (norm, bound))
+
+
+def _open(gradients: Sequence[Tensor]) -> Sequence[Array]:
+    return gradients

@@ -1,0 +1,1 @@
+"""Execution: the one package that touches onnxruntime (devices, values, sessions, threads)."""

@@ -1,0 +1,54 @@
+"""Which element types the installed ONNX Runtime has kernels for, operator by operator.
+
+ONNX allows far more types than the CPU provider implements (no float64 Conv, no bfloat16 Add).
+The table is read from the runtime itself, once, so that it is right for every release.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+
+from onnxruntime.capi import onnxruntime_pybind11_state as _ort
+
+from tfx.core import dtypes
+
+_TENSOR = re.compile(r"^tensor\((\w+)\)$")
+# ONNX Runtime's names of element types -> ONNX's codes.
+_CODES = {
+    "float": dtypes.float32.onnx,
+    "double": dtypes.float64.onnx,
+    **{
+        name: dtypes.as_dtype(name).onnx
+        for name in (
+            "float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool string"
+        ).split()
+    },
+}
+
+# (first opset, last opset) -> constraint name ("T") -> element type codes
+KernelTypes = Mapping[str, frozenset[int]]
+
+
+@functools.cache
+def _table() -> dict[str, list[tuple[int, int, dict[str, frozenset[int]]]]]:
+    table: dict[str, list[tuple[int, int, dict[str, frozenset[int]]]]] = {}
+    for kernel in _ort.get_all_opkernel_def():
+        if kernel.provider != "CPUExecutionProvider" or kernel.domain:
+            continue
+        first, last = kernel.version_range
+        types = {name: _codes(names) for name, names in kernel.type_constraints.items()}
+        table.setdefault(kernel.op_name, []).append((first, last, types))
+    return table
+
+
+def _codes(names: list[str]) -> frozenset[int]:
+    matches = (_TENSOR.match(n) for n in names)
+    return frozenset(_CODES[m[1]] for m in matches if m and m[1] in _CODES)
+
+
+@functools.cache
+def cpu_kernels(op: str, opset: int) -> tuple[KernelTypes, ...]:
+    """The type constraints of each CPU kernel for ``op`` at ``opset``; empty: no kernel at all."""
+    return tuple(types for first, last, types in _table().get(op, ()) if first <= opset <= last)

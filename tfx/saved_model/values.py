@@ -1,0 +1,64 @@
+"""The manifest's records back to Python values."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from tfx.bundle.structure import (
+    ConstantRef,
+    DTypeValue,
+    Leaf,
+    Record,
+    ShapeValue,
+    TensorInfo,
+    Value,
+)
+from tfx.core import dtypes
+from tfx.core.shapes import TensorShape
+from tfx.core.specs import TensorSpec
+
+
+def to_spec(info: TensorInfo) -> TensorSpec:
+    """The spec that a record describes."""
+    return TensorSpec(TensorShape(info.shape), dtypes.as_dtype(info.dtype), info.name or None)
+
+
+@lru_cache(maxsize=256)
+def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
+    """A named tuple class; the same one for the same name and fields."""
+    return namedtuple(name if name.isidentifier() else "Record", fields, rename=True)  # type: ignore[misc]  # noqa: PYI024
+
+
+def from_value(
+    value: Value, leaf: Callable[[int], Any], constant: Callable[[int], Any] | None = None
+) -> Any:
+    """A Python value from its record.
+
+    Args:
+        value: The record.
+        leaf: Called with the number of each tensor leaf.
+        constant: Called with the id of each stored constant.
+    """
+    if isinstance(value, Leaf):
+        return leaf(value.index)
+    if isinstance(value, TensorInfo):
+        return to_spec(value)
+    if isinstance(value, DTypeValue):
+        return dtypes.as_dtype(value.name)
+    if isinstance(value, ShapeValue):
+        return TensorShape(value.dims)
+    if isinstance(value, Record):
+        parts = {n: from_value(v, leaf, constant) for n, v in value.fields}
+        return named_tuple(value.type_name, tuple(parts))(*parts.values())
+    if isinstance(value, ConstantRef):
+        return constant(value.index) if constant is not None else value
+    if isinstance(value, tuple):
+        return tuple(from_value(v, leaf, constant) for v in value)
+    if isinstance(value, list):
+        return [from_value(v, leaf, constant) for v in value]
+    if isinstance(value, dict):
+        return {k: from_value(v, leaf, constant) for k, v in value.items()}
+    return value

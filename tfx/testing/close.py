@@ -1,0 +1,91 @@
+"""``assert_close``: equality of structures of arrays up to rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfx.core import dtypes, nest
+
+# By what a short computation in the dtype may reasonably be off.
+_TOLERANCES = {
+    dtypes.float64: (1e-7, 1e-9),
+    dtypes.float32: (1e-5, 1e-6),
+    dtypes.float16: (2e-3, 1e-3),
+    dtypes.bfloat16: (2e-2, 1e-2),
+}
+
+
+def assert_close(
+    actual: Any, expected: Any, *, rtol: float | None = None, atol: float | None = None
+) -> None:
+    """Assert that two structures hold nearly the same numbers.
+
+    Shapes must agree; dtypes need not. NaN equals NaN. Integers, bools and strings must be equal.
+
+    Args:
+        actual: Tensor, variable, array, number, list of numbers or a structure of these.
+        expected: The same structure.
+        rtol: Allowed difference relative to the expected number; None goes by the coarser dtype
+            of the two: 1e-7 for float64, 1e-5 for float32, 2e-3 for float16, 2e-2 for bfloat16.
+        atol: Allowed absolute difference; None: 1e-9, 1e-6, 1e-3 and 1e-2.
+
+    Raises:
+        AssertionError: naming the leaf, the largest difference and where it is.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.testing.assert_close(tf.constant([0.1, 0.2]) * 3.0, [0.3, 0.6])
+    """
+    actual, expected = joined(actual), joined(expected)
+    nest.assert_same_structure(actual, expected)
+    leaves = zip(nest.flatten_with_path(actual), nest.flatten(expected), strict=True)
+    for (path, a), b in leaves:
+        _compare("".join(f"[{p!r}]" for p in path), a, b, rtol, atol)
+
+
+def joined(x: Any) -> Any:
+    """The structure with each list of numbers (nested ones too) as one array."""
+    if isinstance(x, list | tuple):
+        if x and _is_numbers(x):
+            return np.asarray(x)
+        return type(x)(map(joined, x)) if type(x) in (list, tuple) else x
+    return {key: joined(value) for key, value in x.items()} if type(x) is dict else x
+
+
+def _is_numbers(x: Any) -> bool:
+    if isinstance(x, list | tuple):
+        return all(map(_is_numbers, x))
+    return isinstance(x, bool | int | float)
+
+
+def _compare(path: str, actual: Any, expected: Any, rtol: float | None, atol: float | None) -> None:
+    a, b = np.asarray(actual), np.asarray(expected)
+    where = f"value{path}"
+    if a.shape != b.shape:
+        raise AssertionError(f"{where}: shape {a.shape}, expected {b.shape}")
+    defaults = [_TOLERANCES[d] for d in (_dtype(a), _dtype(b)) if d in _TOLERANCES]
+    if not defaults:
+        if not np.array_equal(a, b):
+            raise AssertionError(f"{where}: {a!r} is not equal to {b!r}")
+        return
+    coarsest = max(defaults)
+    relative = coarsest[0] if rtol is None else rtol
+    absolute = coarsest[1] if atol is None else atol
+    x, y = np.atleast_1d(a.astype(np.float64)), np.atleast_1d(b.astype(np.float64))
+    close = np.isclose(x, y, rtol=relative, atol=absolute, equal_nan=True)
+    if close.all():
+        return
+    with np.errstate(invalid="ignore"):
+        difference = np.where(close, 0.0, np.nan_to_num(np.abs(x - y), nan=np.inf))
+    worst = np.unravel_index(int(np.argmax(difference)), x.shape)
+    raise AssertionError(
+        f"{where}: {int((~close).sum())} of {x.size} elements differ by more than rtol="
+        f"{relative:g}, atol={absolute:g}; the worst is at {tuple(map(int, worst))}: "
+        f"{x[worst]!r}, expected {y[worst]!r}"
+    )
+
+
+def _dtype(array: np.ndarray[Any, Any]) -> dtypes.DType:
+    return dtypes.as_dtype(array.dtype)
