@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from tfx.bundle.atomic import AtomicDirectory
 from tfx.bundle.files import file_entry
 from tfx.bundle.manifest import MANIFEST_NAME, manifest_bytes
 from tfx.bundle.records import (
+    AssetEntry,
     ConstantEntry,
     FunctionEntry,
     Manifest,
@@ -28,6 +31,7 @@ from tfx.exporters.graphs import GraphWriter, Prepared, prepare_function, stored
 from tfx.exporters.object_graph import ObjectGraph
 from tfx.exporters.signatures import resolve_signatures
 from tfx.exporters.values import to_value
+from tfx.framework.asset import Asset
 from tfx.framework.context import current
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.variable import Variable
@@ -179,6 +183,7 @@ class _Bundle:
             for c in self.constants
         )
         uses_functions = any(n.op == "Call" for p in self.prepared for n in p.graph.nodes)
+        assets = _copy_assets(folder, self.graph.assets)
         manifest = Manifest(
             producer=PRODUCER,
             producer_version=VERSION,
@@ -187,9 +192,11 @@ class _Bundle:
                 ir_version=writer.ir_version,
                 domains={FUNCTION_DOMAIN: 1} if uses_functions else {},
             ),
-            files=tuple(store.files) + tuple(file_entry(folder, f) for f in writer.files),
+            files=tuple(store.files)
+            + tuple(file_entry(folder, f) for f in (*writer.files, *assets)),
             variables=entries,
             constants=constants,
+            assets=tuple(AssetEntry(f) for f in assets),
             objects=tuple(nodes),
             functions=tuple(self._function(f, p) for f, p in self.graph.functions),
             concrete_functions=concrete,
@@ -238,6 +245,19 @@ class _Bundle:
             tuple(SignatureTensor(n, i) for i, n in enumerate(concrete.signature.names)),
             tuple(SignatureTensor(n, i) for i, n in enumerate(outputs)),
         )
+
+
+def _copy_assets(folder: Path, assets: Sequence[Asset]) -> list[str]:
+    """Copy each asset below ``assets/`` and return the paths inside the bundle."""
+    files: list[str] = []
+    for asset in assets:
+        name, i = asset.path.name, 1
+        while f"assets/{name}".casefold() in {f.casefold() for f in files}:
+            name, i = f"{asset.path.stem}_{i}{asset.path.suffix}", i + 1
+        (folder / "assets").mkdir(exist_ok=True)
+        shutil.copyfile(asset.path, folder / "assets" / name)
+        files.append(f"assets/{name}")
+    return files
 
 
 def _traces(function: Function | ConcreteFunction) -> list[ConcreteFunction]:

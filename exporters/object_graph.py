@@ -8,11 +8,15 @@ from typing import Any
 from tfx.bundle.records import Child, ObjectNode
 from tfx.core.nest_kinds import namedtuple_fields
 from tfx.exporters.values import is_plain, to_value
+from tfx.framework.asset import Asset
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.trackable import children
 from tfx.framework.variable import Variable
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.polymorphic import Function
+
+
+_LEAVES = (Variable, Function, ConcreteFunction, EagerTensor, Asset)
 
 
 class ObjectGraph:
@@ -24,6 +28,7 @@ class ObjectGraph:
         edges: For each object its ``(name, number)`` pairs.
         variables: The variables among them with their paths.
         functions: The traced functions and concrete functions among them with their paths.
+        assets: The assets among them.
     """
 
     def __init__(self, root: Any) -> None:
@@ -38,11 +43,14 @@ class ObjectGraph:
             done += 1
         self.variables: dict[int, tuple[Variable, str]] = {}
         self.functions: list[tuple[Function | ConcreteFunction, str]] = []
+        self.assets: list[Asset] = []
         for item, path in zip(self.objects, self.paths, strict=True):
             if isinstance(item, Variable):
                 self.variables[id(item)] = (item, path or "variable")
             elif isinstance(item, Function | ConcreteFunction):
                 self.functions.append((item, path or "function"))
+            elif isinstance(item, Asset):
+                self.assets.append(item)
 
     def _expand(self, item: Any, path: str) -> list[tuple[Any, int]]:
         edges: list[tuple[Any, int]] = []
@@ -89,6 +97,10 @@ class ObjectGraph:
                 nodes.append(
                     ObjectNode("constant", target=constant(item, path), class_name=name)
                 )
+            elif isinstance(item, Asset):
+                nodes.append(
+                    ObjectNode("asset", target=self.assets.index(item), class_name=name)
+                )
             elif _is_container(item) or hasattr(item, "__dict__"):
                 nodes.append(self._container(item, edges))
             else:
@@ -109,7 +121,7 @@ class ObjectGraph:
 
 
 def _is_leaf(item: Any) -> bool:
-    return isinstance(item, Variable | Function | ConcreteFunction | EagerTensor) or is_plain(item)
+    return isinstance(item, _LEAVES) or is_plain(item)
 
 
 def _is_container(item: Any) -> bool:
@@ -140,7 +152,7 @@ def _members(item: Any) -> list[tuple[Any, Any]]:
 
 
 def _is_storable(value: Any) -> bool:
-    if is_plain(value) or isinstance(value, Variable | Function | ConcreteFunction | EagerTensor):
+    if is_plain(value) or isinstance(value, _LEAVES):
         return True
     if isinstance(value, Mapping):
         return all(is_plain(k) and _is_storable(v) for k, v in value.items())

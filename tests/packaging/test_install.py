@@ -151,5 +151,11 @@ def test_nothing_generic_can_be_imported(name: str, environment: Path, elsewhere
         assert run([python, "-c", program], cwd=elsewhere).strip() == "None"
 
 
+def test_version_is_the_one_in_the_metadata(environment: Path, elsewhere: Path) -> None:
+    program = "import tfx, importlib.metadata as m; print(tfx.__version__, m.version('tfx-onnx'))"
+    ours, theirs = run([environment / "python", "-c", program], cwd=elsewhere).split()
+    assert ours == theirs
+
+
 def test_command_is_installed(environment: Path, elsewhere: Path) -> None:
     assert "Usage: tfx" in run([environment / "tfx", "--help"], cwd=elsewhere)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-# Importing the families fills the rule table.
-import tfx.ops.families  # noqa: F401
 from tfx.core.errors import InternalError
 from tfx.framework.apply import apply
 from tfx.framework.rules import OpRecord, rule_of
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import READ_VARIABLE
+
+# Importing the families fills the rule table.
+from tfx.ops import families as families
 
 
 def reachable(records: Iterable[OpRecord], sources: Iterable[int]) -> set[int]:

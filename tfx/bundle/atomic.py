@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
+from tfx.bundle.files import ASIDE, siblings
 from tfx.bundle.manifest import MANIFEST_NAME, is_bundle, read_manifest
 from tfx.bundle.swap import replace_folder, sync_folder
 from tfx.core.errors import AlreadyExistsError, BundleError, NotFoundError
@@ -27,7 +28,6 @@ if sys.platform != "win32":
     import fcntl
 
 _MARK = ".tfx-saving-"
-_ASIDE = ".tfx-replaced-"
 # Seconds after which a temporary folder counts as left behind where there are no locks to tell.
 _UNLOCKED_LIFE = 24 * 3600
 
@@ -92,7 +92,7 @@ class AtomicDirectory:
                 if self.target.is_dir():
                     _carry_over(self.target, self.path)
                 _sync_tree(self.path)
-                rest = replace_folder(self.path, self.target, _sibling(self.target, _ASIDE))
+                rest = replace_folder(self.path, self.target, _sibling(self.target, ASIDE))
                 sync_folder(self.target.parent)
         finally:
             if self._lock is not None and self._lock >= 0:
@@ -126,14 +126,14 @@ def clean_leftovers(target: Path) -> None:
 
     A save that is going on holds a lock on its folder, which the system releases when it dies.
     """
-    for folder in target.parent.glob(f".{_escape(target.name)}{_ASIDE}*"):
+    for folder in siblings(target, ASIDE):
         # Only where folders cannot be exchanged: killed between its two renames.
         if not target.exists():
             with contextlib.suppress(OSError):
                 os.rename(folder, target)
                 continue
         shutil.rmtree(folder, ignore_errors=True)
-    for folder in target.parent.glob(f".{_escape(target.name)}{_MARK}*"):
+    for folder in siblings(target, _MARK):
         lock = _lock_folder(folder)
         if lock is None:
             continue
@@ -144,19 +144,8 @@ def clean_leftovers(target: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def interrupted_save(target: str | os.PathLike[str]) -> Path | None:
-    """Return where the old bundle is, if a save was killed on a system without exchange."""
-    path = Path(os.path.realpath(target))
-    found = sorted(path.parent.glob(f".{_escape(path.name)}{_ASIDE}*"))
-    return found[0] if found and not path.exists() else None
-
-
 def _sibling(target: Path, mark: str) -> Path:
     return target.parent / f".{target.name}{mark}{os.getpid()}-{secrets.token_hex(4)}"
-
-
-def _escape(name: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in name)
 
 
 def _lock_folder(folder: Path) -> int | None:

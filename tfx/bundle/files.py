@@ -22,6 +22,9 @@ from tfx.core.errors import BundleError, NotFoundError, PermissionDeniedError
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _CHUNK = 1 << 20
 
+ASIDE = ".tfx-replaced-"
+"""Marks an old bundle that a save has renamed aside, where folders cannot be exchanged."""
+
 
 def path_problem(path: str) -> str | None:
     """Say what is wrong with a path inside a bundle, or return None.
@@ -203,6 +206,19 @@ def read_limited(path: str | os.PathLike[str], limit: int) -> bytes:
     if len(data) > limit:
         raise BundleError(f"{os.fspath(path)}: it grew beyond {limit} bytes while being read")
     return data
+
+
+def siblings(target: Path, mark: str) -> list[Path]:
+    """Return what saves to ``target`` have put beside it under names with this mark."""
+    name = "".join(f"[{char}]" if char in "*?[" else char for char in target.name)
+    return sorted(target.parent.glob(f".{name}{mark}*"))
+
+
+def interrupted_save(target: str | os.PathLike[str]) -> Path | None:
+    """Return where the old bundle is, if a save was killed between renaming old and new."""
+    path = Path(os.path.realpath(target))
+    found = siblings(path, ASIDE)
+    return found[0] if found and not path.exists() else None
 
 
 def _size_error(path: Path, size: int, expected: int) -> BundleError:

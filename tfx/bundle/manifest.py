@@ -18,7 +18,7 @@ from tfx.bundle import bundle_pb2 as pb
 from tfx.bundle import codec, limits
 from tfx.bundle.check import KNOWN_FEATURES as KNOWN_FEATURES
 from tfx.bundle.check import check_features, check_manifest
-from tfx.bundle.files import read_limited
+from tfx.bundle.files import interrupted_save, read_limited
 from tfx.bundle.records import FORMAT_VERSION as FORMAT_VERSION
 from tfx.bundle.records import AssetEntry as AssetEntry
 from tfx.bundle.records import Child as Child
@@ -99,7 +99,7 @@ def parse_manifest(data: bytes, source: str = MANIFEST_NAME) -> Manifest:
     proto = pb.Manifest()
     try:
         proto.ParseFromString(data)
-    except DecodeError as error:
+    except (DecodeError, ValueError, RecursionError) as error:  # the pure-Python runtime's too
         raise BundleError(
             f"{source}: {len(data)} bytes that are not a bundle manifest ({error}); the file is "
             "damaged or belongs to another program: save the bundle again"
@@ -129,7 +129,9 @@ def read_manifest(bundle: str | os.PathLike[str]) -> Manifest:
     folder = Path(bundle)
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
-        raise NotFoundError(f"{folder} {what}, expected the folder of a saved bundle")
+        old = interrupted_save(folder)
+        hint = f"; a save was interrupted: rename {old} to it" if old is not None else ""
+        raise NotFoundError(f"{folder} {what}, expected the folder of a saved bundle{hint}")
     path = folder / MANIFEST_NAME
     if not path.exists():
         hint = (

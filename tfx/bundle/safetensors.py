@@ -12,14 +12,12 @@ metadata, under ``tfx.encoding``. Other readers see bytes, and nothing breaks.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import mmap
 import os
 import struct
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy.typing as npt
 
@@ -27,15 +25,12 @@ from tfx.bundle import limits
 from tfx.bundle.encodings import Encoded, decode, encode
 from tfx.bundle.files import open_plain
 from tfx.bundle.safetensors_header import ENCODING_KEY, TensorEntry, parse_header
-from tfx.core.errors import AlreadyExistsError, BundleError
+from tfx.bundle.writing import HashingWriter
+from tfx.core.errors import BundleError
 
 _LENGTH = struct.Struct("<Q")
 # Where the data begins: a multiple of a cache line, and of every alignment a kernel may want.
 _ALIGNMENT = 64
-# Below this a thread switch costs more than the hash.
-_HASH_IN_THREAD = 1 << 20
-# Reading pages back while others are written: the pieces in which writer and hash advance.
-_PIECE = 32 << 20
 
 
 class WrittenFile(NamedTuple):
@@ -53,7 +48,7 @@ def write_safetensors(
 ) -> WrittenFile:
     """Write a new safetensors file; the same tensors give the same bytes.
 
-    Buffers are written from where they are, and hashed meanwhile by a second thread. Tensors whose
+    Buffers are written from where they are and hashed meanwhile, see ``writing``. Tensors whose
     size is a multiple of 64 bytes come first and the others by falling size of element, so that
     each tensor lies at a multiple of its element's size and nearly all of the data at one of 64.
 
@@ -88,28 +83,17 @@ def write_safetensors(
     encoded = {key: encode(array, f"{where}: tensor {key!r}") for key, array in tensors.items()}
     order = sorted(encoded, key=lambda key: _sort_key(key, encoded[key]))
     header, begin = _header(encoded, order, dict(metadata or {}), where)
-    digest = hashlib.sha256(header)
     entries = {}
-    with _create(where) as file, ThreadPoolExecutor(1) as pool:
-        _write_all(file, memoryview(header))
+    with HashingWriter(where) as file:
+        file.write(memoryview(header))
         for key in order:
             item = encoded.pop(key)
             entries[key] = TensorEntry(
                 item.dtype, item.shape, begin, item.nbytes, item.stored_dtype, item.stored_shape
             )
-            _write_hashed(file, item.buffer(), digest, pool)
+            file.write(item.buffer())
             begin += item.nbytes
-    return WrittenFile(begin, digest.digest(), {key: entries[key] for key in sorted(entries)})
-
-
-def _create(path: str) -> BinaryIO:
-    try:
-        return open(path, "xb", buffering=0)
-    except FileExistsError as error:
-        raise AlreadyExistsError(
-            f"{path}: there is such a file, expected to make a new one; write to another path and "
-            "rename it"
-        ) from error
+    return WrittenFile(begin, file.sha256(), {key: entries[key] for key in sorted(entries)})
 
 
 def _sort_key(key: str, item: Encoded) -> tuple[bool, int, str]:
@@ -152,24 +136,6 @@ def _header(
             f"{limits.MAX_TENSOR_HEADER_BYTES}; write several files"
         )
     return _LENGTH.pack(len(body)) + body, _LENGTH.size + len(body)
-
-
-def _write_hashed(file: BinaryIO, data: memoryview, digest: Any, pool: ThreadPoolExecutor) -> None:
-    """Write and hash at once: both leave Python's lock to others while they work."""
-    if len(data) < _HASH_IN_THREAD:
-        _write_all(file, data)
-        digest.update(data)
-        return
-    for begin in range(0, len(data), _PIECE):
-        piece = data[begin : begin + _PIECE]
-        hashed = pool.submit(digest.update, piece)
-        _write_all(file, piece)
-        hashed.result()
-
-
-def _write_all(file: BinaryIO, data: memoryview) -> None:
-    while data:
-        data = data[file.write(data) :]
 
 
 class SafetensorsFile:

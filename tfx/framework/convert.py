@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from math import copysign
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,12 @@ def convert_to_tensor(
 
 def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
     kind = type(value)
-    if kind in _PYTHON_SCALARS and current().graph is None:
+    # The cache takes -0.0 for 0.0: it is not asked.
+    if (
+        kind in _PYTHON_SCALARS
+        and current().graph is None
+        and (value or kind is not float or copysign(1.0, value) > 0)
+    ):
         return _python_scalar(kind, value, dtype)
     if getattr(value, "_is_tfx_variable", False):
         return convert_to_tensor(value.value(), dtype)

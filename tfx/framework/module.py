@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from tfx.framework.context import name_scope
+from tfx.framework.deferred import AutoTrackable
 from tfx.framework.variable import Variable
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -18,7 +19,7 @@ def _snake_case(name: str) -> str:
     return re.sub(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", name).lower()
 
 
-class Module:
+class Module(AutoTrackable):
     """Base class of models and layers: variables are found through attributes.
 
     Args:

@@ -167,7 +167,7 @@ def refine_shapes(
             shape = target
             if op == "Reshape":
                 source = None if data is None else data.shape
-                shape = _reshaped(source, target, allow_zero=bool(attrs.get("allowzero")))
+                shape = reshaped(source, target, allow_zero=bool(attrs.get("allowzero")))
             return [(types[0][0], _merge(types[0][1], shape))]
     elif op == "Expand":
         target, data = elements(inputs[1]), inputs[0]
@@ -190,7 +190,7 @@ def _merge(a: RawShape, b: RawShape) -> RawShape:
                  for x, y in zip(a, b, strict=True))
 
 
-def _reshaped(
+def reshaped(
     source: RawShape, target: tuple[RawDim, ...], *, allow_zero: bool
 ) -> tuple[RawDim, ...]:
     shape: list[RawDim] = []

@@ -140,7 +140,8 @@ def transpose_convolve(
         attrs["group"] = group  # type: ignore[assignment]
     counts = sizes_of(dy, axes)
     if sizes is not None and pads is not None and None not in counts:
-        if not any(map(any, pads)) and window.kernel == window.strides == (1,) * axes and group == 1:
+        pointwise = window.kernel == window.strides == (1,) * axes
+        if pointwise and group == 1 and not any(map(any, pads)):
             return apply("Conv", (dy, _exchanged(w)), {"kernel_shape": window.kernel})
         full = [(c - 1) * s + e  # type: ignore[operator]
                 for c, s, e in zip(counts, window.strides, window.extents, strict=True)]
@@ -185,34 +186,32 @@ def filter_gradient(x: Tensor, dy: Tensor, w: Tensor, window: Window, group: int
     axes = len(window.kernel)
     depth = w.shape[1]
     columns = _patches(x, dy, window, group, depth)
-    # [n, o, *counts] -> [group, n * counts, o / group]
-    if group == 1:
-        rows = apply("Transpose", (dy,), {"perm": (0, *range(2, axes + 2), 1)})
-        outs = dy.shape[1]
-        target = int64_vector([1, -1, apply("Shape", (dy,), {"start": 1, "end": 2})
-                               if outs is None else outs])
-    else:
-        split = apply("Reshape", (dy, int64_vector(
-            [0, group, -1, apply("Shape", (dy,), {"start": 2})] if None in sizes_of(dy, axes)
-            else [0, group, -1, *_known(sizes_of(dy, axes))])))
-        rows = apply("Transpose", (split,), {"perm": (1, 0, *range(3, axes + 3), 2)})
-        target = int64_constant([group, -1, _group_outputs(dy, group)])
-    product = apply("MatMul", (columns, apply("Reshape", (rows, target))))
-    # [group, kernel * depth, o / group] -> [group, *kernel, depth, o / group] -> [o, depth, *kernel]
+    rows = _rows(dy, group)
+    product = apply("MatMul", (columns, rows))
+    # [group, kernel * depth, o / group] -> [group, *kernel, depth, o / group]
+    # -> [o, depth, *kernel]
     inner = apply("Shape", (w,), {"start": 1, "end": 2}) if depth is None else depth
     shaped = apply("Reshape", (product, int64_vector([group, *window.kernel, inner, -1])))
     moved = apply("Transpose", (shaped,), {"perm": (0, axes + 2, axes + 1, *range(1, axes + 1))})
     return apply("Reshape", (moved, int64_vector([-1, inner, *window.kernel])))
 
 
+def _rows(dy: Tensor, group: int) -> Tensor:
+    """``[n, o, *counts]`` as ``[group, n * counts, o / group]``."""
+    rank, outs = dy.shape.rank, dy.shape[1]
+    assert rank is not None
+    if group == 1:
+        last = apply("Transpose", (dy,), {"perm": (0, *range(2, rank), 1)})
+        inner = apply("Shape", (dy,), {"start": 1, "end": 2}) if outs is None else outs
+        return apply("Reshape", (last, int64_vector([1, -1, inner])))
+    assert outs is not None, "groups are found from static channel counts"
+    first = apply("Transpose", (dy,), {"perm": (1, 0, *range(2, rank))})
+    split = apply("Reshape", (first, int64_constant([group, outs // group, -1])))
+    return apply("Transpose", (split,), {"perm": (0, 2, 1)})
+
+
 def _known(sizes: Sequence[int | None]) -> list[int]:
     return [s for s in sizes if s is not None]
-
-
-def _group_outputs(dy: Tensor, group: int) -> int:
-    outs = dy.shape[1]
-    assert outs is not None, "groups are found from static channel counts"
-    return outs // group
 
 
 def _patches(

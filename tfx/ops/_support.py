@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.graph import schema
 from tfx.graph.symbolic import elements
 
 
@@ -208,7 +210,16 @@ def unary_floating(op: str, x: Any) -> Tensor:
     """An operator of one input that takes floating dtypes only."""
     a = tensor(x)
     require_dtype(a, a.dtype.is_floating, op, "a floating dtype")
+    if a.dtype is dtypes.bfloat16 and not _takes_bfloat16(op):
+        return cast_to(apply(op, (cast_to(a, dtypes.float32),)), a.dtype)
     return apply(op, (a,))
+
+
+@functools.cache
+def _takes_bfloat16(op: str) -> bool:
+    """Whether the standard does; some functions got bfloat16 in a later opset than ours."""
+    constraints = schema.operator(op).schema.type_constraints
+    return any("tensor(bfloat16)" in c.allowed_type_strs for c in constraints)
 
 
 def zeros_of(x: Tensor) -> Tensor:

@@ -77,7 +77,8 @@ class Layout:
         Raises:
             ValueError: another count, numbers below 1, or steps along batch or channels.
         """
-        items = [int(v) for v in value] if isinstance(value, Sequence | np.ndarray) else [int(value)]
+        given = value if isinstance(value, Sequence | np.ndarray) else [value]
+        items = [int(v) for v in given]
         if len(items) == 1:
             items *= self.axes
         elif len(items) == self.axes + 2:
@@ -105,7 +106,8 @@ class Layout:
         if isinstance(padding, str):
             if padding.upper() not in ("SAME", "VALID"):
                 raise ValueError(
-                    f"`padding` of {op} must be 'SAME', 'VALID' or a list of pairs; got {padding!r}."
+                    f"`padding` of {op} must be 'SAME', 'VALID' or a list of pairs; got "
+                    f"{padding!r}."
                 )
             return padding.upper()
         pairs = [tuple(int(v) for v in pair) for pair in padding]
@@ -206,7 +208,10 @@ class Window:
 
     def computed_pads(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """SAME padding before and after the spatial axes of ``x`` as int64 vectors."""
-        sizes = apply("Shape", (x,), {"start": 2})
+        return self.computed_pads_of(apply("Shape", (x,), {"start": 2}))
+
+    def computed_pads_of(self, sizes: Tensor) -> tuple[Tensor, Tensor]:
+        """SAME padding for a vector of spatial sizes."""
         strides, one = int64_constant(self.strides), int64_constant(1)
         counts = apply("Div", (apply("Add", (sizes, apply("Sub", (strides, one)))), strides))
         span = apply("Mul", (apply("Sub", (counts, one)), strides))

@@ -32,6 +32,7 @@ from tfx.ops._shapes import (
 )
 from tfx.ops._support import cast_to, single_axis, static_int, tensor
 
+
 def gather(
     params: Any,
     indices: Any,

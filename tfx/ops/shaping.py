@@ -15,7 +15,7 @@ from tfx.core.shapes import TensorShape
 from tfx.framework.apply import apply
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient, no_gradient
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.graph.symbolic import reshaped
 from tfx.ops._shapes import (
     RawDims,
@@ -29,7 +29,7 @@ from tfx.ops._shapes import (
     static_dims,
     symbolic_items,
 )
-from tfx.ops._support import is_tensor_like, static_int, static_ints, tensor, unbroadcast
+from tfx.ops._support import static_ints, tensor, unbroadcast
 from tfx.ops.casting import identity
 
 
@@ -51,17 +51,16 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
                [4, 5, 6]], dtype=int32)
     """
     x, target = _tensor(tensor), shape_argument(shape, "Reshape")
-    if isinstance(x, SymbolicTensor):
-        target = _without_arithmetic(x, target)
+    known = static_ints(target)
+    if known is None:
+        short = _without_arithmetic(x, target)
+        if short is not None:
+            return apply("Reshape", (x, short))
+    elif 0 in known and -1 in known:
+        target = _empty_target(x, known)
     try:
-        known = static_ints(target)
-        if known is not None and (0 not in known or _copies(x, known)):
-            return apply("Reshape", (x, target))
-        return apply("Reshape", (x, target), {"allowzero": 1})
+        return reshape_to(x, target)
     except InvalidArgumentError:
-        empty = _empty_reshaped(x, target)
-        if empty is not None:
-            return empty
         _explain_reshape(x, target)
         raise
 
@@ -69,31 +68,348 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
 _tensor = tensor
 
 
-def _without_arithmetic(x: SymbolicTensor, target: Tensor) -> Tensor:
-    """A constant target where one says the same: a 0 takes the dimension of ``x`` over.
+def _without_arithmetic(x: Tensor, target: Tensor) -> Tensor | None:
+    """A constant target that says the same: a 0 takes the dimension of ``x`` over.
 
-    ``reshape(x, [shape(x)[0], -1])`` is written that often that it should cost one node.
+    ``reshape(x, [shape(x)[0], -1])`` is written so often that it should cost one node.
     """
     source, dims = raw_shape(x), symbolic_items(target)
-    if source is None or dims is None or static_ints(target) is not None or 0 in dims:
-        return target
-    wanted = reshaped(source, dims, allow_zero=True)
+    if source is None or dims is None or 0 in dims:
+        return None
     items: list[int] = []
-    for i, dim in enumerate(wanted):
+    for i, (dim, given) in enumerate(zip(reshaped(source, dims, allow_zero=True), dims, strict=True)):
         if isinstance(dim, int):
             items.append(dim)
         elif dim is not None and i < len(source) and source[i] == dim:
             items.append(0)
-        elif -1 not in items:
+        elif given == -1:
             items.append(-1)
         else:
-            return target
-    return int64_constant(items)
+            return None
+    return None if items.count(0) and source.count(0) else int64_constant(items)
 
 
-def _copies(x: Tensor, target: list[int]) -> bool:
-    """Whether every 0 of a target stands for a dimension that is not known now."""
+def _empty_target(x: Tensor, target: list[int]) -> Tensor:
+    """What -1 stands for beside a 0: the axes of length 0 are left out of the account."""
+    shape = static_dims(x)
+    if shape is None or 0 not in shape:
+        return int64_constant(target)
+    have = math.prod(d for d in shape if d)
+    used = math.prod(d for d in target if d > 0)
+    return int64_constant([have // used if d == -1 else d for d in target])
+
+
+def _explain_reshape(x: Tensor, target: Tensor) -> None:
+    """Raise in TensorFlow's words why a reshape cannot be."""
+    shape, dims = static_dims(x), static_ints(target)
+    if dims is None:
+        return
+    if dims.count(-1) > 1:
+        first, second = [i for i, d in enumerate(dims) if d == -1][:2]
+        reason = f"Only one input size may be -1, not both {first} and {second}"
+    elif min(dims, default=0) < -1:
+        place = next(i for i, d in enumerate(dims) if d < -1)
+        reason = f"Size {place} must be non-negative, not {dims[place]}"
+    elif shape is None:
+        return
+    elif -1 in dims:
+        reason = (
+            f"Input to reshape is a tensor with {math.prod(shape)} values, but the requested shape "
+            f"requires a multiple of {-math.prod(dims)}"
+        )
+    else:
+        reason = (
+            f"Input to reshape is a tensor with {math.prod(shape)} values, but the requested shape "
+            f"has {math.prod(dims)}"
+        )
+    raise InvalidArgumentError(
+        f"{reason}; got shape {describe(x)}, requested {dims}.", op="Reshape"
+    ) from None
+
+
+@gradient("Reshape", "Squeeze", "Unsqueeze")
+def _reshape_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    """The gradient in the input's shape; axes are put back or taken out where they are known."""
+    x, *rest = op.inputs
+    inverse = {"Squeeze": "Unsqueeze", "Unsqueeze": "Squeeze"}.get(op.op)
+    if inverse and rest and rest[0] is not None and static_dims(x) is None:
+        dx = apply(inverse, (dy, rest[0]))
+    else:
+        dx = reshape_to(dy, shape_vector(x))
+    return dx, *[None] * len(rest)
+
+
+def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
+    """The same elements with an axis of length 1 inserted.
+
+    Args:
+        input: Tensor.
+        axis: Where the new axis stands in the result; negative ones count from its end.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: the axis is out of range.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.expand_dims([1, 2], axis=0).shape
+        TensorShape([1, 2])
+    """
+    x = tensor(input)
+    given = _axes(axis, "expand_dims")
+    if len(given) != 1:
+        raise InvalidArgumentError(
+            f"'dim' must be a tensor with a single value; got {axis!r}.", op="ExpandDims"
+        )
+    rank = rank_of(x)
+    if rank is not None and not -rank - 1 <= given[0] <= rank:
+        raise InvalidArgumentError(
+            f"Tried to expand dim index {given[0]} for tensor with {rank} dimensions; expected a "
+            f"value in [{-rank - 1}, {rank}].",
+            op="ExpandDims",
+        )
+    return apply("Unsqueeze", (x, int64_constant(given)))
+
+
+def _axes(axis: Any, op: str) -> list[int]:
+    if type(axis) is int:
+        return [axis]
+    known = static_ints(shape_argument(axis, op))
+    if known is None:
+        raise InvalidArgumentError(
+            f"The axis of {op} must be known while the function is traced; got {axis!r}. Pass a "
+            "Python int."
+        )
+    return known
+
+
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
+    """The same elements without axes of length 1.
+
+    Args:
+        input: Tensor.
+        axis: The axis or axes to remove; None or ``[]`` means all of length 1.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: an axis that is not of length 1, or out of range.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.squeeze([[[1], [2]]]).numpy()
+        array([1, 2], dtype=int32)
+    """
+    x = tensor(input)
+    axes = [] if axis is None else _axes(axis, "squeeze")
     shape = raw_shape(x)
-    return shape is not None and all(
-        d != 0 or (i < len(shape) and not isinstance(shape[i], int)) for i, d in enumerate(target)
-    )
+    if shape is not None:
+        for a in axes:
+            if not -len(shape) <= a < len(shape):
+                raise InvalidArgumentError(
+                    f"Tried to squeeze dim index {a} for tensor with {len(shape)} dimensions.",
+                    op="Squeeze",
+                )
+            if isinstance(shape[a], int) and shape[a] != 1:
+                raise InvalidArgumentError(
+                    f"Can not squeeze dim[{a}], expected a dimension of 1, got {shape[a]} in shape "
+                    f"{describe(x)}.",
+                    op="Squeeze",
+                )
+    if axes:
+        return apply("Squeeze", (x, int64_constant(sorted({a % len(shape) for a in axes})
+                                                   if shape is not None else axes)))
+    if shape is not None and all(isinstance(d, int) for d in shape):
+        axes = [i for i, d in enumerate(shape) if d == 1]
+        return apply("Squeeze", (x, int64_constant(axes))) if axes else identity(x)
+    return apply("Squeeze", (x,))
+
+
+def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
+    """The shape as a tensor, also where it is known only when a traced function runs.
+
+    Args:
+        input: Tensor.
+        out_type: int32 (None means that) or int64.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.shape([[1, 2, 3]]).numpy()
+        array([1, 3], dtype=int32)
+    """
+    dtype = _out_type(out_type, "Shape")
+    x = tensor(input)
+    known = static_dims(x)
+    if known is not None:
+        return embed(np.array(known, dtype.as_numpy_dtype))
+    return _measured(apply("Shape", (x,)), dtype)
+
+
+def _out_type(out_type: DTypeLike | None, op: str) -> DType:
+    dtype = dtypes.int32 if out_type is None else dtypes.as_dtype(out_type)
+    if dtype not in (dtypes.int32, dtypes.int64):
+        raise InvalidArgumentError(
+            f"Value for attr 'out_type' of {dtype.name} is not in the list of allowed values: int32, "
+            "int64.",
+            op=op,
+        )
+    return dtype
+
+
+def _measured(value: Tensor, dtype: DType) -> Tensor:
+    return value if dtype is dtypes.int64 else apply("Cast", (value,), {"to": dtype.onnx})
+
+
+def shape_n(
+    input: Any, out_type: DTypeLike | None = dtypes.int32, name: str | None = None
+) -> list[Tensor]:
+    """The shapes of several tensors.
+
+    Example:
+        >>> import tfx as tf
+        >>> [s.numpy().tolist() for s in tf.shape_n([tf.zeros([2]), tf.zeros([3, 1])])]
+        [[2], [3, 1]]
+    """
+    return [shape(x, out_type) for x in common_tensors(list(input), "ShapeN")]
+
+
+def size(input: Any, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
+    """The number of elements as a scalar tensor.
+
+    Args:
+        input: Tensor.
+        out_type: int32 (None means that) or int64.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.size([[1, 2, 3]]).numpy()
+        np.int32(3)
+    """
+    dtype = _out_type(out_type, "Size")
+    x = tensor(input)
+    known = static_dims(x)
+    if known is not None:
+        return embed(np.array(math.prod(known), dtype.as_numpy_dtype))
+    return _measured(apply("Size", (x,)), dtype)
+
+
+def rank(input: Any, name: str | None = None) -> Tensor:
+    """The number of axes as a scalar int32 tensor.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.rank([[1, 2, 3]]).numpy()
+        np.int32(2)
+    """
+    x = tensor(input)
+    known = rank_of(x)
+    if known is not None:
+        return embed(np.array(known, np.int32))
+    return _measured(apply("Size", (apply("Shape", (x,)),)), dtypes.int32)
+
+
+no_gradient("Shape", "Size", why="integer output that does not depend on the contents")
+
+
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+    """``x`` itself, which is known to have the given shape from here on.
+
+    Args:
+        x: Tensor.
+        shape: TensorShape or what makes one; None stands for any dimension or shape.
+        name: Accepted for compatibility.
+
+    Returns:
+        A tensor of the same contents whose static shape includes what ``shape`` says.
+
+    Raises:
+        InvalidArgumentError: the shape is another one; for a dimension that is not known while
+            tracing when the function runs.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.ensure_shape([1, 2, 3], [None]).shape
+        TensorShape([3])
+    """
+    data, wanted = tensor(x), TensorShape(shape)
+    if not data.shape.is_compatible_with(wanted):
+        raise InvalidArgumentError(
+            f"Shape of tensor input {describe(data)} is not compatible with expected shape {wanted}.",
+            op="EnsureShape",
+        )
+    have = raw_shape(data)
+    if wanted.rank is None or isinstance(data, EagerTensor):
+        return identity(data)
+    expected: RawDims = wanted.symbolic or ()
+    for i, dim in enumerate(expected):
+        if isinstance(dim, int) and not (have is not None and isinstance(have[i], int)):
+            # One dimension a node: the other ones are taken over, so that this one must be right.
+            only = [0] * i + [dim] + [0] * (len(expected) - i - 1)
+            data = apply("Reshape", (data, int64_constant(only)))
+    if have is None and not any(isinstance(d, int) for d in expected):
+        data = apply("Reshape", (data, int64_constant([0] * len(expected))))
+    return identity(data) if data is x else data
+
+
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """``input`` repeated along axes of length 1, and new leading ones, to a shape.
+
+    Args:
+        input: Tensor.
+        shape: Integers, at least as many as ``input`` has axes.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: the input does not broadcast to the shape.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.broadcast_to([1, 2], [2, 2]).numpy()
+        array([[1, 2],
+               [1, 2]], dtype=int32)
+    """
+    x, target = tensor(input), shape_argument(shape, "BroadcastTo")
+    have, want = raw_shape(x), symbolic_items(target)
+    if want is not None:
+        _check_broadcast(x, have, want)
+    return apply("Expand", (x, target))
+
+
+def _check_broadcast(x: Tensor, have: RawDims | None, want: RawDims) -> None:
+    """ONNX's ``Expand`` broadcasts both ways, which is more than is asked for."""
+    for dim in want:
+        if isinstance(dim, int) and dim < 0:
+            raise InvalidArgumentError(f"Dimension {dim} must be >= 0", op="BroadcastTo")
+    if have is None:
+        return
+    if len(have) > len(want):
+        raise InvalidArgumentError(
+            f"Rank of input ({len(have)}) must be no greater than rank of output shape "
+            f"({len(want)}).",
+            op="BroadcastTo",
+        )
+    tail = want[len(want) - len(have) :]
+    for a, b in zip(have, tail, strict=True):
+        if isinstance(a, int) and isinstance(b, int) and a not in (1, b):
+            raise InvalidArgumentError(
+                f"Unable to broadcast tensor of shape {describe(x)} to tensor of shape "
+                f"{list(want)}.",
+                op="BroadcastTo",
+            )
+
+
+@gradient("Expand")
+def _expand_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    return unbroadcast(dy, op.inputs[0]), None
+
+
+def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
+    """Tensors of their own with the contents of several others.
+
+    Example:
+        >>> import tfx as tf
+        >>> [x.numpy() for x in tf.identity_n([1, 2.5])]
+        [np.int32(1), np.float32(2.5)]
+    """
+    return [identity(x) for x in input]

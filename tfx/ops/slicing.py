@@ -13,7 +13,6 @@ from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops._placing import scatter_along
 from tfx.ops._shapes import (
-    describe,
     dimension,
     joined,
     raw_shape,

@@ -16,6 +16,8 @@ from tfx.framework.convert import convert_to_tensor
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.graph.passes import formulas
+from tfx.ops._composite import Composite
+from tfx.ops._shapes import raw_shape
 from tfx.ops._support import cast_to, matching, require_dtype, scalar_like, tensor, unary_floating
 from tfx.ops.arithmetic import divide, multiply, subtract, truediv
 from tfx.ops.casting import stop_gradient
@@ -58,8 +60,8 @@ def erfc(x: Any, name: str | None = None) -> Tensor:
     x = tensor(x)
     plain = subtract(1.0, erf(x))
     # The accurate value is computed without gradient, in float64; the plain one carries it.
-    with_tail = cast_to(formulas.erfc(_Operations(), cast_to(x, dtypes.float64)), x.dtype)
-    return apply("Add", (plain, stop_gradient(subtract(with_tail, plain))))
+    (accurate,) = _accurate_erfc(cast_to(x, dtypes.float64), shapes=[raw_shape(x)])
+    return apply("Add", (plain, stop_gradient(subtract(cast_to(accurate, x.dtype), plain))))
 
 
 class _Operations:
@@ -73,6 +75,9 @@ class _Operations:
 
     def number(self, value: float) -> Tensor:
         return convert_to_tensor(value, dtypes.float64)
+
+
+_accurate_erfc = Composite(lambda x: (formulas.erfc(_Operations(), x),), "erfc")
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:

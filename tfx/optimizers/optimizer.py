@@ -16,23 +16,19 @@ import numpy as np
 
 from tfx.autodiff.tape import GradientTape
 from tfx.core import dtypes
-from tfx.core.dtypes import DType
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.module import Module
 from tfx.framework.tensor import Reference, Tensor, from_array
 from tfx.framework.variable import Variable
-from tfx.ops import _support
-from tfx.ops.masking import where
-from tfx.optimizers import gradients
+from tfx.ops._support import cast_to
 from tfx.optimizers.gradients import Array, compute_dtype
 from tfx.optimizers.options import Options, checked
 from tfx.optimizers.schedules import LearningRateSchedule, deserialize, serialize
+from tfx.optimizers.step import ACCUMULATED, ACCUMULATOR, AVERAGE, take_step
 
 LearningRate: TypeAlias = "float | Tensor | LearningRateSchedule | Callable[[], Any]"
 State: TypeAlias = dict[str, Array]
-
-AVERAGE, ACCUMULATOR = "average", "gradient_accumulator"
 
 
 class Optimizer(Module):
@@ -87,17 +83,17 @@ class Optimizer(Module):
         self._options = tuple(given)
         self._undecayed: set[Reference] = set()
         self._undecayed_names: tuple[str, ...] = ()
-        self.iterations = self._own("iterations", np.zeros((), np.int64))
+        self.iterations = self._own(f"{self.name}/iterations", np.zeros((), np.int64))
         self._learning_rate: Any = learning_rate
         if not callable(learning_rate):
             rate = np.asarray(learning_rate, np.float32)
-            self._learning_rate = self._own("learning_rate", rate)
+            self._learning_rate = self._own(f"{self.name}/learning_rate", rate)
         # Slots of the step itself, then those of each variable by the variable's name.
         self._shared: dict[str, Variable] = {}
         self._slots: dict[str, dict[str, Variable]] = {}
         self._names: dict[Reference, str] = {}
 
-    # What subclasses define
+    # What subclasses override
 
     def slot_values(self) -> Mapping[str, float]:
         """Names of the slots that each variable gets, with their initial values."""
@@ -107,13 +103,13 @@ class Optimizer(Module):
         """Names of the float64 scalars that are kept between steps, with their initial values."""
         return {}
 
-    def shared(self, learning_rate: Array, step: Array, state: State) -> Sequence[Array]:
+    def shared(self, learning_rate: Array, step: Array, slots: State) -> Sequence[Array]:
         """Numbers that the updates of all variables have in common.
 
         Args:
             learning_rate: The learning rate, float64.
             step: The number of this step counted from 1, float64.
-            state: Values of ``shared_values``; what is stored here is kept.
+            slots: Values of ``shared_values``; what is stored here is kept.
 
         Returns:
             float64 scalars; ``update_step`` gets them in the dtype that it computes in.
@@ -155,7 +151,7 @@ class Optimizer(Module):
         if callable(value):
             self._learning_rate = value
         elif isinstance(self._learning_rate, Variable):
-            self._learning_rate.assign(_support.cast_to(convert_to_tensor(value), dtypes.float32))
+            self._learning_rate.assign(cast_to(convert_to_tensor(value), dtypes.float32))
         else:
             raise TypeError(
                 "This optimizer was created with a `LearningRateSchedule` (or a callable) as its "
@@ -183,10 +179,13 @@ class Optimizer(Module):
         traced the slots are created outside of it.
         """
         if not self._shared:
-            shared = self.shared_values()
+            shared = dict(self.shared_values())
             if self.gradient_accumulation_steps:
-                shared = {**shared, ACCUMULATOR: 0.0}
-            self._shared = {n: self._own(n, np.full((), x, np.float64)) for n, x in shared.items()}
+                shared[ACCUMULATED] = 0.0
+            self._shared = {
+                n: self._own(f"{self.name}/{n}", np.array(x, np.float64))
+                for n, x in shared.items()
+            }
         for variable in var_list:
             if variable.ref() not in self._names:
                 self._add_slots(variable)
@@ -197,12 +196,26 @@ class Optimizer(Module):
         Raises:
             KeyError: the variable has no slots yet, or not this one.
         """
+        slots = self.slots_of(variable)
+        if name not in slots:
+            raise KeyError(f"{self.name} has no slot {name!r}; it has {list(slots)}.")
+        return slots[name]
+
+    def slots_of(self, variable: Variable) -> Mapping[str, Variable]:
+        """The slots of a variable by name.
+
+        Raises:
+            KeyError: the variable has no slots yet.
+        """
         key = self._names.get(variable.ref())
         if key is None:
             raise KeyError(f"{self.name} has no slots of {variable.name!r}; call build first.")
-        if name not in self._slots[key]:
-            raise KeyError(f"{self.name} has no slot {name!r}; it has {list(self._slots[key])}.")
-        return self._slots[key][name]
+        return self._slots[key]
+
+    @property
+    def shared_variables(self) -> Mapping[str, Variable]:
+        """The scalars that are kept between steps, by name."""
+        return self._shared
 
     def _own(self, name: str, value: np.ndarray[Any, Any], shape: Any = None) -> Variable:
         with init_scope():
@@ -216,7 +229,7 @@ class Optimizer(Module):
             i += 1
             name = f"{base}_{i}"
         with init_scope():
-            value = _support.cast_to(variable.value(), compute_dtype(variable))
+            value = cast_to(variable.value(), compute_dtype(variable))
         slots: dict[str, Any] = dict(self.slot_values())
         if self.gradient_accumulation_steps:
             slots[ACCUMULATOR] = 0.0
@@ -232,5 +245,153 @@ class Optimizer(Module):
         }
         self._names[variable.ref()] = name
 
-    def _slots_of(self, variable: Variable) -> dict[str, Variable]:
-        return self._slots[self._names[variable.ref()]]
+    # Steps
+
+    def apply_gradients(
+        self, grads_and_vars: Iterable[tuple[Any, Variable]], name: str | None = None
+    ) -> Variable:
+        """Make one step.
+
+        Args:
+            grads_and_vars: Pairs of a gradient (tensor, ``IndexedSlices`` or None) and its
+                variable. Variables without a gradient stay as they are, with a warning.
+            name: Accepted for compatibility.
+
+        Returns:
+            ``iterations``, one higher.
+
+        Raises:
+            ValueError: no variable has a gradient, or one has another shape than its variable.
+
+        Example:
+            >>> import tfx as tf
+            >>> v = tf.Variable(10.0)
+            >>> optimizer = tf.optimizers.SGD(0.1)
+            >>> int(optimizer.apply_gradients([(tf.constant(20.0), v)]))
+            1
+            >>> v.numpy()
+            np.float32(8.0)
+        """
+        pairs = list(grads_and_vars)
+        self.build([v for _, v in pairs])
+        # Steps are not differentiated: no tape needs to see them.
+        with using(tapes=(), scope=f"{current().scope}{self.name}/"):
+            take_step(self, pairs)
+        return self.iterations
+
+    def apply(self, grads: Sequence[Any], trainable_variables: Any = None) -> Variable:
+        """Make one step with gradients in the order of the variables.
+
+        Args:
+            grads: A gradient or None for each variable.
+            trainable_variables: The variables; None: those that the optimizer was built with.
+
+        Raises:
+            ValueError: the numbers of gradients and variables differ.
+        """
+        if trainable_variables is None:
+            trainable_variables = [r.deref() for r in self._names]
+        variables = list(trainable_variables)
+        if len(grads) != len(variables):
+            raise ValueError(f"Got {len(grads)} gradients for {len(variables)} variables.")
+        return self.apply_gradients(zip(grads, variables, strict=True))
+
+    def minimize(self, loss: Any, var_list: Any, tape: GradientTape | None = None) -> Variable:
+        """Compute gradients of a loss and make one step.
+
+        Args:
+            loss: A callable without arguments that returns the loss, or a tensor.
+            var_list: The variables, or a callable that returns them.
+            tape: The tape that recorded ``loss`` where that is a tensor.
+
+        Raises:
+            ValueError: a tensor without the tape that recorded it.
+
+        Example:
+            >>> import tfx as tf
+            >>> v = tf.Variable(1.0)
+            >>> _ = tf.optimizers.SGD(0.5).minimize(lambda: v * v, [v])
+            >>> v.numpy()
+            np.float32(0.0)
+        """
+        return self.apply_gradients(self.compute_gradients(loss, var_list, tape))
+
+    def compute_gradients(
+        self, loss: Any, var_list: Any, tape: GradientTape | None = None
+    ) -> list[tuple[Any, Variable]]:
+        """Gradients of a loss with their variables; see ``minimize``."""
+        if not callable(loss) and tape is None:
+            raise ValueError(
+                f"`tape` is required when a `Tensor` loss is passed. Received: loss={loss}, "
+                f"tape={tape}."
+            )
+        tape = tape or GradientTape()
+        if callable(loss):
+            with tape:
+                loss = loss()
+        variables = list(var_list() if callable(var_list) else var_list)
+        return list(zip(tape.gradient(loss, variables), variables, strict=True))
+
+    def scale_loss(self, loss: Any) -> Any:
+        """The loss times ``loss_scale_factor``, to differentiate instead of the loss."""
+        return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
+
+    def exclude_from_weight_decay(
+        self, var_list: Iterable[Variable] | None = None, var_names: Iterable[str] | None = None
+    ) -> None:
+        """Choose variables that ``weight_decay`` leaves alone.
+
+        Args:
+            var_list: The variables.
+            var_names: Regular expressions; a variable in whose name one is found is left alone.
+
+        Raises:
+            ValueError: the optimizer has made a step already.
+        """
+        if self.built:
+            raise ValueError(
+                "`exclude_from_weight_decay()` can only be configured before the optimizer is "
+                "built."
+            )
+        self._undecayed = {v.ref() for v in var_list or ()}
+        self._undecayed_names = tuple(var_names or ())
+
+    def decays(self, variable: Variable) -> bool:
+        """Whether ``weight_decay`` applies to a variable."""
+        return variable.ref() not in self._undecayed and not any(
+            re.search(name, variable.name) for name in self._undecayed_names
+        )
+
+    def finalize_variable_values(self, var_list: Iterable[Variable]) -> None:
+        """With ``use_ema``, set variables to their moving averages (at the end of training)."""
+        if self.use_ema:
+            for variable in var_list:
+                average = self.get_slot(variable, AVERAGE)
+                variable.assign(cast_to(average.value(), variable.dtype))
+
+    # Configuration
+
+    def get_config(self) -> dict[str, Any]:
+        """Arguments of the constructor that make an equal optimizer, without its state."""
+        rate = self._learning_rate
+        if isinstance(rate, LearningRateSchedule):
+            rate = serialize(rate)
+        elif isinstance(rate, Variable):
+            rate = float(rate)
+        config = {"name": self.name, "learning_rate": rate}
+        return config | {n: getattr(self, n) for n in (*self._options, *self.hyperparameters)}
+
+    @classmethod
+    def from_config(
+        cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+    ) -> Self:
+        """The optimizer whose ``get_config`` returned ``config``.
+
+        Args:
+            config: The arguments.
+            custom_objects: Schedule classes that are not tfx's own, by name.
+        """
+        arguments = dict(config)
+        if isinstance(arguments.get("learning_rate"), Mapping):
+            arguments["learning_rate"] = deserialize(arguments["learning_rate"], custom_objects)
+        return cls(**arguments)

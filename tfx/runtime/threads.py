@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 import onnxruntime
+from onnxruntime.capi import _pybind_state as _ort
 
 _lock = threading.Lock()
 _configured = False
@@ -75,4 +76,22 @@ def ensure_thread_pool() -> None:
             _requested = thread_count()
             # Inter-op parallelism stays 1: sessions run sequentially, nodes use the intra pool.
             onnxruntime.set_global_thread_pool_sizes(_requested, 1)
+            _let_others_share()
             _configured = True
+
+
+def _let_others_share() -> None:
+    """Keep ``onnxruntime.InferenceSession(model)`` of other code in this process working.
+
+    Once global pools exist ONNX Runtime refuses sessions with pools of their own, and its default
+    options ask for one. Code that passes ``SessionOptions`` has to set ``use_per_session_threads``
+    to False itself; the runtime's message says so.
+    """
+    original = _ort.get_default_session_options
+
+    def shared_pool_options() -> object:
+        options = original()
+        options.use_per_session_threads = False
+        return options
+
+    _ort.get_default_session_options = shared_pool_options

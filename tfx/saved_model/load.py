@@ -15,6 +15,7 @@ from tfx.bundle.manifest import is_bundle, read_manifest
 from tfx.bundle.records import Manifest, ObjectNode
 from tfx.bundle.shards import Store
 from tfx.core.shapes import TensorShape
+from tfx.framework.asset import Asset
 from tfx.framework.context import init_scope
 from tfx.framework.module import Module
 from tfx.framework.tensor import EagerTensor, from_array
@@ -166,7 +167,7 @@ class _Loader:
             "variable": lambda: self.variables[_target(node)],
             "function": lambda: self.functions[_target(node)],
             "constant": lambda: self._constant(_target(node)),
-            "asset": lambda: str(self.folder / self.manifest.assets[_target(node)].file),
+            "asset": lambda: Asset(self.folder / self.manifest.assets[_target(node)].file),
             "value": lambda: from_value(node.value, lambda i: None, self._constant),
         }
         maker = makers.get(node.kind)

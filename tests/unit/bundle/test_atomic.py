@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from tfx.bundle import atomic, swap
-from tfx.bundle.atomic import AtomicDirectory, clean_leftovers, interrupted_save
-from tfx.bundle.files import verify_files
+from tfx.bundle.atomic import AtomicDirectory, clean_leftovers
+from tfx.bundle.files import interrupted_save, verify_files
 from tfx.bundle.manifest import (
     Manifest,
     ObjectNode,
@@ -24,7 +24,7 @@ from tfx.bundle.manifest import (
     read_manifest,
 )
 from tfx.bundle.shards import Store, write_store
-from tfx.core.errors import AlreadyExistsError
+from tfx.core.errors import AlreadyExistsError, NotFoundError
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -205,16 +205,16 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from tests.unit.bundle.test_atomic import save, write_bundle
-from tfx.bundle import atomic, files, safetensors, swap
+from tfx.bundle import atomic, swap, writing
 target, stage = Path(sys.argv[1]), sys.argv[2]
 def die(*args, **kwargs):
     os.kill(os.getpid(), signal.SIGKILL)
 if stage == "in the middle of a file":
-    real = safetensors._write_all
-    def half(file, data):
-        real(file, data[: len(data) // 2])
+    real = writing.HashingWriter._write_all
+    def half(self, data):
+        real(self, data[: len(data) // 2])
         die()
-    safetensors._write_all = half
+    writing.HashingWriter._write_all = half
 elif stage == "between two files":
     import tests.unit.bundle.test_atomic as this
     this.manifest_bytes = die
@@ -294,6 +294,8 @@ def test_without_exchange_the_old_bundle_is_found_and_put_back(target: Path) -> 
     aside = interrupted_save(target)
     assert aside is not None
     assert check_whole(aside) == 1
+    with pytest.raises(NotFoundError, match=r"a save was interrupted: rename .*tfx-replaced-"):
+        read_manifest(target)
     clean_leftovers(target)
     assert check_whole(target) == 1
     assert interrupted_save(target) is None

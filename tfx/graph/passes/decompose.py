@@ -6,13 +6,13 @@ in the node's own output values) and returns True, or returns False to let casts
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tfx.graph.infer import infer
 from tfx.graph.ir import Attributes, Graph, Node, Value
-from tfx.graph.passes import formulas
+from tfx.graph.passes import formulas, windows
 
 _INT64, _DOUBLE, _UINT64 = 7, 11, 13
 
@@ -32,6 +32,9 @@ class _Writer:
 
     def number(self, value: float) -> Value:
         return self._out.add_constant(np.array(value, np.float64), _DOUBLE)
+
+    def ints(self, values: Sequence[int]) -> Value:
+        return self._out.add_constant(np.array(values, np.int64), _INT64)
 
     def add(self, name: str, inputs: tuple[Value | None, ...], attrs: Attributes) -> Value:
         types = infer(name, inputs, attrs)
@@ -58,6 +61,15 @@ def _in_double(out: Graph, node: Node) -> bool:
     return write.finish()
 
 
+def _windowed(out: Graph, node: Node) -> bool:
+    """A convolution or average pool in float64."""
+    x = node.inputs[0]
+    if x is None or x.dtype != _DOUBLE:
+        return False
+    write = _Writer(out, node)
+    return windows.FORMULAS[node.op](write, node) and write.finish()
+
+
 def _in_order_of_uint64(out: Graph, node: Node) -> bool:
     """An extreme of uint64 as one of int64: adding 2**63 to the bits keeps the order."""
     x = node.inputs[0]
@@ -74,5 +86,6 @@ def _in_order_of_uint64(out: Graph, node: Node) -> bool:
 
 DECOMPOSITIONS: dict[str, Callable[[Graph, Node], bool]] = {
     **dict.fromkeys(formulas.UNARY, _in_double),
+    **dict.fromkeys(windows.FORMULAS, _windowed),
     **dict.fromkeys(("ReduceMax", "ReduceMin", "ArgMax", "ArgMin"), _in_order_of_uint64),
 }

@@ -1,0 +1,1 @@
+"""A convolutional classifier of handwritten digits (scikit-learn's ``load_digits``)."""

@@ -1,0 +1,78 @@
+"""Files written and hashed at once."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tfx.bundle import writing
+from tfx.bundle.writing import HashingWriter
+from tfx.core.errors import AlreadyExistsError
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "f"
+
+
+def write(path: Path, sizes: list[int], rng: np.random.Generator) -> tuple[bytes, bytes]:
+    parts = [rng.bytes(size) for size in sizes]
+    with HashingWriter(str(path)) as file:
+        for part in parts:
+            file.write(memoryview(part))
+    return b"".join(parts), file.sha256()
+
+
+@pytest.mark.parametrize(
+    "sizes", [[], [0], [3], [MIB - 1, MIB, MIB + 1], [5, 7 * MIB + 3, 0, 2, 3 * MIB]]
+)
+def test_bytes_and_hash_are_right_whatever_the_pieces(
+    path: Path, sizes: list[int], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "_PIECE", MIB)
+    monkeypatch.setattr(writing, "_FLUSH_EVERY", 2 * MIB)
+    data, digest = write(path, sizes, rng)
+    assert path.read_bytes() == data
+    assert digest == hashlib.sha256(data).digest()
+
+
+def test_the_disk_begins_before_the_end(
+    path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[int] = []
+    monkeypatch.setattr(writing, "_flush", flushed.append)
+    monkeypatch.setattr(writing, "_FLUSH_EVERY", MIB)
+    write(path, [MIB, MIB], rng)
+    assert flushed
+
+
+def test_an_existing_file_is_refused_and_untouched(path: Path) -> None:
+    path.write_bytes(b"precious")
+    with pytest.raises(AlreadyExistsError, match="there is such a file"):
+        HashingWriter(str(path))
+    assert path.read_bytes() == b"precious"
+
+
+def test_a_disk_that_fails_in_the_background_is_not_overlooked(
+    path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(writing, "_flush", full)
+    monkeypatch.setattr(writing, "_FLUSH_EVERY", MIB)
+    with pytest.raises(OSError, match="No space left"):
+        write(path, [MIB], rng)
+
+
+def test_an_error_in_the_block_is_raised_and_the_file_closed(path: Path) -> None:
+    with pytest.raises(KeyError), HashingWriter(str(path)) as file:
+        raise KeyError
+    with pytest.raises(ValueError, match="closed"):
+        file.write(memoryview(b"x"))

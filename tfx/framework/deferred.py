@@ -1,0 +1,81 @@
+"""Telling a pending restore that an object has a new part.
+
+Owns the list of restores that still hold values for parts that do not exist yet, and
+``AutoTrackable``, the base class that reports assignments to them. Must not know what a checkpoint
+is: a restore is anything with the methods of ``Pending``. The one decision: only the assignment of
+an attribute is watched, and only while some restore is pending. Whoever creates state inside of a
+container that was assigned earlier says so with ``changed``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+
+class Pending(Protocol):
+    """A restore with values left over."""
+
+    def assigned(self, owner: Any, name: str, value: Any) -> None:
+        """``owner.name`` is ``value`` from now on."""
+
+    def changed(self, owner: Any) -> None:
+        """There is something new inside of the attributes of ``owner``."""
+
+    def traced(self, variables: Iterable[Any], created: Iterable[Any]) -> None:
+        """A function that uses ``variables``, and created some, is about to run first."""
+
+
+_pending: list[Pending] = []
+
+
+def register(restore: Pending) -> None:
+    """Have ``restore`` told of new parts until ``unregister``."""
+    _pending.append(restore)
+
+
+def unregister(restore: Pending) -> None:
+    """Stop telling ``restore``; harmless if it is not told."""
+    _pending[:] = [item for item in _pending if item is not restore]
+
+
+def pending() -> list[Pending]:
+    """The registered restores, oldest first: who is told last has the last word."""
+    return list(_pending)
+
+
+def changed(owner: Any) -> None:
+    """Tell that state was created inside of ``owner``'s containers (a slot, a list's item).
+
+    Call it right after the creation, before anything uses the new variables: what a pending
+    restore holds for them replaces their values.
+    """
+    for restore in tuple(_pending):
+        restore.changed(owner)
+
+
+def traced(variables: Iterable[Any], created: Iterable[Any] = ()) -> None:
+    """Tell that a function was traced and will now run for the first time.
+
+    Args:
+        variables: All variables that it uses.
+        created: Those that its Python code created while it was traced.
+    """
+    if _pending:
+        used, new = list(variables), list(created)
+        for restore in tuple(_pending):
+            restore.traced(used, new)
+
+
+class AutoTrackable:
+    """Base class of objects whose attributes are part of checkpoints.
+
+    A value that a pending restore holds for an attribute arrives when the attribute is assigned.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set the attribute, and restore what it holds if a checkpoint is waiting for it."""
+        super().__setattr__(name, value)
+        if _pending:
+            for restore in tuple(_pending):
+                restore.assigned(self, name, value)

@@ -1,0 +1,255 @@
+"""The same elements in another order: ``transpose``, ``reverse``, ``roll``, ``reverse_sequence``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.tensor import Tensor
+from tfx.ops._shapes import dimension, known_rank, rank_of, raw_shape, shape_argument
+from tfx.ops._support import (
+    INT64_MAX,
+    INT64_MIN,
+    cast_to,
+    is_tensor_like,
+    single_axis,
+    static_ints,
+    tensor,
+)
+from tfx.ops.casting import identity
+
+
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Tensor:
+    """A tensor with its axes in another order.
+
+    Args:
+        a: Tensor.
+        perm: The input's axis for each axis of the result; None turns the order around. It must be
+            known while tracing.
+        conjugate: Accepted for compatibility: there are no complex kernels, and a real number is
+            its own conjugate.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: ``perm`` is not a permutation of the axes.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.transpose([[1, 2, 3], [4, 5, 6]]).numpy()
+        array([[1, 4],
+               [2, 5],
+               [3, 6]], dtype=int32)
+    """
+    x = tensor(a)
+    if conjugate and x.dtype.is_complex:
+        raise InvalidArgumentError(
+            f"transpose cannot conjugate a {x.dtype.name} tensor; use tfx.math.conj.", op="Transpose"
+        )
+    if perm is None:
+        return apply("Transpose", (x,))
+    order = static_ints(shape_argument(perm, "Transpose"))
+    if order is None:
+        raise InvalidArgumentError(
+            f"The perm of transpose must be known while the function is traced; got {perm!r}. Pass "
+            "Python ints.",
+            op="Transpose",
+        )
+    rank = rank_of(x)
+    if rank is not None and len(order) != rank:
+        raise InvalidArgumentError(
+            f"transpose expects a vector of size {rank}. But input(1) is a vector of size "
+            f"{len(order)}: perm={order}",
+            op="Transpose",
+        )
+    axes = [p + len(order) if p < 0 else p for p in order]
+    missing = sorted(set(range(len(order))) - set(axes))
+    if missing:
+        raise InvalidArgumentError(
+            f"{missing[0]} is missing from {{{','.join(map(str, order))}}}.", op="Transpose"
+        )
+    return apply("Transpose", (x,), {"perm": tuple(axes)})
+
+
+@gradient("Transpose")
+def _transpose_grad(op: OpRecord, dy: Tensor) -> Tensor:
+    perm = op.attrs.get("perm")
+    if perm is None:
+        return apply("Transpose", (dy,))
+    inverse = sorted(range(len(perm)), key=perm.__getitem__)
+    return apply("Transpose", (dy,), {"perm": tuple(inverse)})
+
+
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+    """A tensor with the elements along some axes in reverse order.
+
+    Args:
+        tensor: Tensor.
+        axis: A list of axes; negative ones count from the end.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: not a list, an axis out of range or given twice.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.reverse([[1, 2, 3], [4, 5, 6]], axis=[1]).numpy()
+        array([[3, 2, 1],
+               [6, 5, 4]], dtype=int32)
+    """
+    x = _tensor(tensor)
+    if isinstance(axis, int) or (is_tensor_like(axis) and rank_of(_tensor(axis)) == 0):
+        raise InvalidArgumentError(
+            f"'dims' must be 1-dimension, not 0; got axis={axis!r}, pass a list.", op="ReverseV2"
+        )
+    given = static_ints(shape_argument(axis, "ReverseV2"))
+    if given is None:
+        raise InvalidArgumentError(
+            f"The axis of reverse must be known while the function is traced; got {axis!r}."
+        )
+    axes = [single_axis(a, x, "ReverseV2") for a in given]
+    for a in axes:
+        if axes.count(a) > 1:
+            raise InvalidArgumentError(f"axis {a} specified more than once.", op="ReverseV2")
+    return reversed_along(x, axes) if axes else identity(x)
+
+
+_tensor = tensor
+
+
+def reversed_along(x: Tensor, axes: Sequence[int]) -> Tensor:
+    """``reverse`` of axes that are known to be right."""
+    last, count = int64_constant([-1] * len(axes)), len(axes)
+    return apply("Slice", (x, last, int64_constant([INT64_MIN] * count), int64_constant(axes), last))
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    """The elements moved along axes; what leaves at the end comes back at the start.
+
+    Args:
+        input: Tensor.
+        shift: By how many places, one number or one for each axis; negative ones move backwards.
+        axis: The axis or axes; one that is given twice moves by the sum.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: an axis out of range, or not as many shifts as axes.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.roll([0, 1, 2, 3, 4], shift=2, axis=0).numpy()
+        array([3, 4, 0, 1, 2], dtype=int32)
+    """
+    x = tensor(input)
+    axes = static_ints(shape_argument(axis, "Roll"))
+    if axes is None:
+        raise InvalidArgumentError(
+            f"The axis of roll must be known while the function is traced; got {axis!r}.", op="Roll"
+        )
+    places = [single_axis(a, x, "Roll") for a in axes]
+    vector = shape_argument(shift, "Roll")
+    count, known = raw_shape(vector), static_ints(vector)
+    if count is not None and count[0] != len(places):
+        raise InvalidArgumentError(
+            f"shift and axis must have the same size; got shift={shift!r} and axis={axis!r}.",
+            op="Roll",
+        )
+    for i, place in enumerate(places):
+        by: int | Tensor = known[i] if known else apply("Gather", (vector, int64_constant([i])))
+        x = _rolled(x, by, place)
+    return x
+
+
+def _rolled(x: Tensor, shift: int | Tensor, axis: int) -> Tensor:
+    shape = raw_shape(x)
+    dim = None if shape is None else shape[axis]
+    if isinstance(shift, int) and isinstance(dim, int):
+        cut_at = -shift % dim if dim else 0
+        if cut_at == 0:
+            return x
+        cut = int64_constant([cut_at])
+    else:
+        back = int64_constant([-shift]) if isinstance(shift, int) else apply("Neg", (shift,))
+        # An axis of length 0 must not become a division by zero.
+        length = apply("Max", (dimension(x, axis), int64_constant([1])))
+        cut = apply("Mod", (back, length))
+    along = int64_constant([axis])
+    behind = apply("Slice", (x, cut, int64_constant([INT64_MAX]), along))
+    front = apply("Slice", (x, int64_constant([0]), cut, along))
+    return apply("Concat", (behind, front), {"axis": axis})
+
+
+def reverse_sequence(
+    input: Any,
+    seq_lengths: Any,
+    seq_axis: int | None = None,
+    batch_axis: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The first ``seq_lengths[i]`` elements of entry ``i`` in reverse order, the rest as it is.
+
+    Args:
+        input: Tensor of rank 2 or more.
+        seq_lengths: One length for each entry of the batch axis.
+        seq_axis: The axis along which elements change places.
+        batch_axis: The axis of the entries; None means 0.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: an axis or a length out of range.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.reverse_sequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_axis=1).numpy()
+        array([[2, 1, 3],
+               [6, 5, 4]], dtype=int32)
+    """
+    x, lengths = tensor(input), cast_to(tensor(seq_lengths), dtypes.int64)
+    if seq_axis is None:
+        raise ValueError("reverse_sequence needs seq_axis; got None.")
+    rank = known_rank(x, "reverse_sequence")
+    time = single_axis(seq_axis, x, "ReverseSequence")
+    batch = single_axis(batch_axis or 0, x, "ReverseSequence")
+    if time == batch:
+        raise InvalidArgumentError(
+            f"batch_dim == seq_dim == {time}; they must be two axes.", op="ReverseSequence"
+        )
+    _check_lengths(x, lengths, time, batch)
+    if {time, batch} == {0, 1}:
+        return _reverse_sequence(x, lengths, time)
+    order = [batch, time, *(i for i in range(rank) if i not in (batch, time))]
+    back = sorted(range(rank), key=order.__getitem__)
+    moved = apply("Transpose", (x,), {"perm": tuple(order)})
+    return apply("Transpose", (_reverse_sequence(moved, lengths, 1),), {"perm": tuple(back)})
+
+
+def _reverse_sequence(x: Tensor, lengths: Tensor, time: int) -> Tensor:
+    attrs = {"time_axis": time, "batch_axis": 1 - time}
+    return apply("ReverseSequence", (x, lengths), attrs)
+
+
+def _check_lengths(x: Tensor, lengths: Tensor, time: int, batch: int) -> None:
+    known, shape = static_ints(lengths), raw_shape(x)
+    if known is None or shape is None:
+        return
+    if isinstance(shape[batch], int) and len(known) != shape[batch]:
+        raise InvalidArgumentError(
+            f"Length of seq_lens != input.dims({batch}), ({len(known)} vs. {shape[batch]})",
+            op="ReverseSequence",
+        )
+    size = shape[time]
+    for i, length in enumerate(known):
+        if length < 0 or (isinstance(size, int) and length > size):
+            raise InvalidArgumentError(
+                f"seq_lens({i}) = {length} must be in [0, {size}], the length of input.dims({time}).",
+                op="ReverseSequence",
+            )
+
+
+@gradient("ReverseSequence")
+def _reverse_sequence_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    return apply("ReverseSequence", (dy, op.inputs[1]), op.attrs), None

@@ -1,0 +1,157 @@
+"""One step of an optimizer: what is done to gradients and variables, in which order.
+
+Every stage is a small function. Where gradients accumulate, a traced step cannot know whether this
+call completes one; everything is then computed and stored only if it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DType
+from tfx.framework.context import executing_eagerly
+from tfx.framework.tensor import Tensor
+from tfx.framework.variable import Variable
+from tfx.framework.convert import convert_to_tensor
+from tfx.ops._support import cast_to, tensor
+from tfx.ops.comparison import equal
+from tfx.ops.masking import where
+from tfx.optimizers import gradients
+from tfx.optimizers.gradients import Array
+
+if TYPE_CHECKING:
+    from tfx.optimizers.optimizer import Optimizer
+
+AVERAGE, ACCUMULATOR, ACCUMULATED = "average", "gradient_accumulator", "accumulated_steps"
+
+Store: TypeAlias = Callable[[Variable, Array], None]
+
+
+def take_step(optimizer: Optimizer, pairs: Sequence[tuple[Any, Variable]]) -> None:
+    """Apply gradients to variables that have their slots."""
+    kept = gradients.present(pairs)
+    variables = [v for _, v in kept]
+    grads: list[Array] = [gradients.dense(g, v) for g, v in kept]
+    store = _store
+    if optimizer.loss_scale_factor is not None:
+        grads = [g / optimizer.loss_scale_factor for g in grads]
+    if optimizer.gradient_accumulation_steps:
+        grads, due = _accumulate(optimizer, grads, variables)
+        if executing_eagerly() and not due:
+            return
+        store = _store_if(due)
+    _update(optimizer, clipped(optimizer, grads), variables, store)
+    if optimizer.use_ema:
+        _average(optimizer, [v for _, v in pairs], store)
+    for variable in variables:
+        if variable.constraint is not None:
+            store(variable, variable.constraint(variable.value()))
+    store(optimizer.iterations, optimizer.iterations.value() + 1)  # type: ignore[operator]
+
+
+def _store(variable: Variable, value: Array) -> None:
+    variable.assign(cast_to(value, variable.dtype))
+
+
+def _store_if(condition: Tensor) -> Store:
+    def store(variable: Variable, value: Array) -> None:
+        chosen = where(condition, cast_to(value, variable.dtype), variable.value())
+        variable.assign(chosen)
+
+    return store
+
+
+def clipped(optimizer: Optimizer, grads: Sequence[Tensor]) -> Sequence[Tensor]:
+    """The gradients after the optimizer's clipping option."""
+    if optimizer.clipnorm:
+        return gradients.clipped_by_norm(grads, optimizer.clipnorm)
+    if optimizer.global_clipnorm:
+        return gradients.clipped_by_global_norm(grads, optimizer.global_clipnorm)
+    if optimizer.clipvalue:
+        return gradients.clipped_by_value(grads, optimizer.clipvalue)
+    return grads
+
+
+def _accumulate(
+    optimizer: Optimizer, grads: Sequence[Array], variables: Sequence[Variable]
+) -> tuple[list[Array], Tensor]:
+    """Mean gradients of the calls since the last step, and whether this call completes one."""
+    steps = optimizer.gradient_accumulation_steps
+    counter = optimizer.shared_variables[ACCUMULATED]
+    count: Array = counter.value() + 1.0  # type: ignore[operator]
+    due = equal(count, steps)
+    _store(counter, where(due, 0.0, count))
+    means = []
+    for grad, variable in zip(grads, variables, strict=True):
+        accumulator = optimizer.get_slot(variable, ACCUMULATOR)
+        total: Array = accumulator.value() + grad  # type: ignore[operator]
+        _store(accumulator, where(due, 0.0, total))
+        means.append(total / steps)
+    return means, due
+
+
+class _Scalars:
+    """Shared numbers in the dtypes that variables are computed in, each cast once."""
+
+    def __init__(self, values: Sequence[Tensor]) -> None:
+        self._by_dtype: dict[DType, Sequence[Array]] = {dtypes.float64: values}
+
+    def __getitem__(self, dtype: DType) -> Sequence[Array]:
+        known = self._by_dtype.get(dtype)
+        if known is None:
+            values = self._by_dtype[dtypes.float64]
+            known = self._by_dtype[dtype] = [cast_to(x, dtype) for x in values]
+        return known
+
+
+def _update(
+    optimizer: Optimizer, grads: Sequence[Array], variables: Sequence[Variable], store: Store
+) -> None:
+    step: Array = cast_to(optimizer.iterations.value(), dtypes.float64)
+    rate: Array = cast_to(tensor(optimizer.learning_rate), dtypes.float64)
+    shared = _kept(
+        partial(optimizer.shared, rate, step + 1.0), optimizer.shared_variables, store
+    )
+    decay = rate * optimizer.weight_decay if optimizer.weight_decay else None
+    scalars = _Scalars([*shared] if decay is None else [*shared, decay])
+    for grad, variable in zip(grads, variables, strict=True):
+        numbers = scalars[grad.dtype]
+        value: Array = cast_to(variable.value(), grad.dtype)
+        if decay is not None:
+            if optimizer.decays(variable):
+                value = value - value * numbers[-1]
+            numbers = numbers[:-1]
+        rule = partial(optimizer.update_step, grad, value, scalars=numbers)
+        store(variable, _kept(rule, optimizer.slots_of(variable), store))
+
+
+def _kept(rule: Callable[..., Any], variables: Mapping[str, Variable], store: Store) -> Any:
+    """Call a rule with the values of variables by name, and store those that it replaces."""
+    before: dict[str, Array] = {name: v.value() for name, v in variables.items()}
+    state = dict(before)
+    result = rule(slots=state)
+    for name, value in state.items():
+        if value is not before[name]:
+            store(variables[name], value)
+    return result
+
+
+def _average(optimizer: Optimizer, variables: Sequence[Variable], store: Store) -> None:
+    """Moving averages of the variables; the first step's is the value itself."""
+    first = equal(optimizer.iterations.value(), 0)
+    momentum: Array = where(first, 0.0, convert_to_tensor(optimizer.ema_momentum, dtypes.float64))
+    scalars = _Scalars([momentum, 1.0 - momentum])
+    frequency = optimizer.ema_overwrite_frequency
+    for variable in variables:
+        slot = optimizer.get_slot(variable, AVERAGE)
+        old, new = scalars[slot.dtype]
+        average = old * slot.value() + new * cast_to(variable.value(), slot.dtype)
+        store(slot, average)
+        if frequency:
+            count: Array = optimizer.iterations.value()
+            whole = equal((count + 1) % frequency, 0)
+            value = variable.value()
+            store(variable, where(whole, cast_to(average, value.dtype), value))
