@@ -223,7 +223,8 @@ def _check_children(node: ObjectNode, count: int, where: str) -> None:
         check_id(child.node, count, where, f"child {child.name!r}", "objects")
         if child.key is not None and not is_dict:
             fail(where, f"child {child.name!r} has a key, expected one only in a dict")
-        if node.kind == "object" and child.name.startswith("__") and child.name.endswith("__"):
+        dunder = child.name.startswith("__") and child.name.endswith("__")
+        if node.kind == "object" and dunder and child.name != "__call__":
             fail(where, f"child {child.name!r}, expected no name that means something to Python")
         if node.kind in ("list", "tuple") and child.name != str(position):
             fail(where, f"child {position} is named {child.name!r}, expected {str(position)!r}")

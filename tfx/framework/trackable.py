@@ -24,6 +24,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -116,7 +117,8 @@ def children(item: Any) -> list[tuple[str, Any]]:
         [('layers', [<tf.Variable 'Variable:0' shape=() dtype=float32, numpy=1.0>, \
 <tf.Variable 'Variable:0' shape=() dtype=float32, numpy=2.0>])]
     """
-    return [(name, child) for name, child in members(item) if _has_state(child)]
+    return [(name, child) for name, child in members(item)
+            if _leads_to(child, (Variable, AutoTrackable))]
 
 
 def walk(root: Any, *, also_root: Any = None) -> list[Node]:
@@ -181,9 +183,7 @@ def _encoded_part(part: str) -> str:
 
 
 def _decoded_part(part: str) -> str:
-    if part == "%":
-        return ""
-    return part.replace("%2F", "/").replace("%2E", ".").replace("%25", "%")
+    return "" if part == "%" else unquote(part)
 
 
 def _is_open(kind: type) -> bool:
@@ -227,7 +227,7 @@ def _mapping_members(item: Mapping[Any, Any]) -> list[tuple[str, Any]]:
             continue
         name = _key_name(key)
         if name is None:
-            if _has_state(child):
+            if _leads_to(child, (Variable,)):
                 raise TypeError(
                     f"A mapping with the key {key!r} of type {type(key).__name__} holds state; "
                     "expected keys that are str, int, float, bool, bytes or None: what is saved "
@@ -253,17 +253,19 @@ def _key_name(key: Any) -> str | None:
     return repr(key) if plain else None
 
 
-def _has_state(value: Any) -> bool:
-    """Whether a variable or an ``AutoTrackable`` is, or can be reached from, a value."""
+def _leads_to(value: Any, kinds: tuple[type, ...]) -> bool:
+    """Whether a value is, or has anywhere inside, an object of these classes."""
     stack, seen = [value], {id(value)}
     while stack:
         item = stack.pop()
-        if isinstance(item, Variable | AutoTrackable):
+        if isinstance(item, kinds):
             return True
-        for _, child in members(item):
-            if id(child) not in seen:
-                seen.add(id(child))
-                stack.append(child)
+        # Not members(): whether a key has a name does not matter here.
+        inside = item.values() if isinstance(item, Mapping) else [part for _, part in members(item)]
+        for part in inside:
+            if id(part) not in seen and is_trackable(part):
+                seen.add(id(part))
+                stack.append(part)
     return False
 
 

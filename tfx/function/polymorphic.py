@@ -15,11 +15,12 @@ from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.arguments import fit
 from tfx.function.concrete import ConcreteFunction
-from tfx.function.settings import functions_run_eagerly
+from tfx.function.settings import functions_run_eagerly as _run_eagerly
 from tfx.function.signature import Arguments, Parameters, accepts, spec_shape, tensor_key
 from tfx.function.trace import Trace
 
 DEFAULT_DEVICE = "CPU:0"
+_FAST_LIMIT = 1024
 
 
 class Function:
@@ -46,8 +47,11 @@ class Function:
         self.input_signature = _checked_signature(input_signature)
         self._reduce_retracing = reduce_retracing
         self._parameters = Parameters(python_function)
-        self._arity = self._parameters.simple if input_signature is None else -1
+        self._arity = self._parameters.simple
         self._cache: dict[Any, ConcreteFunction] = {}
+        # Device, dtypes and shapes of calls with nothing but eager tensors -> what serves them.
+        self._fast: dict[Any, ConcreteFunction] = {}
+        self._signature_specs: Arguments | None = None
         self._concrete: list[ConcreteFunction] = []
         self._traces = 0
         self._lock = threading.RLock()
@@ -100,21 +104,27 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the graph for these arguments, tracing it first if they are of a new kind."""
+        context = current()
+        key: Any = None
         if not kwargs and len(args) == self._arity:
             # The hot path: nothing but eager tensors.
-            key: Any = []
+            parts: list[Any] = [context.device]
             for x in args:
                 if type(x) is not EagerTensor:
                     break
-                key.append((x._dtype.onnx, tuple(x._value.shape())))
+                parts.append((x._dtype.onnx, *x._value.shape()))
             else:
-                context = current()
-                concrete = self._cache.get((context.device, *key))
-                if concrete is not None and not context.eager_functions:
+                key = tuple(parts)
+                concrete = self._fast.get(key)
+                if concrete is not None and not context.eager_functions and not _run_eagerly():
                     return concrete.call_flat(args)
-        if current().eager_functions or functions_run_eagerly():
+        if context.eager_functions or _run_eagerly():
             return self._python_function(*args, **kwargs)
         concrete, tensors = self._concrete_for(args, kwargs)
+        if key is not None and not concrete.graph.captures:
+            if len(self._fast) >= _FAST_LIMIT:
+                self._fast.clear()
+            self._fast[key] = concrete
         return concrete.call_flat(tensors)
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
@@ -136,10 +146,8 @@ class Function:
             values = self._cast_to_signature(values)
         arguments = self._arguments(values)
         context = current()
-        key = (context.device, *arguments.key)
-        if self.input_signature is not None:
-            specs = self._arguments(self._signature_values(values))
-            key = (context.device, *specs.key)
+        specs = arguments if self.input_signature is None else self._specs(values)
+        key = (context.device, *specs.key)
         concrete = self._lookup(key, context.graph)
         if concrete is None:
             with self._lock:
@@ -147,8 +155,7 @@ class Function:
                 if concrete is None and not exact:
                     concrete = self._general(key, arguments, context.graph)
                 if concrete is None:
-                    traced = arguments if self.input_signature is None else specs
-                    concrete = self._trace(key, traced, arguments)
+                    concrete = self._trace(key, specs, arguments)
         return concrete, arguments.tensors
 
     def _arguments(self, values: tuple[Any, ...]) -> Arguments:
@@ -219,9 +226,14 @@ class Function:
 
     # Input signatures
 
-    def _signature_values(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        signature = tuple(self.input_signature or ())
-        return signature + values[len(signature):]
+    def _specs(self, values: tuple[Any, ...]) -> Arguments:
+        """The arguments with specs in place of those that the signature covers."""
+        signature = self.input_signature or ()
+        if len(signature) < len(values):
+            return self._arguments(signature + values[len(signature):])
+        if self._signature_specs is None:
+            self._signature_specs = self._arguments(signature)
+        return self._signature_specs
 
     def _cast_to_signature(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Arguments as tensors that fit the signature.

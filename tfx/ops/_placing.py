@@ -28,8 +28,8 @@ def integer_indices(indices: Any, op: str) -> Tensor:
         if where.dtype is dtypes.float32 and raw_shape(where) == (0,):
             return cast_to(where, dtypes.int64)  # [] is float32
         raise InvalidArgumentError(
-            f"Value for attr 'Tindices' of {where.dtype.name} is not in the list of allowed values: "
-            f"int16, int32, int64; {op} got the indices {indices!r}.",
+            f"Value for attr 'Tindices' of {where.dtype.name} is not in the list of allowed "
+            f"values: int16, int32, int64; {op} got the indices {indices!r}.",
             op=op,
         )
     return where

@@ -172,8 +172,8 @@ def _integer(dim: Any, shape: Any, op: str) -> int:
         return operator.index(dim)
     except TypeError:
         raise InvalidArgumentError(
-            f"Value for attr 'Tshape' of {type(dim).__name__} is not in the list of allowed values: "
-            f"int32, int64; {op} got the shape {shape!r}.",
+            f"Value for attr 'Tshape' of {type(dim).__name__} is not in the list of allowed "
+            f"values: int32, int64; {op} got the shape {shape!r}.",
             op=op,
         ) from None
 

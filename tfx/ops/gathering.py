@@ -98,7 +98,7 @@ def _explain_gather(x: Tensor, indices: Tensor, axis: int) -> None:
 
 
 def _batch_gather(x: Tensor, where: Tensor, axis: Any, batch_dims: int) -> Tensor:
-    """Index by index of the leading axes: ONNX's ``GatherND`` does that for the axis behind them."""
+    """Index by index of the leading axes: ``GatherND`` does that for the axis behind them."""
     rank, depth = known_rank(x, "gather"), known_rank(where, "gather")
     batch = batch_dims + depth if batch_dims < 0 else batch_dims
     place = batch if axis is None else single_axis(axis, x, "GatherV2")
@@ -188,13 +188,13 @@ def gather_nd(
     if shape is not None and shape[-1] == 0:
         return _repeated(x, where, batch)
     rank = rank_of(x)
-    if shape is not None and rank is not None and isinstance(shape[-1], int):
-        if batch + shape[-1] > rank:
-            raise InvalidArgumentError(
-                "index innermost dimension length must be <= params rank; saw: "
-                f"{shape[-1]} vs. {rank - batch}.",
-                op="GatherNd",
-            )
+    depth = None if shape is None else shape[-1]
+    if rank is not None and isinstance(depth, int) and batch + depth > rank:
+        raise InvalidArgumentError(
+            f"index innermost dimension length must be <= params rank; saw: {depth} vs. "
+            f"{rank - batch}.",
+            op="GatherNd",
+        )
     _check_batch(x, where, batch)
     where = cast_to(where, dtypes.int64)
     try:

@@ -181,8 +181,8 @@ def unstack(
             )
     if num is None:
         raise ValueError(
-            f"Cannot infer argument `num` from shape {x.shape}; pass num=, or give the dimension in "
-            "the input_signature."
+            f"Cannot infer argument `num` from shape {x.shape}; pass num=, or give the dimension "
+            "in the input_signature."
         )
     if num == 0:
         return []
@@ -235,8 +235,8 @@ def split(
     sizes = shape_argument(num_or_size_splits, "SplitV")
     if is_tensor_like(num_or_size_splits) and rank_of(tensor(num_or_size_splits)) == 0:
         raise ValueError(
-            "Rank-0 tensors are not supported as the num_or_size_splits argument to split. Argument "
-            f"provided: {num_or_size_splits!r}; pass a Python int."
+            "Rank-0 tensors are not supported as the num_or_size_splits argument to split. "
+            f"Argument provided: {num_or_size_splits!r}; pass a Python int."
         )
     count = raw_shape(sizes)
     parts = count[0] if count is not None and isinstance(count[0], int) else num
@@ -244,8 +244,8 @@ def split(
         raise ValueError(f"Cannot infer argument `num` from shape {sizes.shape}")
     if num is not None and num != parts:
         raise InvalidArgumentError(
-            "size of the split_tensor must be 1-D and have the same elements as outputs got 1 -D and "
-            f"{parts} elements; num={num}.",
+            "size of the split_tensor must be 1-D and have the same elements as outputs got 1 -D "
+            f"and {parts} elements; num={num}.",
             op="SplitV",
         )
     sizes = _filled_up(x, sizes, place)
@@ -296,5 +296,6 @@ def _filled_up(x: Tensor, sizes: Tensor, axis: int) -> Tensor:
 @gradient("Split")
 def _split_grad(op: OpRecord, *dys: Tensor | None) -> Sequence[Tensor | None]:
     parts = [zeros_shaped(y) if dy is None else dy for y, dy in zip(op.outputs, dys, strict=True)]
-    whole = parts[0] if len(parts) == 1 else apply("Concat", parts, {"axis": op.attrs.get("axis", 0)})
+    axis = op.attrs.get("axis", 0)
+    whole = parts[0] if len(parts) == 1 else apply("Concat", parts, {"axis": axis})
     return whole, *[None] * (len(op.inputs) - 1)

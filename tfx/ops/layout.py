@@ -1,4 +1,4 @@
-"""The same elements in another order: ``transpose``, ``reverse``, ``roll``, ``reverse_sequence``."""
+"""The same elements in another order: ``transpose``, ``reverse``, ``roll`` and others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
     x = tensor(a)
     if conjugate and x.dtype.is_complex:
         raise InvalidArgumentError(
-            f"transpose cannot conjugate a {x.dtype.name} tensor; use tfx.math.conj.", op="Transpose"
+            f"transpose cannot conjugate a {x.dtype.name} tensor; use tfx.math.conj.",
+            op="Transpose",
         )
     if perm is None:
         return apply("Transpose", (x,))
@@ -123,8 +124,9 @@ _tensor = tensor
 
 def reversed_along(x: Tensor, axes: Sequence[int]) -> Tensor:
     """``reverse`` of axes that are known to be right."""
-    last, count = int64_constant([-1] * len(axes)), len(axes)
-    return apply("Slice", (x, last, int64_constant([INT64_MIN] * count), int64_constant(axes), last))
+    last = int64_constant([-1] * len(axes))
+    end = int64_constant([INT64_MIN] * len(axes))
+    return apply("Slice", (x, last, end, int64_constant(axes), last))
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
@@ -245,7 +247,8 @@ def _check_lengths(x: Tensor, lengths: Tensor, time: int, batch: int) -> None:
     for i, length in enumerate(known):
         if length < 0 or (isinstance(size, int) and length > size):
             raise InvalidArgumentError(
-                f"seq_lens({i}) = {length} must be in [0, {size}], the length of input.dims({time}).",
+                f"seq_lens({i}) = {length} must be in [0, {size}], the length of "
+                f"input.dims({time}).",
                 op="ReverseSequence",
             )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
@@ -144,7 +143,8 @@ def _pad_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     axes = rest[1] if len(rest) > 1 else None
     if op.attrs.get("mode", "constant") != "constant":
         return _mirror_grad(x, dy, pads, axes, op.attrs), *[None] * (len(op.inputs) - 1)
-    inner = apply("Pad", (dy, _negated(pads), None, axes) if axes else (dy, _negated(pads)))
+    cut = (dy, _negated(pads)) if axes is None else (dy, _negated(pads), None, axes)
+    inner = apply("Pad", cut)
     border = None
     if len(op.needs) > 2 and op.needs[2]:
         total = apply("ReduceSum", (dy,), {"keepdims": 0})

@@ -77,7 +77,8 @@ def _without_arithmetic(x: Tensor, target: Tensor) -> Tensor | None:
     if source is None or dims is None or 0 in dims:
         return None
     items: list[int] = []
-    for i, (dim, given) in enumerate(zip(reshaped(source, dims, allow_zero=True), dims, strict=True)):
+    wanted = reshaped(source, dims, allow_zero=True)
+    for i, (dim, given) in enumerate(zip(wanted, dims, strict=True)):
         if isinstance(dim, int):
             items.append(dim)
         elif dim is not None and i < len(source) and source[i] == dim:
@@ -249,8 +250,8 @@ def _out_type(out_type: DTypeLike | None, op: str) -> DType:
     dtype = dtypes.int32 if out_type is None else dtypes.as_dtype(out_type)
     if dtype not in (dtypes.int32, dtypes.int64):
         raise InvalidArgumentError(
-            f"Value for attr 'out_type' of {dtype.name} is not in the list of allowed values: int32, "
-            "int64.",
+            f"Value for attr 'out_type' of {dtype.name} is not in the list of allowed values: "
+            "int32, int64.",
             op=op,
         )
     return dtype
@@ -335,7 +336,8 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     data, wanted = tensor(x), TensorShape(shape)
     if not data.shape.is_compatible_with(wanted):
         raise InvalidArgumentError(
-            f"Shape of tensor input {describe(data)} is not compatible with expected shape {wanted}.",
+            f"Shape of tensor input {describe(data)} is not compatible with expected shape "
+            f"{wanted}.",
             op="EnsureShape",
         )
     have = raw_shape(data)

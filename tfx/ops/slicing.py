@@ -126,7 +126,9 @@ def strided_slice(
                [4, 6]], dtype=int32)
     """
     if var is not None:
-        raise ValueError(f"strided_slice takes no var; got {var!r}. Use Variable.scatter_nd_update.")
+        raise ValueError(
+            f"strided_slice takes no var; got {var!r}. Use Variable.scatter_nd_update."
+        )
     x = tensor(input_)
     starts, ends = _entries(begin), _entries(end)
     steps = [1] * len(starts) if strides is None else _entries(strides)
@@ -198,7 +200,9 @@ def _axes(axes: Tensor | None, starts: Tensor) -> list[int]:
         return known
     shape = raw_shape(starts)
     if axes is not None or shape is None or not isinstance(shape[0], int):
-        raise InvalidArgumentError("The gradient of Slice needs its axes to be constant.", op="Slice")
+        raise InvalidArgumentError(
+            "The gradient of Slice needs its axes to be constant.", op="Slice"
+        )
     return list(range(shape[0]))
 
 
@@ -228,7 +232,7 @@ def _items(vector: Tensor, places: list[int]) -> Tensor:
 
 
 def _placed(x: Tensor, dy: Tensor, axis: int, bounds: list[Tensor]) -> Tensor:
-    """``dy`` put back along one axis of any step: the positions are what the slice made of 0, 1..."""
+    """``dy`` put back along one axis of any step: to where the slice took 0, 1, 2... from."""
     start, end, step = bounds
     size = dimension(x, axis)
     scalar = apply("Squeeze", (size, int64_constant([0])))

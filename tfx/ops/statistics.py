@@ -111,7 +111,7 @@ def count_nonzero(
     """
     x = tensor(input)
     present = x if x.dtype.is_bool else not_equal(x, _zero(x))
-    counts = reduce_sum(cast_to(present, dtypes.int64), axis, bool(keepdims))
+    counts = reduce_sum(cast_to(present, dtypes.int32), axis, bool(keepdims))
     return cast(counts, dtype)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Unpack
 
-from tfx.ops.elementwise import sqrt
-from tfx.optimizers.gradients import Array
-from tfx.optimizers.momentum import mixed
+from tfx.optimizers.formulas import Array, mixed, sqrt
 from tfx.optimizers.optimizer import LearningRate, Optimizer, State
 from tfx.optimizers.options import Options
 

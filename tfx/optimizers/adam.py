@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Unpack
 
-from tfx.ops.arithmetic import maximum
-from tfx.ops.elementwise import abs, sqrt
-from tfx.optimizers.gradients import Array
+from tfx.optimizers.formulas import Array, absolute, maximum, sqrt, towards
 from tfx.optimizers.optimizer import LearningRate, Optimizer, State
-from tfx.optimizers.options import Options
+from tfx.optimizers.options import Options, OtherOptions
 
 
 class Adam(Optimizer):
@@ -93,12 +91,13 @@ class AdamW(Adam):
         beta_2: float = 0.999,
         epsilon: float = 1e-7,
         amsgrad: bool = False,
-        **options: Unpack[Options],  # type: ignore[misc]  # weight_decay also stands before them
+        **options: Unpack[OtherOptions],
     ) -> None:
         if weight_decay is None:
             raise ValueError("Argument `weight_decay` must be a float. Received: weight_decay=None")
-        options["weight_decay"] = weight_decay
-        super().__init__(learning_rate, beta_1, beta_2, epsilon, amsgrad, **options)
+        super().__init__(
+            learning_rate, beta_1, beta_2, epsilon, amsgrad, weight_decay=weight_decay, **options
+        )
 
 
 class Adamax(Optimizer):
@@ -141,7 +140,7 @@ class Adamax(Optimizer):
         """See ``Optimizer.update_step``."""
         (rate,) = scalars
         m = slots["m"] = towards(slots["m"], gradient, self.beta_1)
-        u = slots["u"] = maximum(slots["u"] * self.beta_2, abs(gradient))
+        u = slots["u"] = maximum(slots["u"] * self.beta_2, absolute(gradient))
         return value - m * rate / (u + self.epsilon)
 
 
@@ -200,8 +199,3 @@ class Nadam(Optimizer):
         return value - (m * of_mean + gradient * of_gradient) / (
             sqrt(v * correction) + self.epsilon
         )
-
-
-def towards(old: Array, new: Array, kept: float) -> Array:
-    """A moving average that keeps the given part of its old value, as one step towards the new."""
-    return old + (new - old) * (1.0 - kept)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Unpack
 
-from tfx.ops.clipping import clip_by_value
-from tfx.ops.elementwise import sqrt
-from tfx.optimizers.gradients import Array
+from tfx.optimizers.formulas import Array, clip, sqrt
 from tfx.optimizers.optimizer import LearningRate, Optimizer, State
 from tfx.optimizers.options import Options
 
@@ -91,7 +89,7 @@ class Ftrl(Optimizer):
         linear = slots["linear"] + gradient - growth * value
         slots["accumulator"], slots["linear"] = total, linear
         bound = self.l1_regularization_strength
-        clipped = clip_by_value(linear, -bound, bound) - linear if bound else -linear
+        clipped = clip(linear, -bound, bound) - linear if bound else -linear
         return clipped / (root + regularization)
 
     def _root(self, total: Array) -> Array:

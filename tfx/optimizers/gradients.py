@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
@@ -19,10 +19,7 @@ from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
 from tfx.ops._support import cast_to, scalar_like, zeros_of
-from tfx.ops.clipping import clip_by_value
-
-# Arithmetic is attached to tensors at run time, where type checkers do not see it.
-Array: TypeAlias = Any
+from tfx.optimizers.formulas import Array, clip, maximum, sqrt
 
 # A loop that drops the same gradients at the same line is told once.
 _told: dict[Any, Any] = {}
@@ -81,34 +78,29 @@ def dense(gradient: Any, variable: Variable) -> Tensor:
     return cast_to(tensor, kind)
 
 
-def clipped_by_value(gradients: Sequence[Tensor], limit: float) -> list[Tensor]:
+def clipped_by_value(gradients: Sequence[Array], limit: float) -> list[Array]:
     """Each element brought into ``[-limit, limit]``."""
-    return [clip_by_value(g, -limit, limit) for g in gradients]
+    return [clip(g, -limit, limit) for g in gradients]
 
 
-def clipped_by_norm(gradients: Sequence[Tensor], limit: float) -> list[Tensor]:
+def clipped_by_norm(gradients: Sequence[Array], limit: float) -> list[Array]:
     """Each gradient scaled down to the norm ``limit`` if it is longer."""
-    return [g * _shrink(apply("ReduceL2", (g,), {"keepdims": 0}), limit) for g in _open(gradients)]
+    return [g * _shrink(apply("ReduceL2", (g,), {"keepdims": 0}), limit) for g in gradients]
 
 
-def clipped_by_global_norm(gradients: Sequence[Tensor], limit: float) -> list[Tensor]:
+def clipped_by_global_norm(gradients: Sequence[Array], limit: float) -> list[Array]:
     """All gradients scaled by one factor so that together they have at most the norm ``limit``.
 
     If the norm is not finite all become NaN, so that the step can be recognised as failed.
     """
     kind = max((g.dtype for g in gradients), key=lambda d: d.size)
     squares = [apply("ReduceSumSquare", (g,), {"keepdims": 0}) for g in gradients]
-    total = apply("Sum", [cast_to(s, kind) for s in squares])
-    norm: Array = apply("Sqrt", (total,))
+    norm = sqrt(apply("Sum", [cast_to(s, kind) for s in squares]))
     scale = _shrink(norm, limit) + (norm - norm)
-    return [g * cast_to(scale, g.dtype) for g in _open(gradients)]
+    return [g * cast_to(scale, g.dtype) for g in gradients]
 
 
-def _shrink(norm: Tensor, limit: float) -> Array:
+def _shrink(norm: Array, limit: float) -> Array:
     """The factor that brings something of length ``norm`` to ``limit``; 1 if it is shorter."""
     bound: Array = scalar_like(limit, norm)
-    return bound / apply("Max", (norm, bound))
-
-
-def _open(gradients: Sequence[Tensor]) -> Sequence[Array]:
-    return gradients
+    return bound / maximum(norm, bound)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Unpack
 
-from tfx.ops.elementwise import sign, sqrt
-from tfx.optimizers.gradients import Array
+from tfx.optimizers.formulas import Array, mixed, sign, sqrt
 from tfx.optimizers.optimizer import LearningRate, Optimizer, State
 from tfx.optimizers.options import Options
 
@@ -159,8 +158,3 @@ class Lion(Optimizer):
         m = slots["m"]
         slots["m"] = mixed(m, gradient, self.beta_2)
         return value - learning_rate * sign(mixed(m, gradient, self.beta_1))
-
-
-def mixed(old: Array, new: Array, kept: float) -> Array:
-    """A moving average that keeps the given part of its old value."""
-    return old * kept + new * (1.0 - kept)

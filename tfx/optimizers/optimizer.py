@@ -22,7 +22,8 @@ from tfx.framework.module import Module
 from tfx.framework.tensor import Reference, Tensor, from_array
 from tfx.framework.variable import Variable
 from tfx.ops._support import cast_to
-from tfx.optimizers.gradients import Array, compute_dtype
+from tfx.optimizers.formulas import Array
+from tfx.optimizers.gradients import compute_dtype
 from tfx.optimizers.options import Options, checked
 from tfx.optimizers.schedules import LearningRateSchedule, deserialize, serialize
 from tfx.optimizers.step import ACCUMULATED, ACCUMULATOR, AVERAGE, take_step
@@ -183,8 +184,7 @@ class Optimizer(Module):
             if self.gradient_accumulation_steps:
                 shared[ACCUMULATED] = 0.0
             self._shared = {
-                n: self._own(f"{self.name}/{n}", np.array(x, np.float64))
-                for n, x in shared.items()
+                n: self._own(f"{self.name}/{n}", np.array(x, np.float64)) for n, x in shared.items()
             }
         for variable in var_list:
             if variable.ref() not in self._names:
@@ -229,7 +229,7 @@ class Optimizer(Module):
             i += 1
             name = f"{base}_{i}"
         with init_scope():
-            value = cast_to(variable.value(), compute_dtype(variable))
+            value = np.asarray(cast_to(variable.value(), compute_dtype(variable)))
         slots: dict[str, Any] = dict(self.slot_values())
         if self.gradient_accumulation_steps:
             slots[ACCUMULATOR] = 0.0
@@ -237,9 +237,7 @@ class Optimizer(Module):
             slots[AVERAGE] = value
         self._slots[name] = {
             slot: self._own(
-                f"{name}/{self.name}/{slot}",
-                np.array(np.broadcast_to(initial, value.shape), value.dtype.as_numpy_dtype),
-                variable.shape,
+                f"{name}/{self.name}/{slot}", np.full_like(value, initial), variable.shape
             )
             for slot, initial in slots.items()
         }

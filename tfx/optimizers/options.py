@@ -11,10 +11,9 @@ from typing import Any, TypedDict
 _FORMER = {"lr": "learning_rate", "decay": "a schedule of tfx.optimizers.schedules"}
 
 
-class Options(TypedDict, total=False):
-    """Keyword arguments common to all optimizers; see ``Optimizer`` for their meaning."""
+class OtherOptions(TypedDict, total=False):
+    """The options besides ``weight_decay``, which AdamW has among its own arguments."""
 
-    weight_decay: float | None
     clipnorm: float | None
     clipvalue: float | None
     global_clipnorm: float | None
@@ -24,6 +23,12 @@ class Options(TypedDict, total=False):
     loss_scale_factor: float | None
     gradient_accumulation_steps: int | None
     name: str | None
+
+
+class Options(OtherOptions, total=False):
+    """Keyword arguments common to all optimizers; see ``Optimizer`` for their meaning."""
+
+    weight_decay: float | None
 
 
 DEFAULTS: dict[str, Any] = {

@@ -15,12 +15,9 @@ from tfx.core import dtypes
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops._support import cast_to, tensor
-from tfx.ops.arithmetic import maximum, minimum
-from tfx.ops.comparison import equal, greater, less
-from tfx.ops.elementwise import ceil, cos, floor, log
-from tfx.ops.masking import where
-from tfx.optimizers.gradients import Array
+from tfx.ops._support import cast_to
+from tfx.ops.comparison import greater, less
+from tfx.optimizers.formulas import Array, ceil, cos, floor, log, maximum, minimum, real, where
 
 
 class LearningRateSchedule:
@@ -60,7 +57,7 @@ class _Formula(LearningRateSchedule):
 
     def __call__(self, step: Any) -> Tensor:
         """The learning rate of the step with this number, counted from 0."""
-        return cast_to(self._rate(_real(step)), dtypes.float32)
+        return cast_to(self._rate(real(step)), dtypes.float32)
 
     def _rate(self, step: Array) -> Array:
         raise AssertionError
@@ -68,13 +65,6 @@ class _Formula(LearningRateSchedule):
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor that make an equal schedule."""
         return dict(vars(self))
-
-
-def _real(x: Any) -> Array:
-    """A number or tensor in float64."""
-    if isinstance(x, int | float):
-        return convert_to_tensor(float(x), dtypes.float64)
-    return cast_to(tensor(x), dtypes.float64)
 
 
 def _positive(name: str, value: Any) -> None:
@@ -115,10 +105,10 @@ class ExponentialDecay(_Formula):
         self.name = name
 
     def _rate(self, step: Array) -> Array:
-        periods = step / _real(self.decay_steps)
+        periods = step / real(self.decay_steps)
         if self.staircase:
             periods = floor(periods)
-        return _real(self.initial_learning_rate) * _real(self.decay_rate) ** periods
+        return real(self.initial_learning_rate) * real(self.decay_rate) ** periods
 
 
 class InverseTimeDecay(_Formula):
@@ -148,10 +138,10 @@ class InverseTimeDecay(_Formula):
         self.name = name
 
     def _rate(self, step: Array) -> Array:
-        periods = step / _real(self.decay_steps)
+        periods = step / real(self.decay_steps)
         if self.staircase:
             periods = floor(periods)
-        return _real(self.initial_learning_rate) / (1.0 + _real(self.decay_rate) * periods)
+        return real(self.initial_learning_rate) / (1.0 + real(self.decay_rate) * periods)
 
 
 class PiecewiseConstantDecay(_Formula):
@@ -225,13 +215,13 @@ class PolynomialDecay(_Formula):
         self.name = name
 
     def _rate(self, step: Array) -> Array:
-        length = _real(self.decay_steps)
+        length = real(self.decay_steps)
         if self.cycle:
             length = length * maximum(ceil(step / length), 1.0)
         else:
             step = minimum(step, length)
-        start, end = _real(self.initial_learning_rate), _real(self.end_learning_rate)
-        return (start - end) * (1.0 - step / length) ** _real(self.power) + end
+        start, end = real(self.initial_learning_rate), real(self.end_learning_rate)
+        return (start - end) * (1.0 - step / length) ** real(self.power) + end
 
 
 class CosineDecay(_Formula):
@@ -249,7 +239,8 @@ class CosineDecay(_Formula):
     Example:
         >>> import tfx as tf
         >>> schedule = tf.optimizers.schedules.CosineDecay(
-        ...     0.0, decay_steps=100, warmup_target=0.5, warmup_steps=10)
+        ...     0.0, decay_steps=100, warmup_target=0.5, warmup_steps=10
+        ... )
         >>> [float(schedule(step)) for step in (0, 5, 10, 60, 110)]
         [0.0, 0.25, 0.5, 0.25, 0.0]
     """
@@ -272,10 +263,10 @@ class CosineDecay(_Formula):
         self.warmup_steps = warmup_steps
 
     def _rate(self, step: Array) -> Array:
-        initial, length = _real(self.initial_learning_rate), _real(self.decay_steps)
+        initial, length = real(self.initial_learning_rate), real(self.decay_steps)
         if self.warmup_target is None:
             return initial * _half_wave(minimum(step, length) / length, 1.0, self.alpha)
-        target, warmup = _real(self.warmup_target), _real(self.warmup_steps)
+        target, warmup = real(self.warmup_target), real(self.warmup_steps)
         rising = (target - initial) * (step / warmup) + initial
         part = minimum(step - warmup, length) / length
         return where(less(step, warmup), rising, target * _half_wave(part, 1.0, self.alpha))
@@ -311,23 +302,23 @@ class CosineDecayRestarts(_Formula):
         self.name = name
 
     def _rate(self, step: Array) -> Array:
-        waves = step / _real(self.first_decay_steps)
+        waves = step / real(self.first_decay_steps)
         if isinstance(self.t_mul, int | float) and self.t_mul == 1:
             restarts = floor(waves)
             part = waves - restarts
         else:
-            growth = _real(self.t_mul)
+            growth = real(self.t_mul)
             # The quotient of logarithms may be just below the whole number it stands for.
             restarts = floor(log(1.0 - waves * (1.0 - growth)) / log(growth) + 1e-9)
             length = growth**restarts
             part = (waves - (1.0 - length) / (1.0 - growth)) / length
-        height = _real(self.m_mul) ** restarts
-        return _real(self.initial_learning_rate) * _half_wave(part, height, self.alpha)
+        height = real(self.m_mul) ** restarts
+        return real(self.initial_learning_rate) * _half_wave(part, height, self.alpha)
 
 
 def _half_wave(part: Array, height: Any, alpha: Any) -> Array:
     """From ``height`` at 0 down to ``alpha`` at 1."""
-    left = _real(alpha)
+    left = real(alpha)
     return (1.0 - left) * (0.5 * height * (1.0 + cos(part * math.pi))) + left
 
 

@@ -15,12 +15,10 @@ from tfx.core.dtypes import DType
 from tfx.framework.context import executing_eagerly
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
-from tfx.framework.convert import convert_to_tensor
-from tfx.ops._support import cast_to, tensor
+from tfx.ops._support import cast_to
 from tfx.ops.comparison import equal
-from tfx.ops.masking import where
 from tfx.optimizers import gradients
-from tfx.optimizers.gradients import Array
+from tfx.optimizers.formulas import Array, real, where
 
 if TYPE_CHECKING:
     from tfx.optimizers.optimizer import Optimizer
@@ -35,7 +33,7 @@ def take_step(optimizer: Optimizer, pairs: Sequence[tuple[Any, Variable]]) -> No
     kept = gradients.present(pairs)
     variables = [v for _, v in kept]
     grads: list[Array] = [gradients.dense(g, v) for g, v in kept]
-    store = _store
+    store: Store = _store
     if optimizer.loss_scale_factor is not None:
         grads = [g / optimizer.loss_scale_factor for g in grads]
     if optimizer.gradient_accumulation_steps:
@@ -49,7 +47,8 @@ def take_step(optimizer: Optimizer, pairs: Sequence[tuple[Any, Variable]]) -> No
     for variable in variables:
         if variable.constraint is not None:
             store(variable, variable.constraint(variable.value()))
-    store(optimizer.iterations, optimizer.iterations.value() + 1)  # type: ignore[operator]
+    iterations: Array = optimizer.iterations.value()
+    store(optimizer.iterations, iterations + 1)
 
 
 def _store(variable: Variable, value: Array) -> None:
@@ -81,13 +80,14 @@ def _accumulate(
     """Mean gradients of the calls since the last step, and whether this call completes one."""
     steps = optimizer.gradient_accumulation_steps
     counter = optimizer.shared_variables[ACCUMULATED]
-    count: Array = counter.value() + 1.0  # type: ignore[operator]
+    count: Array = counter.value()
+    count = count + 1.0
     due = equal(count, steps)
     _store(counter, where(due, 0.0, count))
     means = []
     for grad, variable in zip(grads, variables, strict=True):
         accumulator = optimizer.get_slot(variable, ACCUMULATOR)
-        total: Array = accumulator.value() + grad  # type: ignore[operator]
+        total = grad + accumulator.value()
         _store(accumulator, where(due, 0.0, total))
         means.append(total / steps)
     return means, due
@@ -110,11 +110,9 @@ class _Scalars:
 def _update(
     optimizer: Optimizer, grads: Sequence[Array], variables: Sequence[Variable], store: Store
 ) -> None:
-    step: Array = cast_to(optimizer.iterations.value(), dtypes.float64)
-    rate: Array = cast_to(tensor(optimizer.learning_rate), dtypes.float64)
-    shared = _kept(
-        partial(optimizer.shared, rate, step + 1.0), optimizer.shared_variables, store
-    )
+    rate = real(optimizer.learning_rate)
+    step = real(optimizer.iterations) + 1.0
+    shared = _kept(partial(optimizer.shared, rate, step), optimizer.shared_variables, store)
     decay = rate * optimizer.weight_decay if optimizer.weight_decay else None
     scalars = _Scalars([*shared] if decay is None else [*shared, decay])
     for grad, variable in zip(grads, variables, strict=True):
@@ -142,7 +140,7 @@ def _kept(rule: Callable[..., Any], variables: Mapping[str, Variable], store: St
 def _average(optimizer: Optimizer, variables: Sequence[Variable], store: Store) -> None:
     """Moving averages of the variables; the first step's is the value itself."""
     first = equal(optimizer.iterations.value(), 0)
-    momentum: Array = where(first, 0.0, convert_to_tensor(optimizer.ema_momentum, dtypes.float64))
+    momentum = where(first, 0.0, real(optimizer.ema_momentum))
     scalars = _Scalars([momentum, 1.0 - momentum])
     frequency = optimizer.ema_overwrite_frequency
     for variable in variables:

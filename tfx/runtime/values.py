@@ -153,7 +153,7 @@ def _utf8(item: object) -> bytes:
     if isinstance(item, bytes):
         return item
     if isinstance(item, str):
-        return item.encode()
+        return item.encode("utf-8", "surrogateescape")
     raise InvalidArgumentError(
         f"A string tensor holds str or bytes; got {item!r} of type {type(item).__name__}."
     )

@@ -2,6 +2,7 @@
 
 Each entry takes the graph under construction and the node, appends the replacement (which must end
 in the node's own output values) and returns True, or returns False to let casts do the work.
+``DECOMPOSITIONS`` are asked where there is no kernel, ``CORRECTIONS`` where there is a wrong one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tfx.graph.infer import infer
 from tfx.graph.ir import Attributes, Graph, Node, Value
 from tfx.graph.passes import formulas, windows
 
-_INT64, _DOUBLE, _UINT64 = 7, 11, 13
+_INT32, _INT64, _DOUBLE, _UINT32, _UINT64 = 6, 7, 11, 12, 13
 
 
 class _Writer:
@@ -83,6 +84,35 @@ def _in_order_of_uint64(out: Graph, node: Node) -> bool:
         write.op("Add", write.cast(found, _UINT64), half)
     return write.finish()
 
+
+def _exact_sum(out: Graph, node: Node) -> bool:
+    """A sum of integers, which the kernel computes in float64 and cuts off at the ends.
+
+    Sums of 32 bits are exact in float64 (of fewer than 2**21 elements in the worst case, as
+    everything here), so 64 bits are summed as two halves. Put together again they wrap around.
+    """
+    x = node.inputs[0]
+    if x is None or x.dtype not in (_INT32, _INT64, _UINT32, _UINT64):
+        return False
+    write = _Writer(out, node)
+
+    def total(part: Value) -> Value:
+        return write.add("ReduceSum", (write.cast(part, _DOUBLE), *node.inputs[1:]), node.attrs)
+
+    if x.dtype in (_INT32, _UINT32):
+        result = write.cast(total(x), _INT64)
+    else:
+        x = x if x.dtype == _INT64 else write.cast(x, _INT64)
+        low = write.op("BitwiseAnd", x, out.add_constant(np.array(0xFFFFFFFF), _INT64))
+        high = write.op("Div", total(write.op("Sub", x, low)), write.number(2.0**32))
+        high = write.op("Mul", write.cast(high, _INT64), out.add_constant(np.array(1 << 32), _INT64))
+        result = write.op("Add", high, write.cast(total(low), _INT64))
+    if node.outputs[0].dtype != _INT64:
+        write.cast(result, node.outputs[0].dtype)
+    return write.finish()
+
+
+CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {"ReduceSum": _exact_sum}
 
 DECOMPOSITIONS: dict[str, Callable[[Graph, Node], bool]] = {
     **dict.fromkeys(formulas.UNARY, _in_double),

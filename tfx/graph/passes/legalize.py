@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from tfx.graph import ir, schema
 from tfx.graph.ir import Graph, Node, Value
-from tfx.graph.passes.decompose import DECOMPOSITIONS
+from tfx.graph.passes.decompose import CORRECTIONS, DECOMPOSITIONS
 from tfx.graph.passes.scatter import ordered_scatter, refused_types
 from tfx.runtime.kernels import cpu_kernels
 
@@ -59,6 +59,9 @@ class _Legalizer:
             out.nodes.append(node)
             return
         if node.op == "ScatterND" and self._made_ordered(out, node):
+            return
+        correct = CORRECTIONS.get(node.op)
+        if correct is not None and correct(out, node):
             return
         key = tuple(None if v is None else v.dtype for v in node.inputs)
         replaced = replacement(node.op, key, tuple(v.dtype for v in node.outputs))

@@ -1,0 +1,1 @@
+"""Benchmarks: each number is a ratio of two measurements of the same run. ``make bench``."""

@@ -1,0 +1,122 @@
+"""A 1 GiB bundle: bytes a second to save and load, and memory after a call."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import tfx as tf
+from bench.measure import Result
+
+GIB = 1 << 30
+LAYERS = 16
+
+# Loads the bundle without tracing, calls it once, prints the process's peak and present memory.
+SERVE = """
+import sys, numpy
+from tfx.loaders import Bundle
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+before = resident()
+bundle = Bundle.open(sys.argv[1])
+width = bundle.signatures["serving_default"].inputs["x"].shape[-1]
+bundle.call("serving_default", {"x": numpy.zeros((1, width), numpy.float32)})
+print(resident() - before)
+"""
+
+
+class Wide(tf.Module):
+    """Layers of square matrices."""
+
+    def __init__(self, nbytes: int) -> None:
+        super().__init__()
+        self.width = int((nbytes / 4 / LAYERS) ** 0.5)
+        rng = np.random.default_rng(0)
+        shape = (self.width, self.width)
+        self.layers = [
+            tf.Variable(rng.standard_normal(shape, dtype=np.float32), name=f"w{i}")
+            for i in range(LAYERS)
+        ]
+        spec = tf.TensorSpec([None, self.width], tf.float32, name="x")
+        self.predict = tf.function(self._forward, input_signature=[spec])
+
+    def _forward(self, x):
+        for w in self.layers:
+            x = tf.nn.relu(tf.matmul(x, w))
+        return {"y": x}
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the weights."""
+        return LAYERS * self.width**2 * 4
+
+
+def _write_speed(path: Path, nbytes: int) -> float:
+    """The disk's sequential write, fsync included, in bytes a second."""
+    block = np.random.default_rng(1).bytes(64 << 20)
+    started = time.perf_counter()
+    with path.open("wb") as file:
+        for _ in range(nbytes // len(block)):
+            file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+    seconds = time.perf_counter() - started
+    path.unlink()
+    return nbytes / seconds
+
+
+def _mapped_read(path: Path) -> float:
+    """Map a file and touch every page, in bytes a second."""
+    started = time.perf_counter()
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        np.frombuffer(mapped, np.uint8)[::4096].sum()
+        size = len(mapped)
+    return size / (time.perf_counter() - started)
+
+
+def run(nbytes: int = GIB) -> list[Result]:
+    """Save, load and memory."""
+    model = Wide(nbytes)
+    size = model.nbytes
+    with tempfile.TemporaryDirectory(dir=Path(__file__).parents[1] / ".cache") as scratch:
+        folder = Path(scratch)
+        saves, disk = [], []
+        for i in range(3):
+            disk.append(_write_speed(folder / "raw", size))
+            started = time.perf_counter()
+            tf.saved_model.save(model, folder / f"b{i}", signatures=model.predict)
+            saves.append(size / (time.perf_counter() - started))
+        bundle = folder / "b0"
+        weights = bundle / "variables" / "model.safetensors"
+        loads, reads = [], []
+        for _ in range(3):
+            reads.append(_mapped_read(weights))
+            started = time.perf_counter()
+            loaded = tf.saved_model.load(bundle)
+            for w in loaded.layers:
+                w.value().view().reshape(-1)[::1024].sum()
+            loads.append(size / (time.perf_counter() - started))
+            del loaded
+        used = int(
+            subprocess.run(
+                [sys.executable, "-c", SERVE, str(bundle)], check=True, capture_output=True,
+                text=True,
+            ).stdout
+        )
+    return [
+        Result("save 1 GiB", max(saves) / 1e6, max(disk) / 1e6, "MB/s", 0.6,
+               "sequential write and fsync", at_least=True),
+        Result("load 1 GiB and touch every page", max(loads) / 1e6, max(reads) / 1e6, "MB/s", 0.6,
+               "memory-mapped read", at_least=True),
+        Result("memory after loading and one frozen call", used / 1e6, size / 1e6, "MB", 1.2,
+               "size of the weights"),
+    ]
+
+

@@ -1,0 +1,327 @@
+"""Tensors made from nothing: ``zeros``, ``ones``, ``fill``, ``eye``, ``range``, ``linspace``.
+
+While a function is traced they are nodes that make the elements when the graph runs, never stored
+data, however large the tensor is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.context import executing_eagerly
+from tfx.framework.convert import convert_to_tensor, embed, int64_constant
+from tfx.framework.rules import no_gradient
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.ops._shapes import (
+    as_vector,
+    filled,
+    joined,
+    known_rank,
+    raw_shape,
+    shape_argument,
+    static_dims,
+    widened,
+    zeros_shaped,
+)
+from tfx.ops._support import cast_to, is_tensor_like, static_int, static_ints, tensor
+
+# Traced tensors up to this size are constants: a node would cost more than the data.
+_SMALL = 64
+
+
+def zeros(
+    shape: Any, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: Any = None
+) -> Tensor:
+    """A tensor of zeros (``False``, or empty strings).
+
+    Args:
+        shape: Integers or a tensor of them.
+        dtype: Element type.
+        name: Accepted for compatibility.
+        layout: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: a negative dimension.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.zeros([2, 2]).numpy()
+        array([[0., 0.],
+               [0., 0.]], dtype=float32)
+    """
+    kind = dtypes.as_dtype(dtype)
+    return _full(shape, b"" if kind is dtypes.string else 0, kind)
+
+
+def ones(
+    shape: Any, dtype: DTypeLike = dtypes.float32, name: str | None = None, layout: Any = None
+) -> Tensor:
+    """A tensor of ones (``True``); see ``zeros``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.ones([2], tf.int32).numpy()
+        array([1, 1], dtype=int32)
+    """
+    return _full(shape, 1, _countable(dtype))
+
+
+def _countable(dtype: DTypeLike) -> DType:
+    kind = dtypes.as_dtype(dtype)
+    if kind is dtypes.string:
+        raise TypeError("Cannot convert 1 to EagerTensor of dtype string")
+    return kind
+
+
+def _full(shape: Any, value: Any, dtype: DType) -> Tensor:
+    dims = shape_argument(shape, "Fill")
+    known = static_ints(dims)
+    if known is not None:
+        _check_dims(known)
+        if executing_eagerly() or math.prod(known) <= _SMALL:
+            return embed(np.full(known, value, dtype.as_numpy_dtype))
+    return filled(dims, value, dtype)
+
+
+def _check_dims(dims: list[int]) -> None:
+    for dim in dims:
+        if dim < 0:
+            raise InvalidArgumentError(
+                f"Dimension {dim} must be >= 0; got the shape {dims}.", op="Fill"
+            )
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """A scalar repeated to a shape.
+
+    Args:
+        dims: The shape.
+        value: Scalar; its dtype is the result's.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.fill([2, 3], 9).numpy()
+        array([[9, 9, 9],
+               [9, 9, 9]], dtype=int32)
+    """
+    scalar, target = tensor(value), shape_argument(dims, "Fill")
+    known, given = static_ints(target), raw_shape(scalar)
+    if known is not None:
+        _check_dims(known)
+    if given == (1,):
+        scalar = apply("Reshape", (scalar, int64_constant([])))
+    elif given is not None and given != ():
+        raise InvalidArgumentError(
+            f"value must represent a scalar in fill; got shape {list(given)}.", op="Fill"
+        )
+    return apply("Expand", (scalar, target))
+
+
+no_gradient("ConstantOfShape", "Range", "EyeLike", why="they depend on no floating input")
+
+
+def zeros_like(
+    input: Any, dtype: DTypeLike | None = None, name: str | None = None, layout: Any = None
+) -> Tensor:
+    """Zeros of the shape, and unless another is given of the dtype, of a tensor.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.zeros_like([1.5, 2.5]).numpy()
+        array([0., 0.], dtype=float32)
+    """
+    x = tensor(input)
+    kind = x.dtype if dtype is None else dtypes.as_dtype(dtype)
+    known = static_dims(x)
+    return zeros_shaped(x, kind) if known is None else zeros(known, kind)
+
+
+def ones_like(
+    input: Any, dtype: DTypeLike | None = None, name: str | None = None, layout: Any = None
+) -> Tensor:
+    """Ones of the shape, and unless another is given of the dtype, of a tensor.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.ones_like([1.5, 2.5]).numpy()
+        array([1., 1.], dtype=float32)
+    """
+    x = tensor(input)
+    kind = _countable(x.dtype if dtype is None else dtype)
+    known = static_dims(x)
+    return filled(apply("Shape", (x,)), 1, kind) if known is None else _full(known, 1, kind)
+
+
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """The identity matrix, or a batch of them.
+
+    Args:
+        num_rows: Number of rows.
+        num_columns: Number of columns; None means as many.
+        batch_shape: Leading axes along which the matrix is repeated.
+        dtype: Element type.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.eye(2, 3).numpy()
+        array([[1., 0., 0.],
+               [0., 1., 0.]], dtype=float32)
+    """
+    kind = dtypes.as_dtype(dtype)
+    rows = shape_argument([num_rows], "eye")
+    columns = rows if num_columns is None else shape_argument([num_columns], "eye")
+    known = static_ints(rows), static_ints(columns)
+    if known[0] is not None and known[1] is not None:
+        _check_dims([*known[0], *known[1]])
+    # Compared in place of EyeLike, which exists for five element types.
+    column = apply("Unsqueeze", (_count(rows), int64_constant([1])))
+    matrix = cast_to(apply("Equal", (column, _count(columns))), kind)
+    if batch_shape is None:
+        return matrix
+    batch = shape_argument(batch_shape, "eye")
+    return apply("Expand", (matrix, joined(batch, rows, columns)))
+
+
+def _count(length: Tensor) -> Tensor:
+    """0, 1, 2... of a length given as a vector of one element."""
+    limit = apply("Squeeze", (length, int64_constant([0])))
+    known = static_int(length)
+    limit = limit if known is None else int64_constant(known)
+    return apply("Range", (int64_constant(0), limit, int64_constant(1)))
+
+
+_RANGE_DTYPES = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
+
+
+def range(
+    start: Any,
+    limit: Any = None,
+    delta: Any = 1,
+    dtype: DTypeLike | None = None,
+    name: str = "range",
+) -> Tensor:
+    """The numbers from ``start`` up to but not including ``limit``, ``delta`` apart.
+
+    Args:
+        start: First number; the limit if ``limit`` is None, and 0 is then the first.
+        limit: Upper limit, exclusive.
+        delta: Difference between neighbours.
+        dtype: Element type; None takes the widest of the arguments'.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: ``delta`` is 0 or leads away from ``limit`` (as far as the numbers are
+            known while tracing; a traced range that leads away is empty).
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.range(3, 18, 3).numpy()
+        array([ 3,  6,  9, 12, 15], dtype=int32)
+    """
+    if limit is None:
+        start, limit = 0, start
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    made = [_bound(v, wanted) for v in (start, limit, delta)]
+    if wanted is None:
+        for x in made:
+            if x.dtype not in _RANGE_DTYPES:
+                raise InvalidArgumentError(
+                    f"range takes {', '.join(d.name for d in _RANGE_DTYPES)}; got {x.dtype.name}. "
+                    "Pass dtype= to choose one.",
+                    op="Range",
+                )
+        wanted = max((x.dtype for x in made), key=_RANGE_DTYPES.index)
+    made = [cast_to(x, wanted) for x in made]
+    _check_range(*[_number(x) for x in made])
+    return apply("Range", made)
+
+
+def _bound(value: Any, dtype: DType | None) -> Tensor:
+    x = tensor(value) if is_tensor_like(value) else convert_to_tensor(value, dtype)
+    return apply("Reshape", (x, int64_constant([]))) if raw_shape(x) == (1,) else x
+
+
+def _number(x: Tensor) -> Any:
+    """A scalar's value where it is known."""
+    if isinstance(x, EagerTensor):
+        return x.view()[()]
+    assert isinstance(x, SymbolicTensor)
+    const = x._value.const
+    return None if const is None else const[()]
+
+
+def _check_range(start: Any, limit: Any, delta: Any) -> None:
+    if delta is None:
+        return
+    if delta == 0:
+        raise InvalidArgumentError(f"Requires delta != 0: {delta}", op="Range")
+    if start is None or limit is None:
+        return
+    if delta > 0 and start > limit:
+        raise InvalidArgumentError(
+            f"Requires start <= limit when delta > 0: {start}/{limit}", op="Range"
+        )
+    if delta < 0 and start < limit:
+        raise InvalidArgumentError(
+            f"Requires start >= limit when delta < 0: {start}/{limit}", op="Range"
+        )
+
+
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
+    """``num`` numbers at equal distances from ``start`` to ``stop``, both included.
+
+    Args:
+        start: First number; a tensor gives as many rows of numbers.
+        stop: Last number, of the same dtype.
+        num: How many.
+        name: Accepted for compatibility.
+        axis: Where the axis of the numbers stands in the result.
+
+    Raises:
+        ValueError: ``stop`` has another dtype.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linspace(10.0, 12.0, 3).numpy()
+        array([10., 11., 12.], dtype=float32)
+    """
+    first = tensor(start)
+    if is_tensor_like(stop) and tensor(stop).dtype is not first.dtype:
+        raise ValueError(
+            f"stop: Tensor conversion requested dtype {first.dtype.name} for Tensor with dtype "
+            f"{tensor(stop).dtype.name}: {stop!r}"
+        )
+    last = convert_to_tensor(stop, first.dtype)
+    if first.dtype.is_integer:
+        first, last = cast_to(first, dtypes.float64), cast_to(last, dtypes.float64)
+    rank = max(known_rank(first, "linspace"), known_rank(last, "linspace"))
+    place = axis + rank + 1 if axis < 0 else axis
+    if not 0 <= place <= rank:
+        raise ValueError(f"axis {axis} of linspace is not in [{-rank - 1}, {rank + 1}).")
+    one = int64_constant(1)
+    count = apply("Reshape", (as_vector(widened(tensor(num))), int64_constant([])))
+    # The end gets stop itself, not what steps add up to; a single number is start.
+    end = apply("Max", (apply("Sub", (count, one)), one))
+    steps = apply("Range", (int64_constant(0), count, one))
+    column = int64_constant([-1] + [1] * (rank - place))
+    steps = apply("Reshape", (steps, column)) if rank - place else steps
+    new = int64_constant([place - rank - 1])
+    first, last = apply("Unsqueeze", (first, new)), apply("Unsqueeze", (last, new))
+    slope = apply("Div", (apply("Sub", (last, first)), cast_to(end, first.dtype)))
+    line = apply("Add", (first, apply("Mul", (slope, cast_to(steps, first.dtype)))))
+    return apply("Where", (apply("Equal", (steps, end)), last, line))

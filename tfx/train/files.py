@@ -1,0 +1,294 @@
+"""The files of a checkpoint: written so that each is there whole or not at all.
+
+Owns their names, the temporary folder they are written in, and the order of the steps that make
+them visible. Must not know of objects. A checkpoint ``p`` is the file ``p.safetensors``; above the
+limit for one file it is shards ``p.<random>-00001-of-00002.safetensors`` and the index
+``p.safetensors.index.json``. The one decision: the single file counts if both forms are there, so
+that each change from one to the other has one step before which the old checkpoint is read and
+after which the new one is. Every file carries the SHA-256 of itself (computed with zeros in its
+place), because a checkpoint has no manifest that could.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from tfx.bundle import limits
+from tfx.bundle.files import path_problem
+from tfx.bundle.safetensors import write_safetensors
+from tfx.bundle.shards import INDEX_SUFFIX, read_index, write_store
+from tfx.bundle.swap import sync_folder
+from tfx.core.errors import (
+    BundleError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
+
+if sys.platform != "win32":
+    import fcntl
+
+SUFFIX = ".safetensors"
+DIGEST_KEY = "tfx.sha256"
+NO_DIGEST = "0" * 64
+_TEMPORARY = ".tfx-writing-"
+_LOCK = ".tfx-lock"
+_SHARD = re.compile(r"\.[0-9a-f]{16}-\d{5}-of-\d{5}\.safetensors")
+_CHUNK = 1 << 20
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+def split_prefix(prefix: str | os.PathLike[str]) -> tuple[Path, str]:
+    """The folder and the name of a checkpoint that is to be written.
+
+    Raises:
+        ValueError: the name is empty, or cannot be a file's name everywhere.
+    """
+    folder, name = os.path.split(os.fspath(prefix))
+    problem = path_problem(name)
+    if problem is not None:
+        raise ValueError(
+            f"The checkpoint {os.fspath(prefix)!r} cannot be written: its name is {name!r}, and "
+            f"{problem}; expected a path such as 'checkpoints/model'."
+        )
+    return Path(folder or "."), name
+
+
+def write_files(
+    prefix: str | os.PathLike[str],
+    tensors: Mapping[str, npt.NDArray[Any]],
+    metadata: Mapping[str, str],
+    max_shard_bytes: int = limits.MAX_SHARD_BYTES,
+) -> None:
+    """Write a checkpoint, or replace it. Whatever goes wrong, an older one stays as it was.
+
+    Args:
+        prefix: Path of the checkpoint, without an ending.
+        tensors: Arrays by key.
+        metadata: Text to keep in each file.
+        max_shard_bytes: Most data a file gets, unless a single tensor is greater.
+
+    Raises:
+        BundleError: a tensor cannot be stored.
+        PermissionDeniedError: the folder may not be written to.
+        ResourceExhaustedError: the disk is full.
+        UnavailableError: the file system failed otherwise.
+    """
+    folder, name = split_prefix(prefix)
+    metadata = {**metadata, DIGEST_KEY: NO_DIGEST}
+    with file_errors(os.fspath(prefix)):
+        folder.mkdir(parents=True, exist_ok=True)
+        with _temporary_folder(folder, name) as temporary:
+            if sum(array.nbytes for array in tensors.values()) <= max_shard_bytes:
+                write_safetensors(temporary / f"{name}{SUFFIX}", tensors, metadata)
+            else:
+                stem = f"{name}.{secrets.token_hex(8)}"
+                write_store(
+                    temporary, tensors, stem=stem, metadata=metadata,
+                    max_shard_bytes=max_shard_bytes,
+                )  # fmt: skip
+                os.rename(temporary / f"{stem}{INDEX_SUFFIX}", temporary / f"{name}{INDEX_SUFFIX}")
+            for path in temporary.iterdir():
+                _finish(path)
+            with locked(folder):
+                _publish(temporary, folder, name)
+
+
+def find_files(prefix: str | os.PathLike[str]) -> Path | None:
+    """The file to open for a checkpoint: its only file or its index; None if there is none."""
+    for suffix in (SUFFIX, INDEX_SUFFIX):
+        path = Path(f"{os.fspath(prefix)}{suffix}")
+        if path.is_file():
+            return path
+    return None
+
+
+def delete_files(prefix: str | os.PathLike[str]) -> None:
+    """Delete a checkpoint; harmless if it does not exist or only in part."""
+    folder, name = split_prefix(prefix)
+    with file_errors(os.fspath(prefix)), locked(folder):
+        shards = _shards(folder, name)
+        # What is opened first goes first: half a deletion leaves nothing that looks complete.
+        for old in (f"{name}{SUFFIX}", f"{name}{INDEX_SUFFIX}", *shards):
+            (folder / old).unlink(missing_ok=True)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a small file so that it has its old content or the new one, never half of it."""
+    temporary = path.with_name(f".{path.name}{_TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}")
+    with file_errors(str(path)):
+        try:
+            with open(temporary, "xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_folder(path.parent)
+
+
+def verify_digest(path: str | os.PathLike[str], digest: str) -> None:
+    """Read a whole file and compare it with the SHA-256 that it carries.
+
+    Raises:
+        BundleError: they differ.
+    """
+    found = _digest(path, digest)
+    if found != digest:
+        raise BundleError(
+            f"{os.fspath(path)}: its SHA-256 is {found}, it says {digest!r:.80} itself; the file "
+            "was changed or damaged: use an older checkpoint, or a copy"
+        )
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from changing the checkpoints of a folder meanwhile (not on Windows)."""
+    if sys.platform == "win32" or not folder.is_dir():
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def file_errors(where: str) -> Iterator[None]:
+    """Turn the system's errors into those of ``tfx.errors``, which say what to do."""
+    try:
+        yield
+    except OpError:
+        raise
+    except PermissionError as e:
+        raise PermissionDeniedError(
+            f"{where}: {e.filename or 'it'} may not be written ({e.strerror}); choose another "
+            "folder, or change its permissions"
+        ) from e
+    except OSError as e:
+        if e.errno in _FULL:
+            raise ResourceExhaustedError(
+                f"{where}: the disk is full ({e.strerror}); nothing was changed: make room, or "
+                "keep fewer checkpoints"
+            ) from e
+        if e.errno == errno.EROFS:
+            raise PermissionDeniedError(f"{where}: {e.strerror}; choose another folder") from e
+        raise UnavailableError(f"{where}: {e.strerror or e}; nothing was changed") from e
+
+
+def _publish(temporary: Path, folder: Path, name: str) -> None:
+    """Move finished files into the folder: the step that decides comes after all others."""
+    old_shards = _shards(folder, name)
+    single, index = folder / f"{name}{SUFFIX}", folder / f"{name}{INDEX_SUFFIX}"
+    deciding = temporary / single.name
+    is_single = deciding.exists()
+    if not is_single:
+        deciding = temporary / index.name
+        for path in temporary.iterdir():
+            if path != deciding:
+                os.rename(path, folder / path.name)
+        sync_folder(folder)
+    os.replace(deciding, folder / deciding.name)
+    sync_folder(folder)
+    (index if is_single else single).unlink(missing_ok=True)
+    for old in old_shards:
+        (folder / old).unlink(missing_ok=True)
+
+
+def _shards(folder: Path, name: str) -> list[str]:
+    """The shards that belong to a checkpoint now; only names that we give count."""
+    index = folder / f"{name}{INDEX_SUFFIX}"
+    try:
+        files = {storage.file for storage in read_index(index).values()}
+    except (BundleError, NotFoundError, PermissionDeniedError):
+        return []
+    return sorted(f for f in files if f.startswith(name) and _SHARD.fullmatch(f[len(name) :]))
+
+
+def _finish(path: Path) -> None:
+    """Put the digest into a file that was just written, and make it durable."""
+    with open(path, "r+b", buffering=0) as file:
+        if path.name.endswith(SUFFIX):
+            place = _digest_place(path, NO_DIGEST)
+            assert place is not None
+            digest = _digest(path, NO_DIGEST)
+            file.seek(place)
+            file.write(digest.encode())
+        os.fsync(file.fileno())
+
+
+def _digest_place(path: str | os.PathLike[str], digest: str) -> int | None:
+    """Where a file says its digest; quotes cannot stand inside of another text of a header."""
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = file.read(min(length, limits.MAX_TENSOR_HEADER_BYTES))
+    found = header.find(f'"{DIGEST_KEY}":"{digest}"'.encode())
+    return None if found < 0 else 8 + found + len(DIGEST_KEY) + 4
+
+
+def _digest(path: str | os.PathLike[str], digest: str) -> str:
+    """The SHA-256 of a file, with zeros in place of the digest in its header."""
+    place = _digest_place(path, digest)
+    hashed = hashlib.sha256()
+    buffer = memoryview(bytearray(_CHUNK))
+    with open(path, "rb", buffering=0) as file:
+        if place is not None:
+            hashed.update(file.read(place))
+            hashed.update(NO_DIGEST.encode())
+            file.seek(place + len(NO_DIGEST))
+        while count := file.readinto(buffer):
+            hashed.update(buffer[:count])
+    return hashed.hexdigest()
+
+
+@contextlib.contextmanager
+def _temporary_folder(folder: Path, name: str) -> Iterator[Path]:
+    """A folder of our own; those that killed processes have left are removed."""
+    for old in folder.glob(f".*{_TEMPORARY}*"):
+        descriptor = _claim(old)
+        if descriptor is not None:
+            shutil.rmtree(old, ignore_errors=True)
+            os.close(descriptor)
+    path = folder / f".{name}{_TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}"
+    path.mkdir()
+    descriptor = _claim(path)
+    try:
+        yield path
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _claim(folder: Path) -> int | None:
+    """Lock a folder for as long as this process lives; None if another has it, or no locks."""
+    if sys.platform == "win32":
+        return None
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
