@@ -21,7 +21,7 @@ from tfx.graph import ir
 from tfx.graph.infer import infer, refusal
 from tfx.graph.passes import prepare
 from tfx.graph.serialize import to_model
-from tfx.runtime.session import RUN_OPTIONS, Session, translate
+from tfx.runtime.session import RUN_OPTIONS, Session, kernel_reason, translate
 from tfx.runtime.values import shape_of
 
 NO_ATTRS: dict[str, Any] = {}
@@ -217,18 +217,8 @@ def _failure(
     where = f" [{source.text()}]" if source else ""
     try:
         infer(op, given, attrs)
-        message = refusal(op, given, _reason(str(error)))
+        message = refusal(op, given, kernel_reason(str(error)))
     except OpError as e:
         message = e.message
         translated = e
     return type(translated)(message + where, op=op, source=source)
-
-
-def _reason(text: str) -> str:
-    """ONNX Runtime's message without its build paths and node bookkeeping."""
-    lines = [line for line in text.strip().splitlines() if line]
-    last = lines[-1] if lines else text
-    for marker in ("Status Message:", "was false."):
-        if marker in last:
-            last = last.split(marker, 1)[1]
-    return last.strip() or text

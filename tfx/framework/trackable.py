@@ -91,12 +91,16 @@ def members(item: Any) -> list[tuple[str, Any]]:
         return _mapping_members(item)
     if isinstance(item, list | tuple):
         names: Iterable[Any] = namedtuple_fields(type(item)) or range(len(item))
-        return [(str(n), child) for n, child in zip(names, item, strict=False)
-                if is_trackable(child)]
+        return [
+            (str(n), child) for n, child in zip(names, item, strict=False) if is_trackable(child)
+        ]
     if not _is_open(type(item)):
         return []
-    return [(name, child) for name, child in sorted(_attributes(item).items())
-            if not name.startswith(_UNTRACKED_PREFIX) and is_trackable(child)]
+    return [
+        (name, child)
+        for name, child in sorted(_attributes(item).items())
+        if not name.startswith(_UNTRACKED_PREFIX) and is_trackable(child)
+    ]
 
 
 def children(item: Any) -> list[tuple[str, Any]]:
@@ -117,8 +121,11 @@ def children(item: Any) -> list[tuple[str, Any]]:
         [('layers', [<tf.Variable 'Variable:0' shape=() dtype=float32, numpy=1.0>, \
 <tf.Variable 'Variable:0' shape=() dtype=float32, numpy=2.0>])]
     """
-    return [(name, child) for name, child in members(item)
-            if _leads_to(child, (Variable, AutoTrackable))]
+    return [
+        (name, child)
+        for name, child in members(item)
+        if _leads_to(child, (Variable, AutoTrackable))
+    ]
 
 
 def walk(root: Any, *, also_root: Any = None) -> list[Node]:

@@ -19,7 +19,7 @@ from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.arguments import CallSignature
-from tfx.function.plan import Freezer, Plan, failure
+from tfx.function.plan import Freezer, Plan
 from tfx.function.pure import PureFunction
 from tfx.graph import ir
 from tfx.graph.passes import prepare
@@ -187,7 +187,7 @@ class ConcreteFunction:
                     RUN_OPTIONS,
                 )
             except Exception as e:
-                raise failure(e, self._func_graph.graph) from None
+                raise plan.failure(e, [t._value for t in tensors]) from None  # type: ignore[attr-defined]
             return self._pack(raw, plan.dtypes)
         return self._call_stateful(tensors)
 

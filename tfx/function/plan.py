@@ -18,7 +18,7 @@ from tfx.graph.infer import describe
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes import prepare
 from tfx.graph.serialize import ExternalData, to_model
-from tfx.runtime.session import RUN_OPTIONS, Session, translate
+from tfx.runtime.session import RUN_OPTIONS, Session, kernel_reason, translate
 from tfx.runtime.values import RawValue, from_numpy
 
 # Constants above this size are shared with the session instead of copied into the model.
@@ -48,7 +48,8 @@ class Plan:
         frozen = frozen or {}
         self.graph = graph
         ready = prepare(graph, device=device)
-        names = [f"i{i}" for i in range(len(graph.inputs))]
+        # Names that no value of a graph has: constants keep theirs.
+        names = [f"%in{i}" for i in range(len(graph.inputs))]
         shared = {v: from_numpy(v.const) for v in ready.constants
                   if v.const is not None and v.const.nbytes > _INLINE_LIMIT}
         values = {**frozen, **shared}
@@ -56,7 +57,7 @@ class Plan:
         model = to_model(
             ready,
             input_names=names,
-            output_names=[f"o{i}" for i in range(len(graph.outputs))],
+            output_names=[f"%out{i}" for i in range(len(graph.outputs))],
             initializers=stand_ins,
         )
         self.input_names = [n for n, v in zip(names, graph.inputs, strict=True) if v not in frozen]
@@ -67,7 +68,7 @@ class Plan:
             initializers={by_value.get(v, v.name): raw for v, raw in values.items()},
         )
         self.run_raw = self.session.run_raw
-        self.output_names = [f"o{i}" for i in range(len(graph.outputs))]
+        self.output_names = [f"%out{i}" for i in range(len(graph.outputs))]
         self.dtypes = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
 
     def run(self, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
@@ -77,7 +78,47 @@ class Plan:
                 dict(zip(self.input_names, inputs, strict=True)), self.output_names, RUN_OPTIONS
             )
         except Exception as e:
-            raise failure(e, self.graph) from None
+            raise self.failure(e, inputs) from None
+
+    def failure(self, error: Exception, inputs: Sequence[RawValue]) -> OpError:
+        """The exception for a failed run: operator, reason, the shapes it met, the user's line."""
+        translated = translate(error)
+        text = translated.message
+        node = failed_node(text, self.graph)
+        reason = kernel_reason(text)
+        if node is None:
+            return type(translated)(f"Function {self.graph.name!r} failed: {reason}")
+        given = ", ".join(self._met(node, inputs) or [describe(v) for v in node.inputs])
+        where = f" [{node.source.text()}]" if node.source else ""
+        return type(translated)(
+            f"{node.op} cannot be applied to ({given}) in function {self.graph.name!r}: "
+            f"{reason}{where}",
+            op=node.op,
+            node=node.name,
+            source=node.source,
+        )
+
+    def _met(self, node: Node, inputs: Sequence[RawValue]) -> list[str] | None:
+        """What the node's inputs really were: the part of the graph before it is run again."""
+        wanted = [v for v in node.inputs if v is not None]
+        if len(inputs) != len(self.graph.inputs) or node not in self.graph.nodes:
+            return None  # frozen variables, or a node of a called function
+        before = self.graph.copy()
+        before.outputs = wanted
+        try:
+            values = Plan(before).run_raw_values(inputs)
+        except Exception:
+            return None  # the message is then less precise, the error is raised all the same
+        shapes = iter(values)
+        return [
+            "nothing" if v is None else describe(Value(v.name, v.dtype, tuple(next(shapes).shape())))
+            for v in node.inputs
+        ]
+
+    def run_raw_values(self, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
+        """``run`` without translation of errors."""
+        feeds = dict(zip(self.input_names, inputs, strict=True))
+        return self.run_raw(feeds, self.output_names, RUN_OPTIONS)
 
     def run_tensors(self, inputs: Sequence[EagerTensor]) -> list[EagerTensor]:
         """``run`` on tensors."""
@@ -124,26 +165,7 @@ class Freezer:
         self._threshold = min(self._threshold * 2, _LAST_FREEZE)
 
 
-def failure(error: Exception, graph: Graph) -> OpError:
-    """The exception for a failed run: operator, reason, types and the user's line."""
-    translated = translate(error)
-    text = translated.message
-    node = _failed_node(text, graph)
-    reason = text.split("Status Message:", 1)[-1].strip()
-    reason = reason.split("was false.", 1)[-1].strip() or reason
-    if node is None:
-        return type(translated)(f"Function {graph.name!r} failed: {reason}")
-    given = ", ".join(describe(v) for v in node.inputs)
-    where = f" [{node.source.text()}]" if node.source else ""
-    return type(translated)(
-        f"{node.op} cannot be applied to ({given}) in function {graph.name!r}: {reason}{where}",
-        op=node.op,
-        node=node.name,
-        source=node.source,
-    )
-
-
-def _failed_node(text: str, graph: Graph) -> Node | None:
+def failed_node(text: str, graph: Graph) -> Node | None:
     """The node that ONNX Runtime's message names (inlined functions prefix the name)."""
     match = _NODE_NAME.search(text)
     if match is None:

@@ -1,19 +1,21 @@
 """Gradients of convolutions: with respect to the input, and to the filter.
 
 The input's is a transposed convolution. The filter's is one matrix product of the input's patches
-with the output's gradient; patches are strided slices laid one after the other, several times
-faster than a convolution with batch and channels exchanged. All tensors have the channels first.
+with the output's gradient, several times faster than a convolution with batch and channels
+exchanged. Tensors have the channels first, as ONNX wants them; patches have them last, where a
+patch is a few runs of memory and where the layer's own transpositions cancel out.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from tfx.core.errors import UnimplementedError
 from tfx.framework.apply import apply
-from tfx.framework.convert import int64_constant
+from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops._support import int64_vector
@@ -147,7 +149,7 @@ def transpose_convolve(
                 for c, s, e in zip(counts, window.strides, window.extents, strict=True)]
         missing = [size - f + sum(p)  # type: ignore[operator]
                    for size, f, p in zip(sizes, full, pads, strict=True)]
-        if all(m < max(s, 1) for m, s in zip(missing, window.strides, strict=True)):
+        if all(0 <= m < s for m, s in zip(missing, window.strides, strict=True)):
             if any(map(any, pads)):
                 attrs["pads"] = flat_pads(pads)
             if any(missing):
@@ -185,81 +187,112 @@ def filter_gradient(x: Tensor, dy: Tensor, w: Tensor, window: Window, group: int
     """The gradient of ``convolve(x, w)`` with respect to ``w``, of which only the shape is used."""
     axes = len(window.kernel)
     depth = w.shape[1]
-    columns = _patches(x, dy, window, group, depth)
-    rows = _rows(dy, group)
-    product = apply("MatMul", (columns, rows))
-    # [group, kernel * depth, o / group] -> [group, *kernel, depth, o / group]
-    # -> [o, depth, *kernel]
-    inner = apply("Shape", (w,), {"start": 1, "end": 2}) if depth is None else depth
-    shaped = apply("Reshape", (product, int64_vector([group, *window.kernel, inner, -1])))
-    moved = apply("Transpose", (shaped,), {"perm": (0, axes + 2, axes + 1, *range(1, axes + 1))})
-    return apply("Reshape", (moved, int64_vector([-1, inner, *window.kernel])))
-
-
-def _rows(dy: Tensor, group: int) -> Tensor:
-    """``[n, o, *counts]`` as ``[group, n * counts, o / group]``."""
-    rank, outs = dy.shape.rank, dy.shape[1]
-    assert rank is not None
+    if group != 1 and (depth is None or dy.shape[1] is None):
+        raise UnimplementedError(
+            f"The gradient of a convolution with groups needs static channel counts; got {w.shape} "
+            f"and {dy.shape}.",
+            op="Conv",
+        )
+    columns = _patches(x, dy, window)
+    rows = apply("Flatten", (_channels_last(dy),), {"axis": axes + 1})
     if group == 1:
-        last = apply("Transpose", (dy,), {"perm": (0, *range(2, rank), 1)})
-        inner = apply("Shape", (dy,), {"start": 1, "end": 2}) if outs is None else outs
-        return apply("Reshape", (last, int64_vector([1, -1, inner])))
-    assert outs is not None, "groups are found from static channel counts"
-    first = apply("Transpose", (dy,), {"perm": (1, 0, *range(2, rank))})
-    split = apply("Reshape", (first, int64_constant([group, outs // group, -1])))
-    return apply("Transpose", (split,), {"perm": (0, 2, 1)})
+        flat = apply("Flatten", (columns,), {"axis": 2})
+        product = apply("Gemm", (flat, rows), {"transA": 1})
+        inner = apply("Shape", (w,), {"start": 1, "end": 2}) if depth is None else depth
+        shaped = apply("Reshape", (product, int64_vector([*window.kernel, inner, -1])))
+        return apply("Transpose", (shaped,), {"perm": (axes + 1, axes, *range(axes))})
+    return _grouped_product(columns, rows, w, window, group)
+
+
+def _grouped_product(
+    columns: Tensor, rows: Tensor, w: Tensor, window: Window, group: int
+) -> Tensor:
+    """One product for each group: ``columns`` ``[n, counts, kernel, c]``, ``rows`` ``[.., o]``."""
+    depth, outs, taps = w.shape[1], rows.shape[1], math.prod(window.kernel)
+    assert depth is not None
+    assert outs is not None
+    per_group = outs // group
+    if depth == 1:  # depthwise: nothing to sum but the positions
+        seen = apply("Reshape", (columns, int64_constant([-1, taps, group, 1])))
+        grads = apply("Reshape", (rows, int64_constant([-1, 1, group, per_group])))
+        summed = apply(
+            "ReduceSum", (apply("Mul", (seen, grads)), int64_constant([0])), {"keepdims": 0}
+        )
+        product = apply("Transpose", (summed,), {"perm": (1, 2, 0)})
+    else:
+        seen = apply("Reshape", (columns, int64_constant([-1, taps, group, depth])))
+        seen = apply("Transpose", (seen,), {"perm": (2, 3, 1, 0)})
+        seen = apply("Reshape", (seen, int64_constant([group, depth * taps, -1])))
+        grads = apply("Reshape", (rows, int64_constant([-1, group, per_group])))
+        grads = apply("Transpose", (grads,), {"perm": (1, 0, 2)})
+        product = apply("Transpose", (apply("MatMul", (seen, grads)),), {"perm": (0, 2, 1)})
+    return apply("Reshape", (product, int64_constant([outs, depth, *window.kernel])))
+
+
+def _channels_last(x: Tensor) -> Tensor:
+    rank = x.shape.rank
+    assert rank is not None
+    return apply("Transpose", (x,), {"perm": (0, *range(2, rank), 1)})
+
+
+def _patches(x: Tensor, dy: Tensor, window: Window) -> Tensor:
+    """What the window sees at each position: ``[n, positions, taps, c]``.
+
+    One ``Gather`` of whole runs of channels, which is much faster than a slice for each tap.
+    """
+    axes = len(window.kernel)
+    pads = window.pads(sizes_of(x, axes))
+    if pads is None:
+        x = pad_spatial(x, *window.computed_pads(x))
+    last = _channels_last(x)
+    if pads is not None and any(map(any, pads)):
+        flat = flat_pads(pads)
+        amounts = int64_constant([0, *flat[:axes], 0, 0, *flat[axes:], 0])
+        last = apply("Pad", (last, amounts))
+    if window.kernel == window.strides == (1,) * axes:
+        split = [0, -1, 1, last.shape[-1] or apply("Shape", (last,), {"start": -1})]
+        return apply("Reshape", (last, int64_vector(split)))
+    sizes = last.shape.as_list()[1:-1]
+    places = _places(last, dy, window)
+    if None in sizes or last.shape[-1] is None:
+        rest = apply("Shape", (last,), {"start": -1})
+        flat_shape = apply("Concat", (int64_constant([0, -1]), rest), {"axis": 0})
+    else:
+        flat_shape = int64_constant([0, math.prod(_known(sizes)), last.shape[-1]])
+    return apply("Gather", (apply("Reshape", (last, flat_shape)), places), {"axis": 1})
 
 
 def _known(sizes: Sequence[int | None]) -> list[int]:
     return [s for s in sizes if s is not None]
 
 
-def _patches(
-    x: Tensor, dy: Tensor, window: Window, group: int, depth: int | None
-) -> Tensor:
-    """What each tap of the window sees: ``[group, kernel * depth, n * counts]``."""
+def _places(x: Tensor, dy: Tensor, window: Window) -> Tensor:
+    """Flat index of each tap at each position: ``[positions, taps]``; ``x`` has channels last."""
     axes = len(window.kernel)
-    pads = window.pads(sizes_of(x, axes))
-    if pads is None:
-        x = pad_spatial(x, *window.computed_pads(x))
-    elif any(map(any, pads)):
-        x = apply("Pad", (x, int64_constant([0, 0, *flat_pads(pads)[:axes],
-                                             0, 0, *flat_pads(pads)[axes:]])))
-    x = apply("Transpose", (x,), {"perm": (1, 0, *range(2, axes + 2))})
-    slices = _slices(x, dy, window)
-    if group == 1:
-        joined = slices[0] if len(slices) == 1 else apply("Concat", slices, {"axis": 0})
-        inner = depth if depth is not None else apply("Shape", (x,), {"start": 0, "end": 1})
-        count = (
-            inner * math.prod(window.kernel) if isinstance(inner, int)
-            else apply("Mul", (inner, int64_constant(math.prod(window.kernel))))
-        )
-        return apply("Reshape", (joined, int64_vector([1, count, -1])))
-    assert depth is not None, "groups are found from static channel counts"
-    split = [apply("Reshape", (s, int64_constant([group, depth, -1]))) for s in slices]
-    return split[0] if len(split) == 1 else apply("Concat", split, {"axis": 1})
-
-
-def _slices(x: Tensor, dy: Tensor, window: Window) -> list[Tensor]:
-    """One strided slice for each tap, each with the spatial sizes of ``dy``."""
-    axes = len(window.kernel)
-    if window.kernel == window.strides == (1,) * axes:
-        return [x]
-    counts = sizes_of(dy, axes)
-    where = int64_constant(list(range(2, axes + 2)))
-    steps = int64_constant(window.strides)
-    span: Tensor | list[int]
-    if None in counts:
-        less = apply("Sub", (apply("Shape", (dy,), {"start": 2}), int64_constant(1)))
-        span = apply("Add", (apply("Mul", (less, steps)), int64_constant(1)))
-    else:
-        span = [(c - 1) * s + 1 for c, s in zip(_known(counts), window.strides, strict=True)]
-    slices = []
-    for tap in itertools.product(*map(range, window.kernel)):
-        start = [t * d for t, d in zip(tap, window.dilations, strict=True)]
-        if isinstance(span, Tensor):
-            end = apply("Add", (span, int64_constant(start)))
-        else:
-            end = int64_constant([a + b for a, b in zip(start, span, strict=True)])
-        slices.append(apply("Slice", (x, int64_constant(start), end, where, steps)))
-    return slices
+    sizes, counts = x.shape.as_list()[1:-1], sizes_of(dy, axes)
+    taps = np.stack(np.meshgrid(*(np.arange(k) for k in window.kernel), indexing="ij"), -1)
+    taps = (taps * np.array(window.dilations)).reshape(-1, axes)
+    if None not in sizes and None not in counts:
+        steps = np.array([math.prod(_known(sizes)[i + 1 :]) for i in range(axes)])
+        grid = np.stack(np.meshgrid(*(np.arange(c) for c in _known(counts)), indexing="ij"), -1)
+        starts = (grid * np.array(window.strides)).reshape(-1, axes) @ steps
+        # A sum of two short vectors, which ONNX Runtime folds: the model stays small.
+        return apply("Add", (embed(starts[:, None]), embed((taps @ steps)[None, :])))
+    shape = apply("Shape", (x,), {"start": 1, "end": axes + 1})
+    found = apply("Shape", (dy,), {"start": 2})
+    step = int64_constant(1)
+    total: Tensor | None = None
+    parts: list[Tensor] = []
+    for i in reversed(range(axes)):
+        parts.insert(0, apply("Reshape", (step, int64_constant([1]))))
+        count = apply("Gather", (found, int64_constant(i)))
+        run = apply("Range", (int64_constant(0), count, int64_constant(1)))
+        run = apply("Mul", (run, apply("Mul", (step, int64_constant(window.strides[i])))))
+        run = apply("Reshape", (run, int64_constant([-1, *([1] * (axes - 1 - i))])))
+        total = run if total is None else apply("Add", (run, total))
+        step = apply("Mul", (step, apply("Gather", (shape, int64_constant(i)))))
+    assert total is not None
+    starts_ = apply("Reshape", (total, int64_constant([-1, 1])))
+    column = apply("Unsqueeze", (apply("Concat", parts, {"axis": 0}), int64_constant([1])))
+    offsets = apply("MatMul", (embed(taps.astype(np.int64)), column))
+    return apply("Add", (starts_, apply("Reshape", (offsets, int64_constant([1, -1])))))

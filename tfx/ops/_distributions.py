@@ -13,14 +13,13 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
-from tfx.core.shapes import TensorShape
 from tfx.framework.apply import apply, apply_n
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph import ir
-from tfx.graph.symbolic import elements
 from tfx.ops import _samplers
 from tfx.ops._composite import Composite
+from tfx.ops._shapes import as_vector, joined, shape_argument, shape_vector, symbolic_items
 from tfx.ops._support import as_int64, cast_to, is_tensor_like, tensor
 
 _FLOATS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
@@ -55,25 +54,11 @@ class StatelessSource:
 
 def raw_shape_of(shape: Tensor) -> ir.RawShape:
     """The static shape of what a shape vector describes."""
-    if isinstance(shape, SymbolicTensor):
-        dims = elements(shape._value)
-        if dims is not None:
-            return dims
+    items = symbolic_items(shape)
+    if items is not None:
+        return items
     length = shape.shape[0]
     return None if length is None else (None,) * length
-
-
-def shape_vector(shape: Any) -> Tensor:
-    """A shape (integers, ``TensorShape``, tensor or a list of scalars) as an int64 vector."""
-    if isinstance(shape, TensorShape):
-        shape = shape.as_list()
-    if isinstance(shape, Sequence) and any(d is None for d in shape):
-        raise ValueError(
-            f"A shape of random numbers must be fully known; got {shape!r}. Use tfx.shape for "
-            "dimensions that are known only when the function runs."
-        )
-    vector = as_int64(shape)
-    return vector if vector.shape.rank != 0 else apply("Unsqueeze", (vector, int64_constant([0])))
 
 
 def _accepted(dtype: DTypeLike, among: Sequence[DType], op: str) -> DType:
@@ -101,7 +86,7 @@ def _is_number(x: Any, value: float) -> bool:
 def normal(source: Source, shape: Any, mean: Any, stddev: Any, dtype: DTypeLike) -> Tensor:
     """Normally distributed numbers."""
     kind = _accepted(dtype, _FLOATS, "random.normal")
-    x = source.draw(_samplers.unit_normal, shape_vector(shape), dtype=kind)
+    x = source.draw(_samplers.unit_normal, shape_argument(shape, "random"), dtype=kind)
     return _scaled(x, stddev, mean)
 
 
@@ -110,7 +95,7 @@ def truncated_normal(
 ) -> Tensor:
     """Normally distributed numbers, none further than two standard deviations from the mean."""
     kind = _accepted(dtype, _FLOATS, "random.truncated_normal")
-    x = source.draw(_samplers.unit_truncated_normal, shape_vector(shape), dtype=kind)
+    x = source.draw(_samplers.unit_truncated_normal, shape_argument(shape, "random"), dtype=kind)
     return _scaled(x, stddev, mean)
 
 
@@ -119,7 +104,7 @@ def uniform(source: Source, shape: Any, minval: Any, maxval: Any, dtype: DTypeLi
     kind = _accepted(dtype, (*_FLOATS, *_INTEGERS), "random.uniform")
     if kind.is_integer:
         return _uniform_integers(source, shape, minval, maxval, kind)
-    x = source.draw(_samplers.unit_uniform, shape_vector(shape), dtype=kind)
+    x = source.draw(_samplers.unit_uniform, shape_argument(shape, "random"), dtype=kind)
     low = 0 if minval is None else minval
     high = 1 if maxval is None else maxval
     if _is_number(low, 0):
@@ -136,7 +121,7 @@ def _uniform_integers(
     source: Source, shape: Any, minval: Any, maxval: Any, kind: DType
 ) -> Tensor:
     if minval is None and maxval is None:
-        return source.draw(_samplers.full_range, shape_vector(shape), dtype=kind)
+        return source.draw(_samplers.full_range, shape_argument(shape, "random"), dtype=kind)
     if maxval is None:
         raise ValueError(f"Must specify maxval for integer dtype {kind.name}")
     if minval is None:
@@ -148,7 +133,7 @@ def _uniform_integers(
             raise InvalidArgumentError(
                 f"Need minval < maxval, got {a} >= {b} in random.uniform.", op="RandomUniformInt"
             )
-    return source.draw(_samplers.integers, shape_vector(shape), low, high, dtype=kind)
+    return source.draw(_samplers.integers, shape_argument(shape, "random"), low, high, dtype=kind)
 
 
 def categorical(source: Source, logits: Any, num_samples: Any, dtype: DTypeLike | None) -> Tensor:
@@ -165,8 +150,8 @@ def categorical(source: Source, logits: Any, num_samples: Any, dtype: DTypeLike 
     # The inverse of the cumulative distribution: how many of its steps lie at or below u.
     chances = apply("Softmax", (cast_to(scores, dtypes.float64),), {"axis": -1})
     steps = apply("CumSum", (chances, int64_constant(1)))
-    count = apply("Reshape", (as_int64(num_samples), int64_constant([1])))
-    shape = apply("Concat", (apply("Shape", (scores,), {"end": 1}), count), {"axis": 0})
+    count = shape_argument(num_samples, "random.categorical")
+    shape = joined(shape_vector(scores, 0, 1), count)
     u = source.draw(_samplers.unit_uniform, shape, dtype=dtypes.float64)
     total = apply("Slice", (steps, int64_constant([-1]), int64_constant([2**62]),
                             int64_constant([1])))
@@ -186,8 +171,10 @@ def shuffle(source: Source, value: Any) -> Tensor:
         raise InvalidArgumentError(
             f"random.shuffle needs an axis to shuffle; got the scalar {x!r}."
         )
-    count = apply("Shape", (x,), {"end": 1})
-    return apply("Gather", (x, _permutation(source, count)), {"axis": 0})
+    shuffled = apply("Gather", (x, _permutation(source, shape_vector(x, 0, 1))), {"axis": 0})
+    if isinstance(shuffled, SymbolicTensor):
+        shuffled.set_shape(x.shape)
+    return shuffled
 
 
 def _permutation(source: Source, count: Tensor) -> Tensor:
@@ -199,4 +186,4 @@ def _permutation(source: Source, count: Tensor) -> Tensor:
 def new_seeds(source: Source, count: Any) -> Tensor:
     """``count`` independent keys."""
     size = as_int64(count) if is_tensor_like(count) else int64_constant([int(count)])
-    return source.draw(_samplers.full_range, shape_vector(size), dtype=dtypes.int64)
+    return source.draw(_samplers.full_range, as_vector(size), dtype=dtypes.int64)

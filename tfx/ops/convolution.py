@@ -13,6 +13,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops._conv_grad import convolve
+from tfx.ops._shapes import joined, product, reshape_to, shape_vector
 from tfx.ops._support import int64_vector, matching, require_dtype, tensor
 from tfx.ops._windows import Layout, Window, sizes_of
 
@@ -190,7 +191,7 @@ def _groups(x: Tensor, w: Tensor, op: str) -> int:
             f"(filters {w.shape}); the number of output channels must be a multiple of the ratio.",
             op=op,
         )
-    return channels // depth
+    return int(channels // depth)
 
 
 def merge_batch(x: Tensor, axes: int, op: str) -> tuple[Tensor, Tensor | None]:
@@ -212,17 +213,15 @@ def merge_batch(x: Tensor, axes: int, op: str) -> tuple[Tensor, Tensor | None]:
     if rank == axes + 2:
         return x, None
     batch = rank - axes - 1
-    inner = apply("Shape", (x,), {"start": batch})
-    flat = apply("Concat", (int64_constant([-1]), inner), {"axis": 0})
-    return apply("Reshape", (x, flat)), apply("Shape", (x,), {"end": batch})
+    flat = joined(product(shape_vector(x, 0, batch)), shape_vector(x, batch))
+    return reshape_to(x, flat), shape_vector(x, 0, batch)
 
 
 def split_batch(y: Tensor, batch: Tensor | None) -> Tensor:
     """The inverse of ``merge_batch``."""
     if batch is None:
         return y
-    shape = apply("Concat", (batch, apply("Shape", (y,), {"start": 1})), {"axis": 0})
-    return apply("Reshape", (y, shape))
+    return reshape_to(y, joined(batch, shape_vector(y, 1)))
 
 
 def depthwise_conv2d(

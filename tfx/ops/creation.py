@@ -185,12 +185,16 @@ def eye(
     kind = dtypes.as_dtype(dtype)
     rows = shape_argument([num_rows], "eye")
     columns = rows if num_columns is None else shape_argument([num_columns], "eye")
-    known = static_ints(rows), static_ints(columns)
-    if known[0] is not None and known[1] is not None:
-        _check_dims([*known[0], *known[1]])
-    # Compared in place of EyeLike, which exists for five element types.
-    column = apply("Unsqueeze", (_count(rows), int64_constant([1])))
-    matrix = cast_to(apply("Equal", (column, _count(columns))), kind)
+    height, width = static_int(rows), static_int(columns)
+    _check_dims([d for d in (height, width) if d is not None])
+    if height is not None and width is not None and (
+        executing_eagerly() or height * width <= _SMALL
+    ):
+        matrix = embed(np.eye(height, width).astype(kind.as_numpy_dtype))
+    else:
+        # Compared in place of EyeLike, which exists for five element types.
+        column = apply("Unsqueeze", (_count(rows), int64_constant([1])))
+        matrix = cast_to(apply("Equal", (column, _count(columns))), kind)
     if batch_shape is None:
         return matrix
     batch = shape_argument(batch_shape, "eye")
@@ -246,9 +250,13 @@ def range(
                     op="Range",
                 )
         wanted = max((x.dtype for x in made), key=_RANGE_DTYPES.index)
-    made = [cast_to(x, wanted) for x in made]
+    # ONNX has no ranges of the small types: their numbers are exact in the wide ones.
+    wide = wanted if wanted in _RANGE_DTYPES else (
+        dtypes.float32 if wanted.is_floating else dtypes.int64
+    )
+    made = [cast_to(x, wide) for x in made]
     _check_range(*[_number(x) for x in made])
-    return apply("Range", made)
+    return cast_to(apply("Range", made), wanted)
 
 
 def _bound(value: Any, dtype: DType | None) -> Tensor:
@@ -280,6 +288,12 @@ def _check_range(start: Any, limit: Any, delta: Any) -> None:
         raise InvalidArgumentError(
             f"Requires start >= limit when delta < 0: {start}/{limit}", op="Range"
         )
+
+
+def _with_axis(x: Tensor, axis: int) -> Tensor:
+    """A new axis, counted from the end; broadcasting makes those in front of the first."""
+    rank = known_rank(x, "linspace")
+    return apply("Unsqueeze", (x, int64_constant([axis]))) if rank >= -axis - 1 else x
 
 
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
@@ -320,8 +334,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
     steps = apply("Range", (int64_constant(0), count, one))
     column = int64_constant([-1] + [1] * (rank - place))
     steps = apply("Reshape", (steps, column)) if rank - place else steps
-    new = int64_constant([place - rank - 1])
-    first, last = apply("Unsqueeze", (first, new)), apply("Unsqueeze", (last, new))
+    first, last = _with_axis(first, place - rank - 1), _with_axis(last, place - rank - 1)
     slope = apply("Div", (apply("Sub", (last, first)), cast_to(end, first.dtype)))
     line = apply("Add", (first, apply("Mul", (slope, cast_to(steps, first.dtype)))))
     return apply("Where", (apply("Equal", (steps, end)), last, line))

@@ -8,7 +8,6 @@ Axes behind an ellipsis are counted from the end, so nothing needs the rank to b
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -175,7 +174,7 @@ def _index(item: Any) -> Index:
     Raises:
         TypeError: it cannot be an index.
     """
-    if isinstance(item, numbers.Integral) and not isinstance(item, bool):
+    if isinstance(item, int | np.integer) and not isinstance(item, bool):
         return int(item)
     if is_tensor_like(item) or isinstance(item, np.ndarray):
         made = tensor(item)
@@ -191,10 +190,11 @@ def _index(item: Any) -> Index:
 def _bounds(item: slice, axis: int) -> _Bounds | None:
     """A slice as ONNX wants it; None if it keeps everything."""
     step = 1 if item.step is None else _index(item.step)
-    if step == 1 and item.start is None and item.stop is None and isinstance(step, int):
-        return None
-    if isinstance(step, int) and step == 0:
-        raise InvalidArgumentError(f"strides[{axis}] must be non-zero.", op="StridedSlice")
+    if isinstance(step, int):
+        if step == 0:
+            raise InvalidArgumentError(f"strides[{axis}] must be non-zero.", op="StridedSlice")
+        if step == 1 and item.start is None and item.stop is None:
+            return None
     start = by_sign(step, 0, INT64_MAX) if item.start is None else _index(item.start)
     end = by_sign(step, INT64_MAX, INT64_MIN) if item.stop is None else _index(item.stop)
     return _Bounds(axis, start, end, step)

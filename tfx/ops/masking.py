@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient, no_gradient
@@ -65,8 +66,10 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 def _coordinates(condition: Tensor) -> Tensor:
     require_dtype(condition, condition.dtype is not dtypes.string, "Where", "numbers or booleans")
     if rank_of(condition) == 0:
-        raise ValueError(
-            f"where of a scalar condition has no coordinates; got {condition!r}. Give x and y."
+        raise InvalidArgumentError(
+            "WhereOp : Unhandled input dimensions: 0; a scalar condition has no coordinates. Give "
+            "x and y.",
+            op="Where",
         )
     places = apply("NonZero", (cast_to(condition, dtypes.bool),))
     return apply("Transpose", (places,), {"perm": (1, 0)})

@@ -14,6 +14,7 @@ from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops import _distributions, _samplers
 from tfx.ops._distributions import StatelessSource
+from tfx.ops._shapes import shape_argument
 from tfx.ops._support import as_int64, tensor
 from tfx.ops.generator import generator_for
 
@@ -242,7 +243,7 @@ def split(seed: Any, num: int = 2, alg: Any = "auto_select") -> Tensor:
     """
     given = tensor(seed)
     source = StatelessSource(_separated(as_int64(given), 1), "split")
-    shape = _distributions.shape_vector([num, 2])
+    shape = shape_argument([num, 2], "random.split")
     return source.draw(_samplers.full_range, shape, dtype=_seed_dtype(given))
 
 

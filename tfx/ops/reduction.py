@@ -191,6 +191,8 @@ def reduce_prod(
 ) -> Tensor:
     """The product over axes. Its gradient is right where elements are 0 too.
 
+    Products of integers are exact up to 2**53; beyond they are rounded and do not wrap around.
+
     Example:
         >>> import tfx as tf
         >>> tf.reduce_prod([[1, 2], [3, 4]], axis=1).numpy()

@@ -128,7 +128,7 @@ def _explain_reshape(x: Tensor, target: Tensor) -> None:
     ) from None
 
 
-@gradient("Reshape", "Squeeze", "Unsqueeze")
+@gradient("Reshape", "Squeeze", "Unsqueeze", "Flatten")
 def _reshape_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     """The gradient in the input's shape; axes are put back or taken out where they are known."""
     x, *rest = op.inputs

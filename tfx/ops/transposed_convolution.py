@@ -9,7 +9,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops._conv_grad import transpose_convolve
-from tfx.ops._distributions import shape_vector
+from tfx.ops._shapes import shape_argument
 from tfx.ops._support import matching, require_dtype, static_ints, tensor
 from tfx.ops._windows import Layout, Window
 from tfx.ops.convolution import kernel_of
@@ -158,7 +158,7 @@ def _transposed(
 
 
 def _output_shape(output_shape: Any, axes: int, op: str) -> Tensor:
-    shape = shape_vector(output_shape)
+    shape = shape_argument(output_shape, op)
     if not shape.shape.is_compatible_with([axes + 2]):
         raise InvalidArgumentError(
             f"output_shape of {op} must have length {axes + 2}, got {output_shape!r}.", op=op

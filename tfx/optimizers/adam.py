@@ -184,7 +184,7 @@ class Nadam(Optimizer):
         product = slots["u_product"] = slots["u_product"] * now
         of_mean = learning_rate * following / (1.0 - product * following)
         of_gradient = learning_rate * (1.0 - now) / (1.0 - product)
-        return of_mean, of_gradient, 1.0 / (1.0 - self.beta_2**step)
+        return of_mean, of_gradient, 1.0 - self.beta_2**step
 
     def _momentum(self, step: Array) -> Array:
         return self.beta_1 * (1.0 - 0.5 * 0.96**step)
@@ -197,5 +197,5 @@ class Nadam(Optimizer):
         m = slots["m"] = towards(slots["m"], gradient, self.beta_1)
         v = slots["v"] = towards(slots["v"], gradient * gradient, self.beta_2)
         return value - (m * of_mean + gradient * of_gradient) / (
-            sqrt(v * correction) + self.epsilon
+            sqrt(v / correction) + self.epsilon
         )

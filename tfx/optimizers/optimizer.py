@@ -16,6 +16,7 @@ import numpy as np
 
 from tfx.autodiff.tape import GradientTape
 from tfx.core import dtypes
+from tfx.framework import deferred
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.module import Module
@@ -186,9 +187,11 @@ class Optimizer(Module):
             self._shared = {
                 n: self._own(f"{self.name}/{n}", np.array(x, np.float64)) for n, x in shared.items()
             }
-        for variable in var_list:
-            if variable.ref() not in self._names:
-                self._add_slots(variable)
+        new = {v.ref(): v for v in var_list if v.ref() not in self._names}
+        for variable in new.values():
+            self._add_slots(variable)
+        if new:
+            deferred.changed(self)
 
     def get_slot(self, variable: Variable, name: str) -> Variable:
         """The slot of a variable.
@@ -242,6 +245,19 @@ class Optimizer(Module):
             for slot, initial in slots.items()
         }
         self._names[variable.ref()] = name
+
+    def _trackable_children(self) -> dict[str, Any]:
+        """The parts of a checkpoint under their own names."""
+        head = {"iterations": self.iterations, "learning_rate": self._learning_rate}
+        return head | self._shared
+
+    def _trackable_slots(self) -> list[tuple[str, Variable, Variable]]:
+        """Slots go by the variables they belong to, whose names need not be unique."""
+        return [
+            (name, reference.deref(), slot)
+            for reference, key in self._names.items()
+            for name, slot in self._slots[key].items()
+        ]
 
     # Steps
 

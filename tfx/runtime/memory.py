@@ -15,9 +15,9 @@ import numpy.typing as npt
 from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.core import dtypes
+from tfx.core.errors import UnimplementedError
 from tfx.runtime.values import RawValue, from_numpy, to_numpy
 
-_BFLOAT16 = dtypes.bfloat16.onnx
 # Of DLPack's C structures: the code of bfloat16, and where a managed tensor has its type code (after
 # a pointer, the device and the rank).
 _DLPACK_BFLOAT = 4
@@ -28,17 +28,17 @@ _pointer.restype = ctypes.c_void_p
 _pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-class _View:
-    """A writable face of an array's memory, which it keeps alive; DLPack takes no read-only one."""
+class _Face:
+    """Array interface for writing to memory that ``owner`` keeps alive."""
 
-    __slots__ = ("__array_interface__", "_array")
+    __slots__ = ("__array_interface__", "_owner")
 
-    def __init__(self, array: npt.NDArray[Any], typestr: str) -> None:
-        self._array = array
+    def __init__(self, owner: object, address: int, shape: tuple[int, ...], typestr: str) -> None:
+        self._owner = owner
         self.__array_interface__ = {
-            "shape": array.shape,
+            "shape": shape,
             "typestr": typestr,
-            "data": (array.ctypes.data, False),
+            "data": (address, False),
             "version": 3,
         }
 
@@ -54,37 +54,22 @@ def borrow(array: npt.NDArray[Any]) -> RawValue:
         A CPU value; it keeps the array alive.
 
     Raises:
-        UnimplementedError: ONNX Runtime cannot hold the dtype (complex numbers).
+        UnimplementedError: ONNX Runtime takes no such array (complex numbers, 4-bit integers).
     """
-    kind = array.dtype.kind
     shared = array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
-    if not shared or not array.size:
-        return from_numpy(array)
-    if kind == "b":
-        return _ort.OrtValue.from_dlpack(np.asarray(_View(array, "|u1")).__dlpack__(), True)
-    if kind in "iuf":
-        return _ort.OrtValue.from_dlpack(np.asarray(_View(array, array.dtype.str)).__dlpack__(), False)
-    if dtypes.as_dtype(array.dtype).onnx == _BFLOAT16:
-        capsule = np.asarray(_View(array, "=u2")).__dlpack__()
+    if shared and array.size and array.dtype == dtypes.bfloat16.numpy_dtype:
+        # NumPy exports no bfloat16, but 16-bit integers: only the type's code has to be another.
+        face = np.asarray(_Face(array, array.ctypes.data, array.shape, "=u2"))
+        capsule = face.__dlpack__()
         code = _pointer(capsule, b"dltensor") + _TYPE_CODE_OFFSET
         ctypes.c_uint8.from_address(code).value = _DLPACK_BFLOAT
         return _ort.OrtValue.from_dlpack(capsule, False)
-    return from_numpy(array)
-
-
-class _Owned:
-    """A writable face of a value's memory; the array over it keeps the value alive."""
-
-    __slots__ = ("__array_interface__", "_value")
-
-    def __init__(self, value: RawValue, array: npt.NDArray[Any]) -> None:
-        self._value = value
-        self.__array_interface__ = {
-            "shape": array.shape,
-            "typestr": f"|V{array.itemsize}" if array.dtype.kind == "V" else array.dtype.str,
-            "data": (value.data_ptr(), False),
-            "version": 3,
-        }
+    try:
+        return from_numpy(array, owned=shared)
+    except BufferError as error:
+        raise UnimplementedError(
+            f"ONNX Runtime's Python interface takes no {array.dtype} tensors; cast to int8 or uint8"
+        ) from error
 
 
 def hand_over(value: RawValue) -> npt.NDArray[Any]:
@@ -94,15 +79,25 @@ def hand_over(value: RawValue) -> npt.NDArray[Any]:
         value: A CPU value which nothing else refers to, such as a result just computed.
 
     Returns:
-        The array; strings are objects of type ``str``, of which bytes that are not UTF-8 are kept
-        as surrogate escapes.
+        The array; strings are objects of type ``str``, in which bytes that are not UTF-8 are
+        surrogate escapes.
+
+    Raises:
+        UnimplementedError: ONNX Runtime's Python interface cannot give the strings.
     """
-    array = to_numpy(value)
+    try:
+        array = to_numpy(value)
+    except UnicodeDecodeError as error:
+        raise UnimplementedError(
+            f"a string result is not UTF-8 ({error}), and ONNX Runtime's Python interface gives no "
+            "other; encode such bytes as text (base64) in the graph"
+        ) from error
     if array.dtype == object:
-        texts = [item.decode("utf-8", "surrogateescape") for item in array.reshape(-1)]
-        out = np.empty(len(texts), object)
-        out[:] = texts
-        return out.reshape(array.shape)
+        texts = np.empty(array.size, object)
+        texts[:] = [item.decode("utf-8", "surrogateescape") for item in array.reshape(-1)]
+        return texts.reshape(array.shape)
     if not array.size:
         return array.copy()
-    return np.asarray(_Owned(value, array)).view(array.dtype)
+    opaque = f"|V{array.itemsize}"  # NumPy's own text for a type that it does not know
+    face = _Face(value, value.data_ptr(), array.shape, opaque)
+    return np.asarray(face).view(array.dtype)

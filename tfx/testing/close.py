@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,26 @@ def assert_close(
         >>> import tfx as tf
         >>> tf.testing.assert_close(tf.constant([0.1, 0.2]) * 3.0, [0.3, 0.6])
     """
-    actual, expected = joined(actual), joined(expected)
-    nest.assert_same_structure(actual, expected)
-    leaves = zip(nest.flatten_with_path(actual), nest.flatten(expected), strict=True)
-    for (path, a), b in leaves:
-        _compare("".join(f"[{p!r}]" for p in path), a, b, rtol, atol)
+    for path, a, b in _pairs("value", actual, expected):
+        _compare(path, a, b, rtol, atol)
+
+
+def _pairs(path: str, actual: Any, expected: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Leaves that belong together. A list of numbers is a leaf where the other side is one."""
+    if not nest.is_nested(actual) or _is_numbers(actual):
+        yield path, actual, expected
+        return
+    if isinstance(actual, list | tuple) and isinstance(expected, list | tuple):
+        a, b = dict(enumerate(actual)), dict(enumerate(expected))
+    elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        a, b = dict(actual), dict(expected)
+    else:
+        nest.assert_same_structure(actual, expected)
+        a, b = (dict(enumerate(nest.flatten(x))) for x in (actual, expected))
+    if a.keys() != b.keys():
+        raise AssertionError(f"{path}: holds {list(a)}, expected {list(b)}")
+    for key, item in a.items():
+        yield from _pairs(f"{path}[{key!r}]", item, b[key])
 
 
 def joined(x: Any) -> Any:
@@ -60,9 +76,10 @@ def _is_numbers(x: Any) -> bool:
     return isinstance(x, bool | int | float)
 
 
-def _compare(path: str, actual: Any, expected: Any, rtol: float | None, atol: float | None) -> None:
+def _compare(
+    where: str, actual: Any, expected: Any, rtol: float | None, atol: float | None
+) -> None:
     a, b = np.asarray(actual), np.asarray(expected)
-    where = f"value{path}"
     if a.shape != b.shape:
         raise AssertionError(f"{where}: shape {a.shape}, expected {b.shape}")
     defaults = [_TOLERANCES[d] for d in (_dtype(a), _dtype(b)) if d in _TOLERANCES]

@@ -19,6 +19,7 @@ import re
 import secrets
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,10 @@ SUFFIX = ".safetensors"
 DIGEST_KEY = "tfx.sha256"
 NO_DIGEST = "0" * 64
 _TEMPORARY = ".tfx-writing-"
-_LOCK = ".tfx-lock"
 _SHARD = re.compile(r"\.[0-9a-f]{16}-\d{5}-of-\d{5}\.safetensors")
 _CHUNK = 1 << 20
+# Seconds after which a temporary folder counts as left behind where there are no locks to tell.
+_UNLOCKED_LIFE = 24 * 3600
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
@@ -94,16 +96,18 @@ def write_files(
         folder.mkdir(parents=True, exist_ok=True)
         with _temporary_folder(folder, name) as temporary:
             if sum(array.nbytes for array in tensors.values()) <= max_shard_bytes:
-                write_safetensors(temporary / f"{name}{SUFFIX}", tensors, metadata)
+                single = f"{name}{SUFFIX}"
+                digests = {single: write_safetensors(temporary / single, tensors, metadata).sha256}
             else:
                 stem = f"{name}.{secrets.token_hex(8)}"
-                write_store(
+                store = write_store(
                     temporary, tensors, stem=stem, metadata=metadata,
                     max_shard_bytes=max_shard_bytes,
                 )  # fmt: skip
+                digests = {f.path: f.sha256 for f in store.files if f.path.endswith(SUFFIX)}
                 os.rename(temporary / f"{stem}{INDEX_SUFFIX}", temporary / f"{name}{INDEX_SUFFIX}")
             for path in temporary.iterdir():
-                _finish(path)
+                _finish(path, digests.get(path.name))
             with locked(folder):
                 _publish(temporary, folder, name)
 
@@ -208,9 +212,12 @@ def _publish(temporary: Path, folder: Path, name: str) -> None:
         sync_folder(folder)
     os.replace(deciding, folder / deciding.name)
     sync_folder(folder)
-    (index if is_single else single).unlink(missing_ok=True)
-    for old in old_shards:
-        (folder / old).unlink(missing_ok=True)
+    if not is_single:
+        single.unlink(missing_ok=True)
+    # From here on the new checkpoint is what is read; failing to tidy up is no failure to save.
+    for old in ([index.name] if is_single else []) + old_shards:
+        with contextlib.suppress(OSError):
+            (folder / old).unlink(missing_ok=True)
 
 
 def _shards(folder: Path, name: str) -> list[str]:
@@ -223,15 +230,14 @@ def _shards(folder: Path, name: str) -> list[str]:
     return sorted(f for f in files if f.startswith(name) and _SHARD.fullmatch(f[len(name) :]))
 
 
-def _finish(path: Path) -> None:
+def _finish(path: Path, digest: bytes | None) -> None:
     """Put the digest into a file that was just written, and make it durable."""
     with open(path, "r+b", buffering=0) as file:
-        if path.name.endswith(SUFFIX):
+        if digest is not None:
             place = _digest_place(path, NO_DIGEST)
             assert place is not None
-            digest = _digest(path, NO_DIGEST)
             file.seek(place)
-            file.write(digest.encode())
+            file.write(digest.hex().encode())
         os.fsync(file.fileno())
 
 
@@ -262,33 +268,46 @@ def _digest(path: str | os.PathLike[str], digest: str) -> str:
 @contextlib.contextmanager
 def _temporary_folder(folder: Path, name: str) -> Iterator[Path]:
     """A folder of our own; those that killed processes have left are removed."""
-    for old in folder.glob(f".*{_TEMPORARY}*"):
-        descriptor = _claim(old)
-        if descriptor is not None:
-            shutil.rmtree(old, ignore_errors=True)
-            os.close(descriptor)
-    path = folder / f".{name}{_TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}"
-    path.mkdir()
-    descriptor = _claim(path)
+    with locked(folder):
+        _remove_leftovers(folder)
+        path = folder / f".{name}{_TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}"
+        path.mkdir()
+        claim = _claim(path)
     try:
         yield path
     finally:
-        if descriptor is not None:
-            os.close(descriptor)
+        if claim is not None and claim >= 0:
+            os.close(claim)
         shutil.rmtree(path, ignore_errors=True)
 
 
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what nobody is writing any more; small files are written under the lock we hold."""
+    for old in folder.glob(f".*{_TEMPORARY}*"):
+        if not old.is_dir():
+            old.unlink(missing_ok=True)
+            continue
+        claim = _claim(old)
+        if claim is None:
+            continue
+        if claim >= 0 or time.time() - old.stat().st_mtime > _UNLOCKED_LIFE:
+            shutil.rmtree(old, ignore_errors=True)
+        if claim >= 0:
+            os.close(claim)
+
+
 def _claim(folder: Path) -> int | None:
-    """Lock a folder for as long as this process lives; None if another has it, or no locks."""
+    """Lock a folder for as long as this process lives.
+
+    Returns:
+        A descriptor to close, -1 where there are no such locks, None if another process has it.
+    """
     if sys.platform == "win32":
-        return None
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return None
+        return -1
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except OSError as e:
         os.close(descriptor)
-        return None
+        return None if isinstance(e, BlockingIOError) else -1
     return descriptor

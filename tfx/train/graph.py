@@ -19,9 +19,6 @@ from tfx.core.errors import BundleError, NotFoundError
 from tfx.framework.trackable import Node, Slot, path_parts, path_text
 from tfx.train.nearest import nearest
 
-ROOT_KEY = "."
-"""The key of a variable that is itself the root: a key must not be empty."""
-
 _RESERVED = "__metadata__"
 
 
@@ -97,7 +94,9 @@ def from_json(text: str, keys: Iterable[str], where: str) -> list[SavedNode]:
     try:
         table = json.loads(text)
     except (ValueError, RecursionError) as e:
-        raise BundleError(f"{where}: its object graph is not JSON ({e}); the file is damaged") from e
+        raise BundleError(
+            f"{where}: its object graph is not JSON ({e}); the file is damaged"
+        ) from e
     rows = table.get("nodes") if isinstance(table, dict) else None
     if not isinstance(rows, list) or not rows:
         raise BundleError(f"{where}: its object graph has no nodes; the file is damaged")
@@ -113,9 +112,7 @@ def from_json(text: str, keys: Iterable[str], where: str) -> list[SavedNode]:
     return nodes
 
 
-def renamed(
-    nodes: Sequence[SavedNode], rename: Mapping[str, str], where: str
-) -> list[SavedNode]:
+def renamed(nodes: Sequence[SavedNode], rename: Mapping[str, str], where: str) -> list[SavedNode]:
     """A graph in which objects have other places.
 
     Args:
@@ -159,7 +156,7 @@ def renamed(
 
 
 def _key(path: tuple[str, ...]) -> str:
-    text = path_text(path) or ROOT_KEY
+    text = path_text(path)
     return text.replace("_", "%5F", 1) if text == _RESERVED else text
 
 

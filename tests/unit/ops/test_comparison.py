@@ -22,10 +22,11 @@ ORDERED = {
     "greater_equal": np.greater_equal,
 }
 ALL = {"equal": np.equal, "not_equal": np.not_equal, **ORDERED}
-NUMBERS = "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+NUMBERS = [np.float16, np.float32, np.float64, ml_dtypes.bfloat16, *INTEGERS]
 
 
-@pytest.mark.parametrize("dtype", [*map(np.dtype, NUMBERS), np.dtype(ml_dtypes.bfloat16)])
+@pytest.mark.parametrize("dtype", NUMBERS)
 @pytest.mark.parametrize("name", ALL)
 def test_numbers(name, dtype):
     x, y = np.array([[0, 1, 2]]).astype(dtype), np.array([[1], [2]]).astype(dtype)
@@ -70,7 +71,7 @@ def test_truth_and_strings_have_no_order(name, x):
 def test_python_values_follow_the_tensor():
     x = constant([1, 2], "int64")
     assert comparison.less(x, 2).dtype == "bool"
-    with pytest.raises(TypeError, match="Cannot convert 1.5 to EagerTensor of dtype int64"):
+    with pytest.raises(TypeError, match=r"Cannot convert 1\.5 to EagerTensor of dtype int64"):
         comparison.less(x, 1.5)
 
 
@@ -120,9 +121,9 @@ class TestPythonOperators:
         assert (make([1, 2]) != None) is True  # noqa: E711
 
     def test_shapes_that_do_not_broadcast_differ(self, make):
-        assert not (make([1, 2]) == [1, 2, 3])
-        assert make([1, 2]) != [1, 2, 3]
-        assert (make([1, 2]) == [1, 2, 3]).shape == ()
+        equal, differ = make([1, 2]) == [1, 2, 3], make([1, 2]) != [1, 2, 3]
+        assert equal.shape == differ.shape == ()
+        assert (bool(equal), bool(differ)) == (False, True)
 
     @pytest.mark.parametrize("compare", [operator.eq, operator.ne])
     def test_what_is_no_number_is_an_error(self, make, compare):

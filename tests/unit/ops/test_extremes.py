@@ -12,6 +12,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import constant
 from tfx.ops import extremes
 
+INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 BOTH = {"argmax": np.argmax, "argmin": np.argmin}
 
 
@@ -29,9 +30,7 @@ def test_axes_eager_and_traced(name, axis, rng):
     np.testing.assert_array_equal(run_traced(f, x), expected)
 
 
-@pytest.mark.parametrize(
-    "dtype", "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float64".split()
-)
+@pytest.mark.parametrize("dtype", [np.bool_, *INTEGERS, np.float16, np.float64])
 @pytest.mark.parametrize("name", BOTH)
 def test_dtypes(name, dtype):
     x = np.array([1, 0, 1, 0]).astype(dtype)

@@ -75,22 +75,30 @@ def test_floats_keep_their_dtype(name, dtype):
     assert_close(result, FLOATING[name](x.astype(np.float64), axis=1).astype(dtype))
 
 
-INTEGERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
-@pytest.mark.parametrize("name", ["reduce_sum", "reduce_max", "reduce_min", "reduce_prod"])
-def test_integers_keep_their_dtype_and_wrap(name, dtype):
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("reduce_sum", np.add), ("reduce_max", np.maximum), ("reduce_min", np.minimum)],
+)
+def test_integers_keep_their_dtype_and_wrap(name, reference, dtype, rng):
     info = np.iinfo(dtype)
-    x = np.array([[info.max, 3], [info.min, 7]], dtype)
+    x = rng.integers(info.min, info.max, (3, 50), dtype, endpoint=True)
+    x[0, :2] = info.max, 3
     with np.errstate(over="ignore"):
-        method = {"reduce_sum": np.add, "reduce_prod": np.multiply}.get(
-            name, np.maximum if name == "reduce_max" else np.minimum
-        )
-        expected = method.reduce(x, axis=1, dtype=dtype)
+        expected = reference.reduce(x, axis=1, dtype=dtype)
     result = getattr(reduction, name)(x, 1)
     assert result.dtype == dtype
     np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_products_of_integers(dtype):
+    result = reduction.reduce_prod(np.array([[2, 3, 4], [5, 1, 7]], dtype), 1)
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result, [24, 35])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Run a function of tensors as a graph: the other way, beside eager execution, to get its result."""
+"""Run a function of tensors as a graph, the other way beside eager execution."""
 
 from __future__ import annotations
 

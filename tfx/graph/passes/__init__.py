@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from tfx.graph.ir import Graph
 from tfx.graph.passes.dead_code import remove_dead_nodes
+from tfx.graph.passes.identities import forward_identities
 from tfx.graph.passes.legalize import legalize
 from tfx.graph.verify import verify_if_enabled
 
 
 def prepare(graph: Graph, *, device: str = "CPU:0") -> Graph:
-    """What is compiled and what is saved: no dead nodes, only kernels that exist."""
-    graph = remove_dead_nodes(graph)
+    """What is compiled and what is saved: no copies, no dead nodes, only kernels that exist."""
+    graph = remove_dead_nodes(forward_identities(graph))
     if device.startswith("CPU"):
         graph = legalize(graph)
     verify_if_enabled(graph)

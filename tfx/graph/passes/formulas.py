@@ -59,7 +59,7 @@ def _polynomial(f: Formula[T], x: T, coefficients: Sequence[float]) -> T:
 
 
 def _with_sign_of(f: Formula[T], x: T, magnitude: T) -> T:
-    """An odd function from its values for positive arguments; zeros and NaN stay as they are."""
+    """An odd function from its values for positive arguments (-0 becomes 0)."""
     return f.op("Mul", f.op("Sign", x), magnitude)
 
 

@@ -8,12 +8,12 @@ so this is also what a bundle contains.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from tfx.graph import ir, schema
 from tfx.graph.ir import Graph, Node, Value
-from tfx.graph.passes.decompose import CORRECTIONS, DECOMPOSITIONS
-from tfx.graph.passes.scatter import ordered_scatter, refused_types
+from tfx.graph.passes import integers, positions
+from tfx.graph.passes.decompose import DECOMPOSITIONS
 from tfx.runtime.kernels import cpu_kernels
 
 _FLOAT, _UINT8, _INT8, _UINT16, _INT16, _INT32, _INT64 = 1, 2, 3, 4, 5, 6, 7
@@ -35,6 +35,9 @@ _WIDER: dict[int, tuple[int, ...]] = {
     _INT64: (_DOUBLE, _INT32, _FLOAT),
     _UINT64: (_INT64, _DOUBLE),
 }
+
+# Kernels that exist and are wrong.
+_CORRECTIONS = {**integers.CORRECTIONS, **positions.CORRECTIONS}
 
 
 def legalize(graph: Graph) -> Graph:
@@ -58,15 +61,11 @@ class _Legalizer:
         if node.op == ir.CALL:
             out.nodes.append(node)
             return
-        if node.op == "ScatterND" and self._made_ordered(out, node):
-            return
-        correct = CORRECTIONS.get(node.op)
-        if correct is not None and correct(out, node):
+        correct = _CORRECTIONS.get(node.op)
+        if correct is not None and self._corrected(correct, out, node):
             return
         key = tuple(None if v is None else v.dtype for v in node.inputs)
         replaced = replacement(node.op, key, tuple(v.dtype for v in node.outputs))
-        if replaced is None and node.op == "ScatterElements":
-            replaced = refused_types(node)
         if replaced is None:
             out.nodes.append(node)
             return
@@ -75,10 +74,12 @@ class _Legalizer:
             return
         _emit_between_casts(out, node, *replaced)
 
-    def _made_ordered(self, out: Graph, node: Node) -> bool:
-        """A reducing ``ScatterND`` loses updates (see ``scatter``): write it in another way."""
+    def _corrected(
+        self, correct: Callable[[Graph, Node], bool], out: Graph, node: Node
+    ) -> bool:
+        """Replace a node whose kernel is wrong; what replaces it must be legal as well."""
         mark = len(out.nodes)
-        if not ordered_scatter(out, node):
+        if not correct(out, node):
             return False
         made = out.nodes[mark:]
         del out.nodes[mark:]

@@ -9,25 +9,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable
 
-from tfx.graph.ir import Attributes, Node, Value
+from tfx.graph.ir import Node, Value
+from tfx.graph.passes.writer import Writer
 
 _INT64_MIN = -(2**63)
-
-
-class Writer(Protocol):
-    """How the replacement's nodes are made."""
-
-    def add(self, name: str, inputs: tuple[Value | None, ...], attrs: Attributes) -> Value:
-        """Append an operator."""
-
-    def ints(self, values: Sequence[int]) -> Value:
-        """An int64 vector."""
-
-    def number(self, value: float) -> Value:
-        """A float64 scalar."""
 
 
 class _Window:

@@ -1,0 +1,219 @@
+"""``Bundle``: a saved bundle, open for calls.
+
+Owns what a program sees of a bundle: signatures, variables, calls, saving. Must not know how graphs
+are checked and run. The one decision: opening reads the manifest and maps the weights; everything
+that takes time or memory, a session above all, waits until the signature that needs it is called.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, Self
+
+import numpy.typing as npt
+
+from tfx.bundle.manifest import FileEntry, Manifest
+from tfx.core.errors import FailedPreconditionError
+from tfx.loaders.function import LoadedFunction
+from tfx.loaders.resave import save_again
+from tfx.loaders.signature import SignatureInfo, bind, find_signature, signature_info
+from tfx.loaders.sources import Sources
+from tfx.loaders.state import State, Variables
+from tfx.runtime.devices import parse_device, providers_for
+from tfx.runtime.memory import borrow
+
+
+class Bundle:
+    """A bundle on disk, opened with NumPy and ONNX Runtime alone. Make one with ``Bundle.open``.
+
+    Calls are safe from several threads. Those that update variables (a train step) take turns;
+    others run side by side, each with the variables as they were when it began.
+
+    Attributes:
+        path: The folder.
+        device: Where it runs, such as "CPU:0".
+        manifest: Everything that the bundle says of itself.
+        signatures: What can be called, by name.
+        variables: The variables by name, as read-only arrays that can be replaced.
+
+    Example:
+        A program that serves a model::
+
+            with Bundle.open("digits_bundle") as bundle:
+                out = bundle.call("serving_default", {"image": images})
+                print(out["logits"].argmax(-1))
+    """
+
+    def __init__(
+        self, sources: Sources, device: str, *, freeze: bool
+    ) -> None:
+        """Use ``Bundle.open``."""
+        self.path: Path = sources.root
+        self.device = device
+        self.manifest: Manifest = sources.manifest
+        self._sources = sources
+        self._state = State(self.manifest.variables, sources.values)
+        self.variables = Variables(self._state, str(self.path))
+        self.signatures: Mapping[str, SignatureInfo] = MappingProxyType(
+            {item.name: signature_info(item, self.manifest) for item in self.manifest.signatures}
+        )
+        self._entries = {item.name: item for item in self.manifest.signatures}
+        self._freeze = freeze
+        self._functions: dict[int, LoadedFunction] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        device: str = "CPU:0",
+        verify: bool = False,
+        *,
+        freeze: bool = True,
+    ) -> Self:
+        """Open a bundle: read its manifest, check its files, map its variables.
+
+        Args:
+            path: The bundle's folder.
+            device: Where to run: "CPU:0", "GPU:0" and TensorFlow's longer spellings.
+            verify: Hash every file and compare with the manifest. Sizes are always compared; files
+                of up to 4 MiB and the graphs are always hashed, when they are opened.
+            freeze: True lets ONNX Runtime keep each signature's weights in the form that its
+                kernels like best: the fastest, but each signature takes memory for its own.
+                False feeds them from the one mapping that all signatures share; calls with small
+                batches may take up to 1.6 times as long.
+
+        Returns:
+            The open bundle; use it in a ``with`` statement or close it.
+
+        Raises:
+            NotFoundError: There is no such folder or device.
+            BundleError: It is no bundle, or is damaged.
+            UnsupportedVersionError: It is newer than this program.
+        """
+        canonical = parse_device(device)
+        providers_for(canonical)
+        return cls(Sources(path, verify=verify), canonical, freeze=freeze)
+
+    @property
+    def files(self) -> tuple[FileEntry, ...]:
+        """The files of the bundle with sizes and hashes; ``bundle.pb`` itself is not among them."""
+        return self.manifest.files
+
+    def call(
+        self, signature: str, inputs: Mapping[str, object] | None = None
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Call a signature.
+
+        Args:
+            signature: Its name.
+            inputs: A value for each of its inputs, by name. An array must have the input's dtype;
+                Python numbers, strings and lists of them take it.
+
+        Returns:
+            Its outputs by name, as arrays that belong to the caller.
+
+        Raises:
+            NotFoundError: There is no such signature.
+            InvalidArgumentError: An input is missing, unknown or of the wrong dtype or shape, or a
+                kernel refused its values. Variables are as before.
+            BundleError: The signature's graph is damaged, or is not what the manifest says.
+            FailedPreconditionError: The bundle was closed.
+        """
+        info = find_signature(self.signatures, signature, str(self.path))
+        arrays = bind(info, inputs or {})
+        entry = self._entries[signature]
+        function = self._function(entry.concrete_function)
+        arguments = {item.leaf: borrow(arrays[item.name]) for item in entry.inputs}
+        what = f"signature {signature!r}"
+        if function.updates:
+            with self._state.turn:
+                results, updates = function.call(arguments, self._state.snapshot, what)
+                self._state.commit(updates)
+        else:
+            results, _ = function.call(arguments, self._state.snapshot, what)
+        return {item.name: results[item.leaf] for item in entry.outputs}
+
+    def warmup(self, signature: str | None = None) -> None:
+        """Open the session of a signature, or of all, so that the first call need not.
+
+        Args:
+            signature: Its name; None for all.
+
+        Raises:
+            NotFoundError: There is no such signature.
+            BundleError: A graph is damaged, or is not what the manifest says.
+        """
+        names = list(self.signatures) if signature is None else [signature]
+        for name in names:
+            find_signature(self.signatures, name, str(self.path))
+            function = self._function(self._entries[name].concrete_function)
+            function.plan(self._state.snapshot)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the bundle again with the variables as they are now; graphs are copied.
+
+        Args:
+            path: The folder to make; an existing bundle is replaced in one step, also this one.
+
+        Raises:
+            AlreadyExistsError: There is something there which is no bundle.
+            FailedPreconditionError: A graph would no longer fit the new variables.
+        """
+        self._check_open()
+        save_again(self._sources, self._state.snapshot, path)
+
+    def close(self) -> None:
+        """Give the sessions and the mapping back. Arrays that were handed out stay valid."""
+        self._closed = True
+        with self._lock:
+            self._functions.clear()
+        self._sources.store.close()
+
+    def __enter__(self) -> Self:
+        """Return the bundle itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the bundle."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Return path, signatures and number of variables."""
+        names = ", ".join(self.signatures) or "none"
+        closed = ", closed" if self._closed else ""
+        return (
+            f"Bundle({str(self.path)!r}, signatures: {names}, {len(self.variables)} variables"
+            f"{closed})"
+        )
+
+    def _function(self, index: int) -> LoadedFunction:
+        function = self._functions.get(index)
+        if function is None:
+            with self._lock:
+                self._check_open()
+                function = self._functions.get(index)
+                if function is None:
+                    function = self._functions[index] = LoadedFunction(
+                        self._sources,
+                        self.manifest.concrete_functions[index],
+                        self.device,
+                        freeze=self._freeze,
+                    )
+        return function
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise FailedPreconditionError(
+                f"{self.path}: the bundle was closed; open it again with Bundle.open"
+            )

@@ -1,0 +1,97 @@
+"""A function of a bundle, ready to be called: which of its graphs runs.
+
+Owns the choice between the frozen form, in which ONNX Runtime holds the weights (and has folded and
+prepacked them), and the live form, in which they are fed. Must not know of signatures. The one
+decision: the frozen form serves as long as each variable that it holds is as it was loaded; from
+the first assignment on the live form does, for good. Where the bundle has no live form, it is the
+frozen one with its initializers made inputs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+import numpy as np
+
+from tfx.bundle.manifest import ConcreteFunctionEntry
+from tfx.core.errors import AbortedError
+from tfx.loaders.plan import Plan
+from tfx.loaders.sources import Sources
+from tfx.loaders.state import Snapshot, Value
+from tfx.runtime.values import RawValue
+
+
+class LoadedFunction:
+    """One concrete function of an open bundle; its sessions open when they are first needed.
+
+    Args:
+        sources: The bundle's files.
+        entry: The function's entry in the manifest.
+        device: Canonical device name.
+        freeze: Whether the frozen form may be used at all.
+
+    Attributes:
+        updates: Ids of the variables that a call replaces.
+    """
+
+    def __init__(
+        self, sources: Sources, entry: ConcreteFunctionEntry, device: str, *, freeze: bool
+    ) -> None:
+        """Take note; no file is opened."""
+        self._sources = sources
+        self._entry = entry
+        self._device = device
+        self._frozen_ids = frozenset(item.variable for item in entry.graph.frozen_variables)
+        self._may_freeze = freeze or not self._frozen_ids
+        self._frozen: Plan | None = None
+        self._live: Plan | None = None
+        self._lock = threading.Lock()
+        self.updates = frozenset(
+            item.index for item in entry.graph.outputs if item.target == "variable"
+        )
+
+    def call(
+        self, arguments: Mapping[int, RawValue], snapshot: Snapshot, what: str
+    ) -> tuple[dict[int, np.ndarray], dict[int, Value]]:
+        """Run the form that is right for the variables in ``snapshot``; see ``Plan.run``."""
+        return self.plan(snapshot).run(arguments, snapshot, what)
+
+    def plan(self, snapshot: Snapshot) -> Plan:
+        """Return the session for the variables in ``snapshot``, opened now if need be."""
+        if self._may_freeze and self._frozen_ids.isdisjoint(snapshot.changed):
+            plan = self._frozen
+            if plan is None:
+                plan = self._open_frozen()
+        else:
+            plan = self._live
+            if plan is None:
+                plan = self._open_live()
+        return plan
+
+    def _open_frozen(self) -> Plan:
+        with self._lock:
+            if self._frozen is None:
+                try:
+                    self._frozen = Plan(self._sources, self._entry.graph, self._device)
+                except AbortedError:
+                    # Another bundle was saved in this one's place. The weights that this one was
+                    # opened with are mapped yet, so they are fed.
+                    if not self._frozen_ids:
+                        raise
+                    self._frozen = self._make_live()
+            return self._frozen
+
+    def _open_live(self) -> Plan:
+        with self._lock:
+            if self._live is None:
+                self._live = self._make_live()
+                # A change is never undone: no call to come needs the frozen session's weights.
+                self._frozen = None
+            return self._live
+
+    def _make_live(self) -> Plan:
+        live = self._entry.live_graph
+        if live is not None:
+            return Plan(self._sources, live, self._device)
+        return Plan(self._sources, self._entry.graph, self._device, thaw=True)

@@ -1,0 +1,147 @@
+"""Signatures: what a bundle offers to call, and the arguments of a call.
+
+Owns the facts about a signature and the check of what a caller gives. Must not know how a signature
+is run. The one decision: a call is checked in full before anything runs, and the first thing that
+is wrong is told with the argument's name, what came and what was wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from tfx.bundle.manifest import Manifest, TensorInfo
+from tfx.bundle.manifest import Signature as SignatureEntry
+from tfx.core.dims import is_automatic_dim
+from tfx.core.errors import InvalidArgumentError, NotFoundError
+from tfx.loaders.convert import to_array
+from tfx.loaders.describe import describe, listed, nearest
+
+DEFAULT_SIGNATURE = "serving_default"
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureInfo:
+    """What a signature takes and gives.
+
+    Attributes:
+        name: Its name.
+        inputs: Name, dtype and shape of each input; dimensions are numbers, names or None.
+        outputs: The same of each output.
+        updates: Names of the variables to which a call gives new values.
+        reads: Names of the other variables that it uses.
+        file: The ONNX file that stock ONNX Runtime can run.
+    """
+
+    name: str
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    updates: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    file: str = ""
+
+    def __str__(self) -> str:
+        """Return the signature as ``name(x: float32[None, 8]) -> y: float32[None]``."""
+        takes = ", ".join(f"{item.name}: {describe(item)}" for item in self.inputs)
+        gives = ", ".join(f"{item.name}: {describe(item)}" for item in self.outputs)
+        return f"{self.name}({takes}) -> {gives or 'nothing'}"
+
+
+def signature_info(entry: SignatureEntry, manifest: Manifest) -> SignatureInfo:
+    """Return the facts about a signature of a manifest."""
+    concrete = manifest.concrete_functions[entry.concrete_function]
+    graph = concrete.graph
+    updates = {out.index for out in graph.outputs if out.target == "variable"}
+    used = {item.index for item in graph.inputs if item.source == "variable"}
+    used.update(item.variable for item in graph.frozen_variables)
+    return SignatureInfo(
+        entry.name,
+        tuple(_named(concrete.argument_leaves[item.leaf], item.name) for item in entry.inputs),
+        tuple(_named(concrete.result_leaves[item.leaf], item.name) for item in entry.outputs),
+        tuple(manifest.variables[index].name for index in sorted(updates)),
+        tuple(manifest.variables[index].name for index in sorted(used - updates)),
+        graph.file,
+    )
+
+
+def _named(info: TensorInfo, name: str) -> TensorInfo:
+    return TensorInfo(info.dtype, info.shape, name)
+
+
+def find_signature(signatures: Mapping[str, SignatureInfo], name: str, where: str) -> SignatureInfo:
+    """Return the signature of this name.
+
+    Raises:
+        NotFoundError: There is none; the message names the nearest.
+    """
+    info = signatures.get(name)
+    if info is None:
+        raise NotFoundError(f"{where} has no signature {name!r}; {nearest(name, signatures)}")
+    return info
+
+
+def bind(info: SignatureInfo, given: Mapping[str, object]) -> dict[str, npt.NDArray[Any]]:
+    """Check the arguments of a call and convert them to arrays.
+
+    Args:
+        info: The signature.
+        given: A value for each input, by name.
+
+    Returns:
+        An array for each input, in the signature's order.
+
+    Raises:
+        InvalidArgumentError: An input is missing, unknown, or of the wrong shape or range, or two
+            inputs disagree on the size of a named dimension.
+        DTypeMismatchError: An array has another dtype than its input.
+    """
+    _check_names(info, given)
+    arrays = {
+        item.name: to_array(given[item.name], item, f"signature {info.name!r}: input {item.name!r}")
+        for item in info.inputs
+    }
+    _check_dimensions(info, arrays)
+    return arrays
+
+
+def _check_names(info: SignatureInfo, given: Mapping[str, object]) -> None:
+    names = [item.name for item in info.inputs]
+    unknown = [name for name in given if name not in names]
+    missing = [item for item in info.inputs if item.name not in given]
+    if unknown:
+        left = [item.name for item in missing] or names
+        raise InvalidArgumentError(
+            f"signature {info.name!r} takes no input {unknown[0]!r}; {nearest(unknown[0], left)}; "
+            f"its inputs: {_inputs(info)}"
+        )
+    if missing:
+        came = f"came: {listed(given)}" if given else "nothing came"
+        raise InvalidArgumentError(
+            f"signature {info.name!r} needs the input {missing[0].name!r} "
+            f"({describe(missing[0])}), which is missing; {came}; its inputs: {_inputs(info)}"
+        )
+
+
+def _inputs(info: SignatureInfo) -> str:
+    return ", ".join(f"{item.name} {describe(item)}" for item in info.inputs) or "none"
+
+
+def _check_dimensions(info: SignatureInfo, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """A name stands for one size in the whole call."""
+    sizes: dict[str, tuple[int, str]] = {}
+    for item in info.inputs:
+        shape = arrays[item.name].shape
+        for axis, dim in enumerate(item.shape or ()):
+            if not isinstance(dim, str):
+                continue
+            size, other = sizes.setdefault(dim, (shape[axis], item.name))
+            if size == shape[axis]:
+                continue
+            label = "a dimension" if is_automatic_dim(dim) else f"dimension {dim!r}"
+            raise InvalidArgumentError(
+                f"signature {info.name!r}: input {item.name!r} has {shape[axis]} for {label} "
+                f"(axis {axis}), but input {other!r} has {size}; expected the same size"
+            )

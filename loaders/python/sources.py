@@ -1,0 +1,101 @@
+"""The files of an open bundle: which may be read, and whether they are still the ones opened.
+
+Owns every access to the bundle's folder. Must not know what a graph computes. The one decision: a
+file is trusted for what was checked of it at that moment, so weights are mapped once and kept, and
+whatever is opened later is compared with what was there in the beginning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from tfx.bundle.files import locate, read_limited, verify_files
+from tfx.bundle.manifest import FileEntry, Manifest, read_manifest
+from tfx.bundle.shards import Store
+from tfx.core.errors import BundleError
+from tfx.loaders.state import Value
+
+MAX_GRAPH_BYTES = (1 << 31) - 1
+"""Protobuf's own limit."""
+
+
+class Sources:
+    """A bundle's manifest, mapped weights and graph files.
+
+    Args:
+        path: The bundle's folder.
+        verify: Whether to hash every file, also the large ones.
+
+    Attributes:
+        root: The folder.
+        manifest: The checked manifest.
+        entries: The manifest's entry of each file, by path.
+        values: The variables' saved values, mapped.
+
+    Raises:
+        NotFoundError: There is no such folder.
+        BundleError: It is no bundle, or one that is damaged.
+        UnsupportedVersionError: It is newer than this program.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, verify: bool) -> None:
+        """Read the manifest, check the files, map the variables."""
+        # absolute: the program may change its working directory.
+        self.root = Path(os.path.abspath(path))
+        self.manifest: Manifest = read_manifest(self.root)
+        self.entries: dict[str, FileEntry] = {item.path: item for item in self.manifest.files}
+        stores = {item.storage.file for item in self.manifest.variables}
+        stores.update(item.storage.file for item in self.manifest.constants if item.storage)
+        for item in self.manifest.files:
+            # Small files of weights are hashed in any case. So is a graph, but when it is opened.
+            check_hash = True if verify else None if item.path in stores else False
+            verify_files(self.root, [item], check_hash=check_hash)
+        self._seen = {item.path: self._identity(item.path) for item in self.manifest.files}
+        self.store = Store(self.root, {item.path: item.size for item in self.manifest.files})
+        self.values = [Value(self.store.value(item)) for item in self.manifest.variables]
+        for name in sorted(stores):
+            self.store.file(name)
+        self._constants: dict[int, Value] = {}
+
+    def constant(self, index: int) -> Value:
+        """Return a constant of the manifest."""
+        value = self._constants.get(index)
+        if value is None:
+            value = Value(self.store.value(self.manifest.constants[index]))
+            self._constants[index] = value
+        return value
+
+    def read_graph(self, file: str) -> bytes:
+        """Return the bytes of an ONNX file that were verified against the manifest.
+
+        Raises:
+            BundleError: The file is missing, damaged or not the one that was saved.
+        """
+        entry = self.entries[file]
+        path = locate(self.root, file, size=entry.size)
+        if entry.size > MAX_GRAPH_BYTES:
+            raise BundleError(
+                f"{path}: {entry.size} bytes, limit {MAX_GRAPH_BYTES} for an ONNX file; save the "
+                "bundle again with its weights outside of it"
+            )
+        data = read_limited(path, entry.size)
+        if hashlib.sha256(data).digest() != entry.sha256:
+            raise BundleError(
+                f"{path}: its SHA-256 is not the one that the manifest says; the file was changed, "
+                "damaged, or replaced by a newer save: copy or save the bundle again, and open it "
+                "again"
+            )
+        return data
+
+    def is_unchanged(self, file: str) -> bool:
+        """Say whether a file is still the one that was there when the bundle was opened."""
+        return self._identity(file) == self._seen[file]
+
+    def _identity(self, file: str) -> tuple[int, int, int, int] | None:
+        try:
+            status = os.stat(self.root / file)
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,0 +1,186 @@
+"""The variables of an open bundle: their values, and how they are replaced.
+
+Owns the one mutable thing of a bundle. Must not know of graphs. The one decision: all values
+together are one immutable snapshot. A call works on the snapshot it began with, and changing
+variables is putting another snapshot in its place: nobody ever sees half of a change, and a reader
+takes no lock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfx.bundle.manifest import TensorInfo, VariableEntry
+from tfx.core.errors import InvalidArgumentError, NotFoundError
+from tfx.loaders.convert import fits, to_array
+from tfx.loaders.describe import describe, describe_type, nearest
+from tfx.runtime.memory import borrow
+from tfx.runtime.values import RawValue, to_numpy
+
+
+class Value:
+    """A tensor that never changes, as an array, an ORT value, or both: each made when asked for."""
+
+    __slots__ = ("_array", "_raw")
+
+    def __init__(self, array: npt.NDArray[Any] | None = None, raw: RawValue | None = None) -> None:
+        """Wrap an array that nobody will change, or a value, or both of the same content."""
+        self._array = array
+        self._raw = raw
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        """The tensor as a read-only array (strings as ``str``)."""
+        array = self._array
+        if array is None:
+            array = to_numpy(self._raw)
+            if array.dtype == object:
+                array = _decoded(array)
+            array.flags.writeable = False
+            self._array = array
+        return array
+
+    @property
+    def raw(self) -> RawValue:
+        """The tensor as an ORT value that shares the array's memory where that is possible."""
+        raw = self._raw
+        if raw is None:
+            raw = self._raw = borrow(self.array)
+        return raw
+
+
+def _decoded(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    texts = np.empty(array.size, object)
+    texts[:] = [item.decode("utf-8", "surrogateescape") for item in array.reshape(-1)]
+    return texts.reshape(array.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All variables at one moment; ``changed``: ids of those that are not as loaded."""
+
+    values: tuple[Value, ...]
+    changed: frozenset[int] = frozenset()
+
+    def replaced(self, updates: Mapping[int, Value]) -> Snapshot:
+        """Return the snapshot with some variables replaced."""
+        values = list(self.values)
+        for index, value in updates.items():
+            values[index] = value
+        return Snapshot(tuple(values), self.changed | updates.keys())
+
+
+class State:
+    """The current snapshot, and the turn of those who replace it.
+
+    Attributes:
+        turn: Held from reading a snapshot to replacing it: by a call that updates variables, and by
+            an assignment. Calls that only read take no turn.
+        snapshot: The current one; read it once and work with that.
+    """
+
+    def __init__(self, entries: Sequence[VariableEntry], values: Sequence[Value]) -> None:
+        """Take the loaded values."""
+        self.entries = tuple(entries)
+        self.turn = threading.RLock()
+        self.snapshot = Snapshot(tuple(values))
+
+    def commit(self, updates: Mapping[int, Value]) -> None:
+        """Replace variables; whoever computed the values holds ``turn`` since it read the old."""
+        self.snapshot = self.snapshot.replaced(updates)
+
+
+class Variables(Mapping[str, npt.NDArray[Any]]):
+    """The variables of a bundle by name: read-only arrays, which can be replaced by others.
+
+    An array that was read stays as it is when its variable is replaced.
+
+    Example:
+        ``bundle.variables["dense/kernel"] = array`` replaces one, ``bundle.variables.assign({...})``
+        several at once: a call on another thread sees all of the new values or none.
+    """
+
+    __slots__ = ("_ids", "_state", "_where")
+
+    def __init__(self, state: State, where: str) -> None:
+        """Show ``state``; ``where`` names the bundle in messages."""
+        self._state = state
+        self._where = where
+        self._ids = {entry.name: index for index, entry in enumerate(state.entries)}
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self._state.snapshot.values[self._id(name)].array
+
+    def __setitem__(self, name: str, value: object) -> None:
+        self.assign({name: value})
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ids
+
+    def __repr__(self) -> str:
+        rows = [f"  {e.name}: {describe_type(e.dtype, e.shape)}" for e in self._state.entries[:20]]
+        if len(self) > len(rows):
+            rows.append(f"  ... and {len(self) - len(rows)} more")
+        return "\n".join([f"<{len(self)} variables of {self._where}>", *rows])
+
+    def entry(self, name: str) -> VariableEntry:
+        """Return what the bundle's manifest says of a variable.
+
+        Raises:
+            NotFoundError: There is no such variable.
+        """
+        return self._state.entries[self._id(name)]
+
+    def assign(self, values: Mapping[str, object]) -> None:
+        """Replace variables, all of them or, if anything is wrong with one, none.
+
+        Args:
+            values: New values by name. They are copied. An array must have the variable's dtype;
+                Python numbers and lists of them take it.
+
+        Raises:
+            NotFoundError: There is no variable of a name.
+            InvalidArgumentError: A value does not fit its variable.
+        """
+        updates = {}
+        for name, value in values.items():
+            index = self._id(name)
+            entry = self._state.entries[index]
+            wanted = TensorInfo(entry.dtype, entry.shape, name)
+            array = np.array(to_array(value, wanted, f"{self._where}: variable {name!r}"), order="C")
+            array.flags.writeable = False
+            updates[index] = Value(array)
+        with self._state.turn:
+            self._state.commit(updates)
+
+    def _id(self, name: str) -> int:
+        index = self._ids.get(name)
+        if index is None:
+            raise NotFoundError(f"{self._where} has no variable {name!r}; {nearest(name, self._ids)}")
+        return index
+
+
+def check_update(entry: VariableEntry, array: npt.NDArray[Any], where: str) -> None:
+    """Refuse a new value that a graph computed but its variable cannot take.
+
+    Raises:
+        InvalidArgumentError: Its shape is not the variable's.
+    """
+    wanted = TensorInfo(entry.dtype, entry.shape, entry.name)
+    if not fits(array.shape, wanted):
+        raise InvalidArgumentError(
+            f"{where} gives variable {entry.name!r} the shape {list(array.shape)}, expected "
+            f"{describe(wanted)}; the variables were left as they were"
+        )

@@ -1,0 +1,60 @@
+"""Use a value itself instead of its ``Identity``.
+
+While tracing, an assignment is an ``Identity`` so that gradients see it. ONNX Runtime keeps those
+whose input has other uses and whose output leaves the graph, which is every new value of a slot
+variable: a copy of it in each step. What must be a copy (an input that is also an output, one value
+under two output names) gets its ``Identity`` back when the graph is serialized.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfx.graph.ir import CALL, Graph, Node, Value
+
+
+def forward_identities(graph: Graph) -> Graph:
+    """A copy of the graph, bodies and callees included, without ``Identity`` nodes."""
+    return _Forwarder().run(graph)
+
+
+class _Forwarder:
+    def __init__(self) -> None:
+        # id of a value made by an Identity -> what it is a copy of; bodies see outer values too.
+        self._sources: dict[int, Value] = {}
+        self._callees: dict[int, Graph] = {}
+
+    def run(self, graph: Graph) -> Graph:
+        result = graph.copy()
+        result.nodes = []
+        for node in graph.nodes:
+            inputs = self._replaced(node.inputs)
+            if node.op == "Identity" and inputs[0] is not None:
+                (output,) = node.outputs
+                if output.shape == inputs[0].shape:
+                    self._sources[id(output)] = inputs[0]
+                    continue
+            result.nodes.append(self._rewired(node, tuple(inputs)))
+        result.outputs = [v for v in self._replaced(graph.outputs) if v is not None]
+        return result
+
+    def _replaced(self, values: Sequence[Value | None]) -> list[Value | None]:
+        return [None if v is None else self._sources.get(id(v), v) for v in values]
+
+    def _rewired(self, node: Node, inputs: tuple[Value | None, ...]) -> Node:
+        bodies = {k: v for k, v in node.attrs.items() if isinstance(v, Graph)}
+        if not bodies and inputs == node.inputs:
+            return node
+        attrs = dict(node.attrs)
+        for name, body in bodies.items():
+            attrs[name] = self._callee(body) if node.op == CALL else self.run(body)
+        changed = Node(node.op, inputs, attrs, node.name, node.source)
+        changed.outputs, changed.tag = node.outputs, node.tag
+        return changed
+
+    def _callee(self, graph: Graph) -> Graph:
+        """A called graph, rewritten once: its calls must go on sharing one function."""
+        known = self._callees.get(id(graph))
+        if known is None:
+            known = self._callees[id(graph)] = self.run(graph)
+        return known

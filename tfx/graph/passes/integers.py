@@ -1,0 +1,155 @@
+"""Integer operators whose CPU kernels give wrong numbers, written with ones that are right.
+
+Seen in ONNX Runtime 1.31: sums of integers are computed in float64 and cut off at the ends of the
+range, and where vector instructions compare int64 values that agree in their upper half, the lower
+halves are taken for signed (``Max(4197947919, 1733583304)`` is the second). Comparison operators,
+``Where`` and everything on int32 and float64 are right, so the rest is made of those. Each entry of
+``CORRECTIONS`` appends its replacement and returns True, or returns False if the node is fine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.passes.writer import Writer
+
+_INT32, _INT64, _DOUBLE, _UINT32, _UINT64 = 6, 7, 11, 12, 13
+_MASK = 0xFFFFFFFF
+
+
+def _sum(out: Graph, node: Node) -> bool:
+    """A sum that wraps around.
+
+    Sums of 32 bits are exact in float64 (of at least 2**21 elements, whatever they are), so 64
+    bits are summed as two halves.
+    """
+    x = node.inputs[0]
+    if x is None or x.dtype not in (_INT32, _INT64, _UINT32, _UINT64):
+        return False
+    write = Writer(out, node)
+
+    def total(part: Value) -> Value:
+        return write.add("ReduceSum", (write.cast(part, _DOUBLE), *node.inputs[1:]), node.attrs)
+
+    mask = write.constant(_MASK, _INT64)
+    if x.dtype in (_INT32, _UINT32):
+        # Masked, or the runtime would join the casts to one that cuts off.
+        write.cast(write.op("BitwiseAnd", write.cast(total(x), _INT64), mask), x.dtype)
+        return write.finish()
+    signed = x if x.dtype == _INT64 else write.cast(x, _INT64)
+    low = write.op("BitwiseAnd", signed, mask)
+    high = write.op("Div", total(write.op("Sub", signed, low)), write.number(2.0**32))
+    high = write.op("Mul", write.cast(high, _INT64), write.constant(1 << 32, _INT64))
+    result = write.op("Add", high, write.cast(total(low), _INT64))
+    if x.dtype == _UINT64:
+        write.cast(result, _UINT64)
+    return write.finish()
+
+
+def _extreme_over_axes(out: Graph, node: Node) -> bool:
+    """The largest (smallest) element, found in float64 first.
+
+    Rounding to float64 keeps the order, so the extreme is among the elements that round to the
+    extreme. What they differ from it by has ten bits and is compared in int32.
+    """
+    x = node.inputs[0]
+    if x is None or x.dtype not in (_INT64, _UINT32, _UINT64):
+        return False
+    write, axes, largest = Writer(out, node), node.inputs[1:], node.op == "ReduceMax"
+    signed = _signed(write, x)
+    rounded = write.cast(signed, _DOUBLE)
+    kept = write.add(node.op, (rounded, *axes), {**node.attrs, "keepdims": 1})
+    rest = write.cast(write.op("Sub", signed, write.cast(kept, _INT64)), _INT32)
+    neutral = write.constant(-(2**31) if largest else 2**31 - 1, _INT32)
+    rest = write.op("Where", write.op("Equal", rounded, kept), rest, neutral)
+    rest = write.add(node.op, (rest, *axes), node.attrs)
+    top = write.add(node.op, (kept, *axes), node.attrs)
+    found = write.op("Add", write.cast(top, _INT64), write.cast(rest, _INT64))
+    # Of no elements: the dtype's own limit.
+    limit = write.constant(_lowest(x.dtype) if largest else _highest(x.dtype), _INT64)
+    found = write.op("Where", write.op("IsInf", top), limit, found)
+    if x.dtype == _UINT32:
+        write.cast(found, _UINT32)
+    elif x.dtype == _UINT64:
+        _unsigned(write, found)
+    return write.finish()
+
+
+def _lowest(dtype: int) -> int:
+    return 0 if dtype == _UINT32 else -(2**63)
+
+
+def _highest(dtype: int) -> int:
+    return _MASK if dtype == _UINT32 else 2**63 - 1
+
+
+def _signed(write: Writer, x: Value) -> Value:
+    """The same order in int64: adding 2**63 to the bits of a uint64 keeps it."""
+    if x.dtype == _UINT64:
+        return write.cast(write.op("Add", x, write.constant(1 << 63, _UINT64)), _INT64)
+    return x if x.dtype == _INT64 else write.cast(x, _INT64)
+
+
+def _unsigned(write: Writer, x: Value) -> Value:
+    return write.op("Add", write.cast(x, _UINT64), write.constant(1 << 63, _UINT64))
+
+
+def _position(out: Graph, node: Node) -> bool:
+    """The index of an extreme of uint64, which has no kernel of its own."""
+    x = node.inputs[0]
+    if x is None or x.dtype != _UINT64:
+        return False
+    write = Writer(out, node)
+    write.add(node.op, (_signed(write, x),), node.attrs)
+    return write.finish()
+
+
+def _extreme_of_several(out: Graph, node: Node) -> bool:
+    """The larger (smaller) of tensors, by comparison."""
+    first, *others = node.inputs
+    if first is None or first.dtype != _INT64 or not others:
+        return False
+    write, result = Writer(out, node), first
+    for other in others:
+        assert other is not None
+        better = write.op("Greater" if node.op == "Max" else "Less", result, other)
+        result = write.op("Where", better, result, other)
+    return write.finish()
+
+
+def _clip(out: Graph, node: Node) -> bool:
+    """Both limits, by comparison."""
+    x, *limits = node.inputs
+    if x is None or x.dtype != _INT64 or all(limit is None for limit in limits):
+        return False
+    write = Writer(out, node)
+    for limit, beyond in zip(limits, ("Less", "Greater"), strict=False):
+        if limit is not None:
+            x = write.op("Where", write.op(beyond, x, limit), limit, x)
+    return write.finish()
+
+
+def _sign(out: Graph, node: Node) -> bool:
+    """Whether positive, minus whether negative."""
+    (x,) = node.inputs
+    if x is None or x.dtype != _INT64:
+        return False
+    write = Writer(out, node)
+    zero = write.constant(0, _INT64)
+    positive, negative = write.op("Greater", x, zero), write.op("Less", x, zero)
+    write.op("Sub", write.cast(positive, _INT64), write.cast(negative, _INT64))
+    return write.finish()
+
+
+CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {
+    "ArgMax": _position,
+    "ArgMin": _position,
+    "Clip": _clip,
+    "Max": _extreme_of_several,
+    "Min": _extreme_of_several,
+    "ReduceMax": _extreme_over_axes,
+    "ReduceMin": _extreme_over_axes,
+    "ReduceSum": _sum,
+    "Sign": _sign,
+}

@@ -1,0 +1,62 @@
+"""``Writer``: appends the nodes that take the place of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.graph.infer import infer
+from tfx.graph.ir import Attributes, Graph, Node, Value
+
+_INT64, _DOUBLE = 7, 11
+
+
+class Writer:
+    """Appends nodes named after the one that they replace. It is a ``formulas.Formula``.
+
+    Args:
+        out: The graph under construction.
+        node: The node to replace.
+    """
+
+    def __init__(self, out: Graph, node: Node) -> None:
+        self._out = out
+        self._node = node
+
+    def op(self, name: str, *inputs: Value) -> Value:
+        """An operator without attributes."""
+        return self.add(name, inputs, {})
+
+    def cast(self, x: Value, dtype: int) -> Value:
+        """A change of element type."""
+        return self.add("Cast", (x,), {"to": dtype})
+
+    def constant(self, value: int, dtype: int) -> Value:
+        """A scalar of any element type."""
+        numpy_dtype = dtypes.from_onnx(dtype).as_numpy_dtype
+        return self._out.add_constant(np.array(value, numpy_dtype), dtype)
+
+    def number(self, value: float) -> Value:
+        """A float64 scalar."""
+        return self._out.add_constant(np.array(value, np.float64), _DOUBLE)
+
+    def ints(self, values: Sequence[int]) -> Value:
+        """An int64 vector."""
+        return self._out.add_constant(np.array(values, np.int64), _INT64)
+
+    def add(self, name: str, inputs: Sequence[Value | None], attrs: Attributes) -> Value:
+        """An operator with one output."""
+        types = infer(name, inputs, attrs)
+        label = f"{self._node.name}_{name.lower()}"
+        made = self._out.add_node(name, inputs, attrs, types, name=label, source=self._node.source)
+        return made.outputs[0]
+
+    def finish(self) -> bool:
+        """Let the last operation make the result of the replaced node."""
+        last = self._out.nodes.pop()
+        final = Node(last.op, last.inputs, last.attrs, self._node.name, self._node.source)
+        final.outputs, final.tag = self._node.outputs, self._node.tag
+        self._out.nodes.append(final)
+        return True

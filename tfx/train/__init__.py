@@ -1,0 +1,20 @@
+"""``tf.train``: checkpoints.
+
+A checkpoint holds the variables of an object graph, in safetensors files with readable names.
+"""
+
+from __future__ import annotations
+
+from tfx.train.checkpoint import Checkpoint as Checkpoint
+from tfx.train.checkpoint import CheckpointOptions as CheckpointOptions
+from tfx.train.manager import CheckpointManager as CheckpointManager
+from tfx.train.reader import CheckpointReader as CheckpointReader
+from tfx.train.reader import list_variables as list_variables
+from tfx.train.reader import load_checkpoint as load_checkpoint
+from tfx.train.reader import load_variable as load_variable
+from tfx.train.report import RestoreReport as RestoreReport
+from tfx.train.state import CheckpointState as CheckpointState
+from tfx.train.state import checkpoints_iterator as checkpoints_iterator
+from tfx.train.state import get_checkpoint_state as get_checkpoint_state
+from tfx.train.state import latest_checkpoint as latest_checkpoint
+from tfx.train.status import CheckpointLoadStatus as CheckpointLoadStatus

@@ -1,0 +1,380 @@
+"""``Checkpoint``: the variables of objects, saved to files and put back.
+
+Owns the numbering of checkpoints and the snapshot that is written. Must not know the matching
+(``restore``) or the layout of files (``files``). The one decision: values are immutable, so a
+snapshot is a list of references and takes no copy; ``background=True`` therefore stops the program
+only for the walk over its objects.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfx.bundle import limits
+from tfx.core import dtypes
+from tfx.framework import deferred
+from tfx.framework.context import current, init_scope
+from tfx.framework.deferred import AutoTrackable
+from tfx.framework.tensor import EagerTensor
+from tfx.framework.trackable import is_trackable, members, walk
+from tfx.framework.variable import Variable
+from tfx.train.files import write_files
+from tfx.train.graph import from_nodes, renamed, to_json
+from tfx.train.reader import FORMAT, FORMAT_KEY, GRAPH_KEY, CheckpointReader
+from tfx.train.restore import COUNTER, Restore
+from tfx.train.state import write_state
+from tfx.train.status import CheckpointLoadStatus, InitializationOnlyStatus
+
+_PRIVATE = "_self_"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointOptions:
+    """Options of saving and restoring.
+
+    Attributes:
+        experimental_io_device: Accepted for compatibility.
+        experimental_enable_async_checkpoint: Write in the background, as ``background=True`` does.
+        experimental_write_callbacks: Called when a checkpoint is written, with its path if they
+            take an argument.
+        enable_async: The same as ``experimental_enable_async_checkpoint``.
+        max_shard_bytes: Most data a file gets; a greater checkpoint becomes several files.
+    """
+
+    experimental_io_device: str | None = None
+    experimental_enable_async_checkpoint: bool = False
+    experimental_write_callbacks: list[Callable[..., Any]] | None = None
+    enable_async: bool = False
+    max_shard_bytes: int = limits.MAX_SHARD_BYTES
+
+    @property
+    def background(self) -> bool:
+        """Whether to write in the background."""
+        return self.enable_async or self.experimental_enable_async_checkpoint
+
+
+class Checkpoint(AutoTrackable):
+    """Groups objects whose variables are saved and restored together.
+
+    Variables are found through the attributes of the objects, through lists, tuples, mappings and
+    nested objects, each under its shortest path, and are put back by these paths. Values for
+    objects that do not exist yet are kept until they do: a variable that is assigned to an
+    attribute of a ``Module`` after ``restore`` has its value at once. One that is added to a list
+    or dict that was there before has it from the next question to the status on, or from the first
+    trace of the function that created it.
+
+    Unlike in TensorFlow, a variable cannot be the root itself, and objects of plain classes count.
+
+    Args:
+        root: Object whose parts are saved under their own names, without a name in front.
+        **kwargs: Objects by the name they get in the checkpoint.
+
+    Raises:
+        ValueError: an object cannot have state, or a name is taken.
+
+    Example:
+        >>> import tempfile
+        >>> import tfx as tf
+        >>> model = tf.Module()
+        >>> model.w = tf.Variable([1.0, 2.0])
+        >>> checkpoint = tf.train.Checkpoint(model=model)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = checkpoint.save(folder + "/ckpt")
+        ...     model.w.assign([0.0, 0.0]).numpy()
+        ...     status = checkpoint.restore(path).assert_consumed()
+        array([0., 0.], dtype=float32)
+        >>> model.w.numpy()
+        array([1., 2.], dtype=float32)
+    """
+
+    def __init__(self, root: Any = None, **kwargs: Any) -> None:
+        self._self_root = root
+        self._self_counter: Variable | None = None
+        self._self_pool: ThreadPoolExecutor | None = None
+        self._self_writing: Future[None] | None = None
+        if root is not None:
+            _check_trackable("root", root)
+            if isinstance(root, Variable):
+                raise ValueError(
+                    "`Checkpoint` was given a variable as root, which has no name in the "
+                    "checkpoint; give it one, such as Checkpoint(value=variable)."
+                )
+        below = dict(members(root)) if root is not None else {}
+        for name, value in sorted(kwargs.items()):
+            _check_trackable(name, value)
+            if hasattr(type(self), name) or name.startswith(_PRIVATE):
+                raise ValueError(
+                    f"`Checkpoint` cannot give an object the name {name!r}: it has "
+                    "that name itself. Choose another one."
+                )
+            if below.get(name, value) is not value:
+                raise ValueError(
+                    f"Cannot create a Checkpoint with keyword argument {name} if "
+                    f"root.{name} already exists."
+                )
+            setattr(self, name, value)
+
+    @property
+    def save_counter(self) -> Variable:
+        """How often ``save`` was called; saved and restored with the rest."""
+        if self._self_counter is None:
+            with init_scope():
+                self._self_counter = Variable(0, dtype=dtypes.int64, trainable=False, name=COUNTER)
+        return self._self_counter
+
+    def _trackable_children(self) -> dict[str, Any]:
+        """The objects by name, those of the root among them."""
+        found = dict(members(self._self_root)) if self._self_root is not None else {}
+        found.update((n, v) for n, v in vars(self).items() if not n.startswith(_PRIVATE))
+        if self._self_counter is not None:
+            found[COUNTER] = self._self_counter
+        return found
+
+    # Saving
+
+    def save(
+        self,
+        file_prefix: str | os.PathLike[str],
+        options: CheckpointOptions | None = None,
+        *,
+        background: bool = False,
+    ) -> str:
+        """Save under the next number, and note in the folder that this is its latest checkpoint.
+
+        Args:
+            file_prefix: Path of the checkpoint without the number; folders are made as needed.
+            options: See ``CheckpointOptions``.
+            background: Return as soon as the values are noted; a thread writes them. ``sync``
+                waits for it, and so does the next save; both raise what went wrong.
+
+        Returns:
+            The path, ``file_prefix-1`` the first time; the file is ``file_prefix-1.safetensors``.
+
+        Raises:
+            ValueError: while a function is traced; or the path cannot be a file's.
+            PermissionDeniedError: the folder may not be written to.
+            ResourceExhaustedError: the disk is full.
+        """
+        self.sync()
+        counter = self.save_counter
+        counter.assign_add(1)
+        path = f"{os.fspath(file_prefix)}-{int(counter)}"
+        try:
+            return self.write_then(path, _note_latest, options, background=background)
+        except BaseException:
+            counter.assign_sub(1)
+            raise
+
+    def write(
+        self,
+        file_prefix: str | os.PathLike[str],
+        options: CheckpointOptions | None = None,
+        *,
+        background: bool = False,
+    ) -> str:
+        """Save under exactly this path; nothing else is counted or noted.
+
+        Args:
+            file_prefix: Path of the checkpoint; the file is ``file_prefix.safetensors``. An older
+                one is replaced at once when the new one is complete.
+            options: See ``CheckpointOptions``.
+            background: See ``save``.
+
+        Returns:
+            The path.
+
+        Raises:
+            ValueError: while a function is traced; or the path cannot be a file's.
+            PermissionDeniedError: the folder may not be written to.
+            ResourceExhaustedError: the disk is full.
+        """
+        return self.write_then(file_prefix, lambda _: None, options, background=background)
+
+    def write_then(
+        self,
+        file_prefix: str | os.PathLike[str],
+        then: Callable[[str], None],
+        options: CheckpointOptions | None = None,
+        *,
+        background: bool = False,
+    ) -> str:
+        """Do what ``write`` does, and call ``then(path)`` when the files are complete."""
+        _refuse_in_function("save")
+        self.sync()
+        for restore in deferred.pending():
+            if isinstance(restore, Restore) and restore.concerns(self):
+                restore.warn("A checkpoint is saved")
+        options = options or CheckpointOptions()
+        path = os.fspath(file_prefix)
+        tensors, metadata = self._snapshot()
+
+        def job() -> None:
+            write_files(path, tensors, metadata, options.max_shard_bytes)
+            then(path)
+            for callback in options.experimental_write_callbacks or ():
+                callback(path) if _takes_argument(callback) else callback()
+
+        if background or options.background:
+            if self._self_pool is None:
+                self._self_pool = ThreadPoolExecutor(1, "tfx-checkpoint")
+            self._self_writing = self._self_pool.submit(job)
+        else:
+            job()
+        return path
+
+    def sync(self) -> None:
+        """Wait until what is written in the background is complete.
+
+        Raises:
+            OpError: it could not be written.
+        """
+        writing, self._self_writing = self._self_writing, None
+        if writing is not None:
+            writing.result()
+
+    def _snapshot(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
+        nodes = walk(self, also_root=self._self_root)
+        saved = from_nodes(nodes)
+        tensors = {
+            record.key: _value(node.item)
+            for node, record in zip(nodes, saved, strict=True)
+            if record.key is not None
+        }
+        return tensors, {FORMAT_KEY: str(FORMAT), GRAPH_KEY: to_json(saved)}
+
+    # Restoring
+
+    def restore(
+        self,
+        save_path: str | os.PathLike[str] | None,
+        options: CheckpointOptions | None = None,
+        *,
+        rename: Mapping[str, str] | None = None,
+        skip_mismatch: bool = False,
+    ) -> CheckpointLoadStatus | InitializationOnlyStatus:
+        """Restore what ``save`` wrote, the number included.
+
+        Either all values that have a variable are restored, or an error is raised and no variable
+        has changed.
+
+        Args:
+            save_path: What ``save`` or ``latest_checkpoint`` returned, or any safetensors file;
+                None restores nothing, and the assertions of the status fail.
+            options: Accepted for compatibility.
+            rename: Path in the checkpoint -> path in the program, for objects and variables that
+                have moved; all below a path moves with it.
+            skip_mismatch: Leave variables of another dtype or shape than the value as they are,
+                in place of raising an error.
+
+        Returns:
+            A status with assertions and a report; ``print`` shows what was not restored.
+
+        Raises:
+            NotFoundError: there is no such checkpoint, or nothing at a path in ``rename``.
+            InvalidArgumentError: dtype or shape of a variable differ.
+            BundleError: the checkpoint is damaged.
+            UnsupportedVersionError: it was made by a newer version.
+            ValueError: while a function is traced; or ``rename`` moves two things to one place.
+        """
+        if save_path is None:
+            return InitializationOnlyStatus()
+        return self._restore(save_path, rename, skip_mismatch, counting=True)
+
+    def read(
+        self,
+        save_path: str | os.PathLike[str],
+        options: CheckpointOptions | None = None,
+        *,
+        rename: Mapping[str, str] | None = None,
+        skip_mismatch: bool = False,
+    ) -> CheckpointLoadStatus:
+        """Restore what ``write`` wrote; see ``restore``.
+
+        Args:
+            save_path: The path that was given to ``write``, or any safetensors file.
+            options: Accepted for compatibility.
+            rename: See ``restore``.
+            skip_mismatch: See ``restore``.
+
+        Returns:
+            A status with assertions and a report.
+
+        Raises:
+            NotFoundError: there is no such checkpoint, or nothing at a path in ``rename``.
+            InvalidArgumentError: dtype or shape of a variable differ.
+            BundleError: the checkpoint is damaged.
+            UnsupportedVersionError: it was made by a newer version.
+            ValueError: while a function is traced; or ``rename`` moves two things to one place.
+        """
+        return self._restore(save_path, rename, skip_mismatch, counting=False)
+
+    def _restore(
+        self,
+        path: str | os.PathLike[str],
+        rename: Mapping[str, str] | None,
+        skip_mismatch: bool,
+        counting: bool,
+    ) -> CheckpointLoadStatus:
+        _refuse_in_function("restore")
+        self.sync()
+        reader = CheckpointReader(path)
+        nodes = reader.nodes
+        counter = nodes[0].children.get(COUNTER)
+        if rename:
+            nodes = renamed(nodes, rename, str(reader.path))
+            if counter is not None:  # it is the checkpoint's own and stays where it is
+                nodes[0].children.setdefault(COUNTER, counter)
+        for older in deferred.pending():
+            if isinstance(older, Restore) and older.concerns(self):
+                older.cancel()
+        if counting or counter is not None:
+            _ = self.save_counter  # exists from now on, to be restored
+        restore = Restore(reader, nodes, skip_mismatch)
+        restore.begin(self, self._self_root)
+        return CheckpointLoadStatus(restore, self, self._self_root)
+
+
+def _note_latest(path: str) -> None:
+    write_state(os.path.dirname(path) or ".", path, [path], [time.time()], time.time())
+
+
+def _value(variable: Variable) -> npt.NDArray[Any]:
+    with init_scope():
+        tensor = variable.value()
+    assert isinstance(tensor, EagerTensor)
+    return np.asarray(tensor.view())
+
+
+def _check_trackable(name: str, value: Any) -> None:
+    if not is_trackable(value):
+        raise ValueError(
+            f"`Checkpoint` was expecting {name} to be an object that can have state (a Module, a "
+            f"Variable, an optimizer, or lists and dicts of these), got {value!r} of type "
+            f"{type(value).__name__}. To save a number, put it into a Variable."
+        )
+
+
+def _refuse_in_function(what: str) -> None:
+    if current().graph is not None:
+        raise ValueError(
+            f"A checkpoint cannot {what} while a function is traced, because that happens once and "
+            "not at each call; do it in eager code."
+        )
+
+
+def _takes_argument(callback: Callable[..., Any]) -> bool:
+    import inspect
+
+    try:
+        inspect.signature(callback).bind("path")
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,301 @@
+"""Reading checkpoints: all of one through ``CheckpointReader``, or a variable by its name.
+
+Owns what must hold for the files of a checkpoint to be believed. Must not know of live objects. The
+one decision: opening reads the headers alone, so listing is fast at any size; the bytes of a file
+are compared with its SHA-256 before the first value out of it is handed out.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tfx.bundle.files import locate
+from tfx.bundle.safetensors import SafetensorsFile, open_safetensors
+from tfx.bundle.safetensors_header import TensorEntry
+from tfx.bundle.shards import INDEX_SUFFIX, read_index
+from tfx.core import dtypes
+from tfx.core.dtypes import DType
+from tfx.core.errors import BundleError, NotFoundError, UnsupportedVersionError
+from tfx.train.files import DIGEST_KEY, SUFFIX, find_files, verify_digest
+from tfx.train.graph import SavedNode, from_json, from_keys
+from tfx.train.nearest import nearest
+from tfx.train.state import latest_checkpoint
+
+FORMAT = 1
+FORMAT_KEY = "tfx.checkpoint"
+GRAPH_KEY = "tfx.objects"
+# TensorFlow's programs name variables so.
+_FOREIGN_ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"
+
+
+class CheckpointReader:
+    """An open checkpoint, or any other safetensors file.
+
+    Attributes:
+        path: The file that was opened: the only one, or the index.
+        nodes: The object graph; node 0 is the root.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open and check; see ``load_checkpoint``."""
+        self.path = _resolve(path)
+        self._where: dict[str, SafetensorsFile] = {}
+        if self.path.name.endswith(INDEX_SUFFIX):
+            self._files = self._open_shards()
+        else:
+            self._files = [open_safetensors(self.path)]
+            self._where = dict.fromkeys(self._files[0], self._files[0])
+        self._verified: set[str] = set()
+        metadata = self._files[0].metadata if self._files else {}
+        _check_version(metadata, self.path)
+        graph = metadata.get(GRAPH_KEY)
+        self.nodes: list[SavedNode] = (
+            from_keys(self._where, str(self.path)) if graph is None
+            else from_json(graph, self._where, str(self.path))
+        )  # fmt: skip
+
+    def _open_shards(self) -> list[SafetensorsFile]:
+        index = read_index(self.path)
+        folder = self.path.parent
+        files = {
+            name: open_safetensors(locate(folder, name))
+            for name in sorted({storage.file for storage in index.values()})
+        }
+        for key, storage in index.items():
+            if key not in files[storage.file]:
+                raise BundleError(
+                    f"{self.path}: it has tensor {key!r} in {storage.file}, where it is not; the "
+                    "files do not belong together"
+                )
+            self._where[key] = files[storage.file]
+        first = next(iter(files.values()), None)
+        for file in files.values():
+            extra = [key for key in file if self._where.get(key) is not file]
+            if extra or (first and _shared(file) != _shared(first)):
+                what = (
+                    f"its tensor {extra[0]!r} is not in" if extra else "it differs from others of"
+                )
+                raise BundleError(
+                    f"{file.path}: {what} {self.path.name}; the files do not belong together"
+                )
+        return list(files.values())
+
+    def keys(self) -> list[str]:
+        """Return the names of the variables, sorted."""
+        return sorted(self._where)
+
+    def entry(self, key: str) -> TensorEntry:
+        """Return dtype and shape of a variable without reading its value.
+
+        Raises:
+            NotFoundError: the checkpoint has no such variable.
+        """
+        key = self._known(key)
+        return self._where[key].entry(key)
+
+    def array(self, key: str) -> npt.NDArray[Any]:
+        """Return the value as a read-only array over the mapped file; strings as ``bytes``.
+
+        Raises:
+            NotFoundError: the checkpoint has no such variable.
+            BundleError: the file was damaged.
+        """
+        key = self._known(key)
+        file = self._where[key]
+        self._verify(file)
+        array = file.array(key)
+        if array.dtype == object:
+            flat = [text.encode("utf-8", "surrogateescape") for text in array.reshape(-1)]
+            array = np.array(flat, object).reshape(array.shape)
+        return array
+
+    def verify(self) -> None:
+        """Compare the bytes of every file with its SHA-256; files of other programs have none.
+
+        Raises:
+            BundleError: a file was damaged.
+        """
+        for file in self._files:
+            self._verify(file)
+
+    def _verify(self, file: SafetensorsFile) -> None:
+        digest = file.metadata.get(DIGEST_KEY)
+        if digest is not None and file.path not in self._verified:
+            verify_digest(file.path, digest)
+        self._verified.add(file.path)
+
+    def _known(self, name: str) -> str:
+        for key in (name, name.removesuffix(_FOREIGN_ENDING)):
+            if key in self._where:
+                return key
+        raise NotFoundError(
+            f"{self.path}: no variable {name!r} among its {len(self._where)}"
+            f"{nearest(name, self._where)}"
+        )
+
+    # TensorFlow's names
+
+    def has_tensor(self, name: str) -> bool:
+        """Say whether the checkpoint has a variable of this name."""
+        return name in self._where or name.removesuffix(_FOREIGN_ENDING) in self._where
+
+    def get_tensor(self, name: str) -> Any:
+        """Return the value of a variable as a new array (a NumPy scalar for a scalar).
+
+        Raises:
+            NotFoundError: the checkpoint has no such variable.
+            BundleError: the file was damaged.
+        """
+        array = self.array(name)
+        return array[()] if array.ndim == 0 else array.copy()
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """Return the shape of each variable by name."""
+        return {key: list(self.entry(key).shape) for key in self.keys()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, DType]:
+        """Return the dtype of each variable by name."""
+        return {key: dtypes.as_dtype(self.entry(key).dtype) for key in self.keys()}
+
+    def debug_string(self) -> bytes:
+        """Return a line for each variable: name, dtype and shape."""
+        lines = [f"{k} ({self.entry(k).dtype}) {list(self.entry(k).shape)}\n" for k in self.keys()]
+        return "".join(lines).encode()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for file in self._files:
+            file.close()
+
+    def __enter__(self) -> Self:
+        """Return the reader itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of the files."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Return path and number of variables."""
+        return f"CheckpointReader({str(self.path)!r}, {len(self._where)} variables)"
+
+
+def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReader:
+    """Open a checkpoint for reading.
+
+    Args:
+        ckpt_dir_or_file: What ``save`` returned, a folder (its latest checkpoint is opened), or a
+            safetensors file or index of any program.
+
+    Returns:
+        A reader.
+
+    Raises:
+        NotFoundError: there is no such checkpoint.
+        BundleError: it is damaged.
+        UnsupportedVersionError: it was made by a newer version.
+
+    Example:
+        >>> import tempfile
+        >>> import tfx as tf
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = tf.train.Checkpoint(step=tf.Variable(7)).write(folder + "/ckpt")
+        ...     load_checkpoint(path).get_tensor("step")
+        np.int32(7)
+    """
+    path = os.fspath(ckpt_dir_or_file)
+    if os.path.isdir(path):
+        latest = latest_checkpoint(path)
+        if latest is None:
+            raise NotFoundError(
+                f"{path}: no checkpoint was saved in this folder; expected a folder with a "
+                "'checkpoint' file, or the path of a checkpoint"
+            )
+        path = latest
+    return CheckpointReader(path)
+
+
+def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
+    """Read one variable of a checkpoint.
+
+    Args:
+        ckpt_dir_or_file: See ``load_checkpoint``.
+        name: The variable's name, as ``list_variables`` gives it.
+
+    Returns:
+        A NumPy array.
+
+    Raises:
+        NotFoundError: there is no such checkpoint or variable.
+        BundleError: the checkpoint is damaged.
+    """
+    with load_checkpoint(ckpt_dir_or_file) as reader:
+        return reader.get_tensor(name)
+
+
+def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, list[int]]]:
+    """List the variables of a checkpoint.
+
+    Args:
+        ckpt_dir_or_file: See ``load_checkpoint``.
+
+    Returns:
+        Names and shapes, sorted by name.
+
+    Raises:
+        NotFoundError: there is no such checkpoint.
+        BundleError: it is damaged.
+    """
+    with load_checkpoint(ckpt_dir_or_file) as reader:
+        return list(reader.get_variable_to_shape_map().items())
+
+
+def _resolve(path: str | os.PathLike[str]) -> Path:
+    """The file to open for a checkpoint."""
+    text = os.fspath(path)
+    found = find_files(text)
+    if found is not None:
+        return found
+    if text.endswith((SUFFIX, INDEX_SUFFIX)) and os.path.isfile(text):
+        return Path(text)
+    if os.path.isdir(text):
+        latest = latest_checkpoint(text)
+        hint = f"; did you mean its latest checkpoint {latest!r}?" if latest else ""
+        raise NotFoundError(f"{text}: a folder, expected the path of a checkpoint in it{hint}")
+    folder, name = os.path.split(text)
+    raise NotFoundError(
+        f"{text}: no checkpoint of this path, expected {name}{SUFFIX} or {name}{INDEX_SUFFIX} in "
+        f"the folder{nearest(name, _names_in(folder or '.'))}"
+    )
+
+
+def _names_in(folder: str) -> list[str]:
+    if not os.path.isdir(folder):
+        return []
+    return [
+        name.removesuffix(suffix)
+        for name in os.listdir(folder)
+        for suffix in (SUFFIX, INDEX_SUFFIX)
+        if name.endswith(suffix)
+    ]
+
+
+def _check_version(metadata: dict[str, str], path: Path) -> None:
+    text = metadata.get(FORMAT_KEY, str(FORMAT))
+    if not text.isdecimal() or len(text) > 9:
+        raise BundleError(f"{path}: its format is {text!r:.80}, expected a number")
+    if int(text) > FORMAT:
+        raise UnsupportedVersionError(
+            f"{path}: a checkpoint of format {text}, this version reads up to {FORMAT}; upgrade "
+            "tfx-onnx"
+        )
+
+
+def _shared(file: SafetensorsFile) -> dict[str, str]:
+    """What all shards of a checkpoint say alike."""
+    return {k: v for k, v in file.metadata.items() if k != DIGEST_KEY}

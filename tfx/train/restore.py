@@ -1,0 +1,353 @@
+"""Putting the values of a checkpoint into live objects, now and when objects appear later.
+
+Owns the matching: objects and nodes of the checkpoint are paired from the root down, by the names
+of the edges, and each pair stays. Must not know of numbering or of folders. The one decision: a
+value is used once and a variable is restored once, whatever is assigned later; and all that could
+be wrong is found before the first variable changes.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+import weakref
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework import deferred
+from tfx.framework.context import init_scope
+from tfx.framework.trackable import (
+    is_container,
+    members,
+    path_text,
+    slots_of,
+    walk,
+)
+from tfx.framework.variable import Variable
+from tfx.train.graph import SavedNode
+from tfx.train.reader import CheckpointReader
+from tfx.train.report import Form, RestoreReport, Row, make_report
+
+COUNTER = "save_counter"
+_LISTED = 10
+_SHARED = "shared in the program, not in the checkpoint"
+
+
+class Restore:
+    """One restore: the checkpoint, and which of its values have found their variable.
+
+    Objects are held weakly. As long as values are left over and some object that they may belong to
+    lives, the restore is registered with ``deferred`` and hears of new parts of these objects.
+
+    Attributes:
+        quiet: No warning about values that are left over.
+    """
+
+    def __init__(
+        self, reader: CheckpointReader, nodes: Sequence[SavedNode], skip_mismatch: bool
+    ) -> None:
+        self._reader = reader
+        self._nodes = nodes
+        self._skip_mismatch = skip_mismatch
+        self._lock = threading.RLock()
+        self._objects: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._bound: dict[int, weakref.ref[Any]] = {}
+        # What restored variables are, by id; None: a later restore has taken the variable over.
+        self._variables: dict[int, tuple[weakref.ref[Variable], int | None]] = {}
+        self._clashes: dict[int, weakref.ref[Variable]] = {}
+        self._values = {n for n, node in enumerate(nodes) if node.key is not None}
+        self._left = set(self._values)
+        self.quiet = False
+
+    def begin(self, root: Any, also_root: Any) -> None:
+        """Restore what there is; ``also_root`` is another object that stands for the root.
+
+        Raises:
+            InvalidArgumentError: dtypes or shapes differ.
+            BundleError: the checkpoint is damaged.
+        """
+        self._bind(root, 0)
+        if also_root is not None:
+            self._remember(also_root, 0)
+        deferred.register(self)
+        try:
+            self._match([(root, 0)])
+        except BaseException:
+            self._end()
+            raise
+
+    # Hearing of new parts
+
+    def assigned(self, owner: Any, name: str, value: Any) -> None:
+        """``owner.name`` is ``value`` from now on."""
+        number = self._number(owner)
+        if number is None:
+            return
+        if hasattr(type(owner), "_trackable_children"):  # its parts have names of their own
+            self._match([(owner, number)])
+            return
+        child = self._nodes[number].children.get(name)
+        if child is not None:
+            self._match([(value, child)])
+
+    def changed(self, owner: Any) -> None:
+        """There is something new inside of the attributes of ``owner``."""
+        number = self._number(owner)
+        if number is not None:
+            self._match([(owner, number)])
+
+    def traced(self, variables: Iterable[Any], created: Iterable[Any]) -> None:
+        """A function is about to run first: its new variables get their values."""
+        new = {id(variable) for variable in created}
+        if new:
+            self._match(self._roots(), only=new)
+        if any(self._is_restored(variable) for variable in variables):
+            self.warn("A function is called first")
+
+    def settle(self) -> None:
+        """Look for variables that appeared where nobody could tell, such as in a list."""
+        self._match(self._roots())
+
+    def superseded(self, variable: Variable) -> None:
+        """Another restore has given the variable its value."""
+        self._variables[id(variable)] = (weakref.ref(variable), None)
+
+    def concerns(self, root: Any) -> bool:
+        """Whether this is a restore of this object."""
+        return self._number(root) == 0
+
+    def cancel(self) -> None:
+        """Forget the values that are left over."""
+        self._end()
+
+    def warn(self, when: str) -> None:
+        """Warn, once, if there are values left over."""
+        keys = self._left_keys()
+        if self.quiet or not keys:
+            return
+        self.quiet = True
+        more = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
+        warnings.warn(
+            f"{when} while {len(keys)} values of {self._reader.path} are still not restored, "
+            f"because the program has no variables for them: {', '.join(keys[:_LISTED])}{more}. "
+            "print(status) shows what restore() found; status.expect_partial() silences this.",
+            stacklevel=4,
+        )
+
+    # Matching
+
+    def _match(self, starts: list[tuple[Any, int]], only: set[int] | None = None) -> None:
+        with self._lock:
+            plan = _Plan(self, only)
+            for item, number in starts:
+                plan.visit(item, number)
+            plan.visit_slots([(i, n) for i, n in self._roots() if self._nodes[n].slots])
+            if plan.pairs:
+                self._assign(plan.pairs)
+            if not self._left - self._clashes.keys():
+                self._end()
+
+    def _assign(self, pairs: dict[int, Variable]) -> None:
+        """Check all pairs, then give all variables their values."""
+        clashes = {n: v for n, v in pairs.items() if not self._fits(n, v)}
+        if clashes and not self._skip_mismatch:
+            raise InvalidArgumentError(self._clash_text(clashes))
+        self._clashes.update({n: weakref.ref(v) for n, v in clashes.items()})
+        fitting = {n: v for n, v in pairs.items() if n not in clashes}
+        arrays = [self._reader.array(self._key(n)) for n in fitting]
+        with init_scope():
+            for (number, variable), array in zip(fitting.items(), arrays, strict=True):
+                variable.assign(array)
+                self._variables[id(variable)] = (weakref.ref(variable), number)
+                self._left.discard(number)
+        for restore in deferred.pending():
+            if restore is not self and isinstance(restore, Restore):
+                for variable in fitting.values():
+                    restore.superseded(variable)
+
+    def _bind(self, item: Any, number: int) -> bool:
+        """Pair an object with a node; False if one of them has another partner."""
+        if is_container(item):
+            return True  # has no identity of its own: it belongs to whoever holds it
+        known = self._bound.get(number)
+        partner = None if known is None else known()
+        other = self._number(item)
+        if other is not None:
+            return other == number
+        if partner is not None and partner is not item:
+            return False
+        reference = self._remember(item, number)
+        if reference is not None:
+            self._bound[number] = reference
+        return True
+
+    def _remember(self, item: Any, number: int) -> weakref.ref[Any] | None:
+        try:
+            reference = weakref.ref(item, functools.partial(self._forget, id(item)))
+        except TypeError:  # a class with __slots__: like a container
+            return None
+        self._objects[id(item)] = (reference, number)
+        return reference
+
+    def _forget(self, key: int, _: weakref.ref[Any]) -> None:
+        self._objects.pop(key, None)
+        if not self._objects:
+            self._end()
+
+    def _end(self) -> None:
+        deferred.unregister(self)
+        self._reader.close()
+
+    def _number(self, item: Any) -> int | None:
+        found = self._objects.get(id(item))
+        return found[1] if found is not None and found[0]() is item else None
+
+    def _roots(self) -> list[tuple[Any, int]]:
+        """The objects that are bound and alive, parents first."""
+        alive = [(reference(), number) for reference, number in tuple(self._objects.values())]
+        return sorted(((i, n) for i, n in alive if i is not None), key=lambda pair: pair[1])
+
+    def _partner(self, variable: Any) -> int | None:
+        found = self._variables.get(id(variable))
+        return found[1] if found is not None and found[0]() is variable else None
+
+    def _is_restored(self, variable: Any) -> bool:
+        found = self._variables.get(id(variable))
+        return found is not None and found[0]() is variable
+
+    def _key(self, number: int) -> str:
+        key = self._nodes[number].key
+        assert key is not None
+        return key
+
+    def _saved(self, number: int) -> Form:
+        entry = self._reader.entry(self._key(number))
+        return Form(entry.dtype, entry.shape)
+
+    def _fits(self, number: int, variable: Variable) -> bool:
+        saved = self._saved(number)
+        return saved.dtype == variable.dtype.name and variable.shape.is_compatible_with(saved.shape)
+
+    def _clash_text(self, clashes: dict[int, Variable]) -> str:
+        lines = [
+            f"  {self._key(n)}: {self._saved(n)} in the checkpoint, {_form(v)} in the program "
+            f"(variable {v.name!r})"
+            for n, v in list(clashes.items())[:_LISTED]
+        ]
+        more = [f"  ... and {len(clashes) - _LISTED} more"] if len(clashes) > _LISTED else []
+        return "\n".join([
+            f"{self._reader.path}: {len(clashes)} values do not fit their variables; nothing was "
+            "restored:", *lines, *more,
+            "Make the program's variables like those, or pass skip_mismatch=True to restore() to "
+            "keep their present values.",
+        ])  # fmt: skip
+
+    # Telling what became of it
+
+    def _counter(self) -> int | None:
+        return self._nodes[0].children.get(COUNTER)
+
+    def _left_keys(self) -> list[str]:
+        left = self._left - self._clashes.keys() - {self._counter()}
+        return sorted(self._key(n) for n in left)
+
+    def report(self, root: Any, also_root: Any) -> RestoreReport:
+        """What became of each value, and of each variable that ``root`` has now."""
+        walked = walk(root, also_root=also_root)
+        paths = {id(node.item): path_text(node.path) for node in walked if node.is_variable}
+        plan = _Plan(self, only=set())
+        plan.visit(root, 0)
+        rows = []
+        clashing = {}
+        partners = {n: ref() for ref, n in self._variables.values() if n is not None}
+        for number in sorted(self._values - {self._counter()}):
+            key, saved = self._key(number), self._saved(number)
+            if number not in self._left:
+                partner = partners.get(number)
+                form = None if partner is None else _form(partner)
+                rows.append(Row("restored", key, paths.get(id(partner)), saved, form))
+            elif number in self._clashes:
+                variable = self._clashes[number]()
+                clashing[id(variable)] = variable
+                form = None if variable is None else _form(variable)
+                rows.append(Row("clash", key, paths.get(id(variable)), saved, form))
+            else:
+                note = _SHARED if number in plan.shared else ""
+                rows.append(Row("unexpected", key, None, saved, note=note))
+        for node in walked:
+            known = id(node.item) in clashing or self._is_restored(node.item)
+            if node.is_variable and not known and node.path != (COUNTER,):
+                path = path_text(node.path)
+                rows.append(Row("missing", path=path, present=_form(node.item)))
+        slots = {self._nodes[s.number].key for node in self._nodes for s in node.slots}
+        new_slots = {path_text(walked[s.number].path) for node in walked for s in node.slots}
+        fixed = frozenset(key for key in slots | new_slots if key is not None)
+        return make_report(str(self._reader.path), rows, fixed)
+
+
+class _Plan:
+    """A walk over objects and nodes at once, and the pairs of variables and values it finds."""
+
+    def __init__(self, restore: Restore, only: set[int] | None) -> None:
+        self._restore = restore
+        self._only = only
+        self._seen: set[tuple[int, int]] = set()
+        self._planned: dict[int, int] = {}
+        self._tied_variables: set[int] = set()
+        self._tied_values: set[int] = set()
+        self.pairs: dict[int, Variable] = {}
+        self.shared: set[int] = set()  # values whose place has a variable restored from elsewhere
+        for item, number in restore._roots():
+            self._note_slots(item, number)
+
+    def visit(self, item: Any, number: int) -> None:
+        """Pair an object and a node, and all below them, breadth first."""
+        queue = [(item, number)]
+        for item, number in queue:  # grows meanwhile
+            if (id(item), number) in self._seen:
+                continue
+            self._seen.add((id(item), number))
+            if isinstance(item, Variable):
+                if id(item) not in self._tied_variables and number not in self._tied_values:
+                    self._pair(item, number)
+                continue
+            edges = self._restore._nodes[number].children
+            if not edges or not self._restore._bind(item, number):
+                continue
+            self._note_slots(item, number)
+            queue += [(part, edges[name]) for name, part in members(item) if name in edges]
+
+    def visit_slots(self, owners: Iterable[tuple[Any, int]]) -> None:
+        """Pair slots by the variables that they belong to, wherever they are kept."""
+        for item, number in owners:
+            saved = {(s.name, s.of): s.number for s in self._restore._nodes[number].slots}
+            for name, variable, slot in slots_of(item):
+                of = self._planned.get(id(variable), self._restore._partner(variable))
+                found = None if of is None else saved.get((name, of))
+                if found is not None:
+                    self._pair(slot, found)
+
+    def _note_slots(self, item: Any, number: int) -> None:
+        saved = self._restore._nodes[number].slots
+        if saved:
+            self._tied_values.update(slot.number for slot in saved)
+            self._tied_variables.update(id(slot) for _, _, slot in slots_of(item))
+
+    def _pair(self, variable: Variable, number: int) -> None:
+        restore = self._restore
+        if number not in restore._left or number in restore._clashes or number in self.pairs:
+            return
+        if restore._is_restored(variable) or id(variable) in self._planned:
+            self.shared.add(number)
+            return
+        if self._only is not None and id(variable) not in self._only:
+            return
+        self.pairs[number] = variable
+        self._planned[id(variable)] = number
+
+
+def _form(variable: Variable) -> Form:
+    rank = variable.shape.rank
+    return Form(variable.dtype.name, None if rank is None else tuple(variable.shape.as_list()))

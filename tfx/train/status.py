@@ -1,0 +1,140 @@
+"""What ``restore`` returns: assertions and a report on what was restored.
+
+Owns TensorFlow's assertions and their messages. Must not know how objects are matched. The one
+decision: whoever asks is shown the whole table, in the error message too. The ``save_counter`` of
+the checkpoint itself never counts, so ``read`` takes what ``save`` wrote and the other way round.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Self
+
+from tfx.train.report import RestoreReport
+from tfx.train.restore import Restore
+
+
+class CheckpointLoadStatus:
+    """The outcome of ``Checkpoint.restore`` or ``read``; ``print`` it to see a table.
+
+    Each question looks again for variables that have appeared meanwhile, and restores them.
+
+    Example:
+        >>> import tempfile
+        >>> import tfx as tf
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = tf.train.Checkpoint(w=tf.Variable(1.0)).write(folder + "/c")
+        ...     status = tf.train.Checkpoint(v=tf.Variable(0.0)).read(path).expect_partial()
+        >>> status.report.suggested_renames
+        {'w': 'v'}
+    """
+
+    def __init__(self, restore: Restore, root: Any, also_root: Any) -> None:
+        """Keep the restored objects alive as long as the status is."""
+        self._restore = restore
+        self._root = root
+        self._also_root = also_root
+
+    @property
+    def report(self) -> RestoreReport:
+        """What became of each value of the checkpoint and of each variable of the program."""
+        self._restore.settle()
+        return self._restore.report(self._root, self._also_root)
+
+    def assert_consumed(self) -> Self:
+        """Check that program and checkpoint have exactly the same variables, all restored.
+
+        Returns:
+            The status.
+
+        Raises:
+            AssertionError: not all values were used, or not all variables restored.
+        """
+        report = self.report
+        if report.unexpected or report.clashes or report.missing:
+            _fail("Checkpoint and program do not have the same variables", report)
+        return self
+
+    def assert_existing_objects_matched(self) -> Self:
+        """Check that every variable the program has now was restored.
+
+        The checkpoint may have more, for example for variables that are created later.
+
+        Returns:
+            The status.
+
+        Raises:
+            AssertionError: a variable was not restored.
+        """
+        report = self.report
+        if report.clashes or report.missing:
+            _fail("Some variables of the program were not restored", report)
+        return self
+
+    def assert_nontrivial_match(self) -> Self:
+        """Check that at least one variable was restored.
+
+        Returns:
+            The status.
+
+        Raises:
+            AssertionError: none was, although the program has variables.
+        """
+        report = self.report
+        if (report.missing or report.clashes) and not report.restored:
+            _fail("Nothing was restored: checkpoint and program have nothing in common", report)
+        return self
+
+    def expect_partial(self) -> Self:
+        """Say that values may be left over: no warning is given.
+
+        Returns:
+            The status.
+        """
+        self._restore.quiet = True
+        return self
+
+    def initialize_or_restore(self, session: None = None) -> None:
+        """Restore what has appeared meanwhile; variables are initialized when they are made."""
+        self._restore.settle()
+
+    def run_restore_ops(self, session: None = None) -> None:
+        """Restore what has appeared meanwhile."""
+        self._restore.settle()
+
+    def __str__(self) -> str:
+        """Return the report's table."""
+        return str(self.report)
+
+
+class InitializationOnlyStatus:
+    """The outcome of ``restore(None)``: there was no checkpoint."""
+
+    def assert_consumed(self) -> NoReturn:
+        """Raise: nothing was restored.
+
+        Raises:
+            AssertionError: always.
+        """
+        raise AssertionError(
+            "No checkpoint specified (save_path=None); nothing is being restored. Expected a path, "
+            "for example tf.train.latest_checkpoint(directory) after the first save."
+        )
+
+    assert_existing_objects_matched = assert_consumed
+    assert_nontrivial_match = assert_consumed
+    run_restore_ops = assert_consumed
+
+    def expect_partial(self) -> Self:
+        """Return the status."""
+        return self
+
+    def initialize_or_restore(self, session: None = None) -> None:
+        """Do nothing: variables are initialized when they are made."""
+
+    def __str__(self) -> str:
+        """Say that nothing was restored."""
+        return "No checkpoint specified (save_path=None); nothing was restored."
+
+
+def _fail(what: str, report: RestoreReport) -> NoReturn:
+    raise AssertionError(f"{what}.\n{report}")
