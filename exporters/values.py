@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from tfx.bundle.structure import (
+    ConstantRef,
     DTypeValue,
     Leaf,
     Opaque,
@@ -16,12 +20,19 @@ from tfx.bundle.structure import (
 )
 from tfx.core import nest
 from tfx.core.dtypes import DType
-from tfx.core.nest_kinds import namedtuple_fields
+from tfx.core.nest_kinds import kind_of, namedtuple_fields
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
+from tfx.framework.tensor import EagerTensor
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_INT_LIMIT = 1 << 63
+SCALARS = (bool, int, float, complex, str, bytes, type(None))
+KEYS = (bool, int, float, str, bytes, type(None))
+# The format keeps no greater integers.
+_MAX_INT_BITS = 13_000
+_MAX_TEXT = 200
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+Constant = Callable[[EagerTensor], int]
 
 
 def tensor_info(spec: TensorSpec, name: str = "") -> TensorInfo:
@@ -30,43 +41,75 @@ def tensor_info(spec: TensorSpec, name: str = "") -> TensorInfo:
     return TensorInfo(spec.dtype.name, shape, name or spec.name or "")
 
 
-def is_plain(value: Any) -> bool:
-    """Whether a value is stored as itself (a Python literal)."""
+def is_scalar(value: Any) -> bool:
+    """Whether a value is stored as itself (a Python literal that is no container)."""
     if type(value) is int:
-        return -_INT_LIMIT <= value < _INT_LIMIT
-    return type(value) in _PLAIN
+        return value.bit_length() <= _MAX_INT_BITS
+    return type(value) in SCALARS
 
 
-def to_value(value: Any) -> Value:
+def to_value(value: Any, constant: Constant | None = None) -> Value:
     """The record of a Python value; what cannot be stored becomes ``Opaque``.
 
     Args:
         value: Anything; a ``Leaf`` in it stands for a tensor and stays.
+        constant: Stores a tensor and returns its id; None: tensors cannot be stored here.
     """
-    if is_plain(value) or isinstance(value, Leaf):
+    if is_scalar(value) or isinstance(value, Leaf):
         return value  # type: ignore[no-any-return]
+    special = _special(value)
+    if special is not None:
+        return special
+    if isinstance(value, EagerTensor) and constant is not None:
+        return ConstantRef(constant(value))
+    return _structure(value, constant)
+
+
+def _special(value: Any) -> Value:
+    """The record of what is no structure; None if it has none."""
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        return value.item()  # type: ignore[no-any-return]
     if isinstance(value, TensorSpec):
         return tensor_info(value)
     if isinstance(value, DType):
         return DTypeValue(value.name)
     if isinstance(value, TensorShape):
         return ShapeValue(None if value.rank is None else tuple(value.symbolic or ()))
+    return None
+
+
+def _structure(value: Any, constant: Constant | None) -> Value:
     fields = namedtuple_fields(type(value))
     if fields is not None:
-        parts = tuple((n, to_value(v)) for n, v in zip(fields, value, strict=True))
+        parts = tuple((n, to_value(v, constant)) for n, v in zip(fields, value, strict=True))
         return Record(type(value).__name__, parts)
     if isinstance(value, tuple):
-        return tuple(to_value(v) for v in value)
-    if isinstance(value, list):
-        return [to_value(v) for v in value]
-    if isinstance(value, Mapping) and all(is_plain(k) for k in value):
-        return {k: to_value(v) for k, v in value.items()}
-    return Opaque(type(value).__qualname__, repr(value)[:200])
+        return tuple(to_value(v, constant) for v in value)
+    if isinstance(value, Mapping):
+        if all(type(k) in KEYS for k in value):
+            return {k: to_value(v, constant) for k, v in value.items()}
+        return _opaque(value)
+    kind = kind_of(value)
+    if kind is None:
+        return _opaque(value)
+    keys, values = kind.keys(value), [to_value(v, constant) for v in kind.values(value)]
+    if all(isinstance(k, str) for k in keys) and keys:  # an attrs class
+        return Record(type(value).__name__, tuple(zip(keys, values, strict=True)), is_tuple=False)
+    if hasattr(value, "__tf_flatten__"):
+        parts = tuple((f"field_{i}", v) for i, v in enumerate(values))
+        return Record(type(value).__name__, parts, is_tuple=False)
+    return values
+
+
+def _opaque(value: Any) -> Opaque:
+    """A stand-in that is the same in every process: no addresses."""
+    return Opaque(type(value).__qualname__, _ADDRESS.sub("", repr(value))[:_MAX_TEXT])
 
 
 def numbered(structure: Any) -> Any:
     """A structure with its specs replaced by ``Leaf(0)``, ``Leaf(1)``... in flattening order."""
-    numbers = iter(range(len(nest.flatten(structure))))
+    found = [leaf for leaf in nest.flatten(structure) if isinstance(leaf, TensorSpec)]
+    numbers = iter(range(len(found)))
     return nest.map_structure(
         lambda x: Leaf(next(numbers)) if isinstance(x, TensorSpec) else x, structure
     )

@@ -23,7 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"autodiff", "vectorize"}),
     frozenset({"autograph"}),
     frozenset({"function"}),
-    frozenset({"optimizers", "train", "summary", "compat", "testing"}),
+    frozenset({"initializers", "optimizers", "train", "summary", "compat", "testing"}),
     frozenset({"loaders"}),
     frozenset({"exporters"}),
     frozenset({"saved_model"}),

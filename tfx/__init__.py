@@ -7,12 +7,25 @@ program that only loads bundles never loads tracing.
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import Any
 
 from tfx._exports import NAMES, SUBMODULES
 from tfx.core.version import VERSION as __version__
 
 newaxis = None
+
+
+class _Facade(ModuleType):
+    """Keeps importing a sub-package from hiding the public name that it shares (``function``)."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in NAMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Facade
 
 
 def __getattr__(name: str) -> Any:

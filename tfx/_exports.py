@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 SUBMODULES = """
-autodiff compat config debugging dtypes errors initializers linalg math nest nn optimizers random raw
-saved_model testing train types exporters loaders
+    autodiff config dtypes errors exporters initializers linalg loaders math nest nn optimizers random
+    raw saved_model testing train
 """.split()
 
 _TABLE = {
@@ -29,6 +29,44 @@ _TABLE = {
     "tfx.autodiff.tape": "GradientTape UnconnectedGradients",
     "tfx.function.polymorphic": "function",
     "tfx.ops.arithmetic": "add add_n divide maximum minimum multiply pow subtract truediv",
+    "tfx.ops.blocks": "batch_to_space space_to_batch",
+    "tfx.ops.casting": "cast identity saturate_cast stop_gradient",
+    "tfx.ops.clipping": "clip_by_value",
+    "tfx.ops.comparison": """
+        equal greater greater_equal less less_equal logical_and logical_not logical_or
+        logical_xor not_equal
+    """,
+    "tfx.ops.counting": "unique unique_with_counts",
+    "tfx.ops.creation": "eye fill linspace ones ones_like range zeros zeros_like",
+    "tfx.ops.cumulative": "cumsum",
+    "tfx.ops.einsum": "einsum tensordot",
+    "tfx.ops.elementwise": "abs exp floor negative round sign sqrt square",
+    "tfx.ops.extremes": "argmax argmin",
+    "tfx.ops.gathering": "gather gather_nd",
+    "tfx.ops.joining": "concat split stack unstack",
+    "tfx.ops.layout": "reverse reverse_sequence roll transpose",
+    "tfx.ops.linalg": "matmul",
+    "tfx.ops.logistic": "sigmoid",
+    "tfx.ops.masking": "boolean_mask where",
+    "tfx.ops.norms": "clip_by_global_norm clip_by_norm norm",
+    "tfx.ops.one_hot": "one_hot",
+    "tfx.ops.padding": "pad",
+    "tfx.ops.reduction": """
+        reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod
+        reduce_sum
+    """,
+    "tfx.ops.repeating": "meshgrid repeat sequence_mask tile",
+    "tfx.ops.scatter": """
+        scatter_nd tensor_scatter_nd_add tensor_scatter_nd_max tensor_scatter_nd_min
+        tensor_scatter_nd_sub tensor_scatter_nd_update
+    """,
+    "tfx.ops.shaping": """
+        broadcast_to ensure_shape expand_dims identity_n rank reshape shape shape_n size
+        squeeze
+    """,
+    "tfx.ops.slicing": "slice strided_slice",
+    "tfx.ops.sorting": "argsort searchsorted sort",
+    "tfx.ops.trigonometry": "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh",
 }
 
 NAMES: dict[str, str] = {

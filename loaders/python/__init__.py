@@ -1,5 +1,38 @@
 """Everything that reads a bundle in Python; installed as ``tfx.loaders``.
 
 It must stay usable without ``onnx`` and without the tracing packages: it knows ``tfx.core``,
-``tfx.bundle`` and ``tfx.runtime`` only. Import it as ``tfx.loaders``, never as ``loaders``.
+``tfx.bundle`` and ``tfx.runtime`` only. Names are fetched when first used: the command line asks
+for few of them, and ONNX Runtime takes its time to import. Import it as ``tfx.loaders``, never as
+``loaders``: that would make a second copy of every module.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfx.loaders.bundle import Bundle as Bundle
+    from tfx.loaders.signature import SignatureInfo as SignatureInfo
+    from tfx.loaders.state import Variables as Variables
+
+_NAMES = {
+    "Bundle": "tfx.loaders.bundle",
+    "SignatureInfo": "tfx.loaders.signature",
+    "Variables": "tfx.loaders.state",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _NAMES.get(name)
+    if module is None:
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(_NAMES))}"
+        )
+    value = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES})

@@ -17,7 +17,6 @@ from typing import Any, Self
 import numpy.typing as npt
 
 from tfx.bundle.manifest import FileEntry, Manifest
-from tfx.core.errors import FailedPreconditionError
 from tfx.loaders.function import LoadedFunction
 from tfx.loaders.resave import save_again
 from tfx.loaders.signature import SignatureInfo, bind, find_signature, signature_info
@@ -48,16 +47,14 @@ class Bundle:
                 print(out["logits"].argmax(-1))
     """
 
-    def __init__(
-        self, sources: Sources, device: str, *, freeze: bool
-    ) -> None:
+    def __init__(self, sources: Sources, device: str, *, freeze: bool) -> None:
         """Use ``Bundle.open``."""
         self.path: Path = sources.root
         self.device = device
         self.manifest: Manifest = sources.manifest
         self._sources = sources
-        self._state = State(self.manifest.variables, sources.values)
-        self.variables = Variables(self._state, str(self.path))
+        self._state = State(self.manifest.variables, sources.take_values(), str(self.path))
+        self.variables = Variables(self._state)
         self.signatures: Mapping[str, SignatureInfo] = MappingProxyType(
             {item.name: signature_info(item, self.manifest) for item in self.manifest.signatures}
         )
@@ -165,15 +162,15 @@ class Bundle:
             AlreadyExistsError: There is something there which is no bundle.
             FailedPreconditionError: A graph would no longer fit the new variables.
         """
-        self._check_open()
         save_again(self._sources, self._state.snapshot, path)
 
     def close(self) -> None:
         """Give the sessions and the mapping back. Arrays that were handed out stay valid."""
-        self._closed = True
         with self._lock:
+            self._closed = True
             self._functions.clear()
-        self._sources.store.close()
+        self._state.close()
+        self._sources.close()
 
     def __enter__(self) -> Self:
         """Return the bundle itself."""
@@ -201,7 +198,7 @@ class Bundle:
         function = self._functions.get(index)
         if function is None:
             with self._lock:
-                self._check_open()
+                self._state.snapshot  # noqa: B018  raises if the bundle was closed
                 function = self._functions.get(index)
                 if function is None:
                     function = self._functions[index] = LoadedFunction(
@@ -211,9 +208,3 @@ class Bundle:
                         freeze=self._freeze,
                     )
         return function
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise FailedPreconditionError(
-                f"{self.path}: the bundle was closed; open it again with Bundle.open"
-            )

@@ -91,10 +91,9 @@ def _given(value: object, wanted: TensorInfo, what: str) -> npt.NDArray[Any]:
     target = BY_NAME[wanted.dtype]
     if row is not None and row.name == "string" and target.name == "string":
         return _texts(array, what)
-    if row is None and array.dtype == np.dtype(f"V{target.numpy.itemsize}"):
+    if array.dtype == np.dtype(f"V{target.numpy.itemsize}") and target.numpy.kind == "V":
         # bfloat16 and the like as NumPy's own file format gives them back: bytes without a type.
-        if target.numpy.kind == "V" or target.bits <= 8:
-            return array.view(target.numpy)
+        return array.view(target.numpy)
     if row is not target:
         _refuse_dtype(value, array, wanted, what)
     return array
@@ -104,7 +103,7 @@ def _refuse_dtype(
     value: object, array: npt.NDArray[Any], wanted: TensorInfo, what: str
 ) -> NoReturn:
     if array.dtype == object:
-        came = f"a {type(value).__name__} of Python objects"
+        came = f"an object of type {type(value).__name__} that is no array of numbers"
     else:
         came = describe_array(array)
     hint = "give numbers or an array"
@@ -160,12 +159,13 @@ def _natural(
         array = np.array(value, dtype)
     except (ValueError, TypeError, OverflowError) as error:
         raise InvalidArgumentError(
-            f"{what} is {_short(value)}, expected {describe(wanted)}; lists must have equal "
-            f"lengths ({error})"
+            f"{what} is {_short(value)}, expected {describe(wanted)}; lists beside each other must "
+            "have equal lengths"
         ) from error
     if dtype is object and any(isinstance(item, (list, tuple)) for item in array.ravel()):
         raise InvalidArgumentError(
-            f"{what} is {_short(value)}, expected {describe(wanted)}; lists must have equal lengths"
+            f"{what} is {_short(value)}, expected {describe(wanted)}; lists beside each other must "
+            "have equal lengths"
         )
     return array
 
@@ -192,8 +192,8 @@ def _texts(
             if not isinstance(item, (str, bytes)):
                 shape = wanted.shape if wanted else None
                 raise InvalidArgumentError(
-                    f"{what} has the element {_short(item)} of type {type(item).__name__}, expected "
-                    f"str or bytes for {describe_type('string', shape)}"
+                    f"{what} has the element {_short(item)} of type {type(item).__name__}, "
+                    f"expected str or bytes for {describe_type('string', shape)}"
                 )
         return array
     return array.astype(object)
@@ -209,4 +209,3 @@ def _refuse_literal(value: object, wanted: TensorInfo, what: str) -> NoReturn:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-

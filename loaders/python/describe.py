@@ -39,14 +39,20 @@ def describe_array(array: npt.NDArray[Any]) -> str:
     return describe_type(str(array.dtype) if row is None else row.name, array.shape)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message on an unknown name: what it may have meant, or what there is."""
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that an unknown one is most like, if it is like any."""
     import difflib  # only mistakes pay for it
 
+    close = difflib.get_close_matches(name, list(known), 1)
+    return close[0] if close else None
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message on an unknown name: what it may have meant, or what there is."""
     names = list(known)
-    close = difflib.get_close_matches(name, names, 1)
-    if close:
-        return f"did you mean {close[0]!r}?"
+    close = meant(name, names)
+    if close is not None:
+        return f"did you mean {close!r}?"
     return f"there are: {listed(names)}" if names else "there are none"
 
 

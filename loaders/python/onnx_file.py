@@ -247,15 +247,18 @@ class OnnxFile:
         return Initializer(name, dtype, tuple(dims), external, tensor.start, tensor.end)
 
     def _entry(self, entry: Field) -> tuple[str, str]:
-        parts = {item.number: self._text(item) for item in fields(self.data, entry.begin, entry.end)}
+        parts = {
+            item.number: self._text(item) for item in fields(self.data, entry.begin, entry.end)
+        }
         return parts.get(1, ""), parts.get(2, "")
 
     def _external(self, name: str, entries: list[tuple[str, str]]) -> External:
         table = dict(entries)
         offset, length = table.get("offset", "0"), table.get("length", "")
-        good = len(table) == len(entries) and table.get("location")
+        is_whole = len(table) == len(entries) and bool(table.get("location"))
         # isascii: Python takes other digits for numbers too.
-        if not good or not (offset + length).isascii() or not (offset.isdigit() and length.isdigit()):
+        is_ascii = (offset + length).isascii()
+        if not (is_whole and is_ascii and offset.isdigit() and length.isdigit()):
             raise self._fail(
                 f"tensor {name!r} has the external data {entries!r:.200}, expected a location, an "
                 "offset and a length, each once; save the bundle again"
@@ -270,8 +273,11 @@ class OnnxFile:
             elif item.number == 2:
                 for kind in fields(self.data, item.begin, item.end):
                     if kind.number == 1:
-                        found = [f.value for f in fields(self.data, kind.begin, kind.end)
-                                 if f.number == 1]
+                        found = [
+                            f.value
+                            for f in fields(self.data, kind.begin, kind.end)
+                            if f.number == 1
+                        ]
                         dtype = (found[-1] if found else 0) or 0
                     elif kind.number != 6:  # the denotation says nothing of the type
                         dtype = _NOT_A_TENSOR

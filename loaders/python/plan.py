@@ -13,7 +13,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from tfx.bundle.dtypes import BY_NAME, BY_NUMBER
-from tfx.bundle.manifest import FrozenVariable, GraphEntry, GraphOutput, Shape, TensorInfo, VariableEntry
+from tfx.bundle.manifest import (
+    FrozenVariable,
+    GraphEntry,
+    GraphOutput,
+    Shape,
+    TensorInfo,
+    VariableEntry,
+)
 from tfx.core import dtypes
 from tfx.core.errors import (
     AbortedError,
@@ -241,7 +248,8 @@ def _check_unchanged(files: frozenset[str], sources: Sources) -> None:
     for file in sorted(files):
         if not sources.is_unchanged(file):
             raise AbortedError(
-                f"{sources.root / file}: replaced on disk since the bundle was opened; open it again"
+                f"{sources.root / file}: replaced on disk since the bundle was opened; open it "
+                "again"
             )
 
 

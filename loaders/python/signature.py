@@ -18,7 +18,7 @@ from tfx.bundle.manifest import Signature as SignatureEntry
 from tfx.core.dims import is_automatic_dim
 from tfx.core.errors import InvalidArgumentError, NotFoundError
 from tfx.loaders.convert import to_array
-from tfx.loaders.describe import describe, listed, nearest
+from tfx.loaders.describe import describe, listed, meant, nearest
 
 DEFAULT_SIGNATURE = "serving_default"
 
@@ -112,10 +112,11 @@ def _check_names(info: SignatureInfo, given: Mapping[str, object]) -> None:
     unknown = [name for name in given if name not in names]
     missing = [item for item in info.inputs if item.name not in given]
     if unknown:
-        left = [item.name for item in missing] or names
+        close = meant(unknown[0], [item.name for item in missing] or names)
+        hint = "" if close is None else f" did you mean {close!r}?"
         raise InvalidArgumentError(
-            f"signature {info.name!r} takes no input {unknown[0]!r}; {nearest(unknown[0], left)}; "
-            f"its inputs: {_inputs(info)}"
+            f"signature {info.name!r} takes no input {unknown[0]!r};{hint} its inputs: "
+            f"{_inputs(info)}"
         )
     if missing:
         came = f"came: {listed(given)}" if given else "nothing came"

@@ -32,7 +32,6 @@ class Sources:
         root: The folder.
         manifest: The checked manifest.
         entries: The manifest's entry of each file, by path.
-        values: The variables' saved values, mapped.
 
     Raises:
         NotFoundError: There is no such folder.
@@ -54,10 +53,22 @@ class Sources:
             verify_files(self.root, [item], check_hash=check_hash)
         self._seen = {item.path: self._identity(item.path) for item in self.manifest.files}
         self.store = Store(self.root, {item.path: item.size for item in self.manifest.files})
-        self.values = [Value(self.store.value(item)) for item in self.manifest.variables]
-        for name in sorted(stores):
+        self._stores = sorted(stores)
+        for name in self._stores:
             self.store.file(name)
+        self._values = [Value(self.store.value(item)) for item in self.manifest.variables]
         self._constants: dict[int, Value] = {}
+
+    def take_values(self) -> list[Value]:
+        """Return the variables' saved values, mapped, and forget them: once."""
+        values, self._values = self._values, []
+        return values
+
+    def close(self) -> None:
+        """Let go of the mapping; it ends with the last array over it."""
+        for name in self._stores:
+            self.store.file(name).close()
+        self._constants.clear()
 
     def constant(self, index: int) -> Value:
         """Return a constant of the manifest."""

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tfx.bundle.manifest import TensorInfo, VariableEntry
-from tfx.core.errors import InvalidArgumentError, NotFoundError
-from tfx.loaders.convert import fits, to_array
-from tfx.loaders.describe import describe, describe_type, nearest
+from tfx.core.errors import FailedPreconditionError, NotFoundError
+from tfx.loaders.convert import to_array
+from tfx.loaders.describe import describe_type, nearest
 from tfx.runtime.memory import borrow
 from tfx.runtime.values import RawValue, to_numpy
 
@@ -82,18 +82,37 @@ class State:
     Attributes:
         turn: Held from reading a snapshot to replacing it: by a call that updates variables, and by
             an assignment. Calls that only read take no turn.
-        snapshot: The current one; read it once and work with that.
     """
 
-    def __init__(self, entries: Sequence[VariableEntry], values: Sequence[Value]) -> None:
-        """Take the loaded values."""
+    def __init__(
+        self, entries: Sequence[VariableEntry], values: Sequence[Value], where: str
+    ) -> None:
+        """Take the loaded values; ``where`` names the bundle in messages."""
         self.entries = tuple(entries)
         self.turn = threading.RLock()
-        self.snapshot = Snapshot(tuple(values))
+        self.where = where
+        self._snapshot: Snapshot | None = Snapshot(tuple(values))
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The current values; read it once and work with that.
+
+        Raises:
+            FailedPreconditionError: The bundle was closed.
+        """
+        if self._snapshot is None:
+            raise FailedPreconditionError(
+                f"{self.where}: the bundle was closed; open it again with Bundle.open"
+            )
+        return self._snapshot
 
     def commit(self, updates: Mapping[int, Value]) -> None:
         """Replace variables; whoever computed the values holds ``turn`` since it read the old."""
-        self.snapshot = self.snapshot.replaced(updates)
+        self._snapshot = self.snapshot.replaced(updates)
+
+    def close(self) -> None:
+        """Let go of the values."""
+        self._snapshot = None
 
 
 class Variables(Mapping[str, npt.NDArray[Any]]):
@@ -102,16 +121,15 @@ class Variables(Mapping[str, npt.NDArray[Any]]):
     An array that was read stays as it is when its variable is replaced.
 
     Example:
-        ``bundle.variables["dense/kernel"] = array`` replaces one, ``bundle.variables.assign({...})``
+        ``bundle.variables["dense/kernel"] = array`` replaces one, ``bundle.variables.assign(...)``
         several at once: a call on another thread sees all of the new values or none.
     """
 
-    __slots__ = ("_ids", "_state", "_where")
+    __slots__ = ("_ids", "_state")
 
-    def __init__(self, state: State, where: str) -> None:
-        """Show ``state``; ``where`` names the bundle in messages."""
+    def __init__(self, state: State) -> None:
+        """Show ``state``."""
         self._state = state
-        self._where = where
         self._ids = {entry.name: index for index, entry in enumerate(state.entries)}
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
@@ -129,11 +147,15 @@ class Variables(Mapping[str, npt.NDArray[Any]]):
     def __contains__(self, name: object) -> bool:
         return name in self._ids
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the variable of this name, or ``default`` if there is none."""
+        return self[name] if name in self._ids else default
+
     def __repr__(self) -> str:
         rows = [f"  {e.name}: {describe_type(e.dtype, e.shape)}" for e in self._state.entries[:20]]
         if len(self) > len(rows):
             rows.append(f"  ... and {len(self) - len(rows)} more")
-        return "\n".join([f"<{len(self)} variables of {self._where}>", *rows])
+        return "\n".join([f"<{len(self)} variables of {self._state.where}>", *rows])
 
     def entry(self, name: str) -> VariableEntry:
         """Return what the bundle's manifest says of a variable.
@@ -159,7 +181,9 @@ class Variables(Mapping[str, npt.NDArray[Any]]):
             index = self._id(name)
             entry = self._state.entries[index]
             wanted = TensorInfo(entry.dtype, entry.shape, name)
-            array = np.array(to_array(value, wanted, f"{self._where}: variable {name!r}"), order="C")
+            array = np.array(
+                to_array(value, wanted, f"{self._state.where}: variable {name!r}"), order="C"
+            )
             array.flags.writeable = False
             updates[index] = Value(array)
         with self._state.turn:
@@ -168,19 +192,7 @@ class Variables(Mapping[str, npt.NDArray[Any]]):
     def _id(self, name: str) -> int:
         index = self._ids.get(name)
         if index is None:
-            raise NotFoundError(f"{self._where} has no variable {name!r}; {nearest(name, self._ids)}")
+            raise NotFoundError(
+                f"{self._state.where} has no variable {name!r}; {nearest(name, self._ids)}"
+            )
         return index
-
-
-def check_update(entry: VariableEntry, array: npt.NDArray[Any], where: str) -> None:
-    """Refuse a new value that a graph computed but its variable cannot take.
-
-    Raises:
-        InvalidArgumentError: Its shape is not the variable's.
-    """
-    wanted = TensorInfo(entry.dtype, entry.shape, entry.name)
-    if not fits(array.shape, wanted):
-        raise InvalidArgumentError(
-            f"{where} gives variable {entry.name!r} the shape {list(array.shape)}, expected "
-            f"{describe(wanted)}; the variables were left as they were"
-        )

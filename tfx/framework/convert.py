@@ -2,14 +2,15 @@
 
 Python integers become int32 (int64 where they do not fit), floats float32, NumPy values keep their
 dtype. ``dtype`` is binding: a value that it cannot hold is a ``TypeError``. ``dtype_hint`` is taken
-where it fits and ignored where it does not.
+where it fits and ignored where it does not. TensorFlow wraps Python integers that are out of the
+range of ``dtype`` around; here they are a ``ValueError``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import copysign
+from math import copysign, prod
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tfx.core.errors import DTypeMismatchError
 from tfx.core.shapes import TensorShape
 from tfx.framework.context import current
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, from_array
+from tfx.runtime.values import RawValue, from_numpy
 
 _INT32 = np.iinfo(np.int32)
 _converters: list[tuple[int, tuple[type, ...], Callable[..., Any]]] = []
@@ -44,7 +46,8 @@ def register_tensor_conversion_function(
         >>> class Celsius:
         ...     degrees = 20.0
         >>> tf.register_tensor_conversion_function(
-        ...     Celsius, lambda v, dtype=None, name=None, as_ref=False: tf.constant(v.degrees))
+        ...     Celsius, lambda v, dtype=None, name=None, as_ref=False: tf.constant(v.degrees)
+        ... )
         >>> float(tf.convert_to_tensor(Celsius()))
         20.0
     """
@@ -108,7 +111,7 @@ def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
         and current().graph is None
         and (value or kind is not float or copysign(1.0, value) > 0)
     ):
-        return _python_scalar(kind, value, dtype)
+        return EagerTensor(*_python_scalar(kind, value, dtype))
     if getattr(value, "_is_tfx_variable", False):
         return convert_to_tensor(value.value(), dtype)
     for _, types, converter in _converters:
@@ -121,9 +124,19 @@ def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
         return convert_to_tensor(convert(dtype, name), dtype)
     if isinstance(value, list | tuple) and _contains_tensor(value):
         return _pack(value, dtype)
+    if isinstance(value, TensorShape):
+        value = _static_dims(value)
     if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic):
         value = np.from_dlpack(value) if _on_cpu(value) else np.asarray(value)
     return embed(to_array(value, dtype))
+
+
+def _static_dims(shape: TensorShape) -> tuple[int, ...]:
+    if not shape.is_fully_defined():
+        raise ValueError(
+            f"Cannot convert a partially known TensorShape {shape} to a Tensor; use tfx.shape."
+        )
+    return tuple(d for d in shape if d is not None)
 
 
 def _on_cpu(value: Any) -> bool:
@@ -132,9 +145,10 @@ def _on_cpu(value: Any) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _python_scalar(kind: type, value: Any, dtype: DType | None) -> EagerTensor:
-    """``x + 1.0`` in a loop makes its constant once: eager tensors are immutable."""
-    return from_array(to_array(value, dtype), owned=True)
+def _python_scalar(kind: type, value: Any, dtype: DType | None) -> tuple[RawValue, DType]:
+    """``x + 1.0`` in a loop makes its value once; its tensor not: a tape knows it by identity."""
+    array = to_array(value, dtype)
+    return from_numpy(array, owned=True), dtypes.as_dtype(array.dtype)
 
 
 def embed(array: np.ndarray[Any, Any]) -> Tensor:
@@ -183,8 +197,6 @@ def to_array(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         TypeError: ``value`` does not fit ``dtype`` or cannot be a tensor at all.
         ValueError: ragged nested lists.
     """
-    if value is None:
-        raise ValueError("Attempt to convert a value (None) with an unsupported type to a Tensor.")
     if isinstance(value, np.ndarray | np.generic):
         return _from_numpy(np.asarray(value), dtype)
     if not isinstance(value, bool | int | float | complex | str | bytes | list | tuple | range):
@@ -202,7 +214,23 @@ def to_array(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         ) from e
     except OverflowError as e:
         raise ValueError(f"{value!r} is out of range for every integer dtype.") from e
+    if array.dtype.kind == "O":
+        array = _large_numbers(value, array, dtype)
     return _typed_python(value, array, dtype)
+
+
+def _large_numbers(
+    value: Any, array: np.ndarray[Any, Any], dtype: DType | None
+) -> np.ndarray[Any, Any]:
+    """Integers beyond 64 bits among floats, or meant to be floats."""
+    kinds = set(map(type, array.reshape(-1)))
+    if kinds <= {int, float} and (float in kinds or (dtype is not None and dtype.is_floating)):
+        return array.astype(np.float64)
+    if kinds == {int}:
+        raise ValueError(f"{value!r} is out of range for every integer dtype.")
+    raise ValueError(
+        f"Can't convert Python sequence with mixed types or unsupported ones to Tensor: {value!r}."
+    )
 
 
 def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[Any, Any]:
@@ -213,7 +241,7 @@ def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[
     known = dtypes.as_dtype(array.dtype)
     if dtype is None or dtype is known:
         return np.array(array, dtype=known.as_numpy_dtype, order="C")
-    if dtype is dtypes.string or (dtype.is_bool and not known.is_bool):
+    if dtype is dtypes.string:
         raise TypeError(f"Cannot convert an array of {array.dtype} to dtype {dtype.name}.")
     return np.array(array.astype(dtype.as_numpy_dtype), order="C")
 
@@ -238,23 +266,19 @@ def _typed_python(
     """Apply the rules for Python numbers to what NumPy made of them."""
     kind = array.dtype.kind
     if kind in "SU":
-        if dtype is not None and dtype is not dtypes.string:
-            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}")
-        if isinstance(value, list | tuple) and not _all_strings(value):
-            raise ValueError(f"Can't convert Python sequence with mixed types to Tensor: {value!r}.")
-        return _string_array(np.array(value, dtype=object))
-    if kind == "O":
-        raise ValueError(f"Can't convert Python sequence to Tensor: {value!r}.")
+        return _python_strings(value, dtype)
     if dtype is None:
-        if isinstance(value, list | tuple) and _numpy_leaf(value):
-            return array
-        return _default_typed(array)
+        return _default_typed(value, array)
+    if dtype is dtypes.string:
+        if array.size:
+            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype string")
+        return np.empty(array.shape, object)
     fits = (
-        (kind == "b" and dtype.is_bool)
-        or (kind in "iu" and not dtype.is_bool and dtype is not dtypes.string)
-        or (kind == "f" and (dtype.is_floating or dtype.is_complex))
+        (kind == "b" and not dtype.is_complex)
+        or (kind in "iu" and not dtype.is_bool)
+        or (kind in "fV" and (dtype.is_floating or dtype.is_complex))
         or (kind == "c" and dtype.is_complex)
-        or (array.size == 0 and dtype is not dtypes.string)
+        or array.size == 0
     )
     if not fits:
         raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}")
@@ -268,31 +292,42 @@ def _typed_python(
     return array.astype(dtype.as_numpy_dtype)
 
 
-def _all_strings(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return all(_all_strings(v) for v in value)
-    return isinstance(value, str | bytes)
+def _python_strings(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
+    if dtype is not None and dtype is not dtypes.string:
+        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}")
+    array = np.array(value, dtype=object)
+    if not all(isinstance(item, str | bytes) for item in array.reshape(-1)):
+        raise ValueError(f"Can't convert Python sequence with mixed types to Tensor: {value!r}.")
+    return _string_array(array)
 
 
-def _numpy_leaf(value: Any) -> bool:
-    """Whether a nested list holds NumPy values, whose dtype then counts."""
-    while isinstance(value, list | tuple) and value:
-        value = value[0]
-    return isinstance(value, np.ndarray | np.generic)
-
-
-def _default_typed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _default_typed(value: Any, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The dtype of Python numbers; NumPy floats at the front of a list keep theirs."""
     kind = array.dtype.kind
+    first = _first_leaf(value)
+    if kind != "b" and type(first) is bool:
+        raise ValueError(f"Can't convert Python sequence with mixed types to Tensor: {value!r}.")
     if kind in "iu":
         if array.dtype == np.uint64:
-            raise ValueError(f"{int(array.max())} is out of range for int64.")
+            raise ValueError(
+                f"Can't convert Python sequence with out-of-range integer to Tensor: "
+                f"{int(array.max())} does not fit int64; give dtype=tfx.uint64."
+            )
         small = array.size == 0 or (array.min() >= _INT32.min and array.max() <= _INT32.max)
         return array.astype(np.int32 if small else np.int64)
+    if isinstance(first, np.ndarray | np.generic) and first.dtype.kind == kind:
+        return array.astype(first.dtype)
     if kind == "f":
         return array.astype(np.float32)
     if kind == "c":
         return array.astype(np.complex128)
     return array
+
+
+def _first_leaf(value: Any) -> Any:
+    while isinstance(value, list | tuple) and value:
+        value = value[0]
+    return value
 
 
 def constant(
@@ -318,22 +353,34 @@ def constant(
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if isinstance(value, Tensor) or getattr(value, "_is_tfx_variable", False):
         tensor = convert_to_tensor(value, wanted)
-        if shape is not None and tensor.shape != TensorShape(shape):
-            raise TypeError(f"A tensor of shape {tensor.shape} was given for shape {shape}.")
-        return tensor
+        return tensor if shape is None else _reshaped(tensor, _dims_of(shape))
     if shape is None:
         return _convert(value, wanted, name)
-    array = to_array(value, wanted)
-    dims = TensorShape(shape).as_list()
+    array, dims = to_array(value, wanted), _dims_of(shape)
     if array.size == 1:
         return embed(np.full(dims, array.reshape(-1)[0], array.dtype))
-    if array.size != int(np.prod(dims, dtype=np.int64)):
+    if array.size != prod(dims):
         raise TypeError(
             f"Eager execution of tf.constant with unsupported shape. Tensor {value!r} (converted "
             f"from a value of shape {array.shape}) has {array.size} elements, but got `shape` "
-            f"{tuple(dims)} with {int(np.prod(dims, dtype=np.int64))} elements."
+            f"{dims} with {prod(dims)} elements."
         )
     return embed(array.reshape(dims))
+
+
+def _dims_of(shape: Any) -> tuple[int, ...]:
+    static = TensorShape([shape]) if isinstance(shape, int) else TensorShape(shape)
+    if not static.is_fully_defined():
+        raise ValueError(f"The shape of a constant must be known; got {shape!r}.")
+    return tuple(d for d in static if d is not None)
+
+
+def _reshaped(tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
+    from tfx.framework.apply import apply
+
+    if tensor.shape.num_elements() not in (None, prod(dims)):
+        raise TypeError(f"A tensor of shape {tensor.shape} cannot have the shape {dims}.")
+    return apply("Reshape", (tensor, int64_constant(dims)), {"allowzero": 1})
 
 
 @lru_cache(maxsize=4096)

@@ -26,6 +26,9 @@ class Pending(Protocol):
         """A function that uses ``variables``, and created some, is about to run first."""
 
 
+UNTRACKED_PREFIX = "_self_"
+"""Attributes whose name begins so are an object's own business and no part of it."""
+
 _pending: list[Pending] = []
 
 
@@ -76,6 +79,6 @@ class AutoTrackable:
     def __setattr__(self, name: str, value: Any) -> None:
         """Set the attribute, and restore what it holds if a checkpoint is waiting for it."""
         super().__setattr__(name, value)
-        if _pending:
+        if _pending and not name.startswith(UNTRACKED_PREFIX):
             for restore in tuple(_pending):
                 restore.assigned(self, name, value)

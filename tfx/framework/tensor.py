@@ -153,10 +153,10 @@ class EagerTensor(Tensor):
             if copy is False:
                 raise ValueError(f"A copy is needed to convert {self._dtype.name} to {dtype}.")
             return array.astype(dtype)
-        return array if copy is False else array.copy()
+        return array.copy() if copy else array  # as in TensorFlow: read-only unless copied
 
-    def __dlpack__(self, **_: Any) -> Any:
-        return values.to_dlpack(self._value)
+    def __dlpack__(self, **options: Any) -> Any:
+        return values.to_dlpack(self._value, **options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (2 if self._value.device_name() == "cuda" else 1, 0)
@@ -174,7 +174,7 @@ class EagerTensor(Tensor):
         array = values.to_numpy(self._value)
         if array.size != 1:
             raise ValueError(
-                "The truth value of a tensor with more than one element is ambiguous (shape "
+                f"The truth value of a tensor with {array.size} elements is ambiguous (shape "
                 f"{self.shape}); reduce it with reduce_any or reduce_all."
             )
         return bool(array.reshape(-1)[0])
@@ -189,8 +189,11 @@ class EagerTensor(Tensor):
         return complex(self._scalar("complex"))
 
     def __index__(self) -> int:
-        if not self._dtype.is_integer:
-            raise TypeError(f"Only integer tensors can be an index; this one is {self._dtype!r}.")
+        if not self._dtype.is_integer or self._value.shape():
+            raise TypeError(
+                "Only an integer scalar tensor can be an index; this one has dtype "
+                f"{self._dtype.name} and shape {self.shape}."
+            )
         return int(self._scalar("an index"))
 
     def __len__(self) -> int:
@@ -200,13 +203,12 @@ class EagerTensor(Tensor):
         return int(shape[0])
 
     def __iter__(self) -> Iterator[Any]:
-        for i in range(_iterable_length(self)):
-            yield self[i]  # type: ignore[index]
+        if not self._value.shape():
+            raise TypeError("Cannot iterate over a scalar tensor.")
+        return (self[i] for i in range(len(self)))  # type: ignore[index]
 
     def __format__(self, spec: str) -> str:
-        if not spec:
-            return str(self)
-        return format(self._scalar("a formatted number"), spec)
+        return format(self.numpy(), spec)
 
     def __str__(self) -> str:
         return f"tf.Tensor({_text(self)}, shape={self.shape}, dtype={self._dtype.name})"
@@ -232,12 +234,6 @@ def _unpickle(array: Any, dtype: str) -> EagerTensor:
 def _text(tensor: EagerTensor) -> str:
     array = values.to_numpy(tensor._value)
     return str(array[()] if array.ndim == 0 else array)
-
-
-def _iterable_length(tensor: EagerTensor) -> int:
-    if not tensor._value.shape():
-        raise TypeError("Cannot iterate over a scalar tensor.")
-    return len(tensor)
 
 
 def from_array(array: np.ndarray[Any, Any], *, owned: bool = False) -> EagerTensor:

@@ -29,10 +29,9 @@ from urllib.parse import unquote
 import numpy as np
 
 from tfx.core.nest_kinds import namedtuple_fields
-from tfx.framework.deferred import AutoTrackable
+from tfx.framework.deferred import UNTRACKED_PREFIX, AutoTrackable
 from tfx.framework.variable import Variable
 
-_UNTRACKED_PREFIX = "_self_"
 # Machinery: what hangs off it (traces, sessions, threads, arrays) is no part of a user's object.
 _OPAQUE_PACKAGES = frozenset((*sys.stdlib_module_names, "numpy", "onnx", "onnxruntime", "tfx"))
 _OPAQUE_TYPES = (type, types.ModuleType, str, bytes, np.ndarray, np.generic)
@@ -99,7 +98,7 @@ def members(item: Any) -> list[tuple[str, Any]]:
     return [
         (name, child)
         for name, child in sorted(_attributes(item).items())
-        if not name.startswith(_UNTRACKED_PREFIX) and is_trackable(child)
+        if not name.startswith(UNTRACKED_PREFIX) and is_trackable(child)
     ]
 
 
@@ -239,7 +238,7 @@ def _mapping_members(item: Mapping[Any, Any]) -> list[tuple[str, Any]]:
                     f"A mapping with the key {key!r} of type {type(key).__name__} holds state; "
                     "expected keys that are str, int, float, bool, bytes or None: what is saved "
                     "needs a name. Use another key, or keep the mapping in an attribute whose name "
-                    f"begins with {_UNTRACKED_PREFIX!r}, which is not saved."
+                    f"begins with {UNTRACKED_PREFIX!r}, which is not saved."
                 )
             continue
         if name in found:
@@ -306,11 +305,12 @@ def _with_state(nodes: list[Node]) -> list[Node]:
         for child in (*node.children.values(), *(slot.number for slot in node.slots)):
             parents[child].append(number)
     stack = [number for number, node in enumerate(nodes) if node.is_variable]
-    keep = {0, *stack}
+    keep = set(stack)
     while stack:
         new = set(parents[stack.pop()]) - keep
         keep |= new
         stack.extend(new)
+    keep.add(0)
     renumbered = {old: new for new, old in enumerate(sorted(keep))}
     kept = [nodes[old] for old in sorted(keep)]
     for node in kept:

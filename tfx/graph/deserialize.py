@@ -2,21 +2,39 @@
 
 Types of values are inferred node by node as if the graph had just been traced, so a loaded graph
 can be called, differentiated and saved like one of ours. Local functions become called graphs, one
-for each combination of input types.
+for each combination of input types. The one decision: a model is not trusted. Whatever is wrong
+with it comes out as a ``BundleError`` that names the model, never as an error of the machinery.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import onnx
 
-from tfx.core.errors import BundleError
+from tfx.core.errors import BundleError, OpError
 from tfx.graph import ir, protos, schema
 from tfx.graph.infer import infer
-from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.ir import Graph, Node, RawShape, Value
+from tfx.graph.serialize import TAG_KEY
 from tfx.graph.symbolic import propagate
+from tfx.graph.upgrade import standard_model
+
+External = Callable[[onnx.TensorProto], "np.ndarray[Any, Any]"]
+_STANDARD = ("", "ai.onnx")
+# What a model that nobody meant to be valid can make of honest code.
+_MALFORMED = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
 class Imported:
@@ -24,74 +42,114 @@ class Imported:
 
     Attributes:
         graph: The graph; initializers listed in ``as_inputs`` are inputs after the model's own.
-        values: The graph's inputs and outputs by their names in the model.
+        inputs: The graph's inputs by their names in the model, ``as_inputs`` included.
+        outputs: Its outputs by their names in the model.
     """
 
-    __slots__ = ("graph", "values")
+    __slots__ = ("graph", "inputs", "outputs")
 
-    def __init__(self, graph: Graph, values: dict[str, Value]) -> None:
+    def __init__(self, graph: Graph, inputs: dict[str, Value], outputs: dict[str, Value]) -> None:
         self.graph = graph
-        self.values = values
+        self.inputs = inputs
+        self.outputs = outputs
 
 
 def from_model(
-    model: onnx.ModelProto, *, as_inputs: Sequence[str] = (), base_dir: str = ""
+    model: onnx.ModelProto,
+    name: str = "the model",
+    *,
+    as_inputs: Mapping[str, RawShape] | None = None,
+    external: External | None = None,
 ) -> Imported:
     """Make a graph from a model.
 
     Args:
-        model: A model of the standard domain and local functions.
-        as_inputs: Initializers that become inputs of the graph instead of constants (variables);
-            their contents are not read.
-        base_dir: Where external data of the other initializers is.
+        model: A model of the standard domain and local functions, of any opset.
+        name: What to call it in messages (its path).
+        as_inputs: Initializers that become inputs of the graph instead of constants (variables),
+            with the shapes that they may take; their contents are not read.
+        external: Gives the contents of other initializers whose data is outside of the model.
 
     Raises:
-        BundleError: the model uses what cannot be represented; the message names it.
+        BundleError: the model is malformed or uses what cannot be represented; the message says.
     """
-    reader = _Reader(model)
-    proto = model.graph
+    try:
+        ready = standard_model(model, as_inputs or {})
+        return _imported(_Reader(ready, external), as_inputs or {})
+    except BundleError as e:
+        raise BundleError(f"{name}: {e.message}") from e
+    except OpError as e:
+        raise BundleError(f"{name}: its graph cannot be used: {e.message}") from e
+    except _MALFORMED as e:
+        raise BundleError(
+            f"{name}: its graph cannot be used: {type(e).__name__}: {e}; the file is damaged or "
+            "was made by another program"
+        ) from e
+
+
+def _imported(reader: _Reader, as_inputs: Mapping[str, RawShape]) -> Imported:
+    proto = reader.model.graph
     graph = Graph(proto.name or "graph")
     scope: dict[str, Value] = {}
+    inputs: dict[str, Value] = {}
     stored = {t.name: t for t in proto.initializer}
     for item in proto.input:
         if item.name not in stored:
-            scope[item.name] = graph.add_input(item.name, *protos.type_of(item.type))
+            inputs[item.name] = graph.add_input(item.name, *reader.type_of(item))
     for name, tensor in stored.items():
         if name in as_inputs:
-            scope[name] = graph.add_input(name, tensor.data_type, tuple(tensor.dims))
+            inputs[name] = graph.add_input(name, tensor.data_type, as_inputs[name])
         else:
-            array = protos.tensor_array(tensor, base_dir)
-            scope[name] = graph.add_constant(array, tensor.data_type, name)
+            scope[name] = graph.add_constant(reader.contents(tensor), tensor.data_type, name)
+    scope.update(inputs)
     reader.nodes(graph, proto.node, scope)
     graph.outputs = [reader.lookup(scope, o.name, graph.name) for o in proto.output]
-    named = {v.name: scope[v.name] for v in (*proto.input, *proto.output) if v.name in scope}
-    named.update({n: scope[n] for n in as_inputs})
-    return Imported(graph, named)
+    outputs = {o.name: v for o, v in zip(proto.output, graph.outputs, strict=True)}
+    return Imported(graph, inputs, outputs)
 
 
 class _Reader:
-    def __init__(self, model: onnx.ModelProto) -> None:
-        self.functions: Mapping[tuple[str, str], onnx.FunctionProto] = {
+    def __init__(self, model: onnx.ModelProto, external: External | None) -> None:
+        self.model = model
+        self._external = external
+        self._functions: Mapping[tuple[str, str], onnx.FunctionProto] = {
             (f.domain, f.name): f for f in model.functions
         }
         self._callees: dict[Any, Graph] = {}
+        self._open: set[tuple[str, str]] = set()
 
     def lookup(self, scope: Mapping[str, Value], name: str, where: str) -> Value:
         value = scope.get(name)
         if value is None:
-            raise BundleError(f"Graph {where!r} uses {name!r} before it is made.")
+            raise BundleError(f"graph {where!r} uses {name!r} before it is made.")
         return value
 
-    def nodes(self, graph: Graph, protos_: Sequence[onnx.NodeProto], scope: dict[str, Value]) -> None:
+    def type_of(self, item: onnx.ValueInfoProto) -> tuple[int, RawShape]:
+        try:
+            return protos.type_of(item.type)
+        except OpError as e:
+            raise BundleError(f"input {item.name!r}: {e.message}") from e
+
+    def contents(self, tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
+        if tensor.data_location != onnx.TensorProto.EXTERNAL and not tensor.external_data:
+            return protos.tensor_array(tensor)
+        if self._external is None:
+            raise BundleError(f"tensor {tensor.name!r} has its data in another file.")
+        return self._external(tensor)
+
+    def nodes(
+        self, graph: Graph, protos_: Sequence[onnx.NodeProto], scope: dict[str, Value]
+    ) -> None:
         for proto in protos_:
             inputs = [self.lookup(scope, n, graph.name) if n else None for n in proto.input]
-            function = self.functions.get((proto.domain, proto.op_type))
+            function = self._functions.get((proto.domain, proto.op_type))
             if function is not None:
                 node = self._call(graph, proto, function, inputs)
-            elif proto.domain not in ("", "ai.onnx"):
+            elif proto.domain not in _STANDARD:
                 raise BundleError(
-                    f"Graph {graph.name!r} uses operator {proto.domain}::{proto.op_type}, which is "
-                    "neither of the ONNX standard nor a function of the model."
+                    f"it uses the operator {proto.domain}::{proto.op_type}, which is neither of "
+                    "the ONNX standard nor a function of the model: it can be run by "
+                    "tfx.loaders.Bundle and by ONNX Runtime, but not be traced or differentiated."
                 )
             elif proto.op_type == "Constant":
                 self._constant(graph, proto, scope)
@@ -104,13 +162,9 @@ class _Reader:
 
     def _constant(self, graph: Graph, proto: onnx.NodeProto, scope: dict[str, Value]) -> None:
         attribute = proto.attribute[0]
-        if attribute.name == "value":
-            array = protos.tensor_array(attribute.t)
-            dtype = attribute.t.data_type
-        else:
-            tensor = _python_constant(attribute)
-            array, dtype = protos.tensor_array(tensor), tensor.data_type
-        scope[proto.output[0]] = graph.add_constant(array, dtype, proto.output[0])
+        tensor = attribute.t if attribute.name == "value" else _python_constant(attribute)
+        array = self.contents(tensor)
+        scope[proto.output[0]] = graph.add_constant(array, tensor.data_type, proto.output[0])
 
     def _call(
         self,
@@ -123,18 +177,26 @@ class _Reader:
         key = (function.domain, function.name, types)
         callee = self._callees.get(key)
         if callee is None:
-            callee = Graph(function.name)
-            scope: dict[str, Value] = {}
-            for name, value in zip(function.input, inputs, strict=True):
-                if value is None:
-                    raise BundleError(f"Function {function.name!r} is called without {name!r}.")
-                scope[name] = callee.add_input(name, value.dtype, value.shape)
-            self.nodes(callee, function.node, scope)
-            callee.outputs = [self.lookup(scope, o, function.name) for o in function.output]
-            self._callees[key] = callee
+            callee = self._callees[key] = self._callee(function, inputs)
         results = [(v.dtype, v.shape) for v in callee.outputs]
-        return graph.add_node(ir.CALL, inputs, {"graph": callee}, results,
-                              name=proto.name or function.name)
+        name = proto.name or function.name
+        return graph.add_node(ir.CALL, inputs, {"graph": callee}, results, name=name)
+
+    def _callee(self, function: onnx.FunctionProto, inputs: Sequence[Value | None]) -> Graph:
+        identity = (function.domain, function.name)
+        if identity in self._open:
+            raise BundleError(f"the local function {function.name!r} calls itself.")
+        self._open.add(identity)
+        callee = Graph(function.name)
+        scope: dict[str, Value] = {}
+        for name, value in zip(function.input, inputs, strict=True):
+            if value is None:
+                raise BundleError(f"function {function.name!r} is called without {name!r}.")
+            scope[name] = callee.add_input(name, value.dtype, value.shape)
+        self.nodes(callee, function.node, scope)
+        callee.outputs = [self.lookup(scope, o, function.name) for o in function.output]
+        self._open.discard(identity)
+        return callee
 
     def _node(
         self,
@@ -143,42 +205,49 @@ class _Reader:
         inputs: Sequence[Value | None],
         scope: dict[str, Value],
     ) -> Node:
-        attrs: dict[str, Any] = {}
-        for attribute in proto.attribute:
-            attrs[attribute.name] = self._attribute(graph, attribute, scope)
+        attrs: dict[str, Any] = {
+            a.name: self._attribute(graph, a, scope) for a in proto.attribute
+        }
         bodies = [a for a in attrs.values() if isinstance(a, Graph)]
         count = max((i + 1 for i, n in enumerate(proto.output) if n), default=1)
         if bodies:
+            schema.check_attributes(schema.operator(proto.op_type), attrs)
             types = _body_types(proto.op_type, bodies, attrs)
         else:
             count = max(count, schema.operator(proto.op_type).min_outputs)
             types = infer(proto.op_type, inputs, attrs, count)
         node = graph.add_node(proto.op_type, inputs, attrs, types, name=proto.name or proto.op_type)
         propagate(node)
+        for item in proto.metadata_props:
+            if item.key == TAG_KEY:
+                node.tag = item.value
         return node
 
     def _attribute(
         self, graph: Graph, attribute: onnx.AttributeProto, scope: dict[str, Value]
     ) -> Any:
         if attribute.type == onnx.AttributeProto.GRAPH:
-            body = Graph(attribute.g.name, graph)
-            inner = dict(scope)
-            for item in attribute.g.input:
-                inner[item.name] = body.add_input(item.name, *protos.type_of(item.type))
-            for tensor in attribute.g.initializer:
-                array = protos.tensor_array(tensor)
-                inner[tensor.name] = body.add_constant(array, tensor.data_type, tensor.name)
-            self.nodes(body, attribute.g.node, inner)
-            body.outputs = [self.lookup(inner, o.name, body.name) for o in attribute.g.output]
-            return body
+            return self._body(graph, attribute.g, scope)
         if attribute.type == onnx.AttributeProto.TENSOR:
-            return protos.tensor_array(attribute.t)
+            return self.contents(attribute.t)
         value = onnx.helper.get_attribute_value(attribute)
         if isinstance(value, bytes):
             return value.decode()
         if isinstance(value, list | tuple):
             return [v.decode() if isinstance(v, bytes) else v for v in value]
         return value
+
+    def _body(self, graph: Graph, proto: onnx.GraphProto, scope: dict[str, Value]) -> Graph:
+        body = Graph(proto.name, graph)
+        inner = dict(scope)
+        for item in proto.input:
+            inner[item.name] = body.add_input(item.name, *self.type_of(item))
+        for tensor in proto.initializer:
+            array = self.contents(tensor)
+            inner[tensor.name] = body.add_constant(array, tensor.data_type, tensor.name)
+        self.nodes(body, proto.node, inner)
+        body.outputs = [self.lookup(inner, o.name, body.name) for o in proto.output]
+        return body
 
 
 def _python_constant(attribute: onnx.AttributeProto) -> onnx.TensorProto:
@@ -192,20 +261,22 @@ def _python_constant(attribute: onnx.AttributeProto) -> onnx.TensorProto:
     if name == "value_float":
         return helper.make_tensor("c", tensor.FLOAT, [], [attribute.f])
     if name == "value_floats":
-        return helper.make_tensor("c", tensor.FLOAT, [len(attribute.floats)],
-                                  list(attribute.floats))
+        floats = list(attribute.floats)
+        return helper.make_tensor("c", tensor.FLOAT, [len(floats)], floats)
     if name == "value_string":
         return helper.make_tensor("c", tensor.STRING, [], [attribute.s])
     if name == "value_strings":
-        return helper.make_tensor("c", tensor.STRING, [len(attribute.strings)],
-                                  list(attribute.strings))
-    raise BundleError(f"A Constant with attribute {name!r} is not supported.")
+        strings = list(attribute.strings)
+        return helper.make_tensor("c", tensor.STRING, [len(strings)], strings)
+    raise BundleError(f"a Constant with the attribute {name!r} is not supported.")
 
 
-def _body_types(op: str, bodies: list[Graph], attrs: dict[str, Any]) -> list[tuple[int, Any]]:
+def _body_types(op: str, bodies: list[Graph], attrs: dict[str, Any]) -> list[tuple[int, RawShape]]:
     """Output types of If, Loop and Scan from their bodies' outputs."""
     if op == "If":
-        pairs = zip(bodies[0].outputs, bodies[1].outputs, strict=True)
+        pairs = list(zip(bodies[0].outputs, bodies[1].outputs, strict=True))
+        if any(a.dtype != b.dtype for a, b in pairs):
+            raise BundleError("the branches of an If give tensors of different dtypes.")
         return [(a.dtype, _common(a.shape, b.shape)) for a, b in pairs]
     body = bodies[0]
     if op == "Loop":
@@ -220,7 +291,7 @@ def _body_types(op: str, bodies: list[Graph], attrs: dict[str, Any]) -> list[tup
     ]
 
 
-def _common(a: ir.RawShape, b: ir.RawShape) -> ir.RawShape:
+def _common(a: RawShape, b: RawShape) -> RawShape:
     if a is None or b is None or len(a) != len(b):
         return None
     return tuple(x if x == y else None for x, y in zip(a, b, strict=True))

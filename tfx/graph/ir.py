@@ -207,6 +207,16 @@ def free_values(graph: Graph) -> list[Value]:
     return list(free.values())
 
 
+def bodies_below(graph: Graph) -> list[Graph]:
+    """Branch and loop bodies at any depth, called graphs and what is in them left out."""
+    found: list[Graph] = []
+    for node in graph.nodes:
+        if node.op != CALL:
+            for body in node.bodies():
+                found += [body, *bodies_below(body)]
+    return found
+
+
 def attributes_key(attrs: Mapping[str, Any]) -> tuple[Any, ...]:
     """A hashable stand-in for attributes, equal exactly when they are."""
     return tuple((name, _attribute_key(value)) for name, value in sorted(attrs.items()))

@@ -16,10 +16,12 @@ import onnx
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph import ir, protos, schema
-from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.ir import Graph, Node, Value, bodies_below
 
 FUNCTION_DOMAIN = "tfx.function"
 PRODUCER = "tfx"
+# Key of a node's metadata that holds the node's tag, if that is text.
+TAG_KEY = "tfx.tag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ class _ModelWriter:
         ]
 
     def _write_initializers(self, proto: onnx.GraphProto, names: _Names) -> None:
-        bodies = _bodies(self.graph)
+        bodies = bodies_below(self.graph)
         constants = [v for g in (self.graph, *bodies) for v in g.constants]
         stored = [v for v in self.graph.inputs if id(v) in self.initializers]
         for value in [*stored, *constants]:
@@ -207,6 +209,8 @@ class _ModelWriter:
         )
         while proto.input and not proto.input[-1]:
             del proto.input[-1]
+        if isinstance(node.tag, str):
+            proto.metadata_props.add(key=TAG_KEY, value=node.tag)
         if node.op == ir.CALL:
             function = self._function(node.attrs["graph"])
             proto.op_type, proto.domain = function.name, FUNCTION_DOMAIN
@@ -258,7 +262,7 @@ class _ModelWriter:
                 onnx.helper.make_opsetid(FUNCTION_DOMAIN, 1),
             ],
         )
-        for value in [v for g in (graph, *_bodies(graph)) for v in g.constants]:
+        for value in [v for g in (graph, *bodies_below(graph)) for v in g.constants]:
             proto.node.append(self._constant_node(value, names))
         self._write_nodes(proto.node, graph, names)
         made = {id(v) for node in graph.nodes for v in node.outputs}
@@ -286,13 +290,3 @@ class _ModelWriter:
         attribute = proto.attribute.add(name="value", type=onnx.AttributeProto.TENSOR)
         attribute.t.CopyFrom(protos.tensor_proto(data, value.dtype))
         return proto
-
-
-def _bodies(graph: Graph) -> list[Graph]:
-    """Branch and loop bodies below a graph, callees left out."""
-    found: list[Graph] = []
-    for node in graph.nodes:
-        if node.op != ir.CALL:
-            for body in node.bodies():
-                found += [body, *_bodies(body)]
-    return found

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from tfx.core import dtypes
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops._shapes import dimension, joined, product, reshape_to
-from tfx.ops._support import cast_to
 from tfx.ops.linalg import product as matrix_product
 
 Label = Hashable
@@ -42,24 +40,16 @@ def contract(a: Tensor, b: Tensor, of_a: Labels, of_b: Labels, result: Labels) -
     if not shared and left and len(inner) == len(right) == 1:
         # MatMul itself multiplies every row of a larger tensor by one matrix.
         x, y = transposed(a, of_a, [*left, *inner]), transposed(b, of_b, [*inner, *right])
-        return transposed(multiply_matrices(x, y), made, result)
+        return transposed(matrix_product(x, y), made, result)
     x = _as_matrices(a, of_a, shared, left, inner)
     y = _as_matrices(b, of_b, shared, inner, right)
-    z = multiply_matrices(x, y)
+    z = matrix_product(x, y)
     if len(left) != 1 or len(right) != 1:
         sizes = [dimension(z, i) for i in range(len(shared))]
         sizes += [dimension(a, list(of_a).index(label)) for label in left]
         sizes += [dimension(b, list(of_b).index(label)) for label in right]
         z = reshape_to(z, _joined(sizes))
     return transposed(z, made, result)
-
-
-def multiply_matrices(x: Tensor, y: Tensor) -> Tensor:
-    """``matmul`` for every number dtype: small integers are multiplied as int32."""
-    if x.dtype.is_integer and x.dtype.size < 4:
-        wide = matrix_product(cast_to(x, dtypes.int32), cast_to(y, dtypes.int32))
-        return cast_to(wide, x.dtype)
-    return matrix_product(x, y)
 
 
 def transposed(x: Tensor, have: Labels, want: Labels) -> Tensor:

@@ -246,6 +246,13 @@ def common_tensors(values: Sequence[Any], op: str) -> list[Tensor]:
     return made
 
 
+def movable(x: Tensor) -> Tensor:
+    """bfloat16 as float32, for operators that only move elements and do not take it."""
+    if x.dtype is dtypes.bfloat16:
+        return apply("Cast", (x,), {"to": dtypes.float32.onnx})
+    return x
+
+
 def describe(x: Tensor) -> str:
     """``[2,3]``: a shape as TensorFlow's messages show it."""
     shape = raw_shape(x)

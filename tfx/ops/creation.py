@@ -116,7 +116,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     known, given = static_ints(target), raw_shape(scalar)
     if known is not None:
         _check_dims(known)
-    if given == (1,):
+    if given is not None and len(given) == 1 and (given[0] == 1 or not isinstance(given[0], int)):
         scalar = apply("Reshape", (scalar, int64_constant([])))
     elif given is not None and given != ():
         raise InvalidArgumentError(

@@ -7,6 +7,7 @@ checkpoint that holds the generator resumes the sequence.
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import secrets
 import threading
@@ -28,8 +29,16 @@ from tfx.ops._composite import Composite
 from tfx.ops._samplers import STATE_SIZE
 from tfx.ops._support import as_int64, static_int
 
-_PHILOX = 1
-_ALGORITHMS = (None, "philox", "auto_select", _PHILOX, 3)
+
+class Algorithm(enum.Enum):
+    """The names of generator algorithms; Philox is the only one that is offered."""
+
+    PHILOX = 1
+    THREEFRY = 2
+    AUTO_SELECT = 3
+
+
+_OFFERED = (None, "philox", "auto_select", 1, 3, Algorithm.PHILOX, Algorithm.AUTO_SELECT)
 # The global seed of operations that are given a seed of their own where set_seed was never called.
 _DEFAULT_SEED = 87654321
 
@@ -105,7 +114,7 @@ class Generator(Module):
     @property
     def algorithm(self) -> int:
         """TensorFlow's number of the algorithm: 1, Philox."""
-        return _PHILOX
+        return Algorithm.PHILOX.value
 
     @property
     def key(self) -> Tensor:
@@ -210,7 +219,7 @@ class Generator(Module):
 
 def _check_algorithm(alg: Any) -> None:
     name = alg.lower() if isinstance(alg, str) else alg
-    if name not in _ALGORITHMS:
+    if name not in _OFFERED:
         raise ValueError(
             f"Unsupported RNG algorithm {alg!r}: expected 'philox' or 'auto_select'."
         )

@@ -18,13 +18,24 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.ops._support import INT64_MAX, INT64_MIN, int64_vector, is_tensor_like, static_int, tensor
+from tfx.ops._shapes import dimension, raw_shape
+from tfx.ops._support import (
+    INT64_MAX,
+    INT64_MIN,
+    cast_to,
+    int64_vector,
+    is_tensor_like,
+    static_int,
+    tensor,
+)
 from tfx.ops.masking import boolean_mask
 
 # An index or bound: known now, or when the graph runs.
 Index = int | Tensor
 
 _INDEX_DTYPES = (dtypes.int16, dtypes.int32, dtypes.int64)
+# An end behind every tensor. (ONNX Runtime takes INT64_MAX for none, in both directions.)
+_BEHIND = 2**62
 
 
 class _Bounds(NamedTuple):
@@ -141,7 +152,7 @@ def _walk(plan: _Plan, items: Sequence[Any], axis: int, position: int, x: Tensor
             position += 1
             continue
         if isinstance(item, slice):
-            bounds = _bounds(item, axis)
+            bounds = _bounds(item, axis, x)
             if bounds is not None:
                 plan.slices.append(bounds)
             position += 1
@@ -187,7 +198,7 @@ def _index(item: Any) -> Index:
     )
 
 
-def _bounds(item: slice, axis: int) -> _Bounds | None:
+def _bounds(item: slice, axis: int, x: Tensor) -> _Bounds | None:
     """A slice as ONNX wants it; None if it keeps everything."""
     step = 1 if item.step is None else _index(item.step)
     if isinstance(step, int):
@@ -195,17 +206,38 @@ def _bounds(item: slice, axis: int) -> _Bounds | None:
             raise InvalidArgumentError(f"strides[{axis}] must be non-zero.", op="StridedSlice")
         if step == 1 and item.start is None and item.stop is None:
             return None
-    start = by_sign(step, 0, INT64_MAX) if item.start is None else _index(item.start)
-    end = by_sign(step, INT64_MAX, INT64_MIN) if item.stop is None else _index(item.stop)
-    return _Bounds(axis, start, end, step)
+    start = _by_sign(step, 0, INT64_MAX) if item.start is None else _index(item.start)
+    end = _by_sign(step, INT64_MAX, INT64_MIN) if item.stop is None else _index(item.stop)
+    return _Bounds(axis, start, _reachable(x, axis, start, end, step), step)
 
 
-def by_sign(step: Index, forwards: int, backwards: int) -> Index:
+def _reachable(x: Tensor, axis: int, start: Index, end: Index, step: Index) -> Index:
+    """The end of a slice; where the start lies in front of the tensor, one that leaves nothing.
+
+    Backwards from there Python finds nothing, ONNX begins at the first element.
+    """
+    if isinstance(step, int) and (step > 0 or (isinstance(start, int) and start >= -1)):
+        return end
+    shape = raw_shape(x)
+    dim = None if shape is None else shape[axis]
+    if isinstance(dim, int) and isinstance(start, int) and isinstance(step, int):
+        return _BEHIND if start < -dim else end
+    length = apply("Squeeze", (dimension(x, axis), int64_constant([0])))
+    beyond = apply("Less", (_wide(start), apply("Neg", (length,))))
+    if not isinstance(step, int):
+        beyond = apply("And", (beyond, apply("Less", (_wide(step), int64_constant(0)))))
+    return apply("Where", (beyond, int64_constant(_BEHIND), _wide(end)))
+
+
+def _wide(index: Index) -> Tensor:
+    return int64_constant(index) if isinstance(index, int) else cast_to(index, dtypes.int64)
+
+
+def _by_sign(step: Index, forwards: int, backwards: int) -> Index:
     """The bound that is meant by none: it depends on the direction."""
     if isinstance(step, int):
         return forwards if step > 0 else backwards
-    wide = apply("Cast", (step,), {"to": dtypes.int64.onnx})
-    choice = apply("Less", (wide, int64_constant(0)))
+    choice = apply("Less", (_wide(step), int64_constant(0)))
     return apply("Where", (choice, int64_constant(backwards), int64_constant(forwards)))
 
 
@@ -234,9 +266,7 @@ def _carry_out(x: Tensor, plan: _Plan) -> Tensor:
 
 
 def _gather_index(index: Tensor) -> Tensor:
-    if index.dtype is dtypes.int16:
-        return apply("Cast", (index,), {"to": dtypes.int64.onnx})
-    return index
+    return cast_to(index, dtypes.int64) if index.dtype is dtypes.int16 else index
 
 
 def _shifted(axis: int, removed: Sequence[int]) -> int:

@@ -11,7 +11,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops._shapes import dimension, known_rank, rank_of, raw_shape, shape_argument
+from tfx.ops._shapes import dimension, known_rank, movable, rank_of, raw_shape, shape_argument
 from tfx.ops._support import (
     INT64_MAX,
     INT64_MIN,
@@ -155,7 +155,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
     places = [single_axis(a, x, "Roll") for a in axes]
     vector = shape_argument(shift, "Roll")
     count, known = raw_shape(vector), static_ints(vector)
-    if count is not None and count[0] != len(places):
+    if count is not None and isinstance(count[0], int) and count[0] != len(places):
         raise InvalidArgumentError(
             f"shift and axis must have the same size; got shift={shift!r} and axis={axis!r}.",
             op="Roll",
@@ -231,7 +231,7 @@ def reverse_sequence(
 
 def _reverse_sequence(x: Tensor, lengths: Tensor, time: int) -> Tensor:
     attrs = {"time_axis": time, "batch_axis": 1 - time}
-    return apply("ReverseSequence", (x, lengths), attrs)
+    return cast_to(apply("ReverseSequence", (movable(x), lengths), attrs), x.dtype)
 
 
 def _check_lengths(x: Tensor, lengths: Tensor, time: int, batch: int) -> None:

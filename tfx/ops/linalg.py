@@ -105,13 +105,74 @@ def _check_matmul(x: Tensor, y: Tensor, left: bool, right: bool) -> None:
 def product(
     x: Tensor, y: Tensor, *, transpose_a: bool = False, transpose_b: bool = False
 ) -> Tensor:
-    """``matmul`` of two tensors that are known to fit."""
+    """``matmul`` of two tensors that are known to fit; small integers are widened to int32."""
+    if x.dtype.is_integer and x.dtype.size < 4:
+        wide = cast_to(x, dtypes.int32), cast_to(y, dtypes.int32)
+        return cast_to(product(*wide, transpose_a=transpose_a, transpose_b=transpose_b), x.dtype)
     if not (transpose_a or transpose_b):
         return apply("MatMul", (x, y))
     if x.dtype in _GEMM_DTYPES and x.shape.rank == 2 and y.shape.rank == 2:
         return apply("Gemm", (x, y), {"transA": int(transpose_a), "transB": int(transpose_b)})
     x = swap_last_two(x) if transpose_a else x
     return apply("MatMul", (x, swap_last_two(y) if transpose_b else y))
+
+
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Matrices ``a`` times vectors ``b``; the batch axes broadcast.
+
+    Args:
+        a: ``[..., m, n]``, or ``[..., n, m]`` if transposed.
+        b: ``[..., n]``, the same dtype.
+        transpose_a: Multiply by the transposed ``a``.
+        adjoint_a: The same for real numbers.
+        a_is_sparse: Accepted for compatibility.
+        b_is_sparse: Accepted for compatibility.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[..., m]``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()
+        array([3., 7.], dtype=float32)
+    """
+    x, y = matching(a, b, "MatVec")
+    column = apply("Unsqueeze", (y, int64_constant([-1])))
+    result = matmul(x, column, transpose_a=transpose_a, adjoint_a=adjoint_a)
+    return apply("Squeeze", (result, int64_constant([-1])))
+
+
+def matrix_transpose(a: Any, name: str | None = None, conjugate: bool = False) -> Tensor:
+    """Exchange the last two axes.
+
+    Args:
+        a: Tensor of rank 2 or more.
+        name: Accepted for compatibility.
+        conjugate: Has no effect on real numbers.
+
+    Raises:
+        ValueError: rank below 2.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.matrix_transpose(tf.ones([2, 3, 4])).shape
+        TensorShape([2, 4, 3])
+    """
+    x = tensor(a)
+    if x.shape.rank is not None and x.shape.rank < 2:
+        raise ValueError(
+            f"Argument `a` should be a (batch) matrix with rank >= 2. Received shape {x.shape}."
+        )
+    return swap_last_two(x)
 
 
 def swap_last_two(x: Tensor) -> Tensor:

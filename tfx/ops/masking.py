@@ -16,7 +16,7 @@ from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops._placing import scatter_along
-from tfx.ops._shapes import joined, product, rank_of, raw_shape, reshape_to, shape_vector
+from tfx.ops._shapes import joined, movable, product, rank_of, raw_shape, reshape_to, shape_vector
 from tfx.ops._support import (
     cast_to,
     matching,
@@ -134,7 +134,7 @@ def boolean_mask(
     elif not _same_length(x, chosen, start):
         # Compress takes a condition that is too short; the reshape refuses one.
         chosen = apply("Reshape", (chosen, shape_vector(x, start, start + 1)))
-    return apply("Compress", (x, chosen), {"axis": start})
+    return cast_to(apply("Compress", (movable(x), chosen), {"axis": start}), x.dtype)
 
 
 def _same_length(x: Tensor, mask: Tensor, axis: int) -> bool:

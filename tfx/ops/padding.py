@@ -89,7 +89,11 @@ def _check(x: Tensor, amounts: Tensor, flat: list[int] | None, mode: str) -> Non
         )
     if shape is None or given is None:
         return
-    if len(given) != 2 or given[1] != 2 or given[0] not in (len(shape), None):
+    wanted = (len(shape), 2)
+    fits = len(given) == 2 and all(
+        not isinstance(g, int) or g == w for g, w in zip(given, wanted, strict=True)
+    )
+    if not fits:
         raise InvalidArgumentError(
             f"The first dimension of paddings must be the rank of inputs{describe(amounts)} "
             f"{describe(x)}; expected paddings of shape [{len(shape)},2].",

@@ -48,10 +48,10 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     """
     x, times = tensor(input), shape_argument(multiples, "Tile")
     rank, count, known = rank_of(x), raw_shape(times), static_ints(times)
-    if rank is not None and count is not None and count[0] not in (rank, None):
+    given = None if count is None else count[0]
+    if rank is not None and isinstance(given, int) and given != rank:
         raise InvalidArgumentError(
-            f"Expected multiples argument to be a vector of length {rank} but got length "
-            f"{count[0]}",
+            f"Expected multiples argument to be a vector of length {rank} but got length {given}",
             op="Tile",
         )
     for i, n in enumerate(known or ()):
@@ -112,6 +112,8 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         return _evenly(x, times, place)
     if shape is not None and count is not None and not _agree(shape[place], count[0]):
         raise ValueError(f"Dimensions {shape[place]} and {count[0]} are not compatible")
+    if count is None or not isinstance(count[0], int):
+        times = apply("Expand", (times, dimension(x, place)))  # there may be one for all
     return apply("Gather", (x, _repeated_places(times)), {"axis": place})
 
 

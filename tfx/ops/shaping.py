@@ -13,9 +13,10 @@ from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.apply import apply
+from tfx.framework.context import executing_eagerly
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient, no_gradient
-from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.symbolic import reshaped
 from tfx.ops._shapes import (
     RawDims,
@@ -58,6 +59,8 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
             return apply("Reshape", (x, short))
     elif 0 in known and -1 in known:
         target = _empty_target(x, known)
+    elif not executing_eagerly():
+        _check_count(x, target)
     try:
         return reshape_to(x, target)
     except InvalidArgumentError:
@@ -98,6 +101,16 @@ def _empty_target(x: Tensor, target: list[int]) -> Tensor:
     have = math.prod(d for d in shape if d)
     used = math.prod(d for d in target if d > 0)
     return int64_constant([have // used if d == -1 else d for d in target])
+
+
+def _check_count(x: Tensor, target: Tensor) -> None:
+    """Refuse what onnx lets pass, which infers the shape from the target alone."""
+    shape, dims = static_dims(x), static_ints(target)
+    if shape is None or dims is None:
+        return
+    have, wanted = math.prod(shape), math.prod(dims)
+    if have != wanted and (-1 not in dims or not wanted or have % wanted):
+        _explain_reshape(x, target)
 
 
 def _explain_reshape(x: Tensor, target: Tensor) -> None:
@@ -340,18 +353,36 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
             f"{wanted}.",
             op="EnsureShape",
         )
-    have = raw_shape(data)
-    if wanted.rank is None or isinstance(data, EagerTensor):
+    if not isinstance(data, SymbolicTensor) or wanted.rank is None or _includes(data, wanted):
         return identity(data)
-    expected: RawDims = wanted.symbolic or ()
-    for i, dim in enumerate(expected):
-        if isinstance(dim, int) and not (have is not None and isinstance(have[i], int)):
-            # One dimension a node: the other ones are taken over, so that this one must be right.
-            only = [0] * i + [dim] + [0] * (len(expected) - i - 1)
-            data = apply("Reshape", (data, int64_constant(only)))
-    if have is None and not any(isinstance(d, int) for d in expected):
-        data = apply("Reshape", (data, int64_constant([0] * len(expected))))
-    return identity(data) if data is x else data
+    checked = _checked(data, wanted)
+    checked.set_shape(data.shape.merge_with(wanted))
+    return checked
+
+
+def _includes(x: Tensor, wanted: TensorShape) -> bool:
+    """Whether the static shape says all that is wanted."""
+    shape = raw_shape(x)
+    return shape is not None and all(
+        b is None or a == b for a, b in zip(shape, wanted.as_list(), strict=True)
+    )
+
+
+def _checked(x: Tensor, wanted: TensorShape) -> Tensor:
+    """``x`` reshaped to its own shape, where a dimension that is not right becomes impossible.
+
+    No elements are copied, and a runtime cannot see through it and leave it out.
+    """
+    dims = wanted.as_list()
+    shape = apply("Shape", (x,))
+    expected = int64_constant([-1 if d is None else d for d in dims])
+    right = apply("Equal", (shape, expected))
+    if None in dims:
+        right = apply("Or", (right, embed(np.array([d is None for d in dims]))))
+    return apply("Reshape", (x, apply("Where", (right, shape, int64_constant(_NO_DIMENSION)))))
+
+
+_NO_DIMENSION = -9
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:

@@ -372,8 +372,9 @@ class Optimizer(Module):
 
     def decays(self, variable: Variable) -> bool:
         """Whether ``weight_decay`` applies to a variable."""
+        names = (variable.name, variable.name.removesuffix(":0"))
         return variable.ref() not in self._undecayed and not any(
-            re.search(name, variable.name) for name in self._undecayed_names
+            re.search(pattern, name) for pattern in self._undecayed_names for name in names
         )
 
     def finalize_variable_values(self, var_list: Iterable[Variable]) -> None:

@@ -58,6 +58,9 @@ def checked(cls: str, options: Options) -> dict[str, Any]:
             "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: "
             + ", ".join(f"{n}={v}" for n, v in clips.items())
         )
+    for name, value in clips.items():
+        if value is not None and value < 0:
+            raise ValueError(f"`{name}` must not be negative. Received: {name}={value}")
     if not 0 <= full["ema_momentum"] <= 1:
         raise ValueError(
             "`ema_momentum` must be in the range [0, 1]. Received: "

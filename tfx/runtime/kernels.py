@@ -20,10 +20,21 @@ _CODES = {
     "float": dtypes.float32.onnx,
     "double": dtypes.float64.onnx,
     **{
-        name: dtypes.as_dtype(name).onnx
-        for name in (
-            "float16 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool string"
-        ).split()
+        kind.name: kind.onnx
+        for kind in (
+            dtypes.float16,
+            dtypes.bfloat16,
+            dtypes.bool,
+            dtypes.string,
+            dtypes.int8,
+            dtypes.int16,
+            dtypes.int32,
+            dtypes.int64,
+            dtypes.uint8,
+            dtypes.uint16,
+            dtypes.uint32,
+            dtypes.uint64,
+        )
     },
 }
 

@@ -18,8 +18,8 @@ from tfx.core import dtypes
 from tfx.core.errors import UnimplementedError
 from tfx.runtime.values import RawValue, from_numpy, to_numpy
 
-# Of DLPack's C structures: the code of bfloat16, and where a managed tensor has its type code (after
-# a pointer, the device and the rank).
+# Of DLPack's C structures: the code of bfloat16, and where a managed tensor has its type code
+# (after a pointer, the device and the rank).
 _DLPACK_BFLOAT = 4
 _TYPE_CODE_OFFSET = ctypes.sizeof(ctypes.c_void_p) + 12
 

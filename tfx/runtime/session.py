@@ -121,7 +121,11 @@ class Session:
         source = model if isinstance(model, bytes) else os.fspath(model)
         try:
             self._inference = onnxruntime.InferenceSession(
-                source, options, providers=providers_for(device)
+                source,
+                options,
+                providers=providers_for(device),
+                # Otherwise a failure is printed on stdout, and tried a second time.
+                enable_fallback=0,
             )
         except errors.OpError:
             raise

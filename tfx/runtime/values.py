@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from onnxruntime.capi import onnxruntime_pybind11_state as _ort
@@ -17,13 +17,16 @@ from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 
-RawValue = _ort.OrtValue
+RawValue: TypeAlias = _ort.OrtValue
 
 CPU_DEVICE = _ort.OrtDevice(_ort.OrtDevice.cpu(), _ort.OrtDevice.default_memory(), 0)
 _STRING = 8
 _BOOL = 9
 # Element types that NumPy lacks (ml_dtypes carries them): moved as raw integers of the same width.
 _RAW_VIEWS: dict[int, Any] = {16: np.uint16, 17: np.uint8, 19: np.uint8}
+_FOUR_BITS = frozenset((dtypes.int4.onnx, dtypes.uint4.onnx))
+# ONNX Runtime gives C's `long long`, which NumPy takes for a type beside int64.
+_STANDARD = {"q": np.int64, "Q": np.uint64}
 
 
 def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
@@ -38,7 +41,8 @@ def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
         A CPU value. Non-contiguous arrays are always copied.
 
     Raises:
-        UnimplementedError: ONNX Runtime cannot hold the dtype (complex numbers).
+        UnimplementedError: ONNX Runtime cannot hold the dtype (complex numbers, 4-bit integers).
+        InvalidArgumentError: an object array of other objects than str and bytes.
     """
     dtype = dtypes.as_dtype(array.dtype)
     code = dtype.onnx
@@ -49,9 +53,13 @@ def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
             f"ONNX Runtime has no {dtype.name} tensors; keep real and imaginary parts as two "
             "float tensors."
         )
-    raw = _RAW_VIEWS.get(code)
-    if raw is not None:
-        return _copied(np.ascontiguousarray(array), code)
+    if code in _FOUR_BITS:
+        raise UnimplementedError(
+            f"ONNX Runtime's Python interface takes no {dtype.name} tensors; keep the numbers in "
+            "an int8 or uint8 tensor."
+        )
+    if code in _RAW_VIEWS:
+        return _copied(np.asarray(array, order="C"), code)
     if not (owned and array.flags.c_contiguous):
         array = array.copy(order="C")
     elif not array.flags.writeable:
@@ -77,12 +85,12 @@ class _Alias:
 
 
 def _writable_alias(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The same memory without the read-only flag, which DLPack refuses; values are never written."""
+    """The same memory without the read-only flag, which DLPack refuses. Nobody writes to it."""
     return np.asarray(_Alias(array)) if array.size else array.copy()
 
 
 def _copied(array: np.ndarray[Any, Any], code: int) -> RawValue:
-    """A value with memory of its own, for element types that DLPack cannot carry."""
+    """A value with memory of its own, for element types that NumPy's DLPack cannot carry."""
     value = _ort.OrtValue.ortvalue_from_shape_and_onnx_type(list(array.shape), code, CPU_DEVICE)
     ctypes.memmove(value.data_ptr(), array.ctypes.data, array.nbytes)
     return value
@@ -104,7 +112,11 @@ class _Memory:
 
 
 def to_numpy(value: RawValue) -> np.ndarray[Any, Any]:
-    """A read-only array over the value's memory (strings: a new object array of ``bytes``)."""
+    """A read-only array over the value's memory (strings: a new object array of ``bytes``).
+
+    Raises:
+        UnimplementedError: strings that are not UTF-8.
+    """
     code = value.element_type()
     raw = _RAW_VIEWS.get(code)
     if raw is not None:
@@ -112,29 +124,47 @@ def to_numpy(value: RawValue) -> np.ndarray[Any, Any]:
         if value.tensor_size_in_bytes() == 0:
             return np.empty(tuple(value.shape()), numpy_dtype)
         return np.asarray(_Memory(value, raw)).view(numpy_dtype)
-    array: np.ndarray[Any, Any] = value.numpy()
+    try:
+        array: np.ndarray[Any, Any] = value.numpy()
+    except UnicodeDecodeError as e:
+        raise UnimplementedError(
+            f"A string tensor holds bytes that are not UTF-8 ({e}), which ONNX Runtime's Python "
+            "interface cannot give back; keep such bytes in a uint8 tensor, or encode them as text."
+        ) from e
     if code == _STRING:
-        flat = [s.encode() if isinstance(s, str) else s for s in array.reshape(-1)]
-        array = np.array(flat, dtype=object).reshape(tuple(value.shape()))
+        flat = np.empty(array.size, dtype=object)
+        flat[:] = [s.encode() if isinstance(s, str) else s for s in array.reshape(-1)]
+        array = flat.reshape(tuple(value.shape()))
+    standard = _STANDARD.get(array.dtype.char)
+    if standard is not None:
+        array = array.view(standard)
     array.flags.writeable = False
     return array
 
 
-def from_dlpack(producer: Any) -> RawValue:
-    """A value that shares memory with any object that has ``__dlpack__``."""
-    is_bool = "bool" in str(getattr(producer, "dtype", ""))
-    try:
-        capsule = producer.__dlpack__()
-    except (BufferError, AttributeError) as e:
-        raise InvalidArgumentError(
-            f"{type(producer).__name__} cannot be imported through DLPack: {e}"
-        ) from e
-    return _ort.OrtValue.from_dlpack(capsule, is_bool)
+def to_dlpack(value: RawValue, **options: Any) -> Any:
+    """A DLPack capsule with the value's contents; nobody can change the value through it.
 
+    Consumers that know read-only memory (DLPack 1.0: they pass ``max_version``) share the value's,
+    others get a copy.
 
-def to_dlpack(value: RawValue) -> Any:
-    """A DLPack capsule over the value's memory."""
-    return value.to_dlpack()
+    Args:
+        value: A CPU value.
+        **options: ``stream``, ``max_version``, ``dl_device`` and ``copy`` of DLPack's protocol.
+
+    Raises:
+        BufferError: the options ask for what cannot be had.
+    """
+    version, copy = options.get("max_version"), options.get("copy")
+    shares = version is not None and version[0] >= 1
+    if copy is False and not shares:
+        raise BufferError("A tensor is read-only, which this version of DLPack cannot say.")
+    if value.element_type() in _RAW_VIEWS:
+        return _copied(to_numpy(value), value.element_type()).to_dlpack()
+    array = to_numpy(value)
+    if not shares or copy:
+        return array.copy().__dlpack__()
+    return array.__dlpack__(**options)
 
 
 def _string_value(array: np.ndarray[Any, Any]) -> RawValue:

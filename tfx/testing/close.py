@@ -33,6 +33,7 @@ def assert_close(
         atol: Allowed absolute difference; None: 1e-9, 1e-6, 1e-3 and 1e-2.
 
     Raises:
+        TypeError: the structures are of different classes.
         AssertionError: naming the leaf, the largest difference and where it is.
 
     Example:

@@ -22,7 +22,7 @@ from tfx.bundle import limits
 from tfx.core import dtypes
 from tfx.framework import deferred
 from tfx.framework.context import current, init_scope
-from tfx.framework.deferred import AutoTrackable
+from tfx.framework.deferred import UNTRACKED_PREFIX, AutoTrackable
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.trackable import is_trackable, members, walk
 from tfx.framework.variable import Variable
@@ -32,8 +32,6 @@ from tfx.train.reader import FORMAT, FORMAT_KEY, GRAPH_KEY, CheckpointReader
 from tfx.train.restore import COUNTER, Restore
 from tfx.train.state import write_state
 from tfx.train.status import CheckpointLoadStatus, InitializationOnlyStatus
-
-_PRIVATE = "_self_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +108,7 @@ class Checkpoint(AutoTrackable):
         below = dict(members(root)) if root is not None else {}
         for name, value in sorted(kwargs.items()):
             _check_trackable(name, value)
-            if hasattr(type(self), name) or name.startswith(_PRIVATE):
+            if hasattr(type(self), name) or name.startswith(UNTRACKED_PREFIX):
                 raise ValueError(
                     f"`Checkpoint` cannot give an object the name {name!r}: it has "
                     "that name itself. Choose another one."
@@ -133,7 +131,7 @@ class Checkpoint(AutoTrackable):
     def _trackable_children(self) -> dict[str, Any]:
         """The objects by name, those of the root among them."""
         found = dict(members(self._self_root)) if self._self_root is not None else {}
-        found.update((n, v) for n, v in vars(self).items() if not n.startswith(_PRIVATE))
+        found.update((n, v) for n, v in vars(self).items() if not n.startswith(UNTRACKED_PREFIX))
         if self._self_counter is not None:
             found[COUNTER] = self._self_counter
         return found
@@ -168,7 +166,7 @@ class Checkpoint(AutoTrackable):
         counter.assign_add(1)
         path = f"{os.fspath(file_prefix)}-{int(counter)}"
         try:
-            return self.write_then(path, _note_latest, options, background=background)
+            return self._write(path, _note_latest, options, background)
         except BaseException:
             counter.assign_sub(1)
             raise
@@ -196,30 +194,27 @@ class Checkpoint(AutoTrackable):
             PermissionDeniedError: the folder may not be written to.
             ResourceExhaustedError: the disk is full.
         """
-        return self.write_then(file_prefix, lambda _: None, options, background=background)
+        return self._write(os.fspath(file_prefix), None, options, background)
 
-    def write_then(
+    def _write(
         self,
-        file_prefix: str | os.PathLike[str],
-        then: Callable[[str], None],
-        options: CheckpointOptions | None = None,
-        *,
-        background: bool = False,
+        path: str,
+        then: Callable[[str], None] | None,
+        options: CheckpointOptions | None,
+        background: bool,
     ) -> str:
-        """Do what ``write`` does, and call ``then(path)`` when the files are complete."""
         _refuse_in_function("save")
         self.sync()
         for restore in deferred.pending():
             if isinstance(restore, Restore) and restore.concerns(self):
                 restore.warn("A checkpoint is saved")
         options = options or CheckpointOptions()
-        path = os.fspath(file_prefix)
+        callbacks = [*([then] if then else []), *(options.experimental_write_callbacks or ())]
         tensors, metadata = self._snapshot()
 
         def job() -> None:
             write_files(path, tensors, metadata, options.max_shard_bytes)
-            then(path)
-            for callback in options.experimental_write_callbacks or ():
+            for callback in callbacks:
                 callback(path) if _takes_argument(callback) else callback()
 
         if background or options.background:

@@ -195,7 +195,7 @@ def file_errors(where: str) -> Iterator[None]:
             ) from e
         if e.errno == errno.EROFS:
             raise PermissionDeniedError(f"{where}: {e.strerror}; choose another folder") from e
-        raise UnavailableError(f"{where}: {e.strerror or e}; nothing was changed") from e
+        raise UnavailableError(f"{where}: {e}; nothing was changed") from e
 
 
 def _publish(temporary: Path, folder: Path, name: str) -> None:

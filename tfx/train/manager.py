@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tfx.train.checkpoint import Checkpoint, CheckpointOptions
@@ -146,16 +147,17 @@ class CheckpointManager:
             ResourceExhaustedError: the disk is full.
         """
         step = None if self._interval is None else int(self._step_counter)
-        if check_interval and step is not None and self._interval is not None:
-            if self._last_step is not None and step < self._last_step + self._interval:
-                return None
+        if check_interval and not self._is_due(step):
+            return None
         self.sync()
         counter = self._checkpoint.save_counter
         counter.assign_add(1)
         number = int(counter) if checkpoint_number is None else int(checkpoint_number)
         try:
-            path = self._checkpoint.write_then(
-                f"{self._prefix}-{number}", self._written, options, background=background
+            path = self._checkpoint.write(
+                f"{self._prefix}-{number}",
+                _with_callback(options, self._written),
+                background=background,
             )
         except BaseException:
             counter.assign_sub(1)
@@ -192,6 +194,11 @@ class CheckpointManager:
         """
         self._checkpoint.sync()
 
+    def _is_due(self, step: int | None) -> bool:
+        if step is None or self._interval is None or self._last_step is None:
+            return True
+        return step >= self._last_step + self._interval
+
     def _written(self, path: str) -> None:
         self._kept.pop(path, None)  # written again under the same number
         self._kept[path] = time.time()
@@ -226,3 +233,11 @@ class CheckpointManager:
             else:
                 delete_files(path)
         return bool(excess)
+
+
+def _with_callback(
+    options: CheckpointOptions | None, callback: Callable[[str], None]
+) -> CheckpointOptions:
+    options = options or CheckpointOptions()
+    callbacks = [callback, *(options.experimental_write_callbacks or ())]
+    return replace(options, experimental_write_callbacks=callbacks)

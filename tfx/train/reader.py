@@ -8,6 +8,7 @@ are compared with its SHA-256 before the first value out of it is handed out.
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self
 
@@ -120,6 +121,9 @@ class CheckpointReader:
         Raises:
             BundleError: a file was damaged.
         """
+        if len(self._files) > 1:
+            with ThreadPoolExecutor(min(4, len(self._files))) as pool:
+                list(pool.map(self._verify, self._files))
         for file in self._files:
             self._verify(file)
 

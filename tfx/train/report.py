@@ -19,7 +19,7 @@ Outcome: TypeAlias = Literal["restored", "missing", "unexpected", "clash"]
 
 _SHOWN = 25
 # Names are compared in pairs: beyond this many the best guess is not worth the time.
-_COMPARED = 300
+_COMPARED = 200
 _ALIKE = 0.5
 
 
@@ -158,10 +158,10 @@ def _suggestions(rows: Sequence[Row], fixed: frozenset[str]) -> dict[str, str]:
 def _likeness(key: str, path: str) -> float:
     """How alike two names are; whole parts in common count for more than letters."""
     a, b = path_parts(key), path_parts(path)
-    return max(
-        difflib.SequenceMatcher(None, key, path).ratio(),
-        difflib.SequenceMatcher(None, a, b).ratio(),
-    )
+    parts = difflib.SequenceMatcher(None, a, b).ratio()
+    if not parts and max(len(a), len(b)) > 1:
+        return 0.0  # most pairs; comparing letters is what takes time
+    return max(parts, difflib.SequenceMatcher(None, key, path).ratio())
 
 
 def _shortened(pairs: dict[str, str], matched: Sequence[str]) -> dict[str, str]:

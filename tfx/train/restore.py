@@ -68,6 +68,8 @@ class Restore:
             InvalidArgumentError: dtypes or shapes differ.
             BundleError: the checkpoint is damaged.
         """
+        # All of it and now: by the time that the last value is used the file may be gone.
+        self._reader.verify()
         self._bind(root, 0)
         if also_root is not None:
             self._remember(also_root, 0)
@@ -84,9 +86,6 @@ class Restore:
         """``owner.name`` is ``value`` from now on."""
         number = self._number(owner)
         if number is None:
-            return
-        if hasattr(type(owner), "_trackable_children"):  # its parts have names of their own
-            self._match([(owner, number)])
             return
         child = self._nodes[number].children.get(name)
         if child is not None:
@@ -163,7 +162,9 @@ class Restore:
                 self._variables[id(variable)] = (weakref.ref(variable), number)
                 self._left.discard(number)
         for restore in deferred.pending():
-            if restore is not self and isinstance(restore, Restore):
+            if restore is self:
+                break  # only older ones: those that come after this one have the last word
+            if isinstance(restore, Restore):
                 for variable in fitting.values():
                     restore.superseded(variable)
 

@@ -40,6 +40,7 @@ KEYS = [
     np.s_[2:0],
     np.s_[10:, :99],
     np.s_[:-10:-1],
+    np.s_[-9::-1, -2::-1, -5::-1],
     np.s_[None],
     np.s_[None, ..., None],
     np.s_[:, None, 1],
@@ -92,6 +93,9 @@ def test_gradients_of_unknown_shape(key):
         (lambda i, j: (i, None, Ellipsis, j), np.s_[-1, None, ..., 2]),
         (lambda i, j: (slice(None), slice(None, None, i)), np.s_[:, ::-1]),
         (lambda i, j: (slice(None, None, j), 0), np.s_[::2, 0]),
+        (lambda i, j: slice(i - 9, None, -1), np.s_[-10::-1]),
+        (lambda i, j: slice(i - 9, None, i), np.s_[-10::-1]),
+        (lambda i, j: slice(i - 9, None, j), np.s_[-10::2]),
         (lambda i, j: (slice(1, None), i, slice(None, j)), np.s_[1:, -1, :2]),
     ],
 )

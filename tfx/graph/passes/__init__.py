@@ -9,9 +9,15 @@ from tfx.graph.passes.legalize import legalize
 from tfx.graph.verify import verify_if_enabled
 
 
-def prepare(graph: Graph, *, device: str = "CPU:0") -> Graph:
-    """What is compiled and what is saved: no copies, no dead nodes, only kernels that exist."""
-    graph = remove_dead_nodes(forward_identities(graph))
+def prepare(graph: Graph, *, device: str = "CPU:0", keep_marked: bool = False) -> Graph:
+    """What is compiled and what is saved: no copies, no dead nodes, only kernels that exist.
+
+    Args:
+        graph: The graph.
+        device: Where it will run.
+        keep_marked: Keep the ``Identity`` nodes that stop gradients, for a graph that is saved.
+    """
+    graph = remove_dead_nodes(forward_identities(graph, keep_marked=keep_marked))
     if device.startswith("CPU"):
         graph = legalize(graph)
     verify_if_enabled(graph)

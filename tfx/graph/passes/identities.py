@@ -13,13 +13,19 @@ from collections.abc import Sequence
 from tfx.graph.ir import CALL, Graph, Node, Value
 
 
-def forward_identities(graph: Graph) -> Graph:
-    """A copy of the graph, bodies and callees included, without ``Identity`` nodes."""
-    return _Forwarder().run(graph)
+def forward_identities(graph: Graph, *, keep_marked: bool = False) -> Graph:
+    """A copy of the graph, bodies and callees included, without ``Identity`` nodes.
+
+    Args:
+        graph: The graph.
+        keep_marked: Keep those that mean something to differentiation (their tag is text).
+    """
+    return _Forwarder(keep_marked).run(graph)
 
 
 class _Forwarder:
-    def __init__(self) -> None:
+    def __init__(self, keep_marked: bool) -> None:
+        self._keep_marked = keep_marked
         # id of a value made by an Identity -> what it is a copy of; bodies see outer values too.
         self._sources: dict[int, Value] = {}
         self._callees: dict[int, Graph] = {}
@@ -29,7 +35,8 @@ class _Forwarder:
         result.nodes = []
         for node in graph.nodes:
             inputs = self._replaced(node.inputs)
-            if node.op == "Identity" and inputs[0] is not None:
+            kept = self._keep_marked and isinstance(node.tag, str)
+            if node.op == "Identity" and inputs[0] is not None and not kept:
                 (output,) = node.outputs
                 if output.shape == inputs[0].shape:
                     self._sources[id(output)] = inputs[0]

@@ -1,17 +1,20 @@
-"""Gather and scatter operators whose CPU kernels lose elements, written with ones that do not.
+"""Operators that move elements and that the CPU provider gets wrong, written with others.
 
 Seen in ONNX Runtime 1.31: a ``ScatterND`` that reduces spreads its updates over threads without a
 lock, so that of two that meet at one place one is lost now and then (``ScatterElements`` runs in
 one thread); ``Gather`` copies only the first string of every slice; ``ScatterElements`` claims
-types that it then refuses to reduce. Nothing is assumed of shapes: a compiled operator knows none.
-Each entry of ``CORRECTIONS`` appends its replacement and returns True, or False if the node is
-fine.
+types that it then refuses to reduce; an ``Expand`` to no elements is taken for superfluous and left
+out. Nothing is assumed of shapes: a compiled operator knows none. Each entry of ``CORRECTIONS``
+appends its replacement and returns True, or False if the node is fine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
+from tfx.core import dtypes
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes.writer import Writer
 
@@ -107,7 +110,22 @@ def _string_slices(out: Graph, node: Node) -> bool:
     return write.finish()
 
 
+def _expanded_to_nothing(out: Graph, node: Node) -> bool:
+    """An ``Expand`` whose result is known to be empty, as an empty tensor."""
+    (result,) = node.outputs
+    if result.dtype == _STRING or result.shape is None or 0 not in result.shape:
+        return False
+    dims = [d for d in result.shape if isinstance(d, int)]
+    if len(dims) < len(result.shape):
+        return False
+    write = Writer(out, node)
+    zero = np.zeros(1, dtypes.from_onnx(result.dtype).as_numpy_dtype)
+    write.add("ConstantOfShape", (write.ints(dims),), {"value": zero})
+    return write.finish()
+
+
 CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {
+    "Expand": _expanded_to_nothing,
     "Gather": _string_slices,
     "ScatterElements": _reducible,
     "ScatterND": _ordered_scatter,

@@ -31,16 +31,14 @@ def _points(op, rng):
     """Numbers of all sizes in the function's domain, and those at its ends."""
     tiny = 10.0 ** rng.uniform(-300, 0, 400)
     middle = rng.uniform(0.0, 6.0, 1000)
+    huge = 10.0 ** rng.uniform(0, 307, 400)
     if op in ("Acos", "Asin", "Atanh"):
         unit = np.concatenate([tiny, rng.uniform(0, 1, 1000), 1 - 10.0 ** rng.uniform(-16, 0, 400)])
         return np.concatenate([unit, -unit, [0.0, 1.0, -1.0, 1.5, -1.5, np.nan]])
     if op == "Acosh":
-        return np.concatenate(
-            [1 + tiny, 1 + middle, 10.0 ** rng.uniform(0, 307, 400), [0.5, np.nan]]
-        )
+        return np.concatenate([1 + tiny, 1 + middle, huge, [0.5, np.nan]])
     if op in ("Tan", "Softsign"):
         return np.concatenate([tiny, middle[middle < 1.5], -middle[middle < 1.5], [0.0, np.nan]])
-    huge = 10.0 ** rng.uniform(0, 307, 400)
     points = np.concatenate([tiny, middle, huge, [0.0, 0.75, 1.0, 28.0, np.inf]])
     return np.concatenate([points, -points, [np.nan]])
 
@@ -56,4 +54,4 @@ def test_accuracy(op, rng):
         expected = REFERENCES[op](x)
     result = np.asarray(apply(op, (constant(x),)))
     assert result.dtype == np.float64
-    np.testing.assert_allclose(result, expected, rtol=4 * EPSILON, atol=1e-320)
+    np.testing.assert_allclose(result, expected, rtol=6 * EPSILON, atol=1e-320)

@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.unit.ops.tracing import run_traced
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import constant
@@ -69,6 +70,15 @@ def test_gather_of_strings(axis):
         expected = np.take(data, indices, axis)
         assert result.shape == expected.shape
         assert [s.decode() for s in result.numpy().reshape(-1)] == expected.reshape(-1).tolist()
+
+
+def test_expand_to_nothing():
+    def f(x):
+        return apply("Neg", (apply("Expand", (apply("Abs", (x,)), constant([2, 0], "int64"))),))
+
+    x = np.ones((2, 1), np.float32)
+    assert run_traced(f, x, static=True).shape == (2, 0)
+    assert run_traced(f, x).shape == (2, 0)
 
 
 def test_booleans_are_reduced():

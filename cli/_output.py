@@ -1,0 +1,103 @@
+"""What people see: tables, sizes, and a sign of life while something takes long.
+
+Owns the looks, on a terminal and in a pipe. Must not know of bundles. The one decision: stdout has
+results and nothing else, in a form that other programs can cut up when it is not a terminal; stderr
+has everything that is only for the eye.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+
+import click
+
+# A pause that nobody takes for a hang; what is quicker shows nothing.
+_PATIENCE = 0.5
+_TICK = 0.1
+_SIGNS = "|/-\\"
+# Nothing is folded in a pipe.
+_ENDLESS = 100_000
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; columns whose name ends in ">" are flushed right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    is_terminal = sys.stdout.isatty()
+    console = Console(width=None if is_terminal else _ENDLESS, highlight=False)
+    shown = Table(
+        title=title if is_terminal else None,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD if is_terminal else None,
+        pad_edge=False,
+    )
+    for name in columns:
+        right = name.endswith(">")
+        shown.add_column(name.rstrip(">"), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*(Text(cell) for cell in row))
+    if is_terminal:
+        console.print(shown)
+        return
+    with console.capture() as capture:
+        console.print(shown)
+    lines = [line.rstrip() for line in capture.get().splitlines()]
+    click.echo("\n".join([f"{title}:", *(f"  {line}" for line in lines), ""]))
+
+
+def size_text(count: int) -> str:
+    """Return a number of bytes for people.
+
+    Example:
+        >>> size_text(999), size_text(1536), size_text(5 << 30)
+        ('999 B', '1.5 KiB', '5.0 GiB')
+    """
+    if count < 1024:
+        return f"{count} B"
+    amount = float(count)
+    for unit in ("KiB", "MiB", "GiB"):
+        amount /= 1024
+        if amount < 1024:
+            return f"{amount:.1f} {unit}"
+    return f"{amount / 1024:.1f} TiB"
+
+
+@contextlib.contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Show on stderr that work goes on, if it takes long and a person may be looking."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+    thread = threading.Thread(target=_turn, args=(what, done), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _turn(what: str, done: threading.Event) -> None:
+    begin = time.monotonic()
+    if done.wait(_PATIENCE):
+        return
+    width = 0
+    for sign in itertools.cycle(_SIGNS):
+        text = f"{sign} {what} ({time.monotonic() - begin:.0f} s)"
+        width = max(width, len(text))
+        sys.stderr.write(f"\r{text}")
+        sys.stderr.flush()
+        if done.wait(_TICK):
+            break
+    sys.stderr.write(f"\r{' ' * width}\r")
+    sys.stderr.flush()

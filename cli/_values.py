@@ -1,0 +1,253 @@
+"""Tensors on the command line and in files: reading ``--input``, writing ``--output``.
+
+Owns the notations ``NAME=@FILE``, ``NAME=JSON`` and ``NAME=DTYPE[SHAPE]``. Must not know what the
+tensors are for: dtypes and shapes are checked by whoever takes them. The one decision: a file is
+data only, so nothing that would need pickle is read or written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tfx.core.specs import TensorSpec
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+INPUT_SUFFIXES = (".npy", ".npz", ".json")
+OUTPUT_SUFFIXES = (".npy", ".npz", ".json")
+# JSON has no such numbers; protobuf's JSON writes them like this too.
+_NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_SPEC = re.compile(r"^(?P<dtype>[A-Za-z]\w*)\s*(?:\[(?P<dims>.*)\])?$")
+
+
+def split_assignment(text: str, option: str, expected: str) -> tuple[str, str]:
+    """Return the two sides of ``NAME=...``.
+
+    Raises:
+        UsageError: There is no name or no equals sign.
+    """
+    name, equals, rest = text.partition("=")
+    if not name.strip() or not equals:
+        raise click.UsageError(f"{option} {text!r}: expected {expected}")
+    return name.strip(), rest
+
+
+def read_value(name: str, text: str, *, is_float: bool) -> Any:
+    """Return what the right side of ``--input NAME=...`` stands for.
+
+    Args:
+        name: The input.
+        text: ``@FILE`` or JSON.
+        is_float: Whether the input takes floating numbers; then "NaN" and the like are some.
+
+    Returns:
+        An array, or numbers, strings and lists of them.
+
+    Raises:
+        UsageError: It is neither a readable file nor JSON.
+    """
+    if text.startswith("@"):
+        value = _read_file(name, text[1:])
+    else:
+        value = _parse_json(text, f"--input {name}")
+    return _with_not_finite(value) if is_float else value
+
+
+def _read_file(name: str, text: str) -> Any:
+    path, key = text, None
+    if not os.path.exists(path):
+        before, colon, after = text.rpartition(":")
+        if colon and before.lower().endswith(".npz"):
+            path, key = before, after
+    where = f"--input {name}=@{text}"
+    suffix = Path(path).suffix.lower()
+    if suffix not in INPUT_SUFFIXES:
+        raise click.UsageError(f"{where}: expected a file that ends in .npy, .npz or .json")
+    if not os.path.isfile(path):
+        what = "is no file" if os.path.exists(path) else "does not exist"
+        raise click.UsageError(f"{where}: {path} {what}; check the path")
+    try:
+        if suffix == ".json":
+            return _parse_json(Path(path).read_text(encoding="utf-8"), where)
+        return _read_array(path, key, name, where)
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{where}: not UTF-8 text ({error})") from error
+
+
+def _read_array(path: str, key: str | None, name: str, where: str) -> Array:
+    import numpy as np
+
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            return loaded
+        with loaded:
+            keys = list(loaded)
+            if key is None:
+                key = keys[0] if len(keys) == 1 else name
+            if key not in keys:
+                raise click.UsageError(
+                    f"{where}: it has the arrays {', '.join(keys)}; choose one with @FILE.npz:KEY"
+                )
+            array: Array = loaded[key]
+            return array
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        reason = "it holds Python objects" if "pickle" in str(error).lower() else str(error)
+        raise click.UsageError(
+            f"{where}: not an array that can be read ({reason}); save it with numpy.save"
+        ) from error
+
+
+def _parse_json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        short = text if len(text) <= 40 else f"{text[:37]}..."
+        raise click.UsageError(
+            f"{where}: {short!r} is not JSON ({error}); give numbers, lists, true, false or "
+            '"text" in double quotes, or @FILE for a file'
+        ) from error
+
+
+def _with_not_finite(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_not_finite(item) for item in value]
+    return _NOT_FINITE.get(value, value) if isinstance(value, str) else value
+
+
+def parse_spec(text: str) -> tuple[str, TensorSpec]:
+    """Return name and spec of ``--input NAME=DTYPE[SHAPE]``.
+
+    Args:
+        text: Such as ``image=float32[batch,28,28]``: sizes, names, and None or ? for unknown ones;
+            ``float32[]`` is a scalar, ``float32[...]`` has any rank.
+
+    Returns:
+        The name and the spec.
+
+    Raises:
+        UsageError: It has another form.
+    """
+    from tfx.core.specs import TensorSpec
+
+    expected = "NAME=DTYPE[SHAPE], such as image=float32[None,28,28]"
+    name, rest = split_assignment(text, "--input", expected)
+    match = _SPEC.match(rest.strip())
+    if match is None:
+        raise click.UsageError(f"--input {text!r}: expected {expected}")
+    dims = match["dims"]
+    try:
+        shape = None if dims is not None and dims.strip() == "..." else _dims(dims or "")
+        return name, TensorSpec(shape, match["dtype"], name)
+    except (TypeError, ValueError) as error:
+        raise click.UsageError(f"--input {text!r}: {error}") from error
+
+
+def _dims(text: str) -> list[int | str | None]:
+    parts = [part.strip() for part in text.split(",")] if text.strip() else []
+    dims: list[int | str | None] = []
+    for part in parts:
+        if part in ("None", "?", "-1"):
+            dims.append(None)
+        elif part.isascii() and part.isdigit():
+            dims.append(int(part))
+        elif part.isidentifier():
+            dims.append(part)
+        else:
+            raise ValueError(f"the dimension {part!r}: expected a size, a name, or None")
+    return dims
+
+
+def to_json(array: Array) -> Any:
+    """Return an array as numbers, strings and lists; NaN and infinities as "NaN", "Infinity"."""
+    import numpy as np
+
+    if array.dtype.kind == "V":  # bfloat16, 8-bit floats and 4-bit integers, all within float32
+        exact = array.astype(np.float32)
+        array = exact.astype(np.int8) if "int" in array.dtype.name else exact
+    items = array.tolist()
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        return _finite(items)
+    return items
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def check_output(path: str | None, names: list[str]) -> None:
+    """Refuse a file for ``--output`` that could not hold these tensors, before any work is done.
+
+    Raises:
+        UsageError: The ending is unknown, the folder is missing, or .npy has to hold several.
+    """
+    if path is None:
+        return
+    suffix = Path(path).suffix.lower()
+    if suffix not in OUTPUT_SUFFIXES:
+        raise click.UsageError(f"--output {path}: expected a name ending in .npz, .npy or .json")
+    if suffix == ".npy" and len(names) != 1:
+        raise click.UsageError(
+            f"--output {path}: a .npy file holds one array, and there are {len(names)} outputs "
+            f"({', '.join(names)}); choose .npz or .json"
+        )
+    if not Path(path).absolute().parent.is_dir():
+        raise click.UsageError(f"--output {path}: there is no such folder; make it first")
+
+
+def write_output(path: str, tensors: Mapping[str, Array]) -> None:
+    """Write tensors to a file of the kind that its ending says; an old one is replaced at once."""
+    suffix = Path(path).suffix.lower()
+    if suffix == ".json":
+        text = json.dumps({name: to_json(array) for name, array in tensors.items()})
+        _replace(path, lambda file: file.write(text.encode() + b"\n"))
+    elif suffix == ".npy":
+        (array,) = tensors.values()
+        _replace(path, lambda file: _write_array(file, array))
+    else:
+        _replace(path, lambda file: _write_archive(file, tensors))
+
+
+def _write_archive(file: BinaryIO, tensors: Mapping[str, Array]) -> None:
+    # Not numpy.savez: it takes names as keyword arguments, and an output may be called "file".
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in tensors.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as part:
+                _write_array(part, array)
+
+
+def _write_array(file: Any, array: Array) -> None:
+    import numpy as np
+
+    if array.dtype == object:
+        array = np.array(array.tolist(), dtype=str)
+    np.lib.format.write_array(file, np.ascontiguousarray(array).reshape(array.shape), allow_pickle=False)
+
+
+def _replace(path: str, write: Callable[[BinaryIO], Any]) -> None:
+    temporary = f"{path}.{os.getpid()}.part"
+    try:
+        with open(temporary, "xb") as file:
+            write(file)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,46 @@
+"""Names inside a bundle: unique ones, and such that can be a file's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_MAX_STEM = 120
+
+
+def unique_name(name: str, taken: Collection[str], separator: str = "_") -> str:
+    """``name``, or with ``_1``, ``_2``... after it if it is taken."""
+    candidate, i = name, 1
+    while candidate in taken:
+        candidate, i = f"{name}{separator}{i}", i + 1
+    return candidate
+
+
+def unique_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """Each name, made unique among those before it and ``taken``."""
+    used = set(taken)
+    result = []
+    for name in names:
+        result.append(unique_name(name, used))
+        used.add(result[-1])
+    return result
+
+
+class FileNames:
+    """Gives each graph of a bundle a file name that is good on every system."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def stem(self, name: str) -> str:
+        """A file name without its ending that no other has, upper and lower case being one.
+
+        The name with ``.live`` after it is kept free too.
+        """
+        base = _UNSAFE.sub("_", name.replace("/", "."))[:_MAX_STEM].strip(". ") or "function"
+        stem, i = base, 1
+        while self._taken & {stem.casefold(), f"{stem}.live".casefold()}:
+            stem, i = f"{base}.{i}", i + 1
+        self._taken |= {stem.casefold(), f"{stem}.live".casefold()}
+        return stem

@@ -1,0 +1,35 @@
+"""``tfx.random``: random tensors, stateful and stateless, all from Philox4x32-10."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace as _SimpleNamespace
+
+from tfx.ops.generator import Algorithm as Algorithm
+from tfx.ops.generator import Generator as Generator
+from tfx.ops.generator import create_rng_state as create_rng_state
+from tfx.ops.generator import get_global_generator as get_global_generator
+from tfx.ops.generator import set_global_generator as set_global_generator
+from tfx.ops.generator import set_seed as set_seed
+from tfx.ops.random import categorical as categorical
+from tfx.ops.random import fold_in as fold_in
+from tfx.ops.random import normal as normal
+from tfx.ops.random import shuffle as shuffle
+from tfx.ops.random import split as split
+from tfx.ops.random import stateless_categorical as stateless_categorical
+from tfx.ops.random import stateless_normal as stateless_normal
+from tfx.ops.random import stateless_shuffle as _stateless_shuffle
+from tfx.ops.random import stateless_truncated_normal as stateless_truncated_normal
+from tfx.ops.random import stateless_uniform as stateless_uniform
+from tfx.ops.random import truncated_normal as truncated_normal
+from tfx.ops.random import uniform as uniform
+
+experimental = _SimpleNamespace(
+    Algorithm=Algorithm,
+    Generator=Generator,
+    create_rng_state=create_rng_state,
+    get_global_generator=get_global_generator,
+    set_global_generator=set_global_generator,
+    stateless_fold_in=fold_in,
+    stateless_shuffle=_stateless_shuffle,
+    stateless_split=split,
+)
