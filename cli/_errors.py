@@ -7,6 +7,7 @@ path gets a sentence.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import traceback
@@ -21,7 +22,7 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 
 
-class OperationFailed(Exception):
+class OperationError(Exception):
     """The operation could not be done; the message is the line to show."""
 
 
@@ -81,7 +82,7 @@ def _usage(error: click.UsageError, prog_name: str) -> int:
 
 
 def _message(error: BaseException) -> str:
-    if isinstance(error, (OpError, OperationFailed)):
+    if isinstance(error, (OpError, OperationError)):
         return str(error)
     if isinstance(error, click.ClickException):
         return error.format_message()
@@ -94,10 +95,8 @@ def _message(error: BaseException) -> str:
 
 
 def _say(text: str) -> None:
-    try:
+    with contextlib.suppress(OSError):  # nobody listens
         click.echo(text, err=True)
-    except OSError:  # nobody listens
-        pass
 
 
 def _let_go_of_stdout() -> None:

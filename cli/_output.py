@@ -24,8 +24,17 @@ _SIGNS = "|/-\\"
 _ENDLESS = 100_000
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; columns whose name ends in ">" are flushed right."""
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Sequence[str]]]
+) -> None:
+    """Print a table.
+
+    Args:
+        title: What it shows.
+        columns: Their names; a name that ends in ">" flushes its column right.
+        rows: The cells. One with several parts has a line for each on a terminal, and stays in one
+            line in a pipe.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -44,7 +53,8 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
         right = name.endswith(">")
         shown.add_column(name.rstrip(">"), justify="right" if right else "left", overflow="fold")
     for row in rows:
-        shown.add_row(*(Text(cell) for cell in row))
+        parts = [[cell] if isinstance(cell, str) else cell for cell in row]
+        shown.add_row(*(Text(("\n" if is_terminal else ", ").join(part)) for part in parts))
     if is_terminal:
         console.print(shown)
         return

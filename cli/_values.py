@@ -92,7 +92,7 @@ def _read_array(path: str, key: str | None, name: str, where: str) -> Array:
 
     try:
         loaded = np.load(path, allow_pickle=False)
-        if not isinstance(loaded, np.lib.npyio.NpzFile):
+        if isinstance(loaded, np.ndarray):
             return loaded
         with loaded:
             keys = list(loaded)
@@ -178,10 +178,13 @@ def to_json(array: Array) -> Any:
     if array.dtype.kind == "V":  # bfloat16, 8-bit floats and 4-bit integers, all within float32
         exact = array.astype(np.float32)
         array = exact.astype(np.int8) if "int" in array.dtype.name else exact
+    if array.dtype.kind != "f":
+        return array.tolist()
+    if array.dtype.itemsize < 8:
+        # 0.1 as float32 is 0.10000000149011612 as float64: through the shortest text it stays 0.1.
+        array = array.astype(str).astype(np.float64)
     items = array.tolist()
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        return _finite(items)
-    return items
+    return items if np.isfinite(array).all() else _finite(items)
 
 
 def _finite(value: Any) -> Any:
@@ -238,7 +241,9 @@ def _write_array(file: Any, array: Array) -> None:
 
     if array.dtype == object:
         array = np.array(array.tolist(), dtype=str)
-    np.lib.format.write_array(file, np.ascontiguousarray(array).reshape(array.shape), allow_pickle=False)
+    np.lib.format.write_array(
+        file, np.ascontiguousarray(array).reshape(array.shape), allow_pickle=False
+    )
 
 
 def _replace(path: str, write: Callable[[BinaryIO], Any]) -> None:

@@ -1,77 +1,107 @@
-"""The saved object and everything below it as records of the manifest."""
+"""The saved object and everything below it as records of the manifest.
+
+Owns the rules of what of an object is saved:
+
+* what checkpoints track (``framework.trackable``), traced functions, tensors and assets, in
+  attributes and at any depth in lists, tuples and dicts, and in objects on the way to them;
+* attributes that are plain data: None, numbers, text, bytes, specs, dtypes, shapes, and lists,
+  tuples and dicts of them;
+* nothing else: no arrays, open files or objects without state. Where such a thing stands in a list
+  or dict that is saved for something else in it, a note of what it was takes its place.
+
+Must not know how functions and contents are written. The one decision: plain data is one record
+however nested it is, everything else is a node, so that shared objects and cycles stay what they
+are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
+from tfx.bundle import limits
 from tfx.bundle.records import Child, ObjectNode
+from tfx.core.dtypes import DType
 from tfx.core.nest_kinds import namedtuple_fields
-from tfx.exporters.values import is_plain, to_value
+from tfx.core.shapes import TensorShape
+from tfx.core.specs import TensorSpec
+from tfx.exporters.names import unique_name
+from tfx.exporters.values import KEYS, is_scalar, to_value
 from tfx.framework.asset import Asset
+from tfx.framework.deferred import UNTRACKED_PREFIX, AutoTrackable
 from tfx.framework.tensor import EagerTensor
-from tfx.framework.trackable import children
+from tfx.framework.trackable import is_container, is_trackable, members, path_text, walk
 from tfx.framework.variable import Variable
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.polymorphic import Function
 
-
+Callee = Function | ConcreteFunction
 _LEAVES = (Variable, Function, ConcreteFunction, EagerTensor, Asset)
+_DATA = (TensorSpec, DType, TensorShape, np.bool_, np.integer, np.floating)
+# Attributes of modules that come into being by use.
+_CALL = "__call__"
 
 
 class ObjectGraph:
     """Objects reachable from a root, breadth first, each once.
 
+    Args:
+        root: A module, another object with attributes, or a traced function.
+
     Attributes:
-        objects: The objects; number 0 is the root.
+        items: The objects; number 0 is the root.
         paths: A readable path of each (``"layers/0/kernel"``), the shortest one.
-        edges: For each object its ``(name, number)`` pairs.
-        variables: The variables among them with their paths.
-        functions: The traced functions and concrete functions among them with their paths.
+        variables: The variables of the object and their paths as checkpoints name them, in order.
+        functions: The traced functions and concrete functions among the objects with their paths.
         assets: The assets among them.
+
+    Raises:
+        ValueError: the root is something else, or state is under a key that cannot be saved.
     """
 
     def __init__(self, root: Any) -> None:
-        self.objects: list[Any] = [root]
+        if is_container(root) or not (is_trackable(root) or isinstance(root, Callee)) or isinstance(
+            root, Variable
+        ):
+            raise ValueError(
+                f"Expected an object with attributes to save, such as a tf.Module, or a "
+                f"tf.function; got {root!r:.100} of type {type(root).__name__}. Make it an "
+                "attribute of a tf.Module."
+            )
+        self.items: list[Any] = [root]
         self.paths: list[str] = [""]
-        self.edges: list[list[tuple[Any, int]]] = []
+        self._edges: list[list[tuple[Any, int]]] = []
         self._numbers: dict[int, int] = {id(root): 0}
-        self._kept: list[Any] = [root]
-        done = 0
-        while done < len(self.objects):
-            self.edges.append(self._expand(self.objects[done], self.paths[done]))
-            done += 1
+        for number, item in enumerate(self.items):  # grows meanwhile
+            self._edges.append([(n, self._number(c, number, n)) for n, c in _parts(item)])
         self.variables: dict[int, tuple[Variable, str]] = {}
-        self.functions: list[tuple[Function | ConcreteFunction, str]] = []
+        self.functions: list[tuple[Callee, str]] = []
         self.assets: list[Asset] = []
-        for item, path in zip(self.objects, self.paths, strict=True):
+        if not isinstance(root, Callee):
+            for node in walk(root):
+                if isinstance(node.item, Variable):
+                    self.variables[id(node.item)] = (node.item, path_text(node.path))
+        for item, path in zip(self.items, self.paths, strict=True):
             if isinstance(item, Variable):
-                self.variables[id(item)] = (item, path or "variable")
-            elif isinstance(item, Function | ConcreteFunction):
+                self.variables.setdefault(id(item), (item, path))
+            elif isinstance(item, Callee):
                 self.functions.append((item, path or "function"))
             elif isinstance(item, Asset):
                 self.assets.append(item)
 
-    def _expand(self, item: Any, path: str) -> list[tuple[Any, int]]:
-        edges: list[tuple[Any, int]] = []
-        if _is_leaf(item):
-            return edges
-        for name, child in _members(item):
-            if is_plain(child):  # plain values have no identity worth sharing
-                number = self._add(child, "")
-            elif id(child) in self._numbers:
-                number = self._numbers[id(child)]
-            else:
-                number = self._add(child, f"{path}/{name}" if path else str(name))
-                self._numbers[id(child)] = number
-            edges.append((name, number))
-        return edges
-
-    def _add(self, item: Any, path: str) -> int:
-        self.objects.append(item)
-        self.paths.append(path)
-        self._kept.append(item)
-        return len(self.objects) - 1
+    def _number(self, item: Any, parent: int, name: Any) -> int:
+        """The node of an object, made if it is new; scalars have no identity worth sharing."""
+        number = None if is_scalar(item) else self._numbers.get(id(item))
+        if number is None:
+            number = len(self.items)
+            self.items.append(item)
+            prefix = f"{self.paths[parent]}/" if self.paths[parent] else ""
+            self.paths.append(prefix + path_text([str(name)]))
+            if not is_scalar(item):
+                self._numbers[id(item)] = number
+        return number
 
     def nodes(
         self,
@@ -86,88 +116,154 @@ class ObjectGraph:
             functions: Id in the manifest of each function, by ``id``.
             constant: Stores a tensor (with its path) and returns its id.
         """
+        assets = {id(a): i for i, a in enumerate(self.assets)}
         nodes = []
-        for item, path, edges in zip(self.objects, self.paths, self.edges, strict=True):
-            name = type(item).__qualname__
+        for item, path, edges in zip(self.items, self.paths, self._edges, strict=True):
             if isinstance(item, Variable):
-                nodes.append(ObjectNode("variable", target=variables[id(item)], class_name=name))
-            elif isinstance(item, Function | ConcreteFunction):
-                nodes.append(ObjectNode("function", target=functions[id(item)], class_name=name))
+                name = {"name": item.name.removesuffix(":0")}
+                target = variables[id(item)]
+                nodes.append(ObjectNode("variable", target=target, metadata=name))
+            elif isinstance(item, Callee):
+                nodes.append(ObjectNode("function", target=functions[id(item)]))
             elif isinstance(item, EagerTensor):
-                nodes.append(
-                    ObjectNode("constant", target=constant(item, path), class_name=name)
-                )
+                nodes.append(ObjectNode("constant", target=constant(item, path)))
             elif isinstance(item, Asset):
-                nodes.append(
-                    ObjectNode("asset", target=self.assets.index(item), class_name=name)
-                )
-            elif _is_container(item) or hasattr(item, "__dict__"):
-                nodes.append(self._container(item, edges))
+                nodes.append(ObjectNode("asset", target=assets[id(item)]))
+            elif _has_nodes(item):
+                nodes.append(_container(item, edges, path))
             else:
-                nodes.append(ObjectNode("value", value=to_value(item), class_name=name))
+                nodes.append(ObjectNode("value", value=to_value(item)))
         return nodes
 
-    def _container(self, item: Any, edges: list[tuple[Any, int]]) -> ObjectNode:
-        name = type(item).__qualname__
-        fields = namedtuple_fields(type(item)) or ()
-        kind = _container_kind(item)
-        if kind in ("list", "tuple"):
-            edges = [(str(i), number) for i, (_, number) in enumerate(edges)]
-        found = tuple(
-            Child(str(key), number, None if isinstance(key, str) else key)
-            for key, number in edges
-        )
-        return ObjectNode(kind, children=found, field_names=tuple(fields), class_name=name)  # type: ignore[arg-type]
+
+def _has_nodes(item: Any) -> bool:
+    """Whether an object that is saved is a node with children, and not one value."""
+    if is_scalar(item) or isinstance(item, _LEAVES + _DATA):
+        return False
+    if is_container(item):
+        return not _is_plain(item)
+    return is_trackable(item)
 
 
-def _is_leaf(item: Any) -> bool:
-    return isinstance(item, _LEAVES) or is_plain(item)
-
-
-def _is_container(item: Any) -> bool:
-    return isinstance(item, list | tuple | Mapping)
-
-
-def _container_kind(item: Any) -> str:
+def _container(item: Any, edges: list[tuple[Any, int]], path: str) -> ObjectNode:
+    name = type(item).__qualname__
     if isinstance(item, Mapping):
-        return "dict"
+        return ObjectNode("dict", tuple(_dict_children(edges, path)), class_name=name)
+    if not is_container(item):
+        children = [Child(key, number) for key, number in edges]
+        return ObjectNode("object", tuple(children), class_name=name)
+    children = [Child(str(i), number) for i, (_, number) in enumerate(edges)]
     if isinstance(item, tuple):
-        return "tuple"
-    return "list" if isinstance(item, list) else "object"
+        fields = namedtuple_fields(type(item)) or ()
+        return ObjectNode("tuple", tuple(children), field_names=fields, class_name=name)
+    return ObjectNode("list", tuple(children), class_name=name)
 
 
-def _members(item: Any) -> list[tuple[Any, Any]]:
-    """What is saved of an object: state, functions and plain attributes, by name."""
+def _dict_children(edges: list[tuple[Any, int]], path: str) -> Iterator[Child]:
+    taken = {key for key, _ in edges if isinstance(key, str)}
+    for key, number in edges:
+        if isinstance(key, str):
+            yield Child(key, number)
+            continue
+        if isinstance(key, np.integer):
+            key = int(key)
+        if type(key) not in (bool, int, float, bytes):
+            raise ValueError(
+                f"The dict at {path or 'the root'!r} has the key {key!r} of type "
+                f"{type(key).__name__}; expected str, int, float, bool or bytes where a dict holds "
+                "variables, functions or tensors. Use another key."
+            )
+        name = unique_name(repr(key), taken)
+        taken.add(name)
+        yield Child(name, number, key)
+
+
+def _parts(item: Any) -> list[tuple[Any, Any]]:
+    """What is saved of an object, by attribute name, position or key."""
+    if not _has_nodes(item):
+        return []
     if isinstance(item, Mapping):
-        return [(k, v) for k, v in item.items() if is_plain(k) and _is_storable(v)]
-    if isinstance(item, list | tuple):
+        return list(item.items())
+    if is_container(item):
         return list(enumerate(item))
-    members: dict[Any, Any] = dict(children(item))
-    for name, value in vars(item).items() if hasattr(item, "__dict__") else ():
-        if name not in members and _is_storable(value):
-            members[name] = value
-    for name in _function_attributes(item):
-        members.setdefault(name, getattr(item, name))
-    return list(members.items())
+    return sorted(_attributes(item).items())
 
 
-def _is_storable(value: Any) -> bool:
-    if is_plain(value) or isinstance(value, _LEAVES):
+def _attributes(item: Any) -> dict[str, Any]:
+    """Attributes of an object that are saved: state, plain data and traced functions."""
+    found = {name: child for name, child in members(item) if _is_kept(child)}
+    own = hasattr(type(item), "_trackable_children")
+    for name, value in getattr(item, "__dict__", {}).items():
+        # An object that names its parts itself is taken at its word; data goes with it.
+        if name not in found and (_is_data(value) if own else _is_kept(value)):
+            found[name] = value
+    for name, value in _methods(item):
+        found.setdefault(name, value)
+    return {name: value for name, value in found.items() if _is_public(name)}
+
+
+def _is_public(name: str) -> bool:
+    dunder = name.startswith("__") and name.endswith("__") and name != _CALL
+    return bool(name) and not dunder and not name.startswith(UNTRACKED_PREFIX)
+
+
+def _methods(item: Any) -> Iterator[tuple[str, Function]]:
+    """The traced methods of an object's class, base classes included."""
+    names = {n for cls in type(item).__mro__ for n, v in vars(cls).items() if isinstance(v, Function)}
+    for name in sorted(names):
+        method = getattr(item, name, None)
+        if isinstance(method, Function):  # and not overridden by another kind of method
+            yield name, method
+
+
+def _is_data(value: Any) -> bool:
+    return is_scalar(value) or isinstance(value, _DATA) or (is_container(value) and _is_plain(value))
+
+
+def _is_kept(value: Any) -> bool:
+    """Whether an attribute's value is saved."""
+    if _is_data(value) or isinstance(value, _LEAVES):
         return True
-    if isinstance(value, Mapping):
-        return all(is_plain(k) and _is_storable(v) for k, v in value.items())
-    if isinstance(value, list | tuple):
-        return all(_is_storable(v) for v in value)
+    return is_trackable(value) and _leads_to_state(value)
+
+
+def _leads_to_state(value: Any) -> bool:
+    """Whether there is something anywhere inside that only a node can hold."""
+    stack, seen = [value], {id(value)}
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (*_LEAVES, AutoTrackable)):
+            return True
+        for part in _inside(item):
+            if id(part) not in seen and (is_trackable(part) or isinstance(part, _LEAVES)):
+                seen.add(id(part))
+                stack.append(part)
     return False
 
 
-def _function_attributes(item: Any) -> list[str]:
-    """Names of the traced methods of an object's class, base classes included."""
-    return sorted(
-        {
-            name
-            for cls in type(item).__mro__
-            for name, value in vars(cls).items()
-            if isinstance(value, Function)
-        }
-    )
+def _inside(item: Any) -> Iterable[Any]:
+    if isinstance(item, Mapping):
+        return item.values()
+    if is_container(item):
+        return item  # type: ignore[no-any-return]
+    return [*(part for _, part in members(item)), *getattr(item, "__dict__", {}).values()]
+
+
+def _is_plain(value: Any, depth: int = 0, above: tuple[int, ...] = ()) -> bool:
+    """Whether a container is a tree of plain data that one record can hold."""
+    if depth >= limits.MAX_STRUCTURE_DEPTH - 1 or id(value) in above:
+        return False
+    if isinstance(value, Mapping):
+        if not all(type(key) in KEYS for key in value):
+            return False
+        parts: Iterable[Any] = value.values()
+    else:
+        parts = value
+    above = (*above, id(value))
+    for part in parts:
+        if is_container(part):
+            if not _is_plain(part, depth + 1, above):
+                return False
+        elif not is_scalar(part) and not isinstance(part, _DATA):
+            return False
+    return True

@@ -1,23 +1,49 @@
-"""Which concrete functions a bundle offers by name."""
+"""Which concrete functions a bundle offers by name, and what their inputs and outputs are called."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
-from tfx.core import nest
+from tfx.exporters.names import unique_names
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.polymorphic import Function
 
 DEFAULT_SERVING_SIGNATURE_DEF_KEY = "serving_default"
 
-Resolved = dict[str, tuple[ConcreteFunction, list[str]]]
+
+@runtime_checkable
+class NamedSignature(Protocol):
+    """A signature of a loaded bundle, to be saved again under its names."""
+
+    @property
+    def concrete_function(self) -> ConcreteFunction:
+        """What it calls."""
+
+    @property
+    def input_names(self) -> Sequence[str]:
+        """A name for each tensor argument of the concrete function."""
+
+    @property
+    def output_names(self) -> Sequence[str]:
+        """A name for each tensor result."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedSignature:
+    """A signature that will be saved: names of all tensor arguments and results, in order."""
+
+    name: str
+    concrete: ConcreteFunction
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
 def resolve_signatures(
     obj: Any, signatures: Any, functions: Sequence[tuple[Function | ConcreteFunction, str]]
-) -> Resolved:
-    """Name -> concrete function and the names of its results.
+) -> list[ResolvedSignature]:
+    """The signatures of a bundle.
 
     Args:
         obj: The object being saved.
@@ -28,35 +54,47 @@ def resolve_signatures(
         ValueError: not a function, or one whose signature is not known.
     """
     if signatures is None:
-        return _default(functions)
-    if isinstance(signatures, Function | ConcreteFunction):
+        signatures = _loaded_signatures(obj)
+        if signatures is None:
+            return _default(functions)
+    if isinstance(signatures, Function | ConcreteFunction | NamedSignature):
         signatures = {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signatures}
     if not isinstance(signatures, Mapping):
         raise ValueError(
             "Expected signatures to be a tf.function, a concrete function or a dict of them by "
-            f"name; got {signatures!r}."
+            f"name; got {signatures!r:.200} of type {type(signatures).__name__}."
         )
-    resolved: Resolved = {}
+    resolved = []
     for name, function in signatures.items():
         if not isinstance(name, str) or not name:
             raise ValueError(f"Signature names are non-empty strings; got {name!r}.")
-        concrete = _concrete(name, function)
-        resolved[name] = (concrete, result_names(concrete))
+        resolved.append(_resolved(name, function))
     return resolved
 
 
-def _default(functions: Sequence[tuple[Function | ConcreteFunction, str]]) -> Resolved:
-    """The root's only function whose signature is known, if there is exactly one."""
+def _loaded_signatures(obj: Any) -> Mapping[str, Any] | None:
+    """Those of a loaded object, which it keeps when it is saved again."""
+    found = getattr(obj, "signatures", None)
+    if isinstance(found, Mapping) and found:
+        if all(isinstance(s, NamedSignature) for s in found.values()):
+            return found
+    return None
+
+
+def _default(
+    functions: Sequence[tuple[Function | ConcreteFunction, str]],
+) -> list[ResolvedSignature]:
+    """The root's only function whose signature is known and that writes no state, if any."""
     known = []
     for function, path in functions:
         if "/" in path:
             continue
         concrete = _single(function)
-        if concrete is not None and not concrete.written_variables:
+        if concrete is not None and not concrete.written_variables and not concrete.graph.captures:
             known.append(concrete)
     if len(known) != 1:
-        return {}
-    return {DEFAULT_SERVING_SIGNATURE_DEF_KEY: (known[0], result_names(known[0]))}
+        return []
+    return [_resolved(DEFAULT_SERVING_SIGNATURE_DEF_KEY, known[0])]
 
 
 def _single(function: Function | ConcreteFunction) -> ConcreteFunction | None:
@@ -68,10 +106,18 @@ def _single(function: Function | ConcreteFunction) -> ConcreteFunction | None:
     return traces[0] if len(traces) == 1 else None
 
 
-def _concrete(name: str, function: Any) -> ConcreteFunction:
+def _resolved(name: str, function: Any) -> ResolvedSignature:
+    if isinstance(function, NamedSignature):
+        return ResolvedSignature(
+            name,
+            function.concrete_function,
+            tuple(function.input_names),
+            tuple(function.output_names),
+        )
     if not isinstance(function, Function | ConcreteFunction):
         raise ValueError(
-            f"Signature {name!r} is {function!r}; expected a tf.function or a concrete function."
+            f"Signature {name!r} is {function!r} of type {type(function).__name__}; expected a "
+            "tf.function or a concrete function. Decorate it with tf.function."
         )
     concrete = _single(function)
     if concrete is None:
@@ -82,11 +128,24 @@ def _concrete(name: str, function: Any) -> ConcreteFunction:
             "input_signature, so it is unknown which one to save. Give it an input_signature, or "
             "pass function.get_concrete_function(tf.TensorSpec(...), ...)."
         )
-    return concrete
+    if concrete.graph.captures:
+        raise ValueError(
+            f"Signature {name!r}: function {function.name!r} uses tensors of the function that it "
+            "was defined in, which exist only while that one runs; pass them as arguments."
+        )
+    return ResolvedSignature(
+        name, concrete, tuple(input_names(concrete)), tuple(result_names(concrete))
+    )
+
+
+def input_names(concrete: ConcreteFunction) -> list[str]:
+    """Names of a function's tensor arguments: those of their specs, else the parameters'."""
+    signature = concrete.signature
+    given = [s.name or n for s, n in zip(signature.specs, signature.names, strict=True)]
+    return given if len({*given}) == len(given) else unique_names(signature.names)
 
 
 def result_names(concrete: ConcreteFunction) -> list[str]:
-    """Names of a signature's outputs: dict keys, else ``output_0``, ``output_1``..."""
-    names = concrete.output_names()
-    count = len([x for x in nest.flatten(concrete.structured_outputs) if x is not None])
-    return names[:count]
+    """Names of a function's results: keys of a dict, else ``output_0``, ``output_1``..."""
+    count = len(concrete.outputs)
+    return unique_names(concrete.output_names()[:count])

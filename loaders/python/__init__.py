@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from tfx.loaders.bundle import Bundle as Bundle
     from tfx.loaders.signature import SignatureInfo as SignatureInfo
     from tfx.loaders.state import Variables as Variables
+    from tfx.loaders.summary import BundleSummary as BundleSummary
+    from tfx.loaders.summary import summarize as summarize
 
 _NAMES = {
     "Bundle": "tfx.loaders.bundle",
+    "BundleSummary": "tfx.loaders.summary",
     "SignatureInfo": "tfx.loaders.signature",
     "Variables": "tfx.loaders.state",
+    "summarize": "tfx.loaders.summary",
 }
 
 

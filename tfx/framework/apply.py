@@ -51,7 +51,7 @@ class Kernel:
                          output_names=[f"y{i}" for i in range(len(types))])
         self.session = Session(model.SerializeToString(), device=device)
         self.run_raw = self.session.run_raw
-        self.input_names = [f"x{i}" if t is not None else None for i, t in enumerate(inputs)]
+        self.input_names = [f"x{i}" for i in range(len(inputs))]
         self.output_names = self.session.output_names
         self.dtypes = [dtypes.from_onnx(code) for code, _ in types]
 

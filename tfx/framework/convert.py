@@ -104,7 +104,7 @@ def convert_to_tensor(
 
 
 def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
-    kind = type(value)
+    kind: Any = type(value)
     # The cache takes -0.0 for 0.0: it is not asked.
     if (
         kind in _PYTHON_SCALARS

@@ -189,7 +189,7 @@ class FuncGraph:
         state = self.state_of(variable)
         if state.current is None:
             shape = variable.shape
-            raw = None if shape.rank is None else tuple(shape.symbolic)
+            raw = shape.symbolic
             state.entry = self.graph.add_input(_input_name(variable), variable.dtype.onnx, raw)
             state.current = state.entry
         return SymbolicTensor(state.current, self)

@@ -34,6 +34,7 @@ class Module(AutoTrackable):
         ...     def __init__(self, units_in, units_out, name=None):
         ...         super().__init__(name)
         ...         self.w = tf.Variable(tf.zeros([units_in, units_out]), name="w")
+        ...
         ...     def __call__(self, x):
         ...         return x @ self.w
         >>> [v.name for v in Dense(2, 3).variables]
@@ -46,8 +47,10 @@ class Module(AutoTrackable):
         if name is None:
             name = _snake_case(type(self).__name__)
         if not _IDENTIFIER.match(str(name)):
-            raise ValueError(f"{name!r} is not a valid module name. Module names must be valid "
-                             "Python identifiers (e.g. a valid class name).")
+            raise ValueError(
+                f"{name!r} is not a valid module name. Module names must be valid "
+                "Python identifiers (e.g. a valid class name)."
+            )
         self._name = name
 
     @property

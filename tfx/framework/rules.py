@@ -1,4 +1,4 @@
-"""Gradient rules: a table keyed by ONNX operator, filled by the ``ops`` files, read by ``autodiff``.
+"""Gradient rules: a table keyed by ONNX operator, filled by ``ops``, read by ``autodiff``.
 
 Every operator has a rule or is declared to have no gradient with the reason; a third state does
 not exist. A rule is a function ``rule(op: OpRecord, *dy) -> gradients``, one per input in order
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from tfx.core.errors import NotFoundError
 from tfx.framework.tensor import Tensor
 
-Gradients: TypeAlias = "Tensor | None | Sequence[Tensor | None]"
+Gradients: TypeAlias = "Tensor | Sequence[Tensor | None] | None"
 Rule: TypeAlias = "Callable[..., Gradients]"
 
 

@@ -17,6 +17,7 @@ from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError, OperatorNotAllowedInGraphError
 from tfx.core.shapes import TensorShape
 from tfx.core.source import user_frame
+from tfx.framework.operand import Operand
 from tfx.graph import ir
 from tfx.runtime import values
 from tfx.runtime.values import RawValue
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tfx.framework.func_graph import FuncGraph
 
 
-class Tensor:
+class Tensor(Operand):
     """An n-dimensional array of one dtype. Made by operations, never by calling this class."""
 
     __slots__ = ("__weakref__",)
@@ -66,7 +67,8 @@ class Tensor:
         """
         if not self.shape.is_compatible_with(shape):
             raise ValueError(
-                f"Tensor's shape {self.shape} is not compatible with supplied shape {shape}."
+                f"Tensor's shape {self.shape} is not compatible with supplied shape "
+                f"{TensorShape(shape)}."
             )
 
     def ref(self) -> Reference:
@@ -121,10 +123,12 @@ class EagerTensor(Tensor):
 
     @property
     def dtype(self) -> DType:
+        """Element type."""
         return self._dtype
 
     @property
     def shape(self) -> TensorShape:
+        """Shape of the contents."""
         shape = self._shape
         if shape is None:
             shape = self._shape = TensorShape(self._value.shape())
@@ -205,7 +209,7 @@ class EagerTensor(Tensor):
     def __iter__(self) -> Iterator[Any]:
         if not self._value.shape():
             raise TypeError("Cannot iterate over a scalar tensor.")
-        return (self[i] for i in range(len(self)))  # type: ignore[index]
+        return (self[i] for i in range(len(self)))
 
     def __format__(self, spec: str) -> str:
         return format(self.numpy(), spec)
@@ -214,7 +218,9 @@ class EagerTensor(Tensor):
         return f"tf.Tensor({_text(self)}, shape={self.shape}, dtype={self._dtype.name})"
 
     def __repr__(self) -> str:
-        return f"<tf.Tensor: shape={self.shape}, dtype={self._dtype.name}, numpy={self._text_repr()}>"
+        return (
+            f"<tf.Tensor: shape={self.shape}, dtype={self._dtype.name}, numpy={self._text_repr()}>"
+        )
 
     def _text_repr(self) -> str:
         array = values.to_numpy(self._value)
@@ -267,10 +273,12 @@ class SymbolicTensor(Tensor):
 
     @property
     def dtype(self) -> DType:
+        """Element type."""
         return dtypes.from_onnx(self._value.dtype)
 
     @property
     def shape(self) -> TensorShape:
+        """What is known of the shape while tracing."""
         shape = self._shape
         if shape is None:
             shape = self._shape = TensorShape(self._value.shape)
@@ -283,6 +291,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def name(self) -> str:
+        """Name of the operation and number of its output, ``"MatMul:0"``."""
         node = self._value.node
         if node is None:
             return f"{self._value.name}:0"
@@ -295,10 +304,11 @@ class SymbolicTensor(Tensor):
         return ""
 
     def set_shape(self, shape: Any) -> None:
+        """Assert more about the static shape than is known; see ``Tensor``."""
         super().set_shape(shape)
         merged = self.shape.merge_with(shape)
         self._shape = merged
-        self._value.shape = None if merged.rank is None else tuple(merged.symbolic)
+        self._value.shape = merged.symbolic
 
     def _refuse(self, what: str, way_out: str) -> OperatorNotAllowedInGraphError:
         where = user_frame()
@@ -353,7 +363,7 @@ class SymbolicTensor(Tensor):
             )
         if shape.rank == 0:
             raise TypeError("Cannot iterate over a scalar tensor.")
-        return (self[i] for i in range(shape[0]))  # type: ignore[index]
+        return (self[i] for i in range(shape[0]))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         raise self._refuse(

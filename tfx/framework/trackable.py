@@ -51,9 +51,20 @@ class Node:
     """An object of a walk: how it is reached, and the numbers of its children by name."""
 
     item: Any
-    path: tuple[str, ...]
+    parent: Node | None
+    names: tuple[str, ...]
     children: dict[str, int] = field(default_factory=dict)
     slots: list[Slot] = field(default_factory=list)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The shortest path from the root; made when asked for, as chains may be long."""
+        parts: list[tuple[str, ...]] = []
+        node: Node | None = self
+        while node is not None:
+            parts.append(node.names)
+            node = node.parent
+        return tuple(name for names in reversed(parts) for name in names)
 
     @property
     def is_variable(self) -> bool:
@@ -147,7 +158,7 @@ def walk(root: Any, *, also_root: Any = None) -> list[Node]:
         >>> [path_text(node.path) for node in walk(model)]
         ['', 'layers', 'layers/0', 'layers/1', 'layers/1/bias']
     """
-    nodes = [Node(root, ())]
+    nodes = [Node(root, None, ())]
     numbers = {id(root): 0}
     if also_root is not None:
         numbers[id(also_root)] = 0
@@ -155,7 +166,7 @@ def walk(root: Any, *, also_root: Any = None) -> list[Node]:
         for name, child in _named(node):
             number = numbers.setdefault(id(child), len(nodes))
             if number == len(nodes):
-                nodes.append(Node(child, (*node.path, name)))
+                nodes.append(Node(child, node, (name,)))
             node.children[name] = number
     for node in tuple(nodes):
         _add_slots(node, nodes, numbers)
@@ -284,17 +295,18 @@ def _named(node: Node) -> list[tuple[str, Any]]:
 
 def _add_slots(node: Node, nodes: list[Node], numbers: dict[int, int]) -> None:
     """Tie slots to variables, and name them after these; they may or may not be attributes too."""
-    taken = {other.path for other in nodes} if hasattr(type(node.item), "_trackable_slots") else ()
-    for name, variable, slot in slots_of(node.item):
+    ties = slots_of(node.item)
+    taken = {other.path for other in nodes} if ties else ()
+    for name, variable, slot in ties:
         of = numbers.get(id(variable))
         if of is None:  # the variable itself is not part of what is saved
             continue
-        path = (*node.path, name, *nodes[of].path)
+        below = (name, *nodes[of].path)
         number = numbers.setdefault(id(slot), len(nodes))
         if number == len(nodes):
-            nodes.append(Node(slot, path))
-        elif path not in taken:
-            nodes[number].path = path
+            nodes.append(Node(slot, node, below))
+        elif (*node.path, *below) not in taken:
+            nodes[number].parent, nodes[number].names = node, below
         node.slots.append(Slot(name, of, number))
 
 

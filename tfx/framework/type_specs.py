@@ -25,6 +25,7 @@ def type_spec_from_value(value: Any) -> TypeSpec:
         try:
             value = convert_to_tensor(value)
         except (TypeError, ValueError) as e:
-            raise TypeError(f"Could not build a TypeSpec for {value!r} of type "
-                            f"{type(value).__name__}.") from e
+            raise TypeError(
+                f"Could not build a TypeSpec for {value!r} of type {type(value).__name__}."
+            ) from e
     return TensorSpec(value.shape, value.dtype)

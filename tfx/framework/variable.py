@@ -15,16 +15,20 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.core.errors import DTypeMismatchError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.apply import apply
 from tfx.framework.context import current, init_scope
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.operand import Operand
 from tfx.framework.tensor import EagerTensor, Reference, SymbolicTensor, Tensor
 from tfx.runtime.values import RawValue
 
 READ_VARIABLE = "ReadVariable"
+
+# Guards every variable's set of plans: the sets are touched when something changes only.
+_plans_lock = threading.Lock()
 
 
 class VariableSynchronization(Enum):
@@ -45,14 +49,14 @@ class VariableAggregation(Enum):
     ONLY_FIRST_REPLICA = 3
 
 
-class Variable:
+class Variable(Operand):
     """A value that programs and functions can change.
 
     Args:
         initial_value: Tensor, anything convertible to one, or a callable without arguments that
             returns one.
         trainable: Whether tapes watch it by themselves; None means True.
-        validate_shape: ``False`` gives the variable an unknown shape.
+        validate_shape: Accepted for compatibility; ``shape=TensorShape(None)`` frees the shape.
         caching_device: Accepted for compatibility.
         name: Name; scopes prefix it. Names need not be unique.
         variable_def: Not supported: pass None.
@@ -120,7 +124,7 @@ class Variable:
         self._lock = threading.Lock()
         self._plans: weakref.WeakSet[Any] | None = None
         if shape is None:
-            self._shape = value.shape if validate_shape else TensorShape(None)
+            self._shape = value.shape
         else:
             self._shape = TensorShape(shape)
             if not self._shape.is_compatible_with(value.shape):
@@ -195,11 +199,7 @@ class Variable:
         """The current value as a tensor."""
         context = current()
         graph = context.graph
-        tensor: Tensor
-        if graph is None:
-            tensor = EagerTensor(self._value, self._dtype)
-        else:
-            tensor = graph.read(self)
+        tensor = EagerTensor(self._value, self._dtype) if graph is None else graph.read(self)
         for tape in context.tapes:
             if self._trainable:
                 tape.watch_variable(self)
@@ -228,7 +228,11 @@ class Variable:
     # Writing
 
     def assign(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Variable:
         """Replace the value.
 
@@ -243,37 +247,74 @@ class Variable:
 
         Raises:
             TypeError: a tensor of another dtype, or a value that does not fit.
-            ValueError: a shape that the variable does not take.
+            InvalidArgumentError: a shape that the variable does not take.
         """
         tensor = _matching(self, value)
-        if not self._shape.is_compatible_with(tensor.shape):
-            raise ValueError(
-                f"Cannot assign value to variable '{self._name}': Shape mismatch. The variable "
-                f"shape {self._shape}, and the assigned value shape {tensor.shape} are incompatible."
-            )
+        self.check_shape(tensor.shape)
         graph = current().graph
         if graph is None:
-            self._swap(tensor._value)  # type: ignore[attr-defined]
+            with self._lock:
+                self._swap(tensor._value)  # type: ignore[attr-defined]
         else:
             graph.assign(self, tensor)
         return self
 
+    def check_shape(self, shape: TensorShape) -> None:
+        """Refuse a value that does not fit the variable's shape.
+
+        Raises:
+            InvalidArgumentError: naming the variable and both shapes.
+        """
+        if not self._shape.is_compatible_with(shape):
+            raise InvalidArgumentError(
+                f"Cannot assign value to variable '{self._name}': Shape mismatch. The variable "
+                f"shape {self._shape}, and the assigned value shape {shape} are incompatible."
+            )
+
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Variable:
         """Add ``delta``; see ``assign``."""
         return self._update("Add", delta)
 
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Variable:
         """Subtract ``delta``; see ``assign``."""
         return self._update("Sub", delta)
 
     def _update(self, op: str, delta: Any) -> Variable:
         tensor = _matching(self, delta)
-        with self._lock:  # two threads that add must both be counted
-            return self.assign(apply(op, (self._peek(), tensor)))
+
+        def changed(value: Tensor) -> Tensor:
+            # No broadcasting, as in TensorFlow: a wrong gradient must not go unnoticed.
+            if not value.shape.is_compatible_with(tensor.shape):
+                raise InvalidArgumentError(
+                    f"Cannot update variable '{self._name}' of shape {value.shape} with a value of "
+                    f"shape {tensor.shape}: the shapes must be equal."
+                )
+            return apply(op, (value, tensor))
+
+        return self._change(changed)
+
+    def _change(self, function: Callable[[Tensor], Tensor]) -> Variable:
+        """Replace the value by a function of itself; no other thread comes between."""
+        graph = current().graph
+        if graph is not None:
+            return self.assign(function(graph.read(self)))
+        with self._lock:
+            result = function(EagerTensor(self._value, self._dtype))
+            self.check_shape(result.shape)
+            self._swap(result._value)  # type: ignore[attr-defined]
+        return self
 
     def _peek(self) -> Tensor:
         """The value for an update: no tape needs to know of this read."""
@@ -281,53 +322,65 @@ class Variable:
         return EagerTensor(self._value, self._dtype) if graph is None else graph.read(self)
 
     def _swap(self, value: RawValue) -> None:
-        """Install a new value (of the right dtype and shape); frozen plans learn of it."""
+        """Install a new value of the right dtype and shape; the caller holds the lock.
+
+        Frozen plans learn of it before this returns.
+        """
         self._value = value
         if self._plans is not None:
-            plans, self._plans = self._plans, None
-            for plan in plans:
+            with _plans_lock:
+                plans, self._plans = self._plans, None
+            for plan in plans or ():
                 plan.variable_changed()
 
     def add_plan(self, plan: Any) -> None:
         """Have ``plan.variable_changed()`` called at the next assignment."""
-        if self._plans is None:
-            self._plans = weakref.WeakSet()
-        self._plans.add(plan)
+        with _plans_lock:
+            if self._plans is None:
+                self._plans = weakref.WeakSet()
+            self._plans.add(plan)
 
     # Scatter updates: rows (``IndexedSlices``) or positions (``indices``, ``updates``)
 
-    def scatter_update(self, sparse_delta: IndexedSlices, use_locking: bool = False,
-                       name: str | None = None) -> Variable:
+    def scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
         """Replace the rows ``sparse_delta.indices``."""
         return self._scatter_rows(sparse_delta, "none")
 
-    def scatter_add(self, sparse_delta: IndexedSlices, use_locking: bool = False,
-                    name: str | None = None) -> Variable:
+    def scatter_add(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
         """Add to the rows ``sparse_delta.indices``; repeated rows add up."""
         return self._scatter_rows(sparse_delta, "add")
 
-    def scatter_sub(self, sparse_delta: IndexedSlices, use_locking: bool = False,
-                    name: str | None = None) -> Variable:
+    def scatter_sub(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
         """Subtract from the rows ``sparse_delta.indices``."""
         return self._scatter_rows(sparse_delta, "add", transform="Neg")
 
-    def scatter_mul(self, sparse_delta: IndexedSlices, use_locking: bool = False,
-                    name: str | None = None) -> Variable:
+    def scatter_mul(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
         """Multiply the rows ``sparse_delta.indices``."""
         return self._scatter_rows(sparse_delta, "mul")
 
-    def scatter_div(self, sparse_delta: IndexedSlices, use_locking: bool = False,
-                    name: str | None = None) -> Variable:
+    def scatter_div(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
         """Divide the rows ``sparse_delta.indices``."""
         return self._scatter_rows(sparse_delta, "mul", transform="Reciprocal")
 
-    def scatter_max(self, sparse_delta: IndexedSlices, use_locking: bool = False,
-                    name: str | None = None) -> Variable:
+    def scatter_max(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
         """Keep the larger value in the rows ``sparse_delta.indices``."""
         return self._scatter_rows(sparse_delta, "max")
 
-    def scatter_min(self, sparse_delta: IndexedSlices, use_locking: bool = False,
-                    name: str | None = None) -> Variable:
+    def scatter_min(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
         """Keep the smaller value in the rows ``sparse_delta.indices``."""
         return self._scatter_rows(sparse_delta, "min")
 
@@ -360,14 +413,13 @@ class Variable:
         if positions.dtype is not dtypes.int64:
             positions = apply("Cast", (positions,), {"to": dtypes.int64.onnx})
         attrs = {"reduction": reduction}
-        with self._lock:
-            inputs = (self._peek(), positions, _matching(self, updates))
-            return self.assign(apply("ScatterND", inputs, attrs))
+        rows = _matching(self, updates)
+        return self._change(lambda value: apply("ScatterND", (value, positions, rows), attrs))
 
     # Python protocols (operators are attached by ops.operators)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self._peek().__array__(dtype)  # type: ignore[attr-defined]
+        return self._peek().__array__(dtype, copy)  # type: ignore[attr-defined]
 
     def __bool__(self) -> bool:
         return bool(self._peek())
@@ -385,7 +437,7 @@ class Variable:
         return len(self._peek())
 
     def __iter__(self) -> Any:
-        return iter(self.value())  # type: ignore[call-overload]
+        return iter(self.value())
 
     def __dlpack__(self, **options: Any) -> Any:
         return self._peek().__dlpack__(**options)  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ from typing import Any
 from tfx.core import nest
 from tfx.core.dtypes import DType, from_onnx
 from tfx.core.shapes import TensorShape
+from tfx.core.source import user_frame
 from tfx.core.specs import TensorSpec
 from tfx.framework.context import current
 from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
@@ -25,6 +26,8 @@ from tfx.graph import ir
 from tfx.graph.passes import prepare
 from tfx.graph.serialize import to_model
 from tfx.runtime.session import RUN_OPTIONS
+from tfx.runtime.values import RawValue
+
 
 class ConcreteFunction:
     """One traced graph of a function.
@@ -55,11 +58,17 @@ class ConcreteFunction:
         ]
         self._captures = list(func_graph.captures.values())
         self._input_order = _order(graph, func_graph, self._entries)
+        # New values whose shape only a call tells: they are checked before any is installed.
+        self._unchecked = [
+            (i, s)
+            for i, s in enumerate(self._written, self._result_count)
+            if _may_not_fit(graph.outputs[i].shape, s.variable().shape)
+        ]
+        # All threads take the locks of variables in one order.
+        self._lock_order = sorted(self._written, key=lambda s: id(s.variable()))
         self._pack = _packer(results, self._present)
         self._plan: Plan | None = None
-        self._freezer = (
-            Freezer(graph, device) if self._entries and not self._written else None
-        )
+        self._freezer = Freezer(graph, device) if self._entries and not self._written else None
         self._pure: PureFunction | None = None
         self._plain = not self._captures and not self._entries and not self._written
 
@@ -205,23 +214,34 @@ class ConcreteFunction:
         plan = self._plan
         if plan is None:
             plan = self._plan = Plan(self._func_graph.graph, self.device)
-        values = [
+        if self._written:
+            return self._call_writing(plan, tensors)
+        raw = plan.run(self._live_values(tensors))
+        if freezer is not None:
+            freezer.count([(v, s.variable()) for v, s in self._entries])
+        return self._pack(raw, plan.dtypes)
+
+    def _live_values(self, tensors: Sequence[Tensor]) -> list[RawValue]:
+        """What the graph's inputs are at this moment."""
+        return [
             tensors[i]._value if kind == 0 else state.variable()._value  # type: ignore[attr-defined,union-attr]
             for kind, i, state in self._input_order
         ]
-        raw = plan.run(values)
-        if self._written:
-            count = self._result_count
-            for i, state in enumerate(self._written):
-                state.variable()._swap(raw[count + i])
-        elif freezer is not None:
-            freezer.count([(v, s.variable()) for v, s in self._entries])
+
+    def _call_writing(self, plan: Plan, tensors: Sequence[Tensor]) -> Any:
+        """Run and install new values: all or none, and no other writer comes between."""
+        with _Locked(self._lock_order):
+            raw = plan.run(self._live_values(tensors))
+            for i, state in self._unchecked:
+                state.variable().check_shape(TensorShape(raw[i].shape()))
+            for i, state in enumerate(self._written, self._result_count):
+                state.variable()._swap(raw[i])
         return self._pack(raw, plan.dtypes)
 
     def _is_watched(self, context: Any, tensors: Sequence[Tensor]) -> bool:
         """Whether some tape would record the call."""
         eager = [t for t, _ in self._func_graph.captured_eager.values()]
-        variables = [s.variable() for _, s in self._entries]
+        variables = self.variables
         for tape in context.tapes:
             for variable in variables:
                 if variable.trainable:
@@ -241,8 +261,9 @@ class ConcreteFunction:
         leaves = [next(flat) if p else None for p in self._present]
         return nest.pack_sequence_as(self._template, leaves)
 
-    def _inputs_in_order(self, tensors: Sequence[Tensor], read: Callable[[Variable], Tensor]
-                         ) -> list[Tensor]:
+    def _inputs_in_order(
+        self, tensors: Sequence[Tensor], read: Callable[[Variable], Tensor]
+    ) -> list[Tensor]:
         """Arguments, captured tensors and variables' values in the order of the graph's inputs."""
         result = []
         for kind, i, state in self._input_order:
@@ -257,19 +278,43 @@ class ConcreteFunction:
 
     def _call_recorded(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """As a pure function of arguments, variables and watched constants, seen by the tapes."""
-        given = self._inputs_in_order(tensors, lambda v: v.value())
-        captured = list(self._func_graph.captured_eager.values())
         pure = self._pure
         if pure is None:
-            graph = self._func_graph.graph.copy()
-            constants = {id(value) for _, value in captured}
-            graph.inputs = [*graph.inputs, *(value for _, value in captured)]
-            graph.constants = [v for v in graph.constants if id(v) not in constants]
-            pure = self._pure = PureFunction(graph)
-        outputs = pure([*given, *(tensor for tensor, _ in captured)])
-        for state, value in zip(self._written, outputs[self._result_count :], strict=True):
-            state.variable().assign(value)
+            pure = self._pure = self._make_pure()
+        tracing = current().graph is not None
+        with _Locked(() if tracing else self._lock_order):
+            given = self._inputs_in_order(tensors, lambda v: v.value())
+            given += [tensor for tensor, _ in self._func_graph.captured_eager.values()]
+            given += [s.variable().value() for s in self._written if s.entry is None]
+            outputs = pure(given)
+            new = list(zip(self._written, outputs[self._result_count :], strict=True))
+            for state, value in new:
+                state.variable().check_shape(value.shape)
+            for state, value in new:
+                if tracing:
+                    state.variable().assign(value)
+                else:
+                    state.variable()._swap(value._value)  # type: ignore[attr-defined]
         return outputs
+
+    def _make_pure(self) -> PureFunction:
+        """The graph with watched constants, and variables that it only writes, as inputs too.
+
+        The latter for gradients: what is read after an assignment depends on the variable.
+        """
+        graph = self._func_graph.graph.copy()
+        captured = [value for _, value in self._func_graph.captured_eager.values()]
+        constants = {id(value) for value in captured}
+        graph.constants = [v for v in graph.constants if id(v) not in constants]
+        graph.inputs = [*graph.inputs, *captured]
+        places = {id(value): i for i, value in enumerate(graph.inputs)}
+        leaves = [(s, places[id(v)]) for v, s in self._entries]
+        for state in self._written:
+            if state.entry is None:
+                variable = state.variable()
+                leaves.append((state, len(graph.inputs)))
+                graph.add_input(state.name, variable.dtype.onnx, variable.shape.symbolic)
+        return PureFunction(graph, leaves=leaves)
 
     def _call_node(self, graph: FuncGraph, tensors: Sequence[Tensor]) -> list[Tensor]:
         """One call node in the trace around."""
@@ -278,7 +323,9 @@ class ConcreteFunction:
         callee = self._func_graph.graph
         dims = _dimension_map(callee, values)
         types = [(v.dtype, _substitute(v.shape, dims)) for v in callee.outputs]
-        node = graph.graph.add_node(ir.CALL, values, {"graph": callee}, types, name=self.name)
+        node = graph.graph.add_node(
+            ir.CALL, values, {"graph": callee}, types, name=self.name, source=user_frame()
+        )
         assigned = {}
         for i, state in enumerate(self._written):
             outer = graph.state_of(state.variable())
@@ -288,6 +335,42 @@ class ConcreteFunction:
         if assigned:
             node.tag = Assigned(assigned)
         return [SymbolicTensor(v, graph) for v in node.outputs]
+
+
+class _Locked:
+    """Holds the locks of variables, given in the order in which every thread takes them."""
+
+    __slots__ = ("_held", "_states")
+
+    def __init__(self, states: Sequence[VariableState]) -> None:
+        self._states = states
+        self._held: list[Any] = []
+
+    def __enter__(self) -> None:
+        try:
+            for state in self._states:
+                lock = state.variable()._lock
+                lock.acquire()
+                self._held.append(lock)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        for lock in self._held:
+            lock.release()
+
+
+def _may_not_fit(value: ir.RawShape, shape: TensorShape) -> bool:
+    """Whether a value of a static shape could have, when it exists, a shape that does not fit."""
+    if shape.rank is None:
+        return False
+    if value is None:
+        return True
+    return any(
+        isinstance(want, int) and not isinstance(have, int)
+        for have, want in zip(value, shape.symbolic or (), strict=True)
+    )
 
 
 def _order(
@@ -316,9 +399,7 @@ def _packer(results: Any, present: list[bool]) -> Callable[[Sequence[Any], list[
         return lambda raw, dtypes: None
     if type(results) in (tuple, list) and all(isinstance(r, Tensor) for r in results):
         kind, count = type(results), len(results)
-        return lambda raw, dtypes: kind(
-            [EagerTensor(raw[i], dtypes[i]) for i in range(count)]
-        )
+        return lambda raw, dtypes: kind([EagerTensor(raw[i], dtypes[i]) for i in range(count)])
 
     def pack(raw: Sequence[Any], dtypes: list[DType]) -> Any:
         numbers = iter(range(len(raw)))

@@ -6,16 +6,24 @@ the joint graph of a function's derivative is made.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from tfx.core.errors import InternalError
 from tfx.framework.context import current
-from tfx.framework.func_graph import STOP_GRADIENT, FuncGraph
+from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.variable import READ_VARIABLE
 from tfx.graph.ir import CALL, Graph, Node, Value
 
 
-def inline_nodes(source: Graph, mapping: dict[int, Tensor], target: FuncGraph) -> None:
+def inline_nodes(
+    source: Graph,
+    mapping: dict[int, Tensor],
+    target: FuncGraph,
+    leaves: Mapping[int, Tensor] = MappingProxyType({}),
+) -> None:
     """Append the nodes of ``source`` to ``target``.
 
     Args:
@@ -23,6 +31,8 @@ def inline_nodes(source: Graph, mapping: dict[int, Tensor], target: FuncGraph) -
         mapping: Tensor of the target for each value of the source by ``id``; must hold the inputs,
             gets everything else.
         target: The graph under construction.
+        leaves: Variables by ``id`` and the tensors that tapes know them by: what was read after an
+            assignment depends on the variable and not on the value that it was assigned.
     """
     for value in source.constants:
         if id(value) not in mapping:
@@ -31,32 +41,38 @@ def inline_nodes(source: Graph, mapping: dict[int, Tensor], target: FuncGraph) -
             mapping[id(value)] = SymbolicTensor(constant, target)
     for node in source.nodes:
         if node.op == CALL:
-            _inline_call(node, mapping, target)
+            _inline_call(node, mapping, target, leaves)
         else:
-            _emit(node, mapping, target)
+            _emit(node, mapping, target, leaves)
     for value in source.outputs:
         if id(value) not in mapping:
             raise InternalError(f"Graph {source.name!r}: output {value!r} is never made.")
 
 
-def _inline_call(node: Node, mapping: dict[int, Tensor], target: FuncGraph) -> None:
+def _inline_call(
+    node: Node, mapping: dict[int, Tensor], target: FuncGraph, leaves: Mapping[int, Tensor]
+) -> None:
     callee: Graph = node.attrs["graph"]
     inner: dict[int, Tensor] = {}
     for formal, actual in zip(callee.inputs, node.inputs, strict=True):
         assert actual is not None
         inner[id(formal)] = mapping[id(actual)]
-    inline_nodes(callee, inner, target)
+    inline_nodes(callee, inner, target, leaves)
     for formal, actual in zip(callee.outputs, node.outputs, strict=True):
         mapping[id(actual)] = inner[id(formal)]
 
 
-def _emit(node: Node, mapping: dict[int, Tensor], target: FuncGraph) -> None:
+def _emit(
+    node: Node, mapping: dict[int, Tensor], target: FuncGraph, leaves: Mapping[int, Tensor]
+) -> None:
     inputs = [None if v is None else mapping[id(v)] for v in node.inputs]
     values = [None if t is None else target.value_of(t) for t in inputs]
     attrs = node.attrs
     if any(True for _ in node.bodies()):
-        attrs = {k: _copy_body(v, mapping, target) if isinstance(v, Graph) else v
-                 for k, v in attrs.items()}
+        attrs = {
+            k: _copy_body(v, mapping, target) if isinstance(v, Graph) else v
+            for k, v in attrs.items()
+        }
         types = [(v.dtype, v.shape) for v in node.outputs]
         made = target.graph.add_node(
             node.op, values, attrs, types, name=node.name, source=node.source
@@ -68,11 +84,25 @@ def _emit(node: Node, mapping: dict[int, Tensor], target: FuncGraph) -> None:
     results = [SymbolicTensor(v, target) for v in made.outputs]
     for old, new in zip(node.outputs, results, strict=True):
         mapping[id(old)] = new
+    made.tag = node.tag
     if node.tag == STOP_GRADIENT:
-        made.tag = STOP_GRADIENT
+        return
+    if isinstance(node.tag, Assigned):
+        _record_reads(node.tag, results, leaves)
         return
     for tape in current().tapes:
         tape.record(node.op, attrs, inputs, results)
+
+
+def _record_reads(
+    assigned: Assigned, results: Sequence[Tensor], leaves: Mapping[int, Tensor]
+) -> None:
+    """Let what is computed from an assigned variable depend on the variable."""
+    for number, state in assigned.outputs.items():
+        leaf = leaves.get(id(state.ref()))
+        if leaf is not None:
+            for tape in current().tapes:
+                tape.record(READ_VARIABLE, {}, (leaf,), (results[number],))
 
 
 def _copy_body(body: Graph, mapping: dict[int, Tensor], target: FuncGraph) -> Graph:
@@ -97,8 +127,14 @@ def _copy_body(body: Graph, mapping: dict[int, Tensor], target: FuncGraph) -> Gr
             for k, v in node.attrs.items()
         }
         types = [(v.dtype, v.shape) for v in node.outputs]
-        made = copied.add_node(node.op, [lookup(v) for v in node.inputs], attrs, types,
-                               name=node.name, source=node.source)
+        made = copied.add_node(
+            node.op,
+            [lookup(v) for v in node.inputs],
+            attrs,
+            types,
+            name=node.name,
+            source=node.source,
+        )
         for old, new in zip(node.outputs, made.outputs, strict=True):
             inner[id(old)] = new
     copied.outputs = [v for v in map(lookup, body.outputs) if v is not None]
@@ -112,5 +148,3 @@ def _nested(
     for key, value in inner.items():
         combined[key] = SymbolicTensor(value, target)
     return _copy_body(body, combined, target)
-
-

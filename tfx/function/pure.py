@@ -8,12 +8,13 @@ emitted under a tape, the gradient nodes after them, and the cut between the two
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from tfx.autodiff.tape import GradientTape
 from tfx.framework.context import current, using
-from tfx.framework.func_graph import FuncGraph
+from tfx.framework.func_graph import FuncGraph, VariableState
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.inline import inline_nodes
@@ -23,6 +24,9 @@ from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
 
 FUNCTION_CALL = "FunctionCall"
 
+# A variable of the function and the position of the input that is its value.
+Leaf: TypeAlias = tuple[VariableState, int]
+
 
 class PureFunction:
     """A graph whose inputs are all arguments.
@@ -30,11 +34,18 @@ class PureFunction:
     Args:
         graph: The graph; its inputs are the arguments, its outputs the results.
         present: For a vector-Jacobian product, which gradients are among the results.
+        leaves: Variables among the inputs, with their positions: what the graph reads after it
+            assigned one of them depends on that input, not on what was assigned.
     """
 
-    def __init__(self, graph: Graph, present: tuple[bool, ...] = ()) -> None:
+    def __init__(
+        self, graph: Graph, present: tuple[bool, ...] = (), leaves: Sequence[Leaf] = ()
+    ) -> None:
         self.graph = graph
         self.present = present
+        self.leaves = tuple(leaves)
+        # Derivatives are traced when first asked for; a trace is one thread's.
+        self._lock = threading.RLock()
         self._plans: dict[str, Plan] = {}
         self._pairs: dict[tuple[bool, ...], Pair] = {}
         self._vjps: dict[Any, PureFunction] = {}
@@ -52,9 +63,7 @@ class PureFunction:
         if context.graph is not None:
             return list(self._into_trace(context.graph, tensors))
         tapes = [t for t in context.tapes if isinstance(t, GradientTape)]
-        needs = tuple(
-            x.dtype.is_floating and any(t.depends(x) for t in tapes) for x in tensors
-        )
+        needs = tuple(x.dtype.is_floating and any(t.depends(x) for t in tapes) for x in tensors)
         if not any(needs):
             return list(self.plan(context.device or "CPU:0").run_tensors(tensors))  # type: ignore[arg-type]
         pair = self.pair(needs)
@@ -69,15 +78,21 @@ class PureFunction:
         mapping: dict[int, Tensor] = {
             id(v): t for v, t in zip(self.graph.inputs, tensors, strict=True)
         }
-        inline_nodes(self.graph, mapping, graph)
+        inline_nodes(self.graph, mapping, graph, self.leaf_tensors(tensors))
         return [mapping[id(v)] for v in self.graph.outputs]
+
+    def leaf_tensors(self, tensors: Sequence[Tensor]) -> dict[int, Tensor]:
+        """The argument that stands for each variable, by the variable's id."""
+        found = [(state.ref(), tensors[i]) for state, i in self.leaves]
+        return {id(variable): tensor for variable, tensor in found if variable is not None}
 
     def pair(self, needs: tuple[bool, ...]) -> Pair:
         """Forward and backward graph for gradients of the arguments that ``needs`` marks."""
-        pair = self._pairs.get(needs)
-        if pair is None:
-            pair = self._pairs[needs] = Pair(self, needs)
-        return pair
+        with self._lock:
+            pair = self._pairs.get(needs)
+            if pair is None:
+                pair = self._pairs[needs] = Pair(self, needs)
+            return pair
 
     def vjp(self, mask: tuple[bool, ...], needs: tuple[bool, ...]) -> PureFunction:
         """Arguments and gradients of the marked results -> gradients of the marked arguments.
@@ -85,15 +100,16 @@ class PureFunction:
         Everything is computed again; used where the saved values do not suffice.
         """
         key = (mask, needs)
-        function = self._vjps.get(key)
-        if function is None:
-            joint = Joint(self, needs)
-            grads = joint.gradients(mask)
-            joint.func_graph.graph.outputs = [g for g in grads.results if g is not None]
-            graph = remove_dead_nodes(joint.func_graph.graph)
-            graph.inputs = [*joint.arguments, *grads.seeds]
-            function = self._vjps[key] = PureFunction(graph, grads.present)
-        return function
+        with self._lock:
+            function = self._vjps.get(key)
+            if function is None:
+                joint = Joint(self, needs)
+                grads = joint.gradients(mask)
+                joint.func_graph.graph.outputs = [g for g in grads.results if g is not None]
+                graph = remove_dead_nodes(joint.func_graph.graph)
+                graph.inputs = [*joint.arguments, *grads.seeds]
+                function = self._vjps[key] = PureFunction(graph, grads.present, self.leaves)
+            return function
 
 
 class Joint:
@@ -105,8 +121,9 @@ class Joint:
         self.tape = GradientTape(persistent=True, watch_accessed_variables=False)
         self.needs = needs
         with using(graph=self.func_graph, tapes=(), scope=""):
-            placeholders = [self.func_graph.add_argument(v.name, v.dtype, v.shape)
-                            for v in source.inputs]
+            placeholders = [
+                self.func_graph.add_argument(v.name, v.dtype, v.shape) for v in source.inputs
+            ]
             for placeholder, value in zip(placeholders, source.inputs, strict=True):
                 placeholder._value.dims = value.dims
             self.placeholders = placeholders
@@ -118,7 +135,8 @@ class Joint:
                 mapping: dict[int, Tensor] = {
                     id(v): p for v, p in zip(source.inputs, placeholders, strict=True)
                 }
-                inline_nodes(source, mapping, self.func_graph)
+                leaves = function.leaf_tensors(placeholders)
+                inline_nodes(source, mapping, self.func_graph, leaves)
         self.results = [mapping[id(v)] for v in source.outputs]
         self.forward_nodes = len(self.func_graph.graph.nodes)
 
@@ -128,8 +146,9 @@ class Joint:
         marked = [r for r, m in zip(self.results, mask, strict=True) if m]
         sources = [p for p, n in zip(self.placeholders, self.needs, strict=True) if n]
         with using(graph=self.func_graph, tapes=(), scope="gradient/"):
-            seeds = [self.func_graph.add_argument(f"d_{_name(r)}", r.dtype.onnx, _raw(r))
-                     for r in marked]
+            seeds = [
+                self.func_graph.add_argument(f"d_{_name(r)}", r.dtype.onnx, _raw(r)) for r in marked
+            ]
             found = self.tape.gradient(marked, sources, output_gradients=seeds)
             values = [None if g is None else self.func_graph.value_of(g) for g in found]
         nodes = self.func_graph.graph.nodes[start:]
@@ -167,21 +186,26 @@ class Pair:
         self.base = base
         self.needs = needs
         self._joint = Joint(base, needs)
-        mask = tuple(isinstance(r, SymbolicTensor) and r.dtype.is_floating
-                     for r in self._joint.results)
+        mask = tuple(
+            isinstance(r, SymbolicTensor) and r.dtype.is_floating for r in self._joint.results
+        )
         gradients = self._joint.gradients(mask)
         graph = self._joint.func_graph.graph
         forward = graph.copy()
         forward.nodes = graph.nodes[: self._joint.forward_nodes]
         forward.inputs = list(self._joint.arguments)
-        results = [r._value if isinstance(r, SymbolicTensor) else self._joint.func_graph.value_of(r)
-                   for r in self._joint.results]
+        results = [
+            r._value if isinstance(r, SymbolicTensor) else self._joint.func_graph.value_of(r)
+            for r in self._joint.results
+        ]
         self._arguments = {id(v): i for i, v in enumerate(self._joint.arguments)}
         self._results: dict[int, int] = {}
         for i, v in enumerate(results):
             self._results.setdefault(id(v), i)
         constants = {id(v) for v in graph.constants}
-        made = {id(v) for n in gradients.nodes for v in n.outputs} | {id(s) for s in gradients.seeds}
+        made = {id(v) for n in gradients.nodes for v in n.outputs} | {
+            id(s) for s in gradients.seeds
+        }
         live = _live(gradients)
         saved: dict[int, Value] = {}
         for node in live:
@@ -192,15 +216,16 @@ class Pair:
         for i, v in enumerate(saved.values()):
             self._results[id(v)] = len(results) + i
         forward.outputs = [*results, *saved.values()]
-        self.forward = PureFunction(remove_dead_nodes(forward))
+        self.forward = PureFunction(remove_dead_nodes(forward), leaves=base.leaves)
         self._backward: dict[tuple[bool, ...], Backward | None] = {}
         self._backward[mask] = self._build(gradients)
 
     def backward(self, mask: tuple[bool, ...]) -> Backward | None:
         """The backward function for gradients of the marked results; None: something is missing."""
-        if mask not in self._backward:
-            self._backward[mask] = self._build(self._joint.gradients(mask))
-        return self._backward[mask]
+        with self.base._lock:
+            if mask not in self._backward:
+                self._backward[mask] = self._build(self._joint.gradients(mask))
+            return self._backward[mask]
 
     def _build(self, gradients: Gradients) -> Backward | None:
         graph = self._joint.func_graph.graph
@@ -220,8 +245,12 @@ class Pair:
         backward.constants = list(graph.constants)
         backward.nodes = live
         backward.outputs = outputs
-        origins = [("argument", self._arguments[i]) if i in self._arguments
-                   else ("result", self._results[i]) for i in outside]
+        origins = [
+            ("argument", self._arguments[i])
+            if i in self._arguments
+            else ("result", self._results[i])
+            for i in outside
+        ]
         return Backward(PureFunction(remove_dead_nodes(backward)), origins, gradients.present)
 
 

@@ -21,7 +21,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph.symbolic import elements
-from tfx.ops._support import int64_vector, is_tensor_like, static_int, tensor
+from tfx.ops._support import int64_vector, is_tensor_like, static_int, static_ints, tensor
 
 RawDims = tuple[int | str | None, ...]
 
@@ -86,12 +86,21 @@ def joined(*parts: Tensor) -> Tensor:
     return int64_constant(known)
 
 
+def few_ints(x: Tensor) -> list[int] | None:
+    """``static_ints`` of a vector or scalar that is not data: None if it has many elements."""
+    dims = static_dims(x)
+    if dims is None or len(dims) > 1 or math.prod(dims) > _FEW:
+        return None
+    return static_ints(x)
+
+
+_FEW = 64
+
+
 def _constant_items(x: Tensor) -> list[int] | None:
-    if isinstance(x, EagerTensor):
-        return x.view().tolist()  # type: ignore[no-any-return]
-    assert isinstance(x, SymbolicTensor)
-    const = x._value.const
-    return None if const is None else const.tolist()
+    if isinstance(x, SymbolicTensor) and x._value.const is None:
+        return None
+    return few_ints(x)
 
 
 def product(vector: Tensor) -> Tensor:
@@ -113,13 +122,21 @@ def reshape_to(x: Tensor, shape: Tensor) -> Tensor:
 def as_vector(x: Tensor) -> Tensor:
     """A scalar (or vector) of integers as an int64 vector."""
     x = widened(x)
-    return x if rank_of(x) == 1 else apply("Reshape", (x, int64_constant([-1])))
+    if rank_of(x) == 1:
+        return x
+    known = static_int(x)
+    if known is not None:
+        return int64_constant([known])
+    return apply("Reshape", (x, int64_constant([-1])))
 
 
 def widened(x: Tensor) -> Tensor:
     """Integers as int64; what was int64 before ``shape`` made it int32 is taken from there."""
     if x.dtype is dtypes.int64:
         return x
+    known = few_ints(x)
+    if known is not None:
+        return int64_constant(known if rank_of(x) else known[0])
     if isinstance(x, SymbolicTensor):
         node = x._value.node
         if node is not None and node.op == "Cast":

@@ -249,6 +249,11 @@ def _extremum_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return grads
 
 
+@gradient("Sum")
+def _sum_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    return [unbroadcast(dy, x) if n else None for x, n in zip(op.inputs, op.needs, strict=True)]
+
+
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of tensors of one shape and dtype.
 

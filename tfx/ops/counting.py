@@ -11,7 +11,16 @@ from tfx.framework.apply import apply, apply_n
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.ops._shapes import as_vector, dimension, filled, joined, rank_of, shape_vector, widened
+from tfx.ops._shapes import (
+    as_vector,
+    dimension,
+    filled,
+    joined,
+    movable,
+    rank_of,
+    shape_vector,
+    widened,
+)
 from tfx.ops._support import cast_to, tensor
 
 
@@ -74,8 +83,8 @@ def _distinct(values: Any) -> tuple[Tensor, Tensor, Tensor]:
         raise InvalidArgumentError(
             f"unique expects a 1D vector; got shape {x.shape}.", op="Unique"
         )
-    y, _, index, count = apply_n("Unique", (x,), {"sorted": 0}, 4)
-    return y, index, count
+    y, _, index, count = apply_n("Unique", (movable(x),), {"sorted": 0}, 4)
+    return cast_to(y, x.dtype), index, count
 
 
 no_gradient("Unique", why="as in TensorFlow; gather with the indices where gradients are needed")

@@ -10,6 +10,7 @@ from typing import Any
 
 from tfx.core.errors import DTypeMismatchError
 from tfx.framework.apply import apply
+from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.ops import arithmetic, comparison, elementwise, indexing, linalg
@@ -77,6 +78,9 @@ def _bitwise(logical: str, bits: str) -> Operator:
         return apply(logical if a.dtype.is_bool else bits, (a, b))
 
     return function
+
+
+no_gradient("BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", why="integers")
 
 
 def _comparison(op: str) -> Operator:

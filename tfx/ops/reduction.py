@@ -254,7 +254,7 @@ def reduce_logsumexp(
     Example:
         >>> import tfx as tf
         >>> tf.reduce_logsumexp([1000.0, 1000.0]).numpy()
-        np.float32(1000.6931)
+        np.float32(1000.6932)
     """
     x = tensor(input_tensor)
     require_dtype(x, x.dtype.is_floating, "ReduceLogSumExp", "a floating dtype")

@@ -16,6 +16,7 @@ from tfx.ops._shapes import (
     as_vector,
     describe,
     dimension,
+    few_ints,
     filled,
     joined,
     known_rank,
@@ -106,7 +107,9 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     rank = known_rank(x, "repeat")
     place = place + rank if place < 0 else place
     times = as_vector(tensor(repeats))
-    times = apply("Max", (times, int64_constant(0)))
+    known = few_ints(times)
+    if known is None or min(known, default=0) < 0:
+        times = apply("Max", (times, int64_constant(0)))
     shape, count = raw_shape(x), raw_shape(times)
     if count == (1,):
         return _evenly(x, times, place)

@@ -15,6 +15,7 @@ from tfx.framework.tensor import Tensor
 from tfx.ops._shapes import (
     as_vector,
     dimension,
+    movable,
     raw_shape,
     widened,
     zeros_shaped,
@@ -98,7 +99,8 @@ def _ordered(values: Any, axis: int, direction: str) -> tuple[Tensor, ...]:
     require_dtype(x, x.dtype.is_floating or x.dtype.is_integer, "sort", "numbers")
     place = single_axis(axis, x, "sort")
     attrs = {"axis": place, "largest": int(direction == "DESCENDING")}
-    return apply_n("TopK", (x, dimension(x, place)), attrs, 2)
+    ordered, indices = apply_n("TopK", (movable(x), dimension(x, place)), attrs, 2)
+    return cast_to(ordered, x.dtype), indices
 
 
 def top_k(
@@ -141,8 +143,8 @@ def top_k(
     require_dtype(x, x.dtype.is_floating or x.dtype.is_integer, "TopKV2", "numbers")
     _check_count(x, static_int(count))
     attrs = {"axis": -1, "sorted": int(sorted)}
-    values, indices = apply_n("TopK", (x, as_vector(count)), attrs, 2)
-    return TopKV2(values, cast_to(indices, kind))
+    values, indices = apply_n("TopK", (movable(x), as_vector(count)), attrs, 2)
+    return TopKV2(cast_to(values, x.dtype), cast_to(indices, kind))
 
 
 def _check_count(x: Tensor, k: int | None) -> None:
@@ -241,7 +243,7 @@ def searchsorted(
     # One stable sort of both, so that ties fall to the right side; then, how many elements of the
     # sequence come before each value is a running sum, read off at the value's own place.
     first, second = (wanted, sequence) if side == "left" else (sequence, wanted)
-    both = apply("Concat", (first, second), {"axis": -1})
+    both = movable(apply("Concat", (first, second), {"axis": -1}))
     attrs = {"axis": -1, "largest": 0}
     order = apply_n("TopK", (both, dimension(both, -1)), attrs, 2)[1]
     border = dimension(first, -1)

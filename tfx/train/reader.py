@@ -129,6 +129,11 @@ class CheckpointReader:
 
     def _verify(self, file: SafetensorsFile) -> None:
         digest = file.metadata.get(DIGEST_KEY)
+        if digest is None and FORMAT_KEY in file.metadata:
+            raise BundleError(
+                f"{file.path}: it does not say its SHA-256, as checkpoints do; the file was "
+                "changed or damaged: use an older checkpoint, or a copy"
+            )
         if digest is not None and file.path not in self._verified:
             verify_digest(file.path, digest)
         self._verified.add(file.path)

@@ -47,6 +47,7 @@ def test_dtypes(dtype):
     result = where([False, True], a, b)
     assert result.dtype == dtype
     assert_close(result, np.asarray(b))
+    assert_close(boolean_mask(a, [False, True]), np.asarray(a)[1:])
 
 
 def test_python_numbers_follow_the_other_operand():

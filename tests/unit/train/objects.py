@@ -10,7 +10,6 @@ from tfx.core import dtypes
 from tfx.framework.module import Module
 from tfx.framework.variable import Variable
 
-
 _NUMERIC = (
     *("float16", "float32", "float64", "bfloat16", "float8_e4m3fn", "float8_e5m2", "bool"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

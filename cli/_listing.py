@@ -1,0 +1,84 @@
+"""A bundle's summary on the screen.
+
+Owns which facts are shown, and in which words. Must not read bundles. The one decision: what a
+signature takes is written as ``--input`` takes it back, ``NAME DTYPE[SHAPE]``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tfx.cli import _output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tfx.loaders import BundleSummary, SignatureInfo
+
+
+def header(summary: BundleSummary) -> None:
+    """Print the line on top: what it is, who wrote it, what it needs."""
+    manifest = summary.manifest
+    needs = [f"opset {manifest.requirements.opset}"]
+    needs += [
+        f"{name} {version}" for name, version in sorted(manifest.requirements.domains.items())
+    ]
+    needs += manifest.requirements.features
+    click.echo(
+        f"{summary.path}: bundle format {manifest.format_version}, "
+        f"by {manifest.producer} {manifest.producer_version}, needs {', '.join(needs)}\n"
+    )
+
+
+def signatures(infos: Iterable[SignatureInfo]) -> None:
+    """Print what can be called."""
+    from tfx.loaders.describe import describe
+
+    rows = [
+        (
+            info.name,
+            [f"{item.name} {describe(item)}" for item in info.inputs] or "-",
+            [f"{item.name} {describe(item)}" for item in info.outputs] or "-",
+            _count(info.updates, "variable") if info.updates else "-",
+        )
+        for info in infos
+    ]
+    if rows:
+        _output.table("Signatures", ("name", "inputs", "outputs", "updates"), rows)
+    else:
+        click.echo("No signatures: load it with tfx.saved_model.load to call its functions.\n")
+
+
+def variables(summary: BundleSummary, *, each: bool) -> None:
+    """Print how many variables there are, and with ``each`` a row for each."""
+    from tfx.loaders.describe import describe_type
+
+    items = summary.variables
+    trainable = sum(item.trainable for item in items)
+    total = _output.size_text(sum(item.nbytes for item in items))
+    click.echo(f"{_count(items, 'variable')} ({trainable} trainable), {total}\n")
+    if each and items:
+        rows = [
+            (
+                item.name,
+                describe_type(item.dtype, item.shape),
+                "yes" if item.trainable else "no",
+                _output.size_text(item.nbytes),
+            )
+            for item in items
+        ]
+        _output.table("Variables", ("name", "type", "trainable", "size>"), rows)
+
+
+def files(summary: BundleSummary) -> None:
+    """Print the files and their sizes."""
+    rows = [("bundle.pb", _output.size_text(summary.manifest_size))]
+    rows += [(item.path, _output.size_text(item.size)) for item in summary.files]
+    rows.append(("total", _output.size_text(summary.nbytes)))
+    _output.table("Files", ("path", "size>"), rows)
+
+
+def _count(items: Sequence[object], what: str) -> str:
+    return f"{len(items)} {what}{'' if len(items) == 1 else 's'}"

@@ -1,0 +1,213 @@
+"""``tfx save``: write a bundle from a Python object or an ONNX model."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tfx.cli import _output, _values
+from tfx.cli._errors import OperationError, debug_option
+
+if TYPE_CHECKING:
+    from tfx.core.specs import TensorSpec
+
+_HELP = """Write a bundle from an object of a Python program, or from an ONNX model.
+
+SOURCE is MODULE:OBJECT (also FILE.py:OBJECT, and OBJECT() to call what makes it), or a file that
+ends in .onnx. The module is imported, so its code runs.
+
+A signature is a traced function of the object. Without --signature its only one is saved as
+serving_default, where there is only one. A function without an input_signature needs an --input for
+each of its tensors: sizes are numbers, names, or None for any.
+
+\b
+Examples:
+  tfx save digits:model --out digits_bundle
+  tfx save digits.py:make_model() --out digits_bundle \\
+      --signature serving_default=predict --input image=float32[batch,8,8]
+  tfx save resnet50.onnx --out resnet_bundle
+"""
+_SOURCE_FORM = "MODULE:OBJECT, FILE.py:OBJECT or FILE.onnx"
+
+
+@click.command("save", help=_HELP, short_help="Write a bundle.")
+@click.argument("source", metavar="SOURCE")
+@click.option(
+    "--out",
+    metavar="DIR",
+    required=True,
+    type=click.Path(),
+    help="The folder to make; an earlier bundle there is replaced in one step.",
+)
+@click.option(
+    "--signature",
+    "signatures",
+    metavar="NAME=METHOD",
+    multiple=True,
+    help="A function to offer under a name; NAME alone if both are the same.",
+)
+@click.option(
+    "--input",
+    "inputs",
+    metavar="NAME=DTYPE[SHAPE]",
+    multiple=True,
+    help="The type of an argument of the functions.",
+)
+@debug_option
+def command(source: str, *, out: str, signatures: tuple[str, ...], inputs: tuple[str, ...]) -> None:
+    """Find the object and save it."""
+    if source.lower().endswith(".onnx"):
+        _save_model(source, out, signatures, inputs)
+    else:
+        specs = dict(_values.parse_spec(item) for item in inputs)
+        _save_object(source, out, signatures, specs)
+    _report(out)
+
+
+def _save_model(source: str, out: str, signatures: Sequence[str], inputs: Sequence[str]) -> None:
+    from tfx.exporters import save_onnx
+
+    if inputs:
+        raise click.UsageError("--input is for Python functions: an ONNX model has its own inputs")
+    if len(signatures) > 1 or any("=" in item for item in signatures):
+        raise click.UsageError("an ONNX model has one signature: --signature NAME gives it a name")
+    with _output.progress(f"Saving {out}"):
+        if signatures:
+            save_onnx(source, out, signature=signatures[0])
+        else:
+            save_onnx(source, out)
+
+
+def _save_object(
+    source: str, out: str, signatures: Sequence[str], specs: Mapping[str, TensorSpec]
+) -> None:
+    from tfx.exporters import save
+
+    with _output.progress(f"Importing {source}"):
+        found, name = _find(source)
+    if _is_traced(found):  # a function by itself, without an object that has it
+        found = SimpleNamespace(**{name: found})
+        signatures = signatures or [f"serving_default={name}"]
+    elif specs and not signatures:
+        signatures = ["serving_default=__call__"]
+    chosen = _signatures(found, signatures, specs)
+    with _output.progress(f"Saving {out}"):
+        save(found, out, signatures=chosen)
+
+
+def _find(source: str) -> tuple[Any, str]:
+    """Import the module and return the object with the last part of its name."""
+    module_name, colon, path = source.rpartition(":")
+    if not colon or not module_name or not path:
+        raise click.UsageError(f"{source!r}: expected {_SOURCE_FORM}")
+    folder = os.getcwd()
+    if module_name.endswith(".py"):
+        if not os.path.isfile(module_name):
+            raise click.UsageError(f"{module_name}: there is no such file")
+        folder = os.path.dirname(os.path.abspath(module_name))
+        module_name = os.path.basename(module_name)[: -len(".py")]
+    sys.path.insert(0, folder)
+    is_call = path.endswith("()")
+    module = _guarded(lambda: _import(module_name), f"importing {module_name!r}")
+    found = _attribute(module, path.removesuffix("()"), f"module {module_name!r}")
+    if is_call:
+        found = _guarded(found, f"{source!r}")
+    return found, path.removesuffix("()").rpartition(".")[2]
+
+
+def _import(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.partition(".")[0] and error.name != name:
+            raise
+        raise OperationError(
+            f"there is no module {name!r} in {sys.path[0]} or among the installed packages; run "
+            "this in the folder of the program, or give the file: FILE.py:OBJECT"
+        ) from error
+
+
+def _attribute(owner: Any, path: str, where: str) -> Any:
+    for part in path.split("."):
+        try:
+            owner = getattr(owner, part)
+        except AttributeError:
+            from tfx.loaders.describe import nearest
+
+            names = [name for name in dir(owner) if not name.startswith("_")]
+            raise OperationError(f"{where} has no {path!r}; {nearest(part, names)}") from None
+    return owner
+
+
+def _guarded(call: Callable[[], Any], what: str) -> Any:
+    """Call the user's code; an error in it is told with the user's line."""
+    try:
+        return call()
+    except OperationError:
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        raise OperationError(
+            f"{what} failed: {type(error).__name__}: {error} (line {frame.lineno} of "
+            f"{frame.filename}); --debug shows the traceback"
+        ) from error
+
+
+def _is_traced(found: Any) -> bool:
+    return hasattr(found, "get_concrete_function") or hasattr(found, "structured_input_signature")
+
+
+def _signatures(
+    owner: Any, texts: Sequence[str], specs: Mapping[str, TensorSpec]
+) -> dict[str, Any] | None:
+    """The functions to save by name; None leaves the choice to the exporter."""
+    if not texts:
+        return None
+    chosen = {}
+    used: set[str] = set()
+    for text in texts:
+        name, _, method = text.partition("=")
+        function = _attribute(owner, method or name, f"the {type(owner).__name__}")
+        if not _is_traced(function):
+            raise OperationError(
+                f"--signature {text}: {method or name!r} is a {type(function).__name__}, expected "
+                "a function with @tfx.function above it"
+            )
+        wanted = _accepted(function, specs)
+        used.update(wanted)
+        if wanted:
+            trace = functools.partial(function.get_concrete_function, **wanted)
+            function = _guarded(trace, f"tracing {method or name!r}")
+        chosen[name] = function
+    for name in specs:
+        if name not in used:
+            raise click.UsageError(f"--input {name}: no function of the signatures takes it")
+    return chosen
+
+
+def _accepted(function: Any, specs: Mapping[str, TensorSpec]) -> dict[str, TensorSpec]:
+    """The specs of a function's own parameters."""
+    if not specs or not hasattr(function, "get_concrete_function"):
+        return {}
+    parameters = inspect.signature(function.python_function).parameters.values()
+    if any(item.kind is item.VAR_KEYWORD for item in parameters):
+        return dict(specs)
+    return {item.name: specs[item.name] for item in parameters if item.name in specs}
+
+
+def _report(out: str) -> None:
+    from tfx.loaders import summarize
+
+    summary = summarize(out)
+    names = ", ".join(item.name for item in summary.signatures) or "none"
+    count = len(summary.files) + 1
+    click.echo(f"{out}: signatures {names}; {count} files, {_output.size_text(summary.nbytes)}")
