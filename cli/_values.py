@@ -12,7 +12,6 @@ import json
 import math
 import os
 import re
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -88,6 +87,8 @@ def _read_file(name: str, text: str) -> Any:
 
 
 def _read_array(path: str, key: str | None, name: str, where: str) -> Array:
+    import zipfile
+
     import numpy as np
 
     try:
@@ -229,6 +230,8 @@ def write_output(path: str, tensors: Mapping[str, Array]) -> None:
 
 
 def _write_archive(file: BinaryIO, tensors: Mapping[str, Array]) -> None:
+    import zipfile
+
     # Not numpy.savez: it takes names as keyword arguments, and an output may be called "file".
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in tensors.items():

@@ -1,43 +1,48 @@
 """``save_onnx``: any ONNX model as a bundle with one signature.
 
 The model's nodes are kept as they are. Its weights move into the bundle's variable file, so that
-they can be read, replaced and shared like those of our own models.
+they can be read, replaced, trained and shared like those of our own models.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-from dataclasses import replace
+from collections.abc import Mapping
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from tfx.bundle import limits
 from tfx.bundle.atomic import AtomicDirectory
-from tfx.bundle.files import file_entry
 from tfx.bundle.manifest import MANIFEST_NAME, manifest_bytes
 from tfx.bundle.records import (
+    Child,
     ConcreteFunctionEntry,
+    FileEntry,
     FrozenVariable,
+    FunctionEntry,
     GraphEntry,
     GraphInput,
     GraphOutput,
     Manifest,
     ObjectNode,
+    Parameter,
     Requirements,
     Signature,
     SignatureTensor,
     VariableEntry,
 )
-from tfx.bundle.shards import Located, write_store
-from tfx.bundle.structure import Leaf, TensorInfo
+from tfx.bundle.shards import WrittenStore, write_store
+from tfx.bundle.structure import Leaf, TensorInfo, Value
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.version import VERSION
+from tfx.exporters.names import FileNames
+from tfx.exporters.payloads import map_file, split_payloads
 from tfx.exporters.signatures import DEFAULT_SERVING_SIGNATURE_DEF_KEY
-from tfx.graph.models import LoadedModel, load_model
-
-# Smaller weights stay inside the model.
-_INLINE_BYTES = 1024
+from tfx.exporters.writing import PRODUCER
+from tfx.graph.models import ForeignModel, Port, Weight, parse_model
 
 
 def save_onnx(
@@ -45,83 +50,118 @@ def save_onnx(
     export_dir: str | os.PathLike[str],
     *,
     signature: str = DEFAULT_SERVING_SIGNATURE_DEF_KEY,
+    metadata: Mapping[str, str] | None = None,
+    max_shard_bytes: int = limits.MAX_SHARD_BYTES,
 ) -> None:
     """Save an ONNX model as a bundle.
+
+    The model may use any opset and any operator domain; domains beside ONNX's own are listed in the
+    bundle's requirements. Its large constants, and its vectors and matrices of floating-point
+    numbers, become variables. What was an input with a default value becomes a variable too.
 
     Args:
         model: Path of a model file (external data is read beside it), its bytes, or an
             ``onnx.ModelProto``.
         export_dir: The folder to make.
         signature: Name of the entry point.
+        metadata: Text to keep in the manifest.
+        max_shard_bytes: Most bytes of variables in one file, unless one is greater.
 
     Raises:
         NotFoundError: no such file.
-        DataLossError: not an ONNX model, or its external data is missing or damaged.
+        BundleError: not an ONNX model, or its external data is missing or damaged.
         InvalidArgumentError: the model has inputs or outputs that are not tensors.
+        AlreadyExistsError: the folder exists and is not a bundle.
+
+    Example:
+        >>> import tempfile
+        >>> import tfx as tf
+        >>> f = tf.function(lambda x: x + 1.0)
+        >>> model = f.get_concrete_function(tf.TensorSpec([None], tf.float32)).as_onnx()
+        >>> with tempfile.TemporaryDirectory() as parent:
+        ...     save_onnx(model, parent + "/m")
+        ...     list(tf.saved_model.load(parent + "/m").signatures)
+        ['serving_default']
     """
-    loaded = load_model(model)
-    arrays = {
-        name: array
-        for name, array in loaded.weights.items()
-        if array.nbytes >= _INLINE_BYTES and array.dtype != object
-    }
+    if not isinstance(signature, str) or not signature:
+        raise InvalidArgumentError(f"signature is {signature!r}, expected a name.")
+    loaded = _open(model)
+    weights = loaded.weights()
+    file = f"{FileNames().stem(signature)}.onnx"
     with AtomicDirectory(export_dir) as folder:
-        store = write_store(folder, arrays)
-        file = f"{signature}.onnx"
-        (folder / file).write_bytes(loaded.with_external(_places(store.tensors)))
-        manifest = _manifest(loaded, arrays, store.tensors, file, signature)
-        files = (*store.files, file_entry(folder, file))
-        _write(folder, manifest, files)
+        arrays = {name: weight.array for name, weight in weights.items()}
+        store = write_store(folder, arrays, max_shard_bytes=max_shard_bytes)
+        places = {
+            name: (item.storage.file, item.entry.offset, item.entry.nbytes)
+            for name, item in store.tensors.items()
+        }
+        data = loaded.with_external(places)
+        (folder / file).write_bytes(data)
+        entry = FileEntry(file, len(data), hashlib.sha256(data).digest())
+        manifest = _manifest(loaded, weights, store, entry, signature, dict(metadata or {}))
+        (folder / MANIFEST_NAME).write_bytes(manifest_bytes(manifest))
 
 
-def _places(tensors: dict[str, Located]) -> dict[str, tuple[str, int, int]]:
-    return {
-        name: (item.storage.file, item.entry.offset, item.entry.nbytes)
-        for name, item in tensors.items()
-    }
-
-
-def _write(folder: Path, manifest: Manifest, files: tuple[Any, ...]) -> None:
-    (folder / MANIFEST_NAME).write_bytes(manifest_bytes(replace(manifest, files=files)))
+def _open(model: Any) -> ForeignModel:
+    if isinstance(model, bytes | bytearray | memoryview):
+        data, payloads = split_payloads(memoryview(model), "the model")
+        return ForeignModel(parse_model(data, "the model"), "the model", None, payloads)
+    if isinstance(model, str | os.PathLike):
+        path = Path(model)
+        data, payloads = split_payloads(map_file(path), str(path))
+        return ForeignModel(parse_model(data, str(path)), str(path), path.parent, payloads)
+    if not hasattr(model, "graph") or not hasattr(model, "opset_import"):
+        raise InvalidArgumentError(
+            f"model is {model!r:.100} of type {type(model).__name__}, expected the path of an ONNX "
+            "file, its bytes or an onnx.ModelProto."
+        )
+    return ForeignModel(model, "the model")
 
 
 def _manifest(
-    loaded: LoadedModel,
-    arrays: dict[str, np.ndarray[Any, Any]],
-    tensors: dict[str, Located],
-    file: str,
+    loaded: ForeignModel,
+    weights: Mapping[str, Weight],
+    store: WrittenStore,
+    file: FileEntry,
     signature: str,
+    metadata: dict[str, str],
 ) -> Manifest:
-    names = list(arrays)
-    variables = tuple(
-        VariableEntry(n, dtypes.as_dtype(arrays[n].dtype).name, arrays[n].shape,
-                      tensors[n].storage, trainable=arrays[n].dtype.kind == "f")
-        for n in names
-    )
-    inputs = [TensorInfo(dtypes.from_onnx(d).name, s, n) for n, d, s in loaded.inputs]
-    outputs = [TensorInfo(dtypes.from_onnx(d).name, s, n) for n, d, s in loaded.outputs]
+    names = list(weights)
+    inputs = [_info(p) for p in loaded.inputs]
+    outputs = [_info(p) for p in loaded.outputs]
     graph = GraphEntry(
-        file,
+        file.path,
         tuple(GraphInput(t.name, t.dtype, t.shape, "argument", i) for i, t in enumerate(inputs)),
         tuple(GraphOutput(t.name, t.dtype, t.shape, "result", i) for i, t in enumerate(outputs)),
         tuple(FrozenVariable(n, i) for i, n in enumerate(names)),
     )
     concrete = ConcreteFunctionEntry(
         name=signature,
-        arguments=((), {t.name: Leaf(i) for i, t in enumerate(inputs)}),
+        arguments=_arguments(inputs),
         result={t.name: Leaf(i) for i, t in enumerate(outputs)},
         argument_leaves=tuple(inputs),
         result_leaves=tuple(outputs),
         graph=graph,
     )
     return Manifest(
-        producer="tfx",
+        producer=PRODUCER,
         producer_version=VERSION,
         requirements=Requirements(
             opset=loaded.opset, ir_version=loaded.ir_version, domains=loaded.domains
         ),
-        variables=variables,
-        objects=(ObjectNode("object"),),
+        files=(*store.files, file),
+        variables=tuple(
+            VariableEntry(
+                name,
+                dtypes.as_dtype(weight.array.dtype).name,
+                weight.array.shape,
+                store.tensors[name].storage,
+                trainable=weight.trainable,
+            )
+            for name, weight in weights.items()
+        ),
+        objects=tuple(_objects(names)),
+        functions=(FunctionEntry("__call__", _parameters(inputs), (0,)),),
         concrete_functions=(concrete,),
         signatures=(
             Signature(
@@ -131,4 +171,33 @@ def _manifest(
                 tuple(SignatureTensor(t.name, i) for i, t in enumerate(outputs)),
             ),
         ),
+        metadata=metadata,
     )
+
+
+def _info(port: Port) -> TensorInfo:
+    return TensorInfo(dtypes.from_onnx(port.dtype).name, port.shape, port.name)
+
+
+def _parameters(inputs: list[TensorInfo]) -> tuple[Parameter, ...]:
+    """The inputs in order, where all can be named in Python; else by keyword only."""
+    if all(t.name.isidentifier() and not iskeyword(t.name) for t in inputs):
+        return tuple(Parameter(t.name) for t in inputs)
+    return (Parameter("inputs", "var_keyword"),)
+
+
+def _arguments(inputs: list[TensorInfo]) -> tuple[Value, ...]:
+    if _parameters(inputs)[:1] == (Parameter("inputs", "var_keyword"),):
+        return (), {t.name: Leaf(i) for i, t in enumerate(inputs)}
+    return tuple(Leaf(i) for i in range(len(inputs))), {}
+
+
+def _objects(names: list[str]) -> list[ObjectNode]:
+    """An object that is called with the inputs by name and has the weights in a dict."""
+    weights = tuple(Child(name, 3 + i) for i, name in enumerate(names))
+    return [
+        ObjectNode("object", (Child("__call__", 1), Child("weights", 2)), class_name="OnnxModel"),
+        ObjectNode("function", target=0),
+        ObjectNode("dict", weights),
+        *(ObjectNode("variable", target=i) for i in range(len(names))),
+    ]

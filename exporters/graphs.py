@@ -8,7 +8,8 @@ form with every variable as an input is stored too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,24 +18,25 @@ import numpy as np
 
 from tfx.bundle.records import (
     ConcreteFunctionEntry,
+    FileEntry,
     FrozenVariable,
     GraphEntry,
     GraphInput,
     GraphOutput,
 )
 from tfx.bundle.shards import Located
-from tfx.bundle.structure import Leaf
-from tfx.bundle.structure import Value as Recorded
 from tfx.core import nest
 from tfx.core.dtypes import from_onnx
 from tfx.core.specs import TensorSpec
+from tfx.exporters.contents import Contents
+from tfx.exporters.names import unique_name, unique_names
 from tfx.exporters.values import numbered, tensor_info, to_value
-from tfx.framework.tensor import EagerTensor
-from tfx.framework.variable import Variable
 from tfx.function.concrete import ConcreteFunction
-from tfx.graph.ir import Graph, Value
+from tfx.bundle.structure import Leaf
+from tfx.graph.ir import Graph, Value, bodies_below
 from tfx.graph.passes import prepare
-from tfx.graph.serialize import ExternalData, Initializer, ir_version_of, opset_of, to_model
+from tfx.graph.passes.hoist import hoist_constants, is_large
+from tfx.graph.serialize import ExternalData, Initializer, to_model
 
 # Smaller constants stay inside the model.
 EXTERNAL_CONSTANT = 1 << 12
@@ -48,36 +50,42 @@ class Prepared:
         concrete: The function.
         name: File stem.
         graph: Its graph after the passes.
-        output_names: Names of the results, then of the new values.
-        constants: Large constants by the key that they are stored under.
+        inputs: Names of the tensor arguments.
+        outputs: Names of the results.
+        constants: Large constants and the keys that they are stored under.
     """
 
     concrete: ConcreteFunction
     name: str
     graph: Graph
-    output_names: tuple[str, ...]
-    constants: Mapping[str, Value]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    constants: tuple[tuple[Value, str], ...]
 
     @property
     def written(self) -> set[int]:
-        """Ids of the variables that the function assigns."""
+        """``id`` of the variables that the function assigns."""
         return {id(v) for v in self.concrete.written_variables}
 
 
-def prepare_function(concrete: ConcreteFunction, name: str) -> Prepared:
-    """Run the passes and find what goes into the store."""
-    graph = prepare(concrete.graph.graph)
-    constants = {
-        f"constants/{name}/{v.name}": v
-        for v in graph.constants
-        if v.const is not None and v.const.nbytes >= EXTERNAL_CONSTANT and v.const.dtype != object
-    }
-    taken = set(concrete.signature.names)
-    names = []
-    for output in concrete.output_names():
-        names.append(_unique(output, taken))
-        taken.add(names[-1])
-    return Prepared(concrete, name, graph, tuple(names), constants)
+def prepare_function(
+    concrete: ConcreteFunction,
+    name: str,
+    inputs: Collection[str],
+    outputs: Collection[str],
+    contents: Contents,
+) -> Prepared:
+    """Run the passes, and put large constants into the store."""
+    graph = prepare(concrete.graph.graph, keep_marked=True)
+    graph = hoist_constants(graph, EXTERNAL_CONSTANT)
+    constants = tuple(
+        (value, contents.add_constant(f"constants/{name}/{value.name}", value.const))
+        for part in (graph, *bodies_below(graph))
+        for value in part.constants
+        if is_large(value, EXTERNAL_CONSTANT) and value.const is not None
+    )
+    results = unique_names(outputs, inputs)
+    return Prepared(concrete, name, graph, tuple(inputs), tuple(results), constants)
 
 
 class GraphWriter:
@@ -86,8 +94,15 @@ class GraphWriter:
     Args:
         folder: The bundle's folder.
         located: Where each stored tensor is, by key.
-        variables: Id in the manifest and store key of each variable, by ``id``.
-        names: Name of each variable in the manifest, in order.
+        variables: Number in the manifest of each variable, by ``id``.
+        names: Name of each variable in the manifest, in order; its key in the store too.
+        arrays: The tensors that were stored, by key.
+
+    Attributes:
+        files: What was written, for the manifest.
+        opset: The greatest version of the standard domain among the models.
+        ir_version: The greatest version of the format.
+        domains: Versions of the other domains.
     """
 
     def __init__(
@@ -96,26 +111,23 @@ class GraphWriter:
         located: Mapping[str, Located],
         variables: Mapping[int, int],
         names: list[str],
+        arrays: Mapping[str, np.ndarray[Any, Any]],
     ) -> None:
-        self.folder = folder
-        self.located = located
-        self.variables = variables
-        self.names = names
+        self.files: list[FileEntry] = []
         self.opset = 0
         self.ir_version = 0
-        self.files: list[str] = []
+        self.domains: dict[str, int] = {}
+        self._folder = folder
+        self._located = located
+        self._variables = variables
+        self._names = names
+        self._arrays = arrays
 
     def write(self, item: Prepared, changing: set[int]) -> ConcreteFunctionEntry:
         """Write the model files of a function; ``changing``: variables that some function writes."""
         concrete = item.concrete
-        signature = concrete.signature
-        specs = [TensorSpec(s.shape, s.dtype, n)
-                 for s, n in zip(signature.specs, signature.names, strict=True)]
-        args, kwargs = signature.with_leaves([Leaf(i) for i in range(len(specs))])
-        arguments: tuple[Recorded, ...] = (
-            tuple(to_value(a) for a in args),
-            {k: to_value(v) for k, v in kwargs.items()},
-        )
+        specs = concrete.signature.specs
+        args, kwargs = concrete.signature.with_leaves([Leaf(i) for i in range(len(specs))])
         results = [s for s in nest.flatten(concrete.structured_outputs) if s is not None]
         graph = self._write_graph(item, f"{item.name}.onnx", live=False)
         frozen = {id(v) for v in concrete.variables} - item.written
@@ -124,69 +136,68 @@ class GraphWriter:
             live = self._write_graph(item, f"{item.name}.live.onnx", live=True)
         return ConcreteFunctionEntry(
             name=item.name,
-            arguments=arguments,
+            arguments=(tuple(to_value(a) for a in args), {k: to_value(v) for k, v in kwargs.items()}),
             result=to_value(numbered(concrete.structured_outputs)),
-            argument_leaves=tuple(tensor_info(s) for s in specs),
+            argument_leaves=tuple(
+                tensor_info(TensorSpec(s.shape, s.dtype), n)
+                for s, n in zip(specs, item.inputs, strict=True)
+            ),
             result_leaves=tuple(
-                tensor_info(s, n) for s, n in zip(results, item.output_names, strict=False)
+                tensor_info(s, n) for s, n in zip(results, item.outputs, strict=True)
             ),
             graph=graph,
             live_graph=live,
         )
 
     def _write_graph(self, item: Prepared, file: str, *, live: bool) -> GraphEntry:
-        concrete, graph = item.concrete, item.graph
-        written = item.written
         initializers: dict[Value, Initializer] = {
-            value: self._external(key, value.const)
-            for key, value in item.constants.items()
-            if value.const is not None
+            value: self._stored(key) for value, key in item.constants
         }
         inputs: list[GraphInput] = []
         frozen: list[FrozenVariable] = []
         names: list[str] = []
-        argument_names = concrete.signature.names
-        taken = {*argument_names, *item.output_names}
-        for value, (kind, index, variable) in zip(graph.inputs, concrete.bindings(), strict=True):
+        outputs = self._outputs(item)
+        taken = {*item.inputs, *(o.name for o in outputs)}
+        written = item.written
+        for value, binding in zip(item.graph.inputs, item.concrete.bindings(), strict=True):
+            kind, index, variable = binding
             dtype = from_onnx(value.dtype).name
             if kind == "argument":
-                names.append(argument_names[index])
+                names.append(item.inputs[index])
                 inputs.append(GraphInput(names[-1], dtype, value.shape, "argument", index))
                 continue
             assert variable is not None
-            number = self.variables[id(variable)]
-            names.append(_unique(self.names[number], taken))
+            number = self._variables[id(variable)]
+            names.append(unique_name(self._names[number], taken))
             taken.add(names[-1])
             if live or id(variable) in written:
                 inputs.append(GraphInput(names[-1], dtype, value.shape, "variable", number))
             else:
                 frozen.append(FrozenVariable(names[-1], number))
-                initializers[value] = self._variable(number, variable)
-        outputs = self._outputs(item)
-        self._save(file, graph, names, item.output_names, initializers)
+                initializers[value] = self._stored(self._names[number])
+        self._save(file, item.graph, names, [o.name for o in outputs], initializers)
         return GraphEntry(file, tuple(inputs), tuple(outputs), tuple(frozen))
 
     def _outputs(self, item: Prepared) -> list[GraphOutput]:
-        outputs = []
-        results = len(item.graph.outputs) - len(item.concrete.written_variables)
-        for i, (value, name) in enumerate(zip(item.graph.outputs, item.output_names, strict=True)):
+        """Results, then new values of variables."""
+        outputs: list[GraphOutput] = []
+        count = len(item.outputs)
+        for i, value in enumerate(item.graph.outputs):
             dtype = from_onnx(value.dtype).name
-            if i < results:
-                outputs.append(GraphOutput(name, dtype, value.shape, "result", i))
-            else:
-                variable = item.concrete.written_variables[i - results]
-                number = self.variables[id(variable)]
-                outputs.append(GraphOutput(name, dtype, value.shape, "variable", number))
+            if i < count:
+                outputs.append(GraphOutput(item.outputs[i], dtype, value.shape, "result", i))
+                continue
+            number = self._variables[id(item.concrete.written_variables[i - count])]
+            taken = {*item.inputs, *(o.name for o in outputs)}
+            name = unique_name(f"{self._names[number]}_new", taken)
+            outputs.append(GraphOutput(name, dtype, value.shape, "variable", number))
         return outputs
 
-    def _variable(self, number: int, variable: Variable) -> Initializer:
-        array = stored_array(variable)
-        if array.size == 0 or array.dtype == object:
+    def _stored(self, key: str) -> Initializer:
+        array = self._arrays[key]
+        if array.size == 0 or array.dtype.hasobject:
             return array  # ONNX Runtime has no external data of these
-        return self._external(self.names[number], array)
-
-    def _external(self, key: str, array: np.ndarray[Any, Any]) -> ExternalData:
-        storage, entry = self.located[key]
+        storage, entry = self._located[key]
         return ExternalData(storage.file, entry.offset, entry.nbytes, array.shape)
 
     def _save(
@@ -194,7 +205,7 @@ class GraphWriter:
         file: str,
         graph: Graph,
         input_names: list[str],
-        output_names: tuple[str, ...],
+        output_names: list[str],
         initializers: Mapping[Value, Initializer],
     ) -> None:
         model = to_model(
@@ -203,20 +214,12 @@ class GraphWriter:
             output_names=output_names,
             initializers=initializers,
         )
-        self.opset = max(self.opset, opset_of(graph))
-        self.ir_version = max(self.ir_version, ir_version_of(self.opset))
+        for item in model.opset_import:
+            if item.domain:
+                self.domains[item.domain] = max(item.version, self.domains.get(item.domain, 0))
+            else:
+                self.opset = max(self.opset, item.version)
+        self.ir_version = max(self.ir_version, model.ir_version)
         data: bytes = model.SerializeToString(deterministic=True)
-        (self.folder / file).write_bytes(data)
-        self.files.append(file)
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    unique, i = name, 1
-    while unique in taken:
-        unique, i = f"{name}_{i}", i + 1
-    return unique
-
-
-def stored_array(variable: Variable) -> np.ndarray[Any, Any]:
-    """A variable's contents, without a copy."""
-    return EagerTensor(variable._value, variable.dtype).view()
+        (self._folder / file).write_bytes(data)
+        self.files.append(FileEntry(file, len(data), hashlib.sha256(data).digest()))

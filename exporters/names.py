@@ -44,3 +44,9 @@ class FileNames:
             stem, i = f"{base}.{i}", i + 1
         self._taken |= {stem.casefold(), f"{stem}.live".casefold()}
         return stem
+
+    def file(self, name: str) -> str:
+        """A file name that no other has and that keeps the ending of ``name``."""
+        base, dot, ending = name.rpartition(".")
+        ending = _UNSAFE.sub("_", ending).strip(". ")
+        return f"{self.stem(base)}.{ending}" if base and dot and ending else self.stem(name)

@@ -40,7 +40,7 @@ from tfx.function.polymorphic import Function
 Callee = Function | ConcreteFunction
 _LEAVES = (Variable, Function, ConcreteFunction, EagerTensor, Asset)
 _DATA = (TensorSpec, DType, TensorShape, np.bool_, np.integer, np.floating)
-# Attributes of modules that come into being by use.
+# The one name with a meaning to Python that a loaded object gives back.
 _CALL = "__call__"
 
 

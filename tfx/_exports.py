@@ -30,14 +30,14 @@ _TABLE = {
     "tfx.function.polymorphic": "function",
     "tfx.ops.arithmetic": "add add_n divide maximum minimum multiply pow subtract truediv",
     "tfx.ops.blocks": "batch_to_space space_to_batch",
-    "tfx.ops.casting": "cast identity saturate_cast stop_gradient",
+    "tfx.ops.casting": "cast identity identity_n saturate_cast stop_gradient",
     "tfx.ops.clipping": "clip_by_value",
     "tfx.ops.comparison": """
         equal greater greater_equal less less_equal logical_and logical_not logical_or
         logical_xor not_equal
     """,
     "tfx.ops.counting": "unique unique_with_counts",
-    "tfx.ops.creation": "eye fill linspace ones ones_like range zeros zeros_like",
+    "tfx.ops.creation": "eye fill ones ones_like zeros zeros_like",
     "tfx.ops.cumulative": "cumsum",
     "tfx.ops.einsum": "einsum tensordot",
     "tfx.ops.elementwise": "abs exp floor negative round sign sqrt square",
@@ -48,9 +48,11 @@ _TABLE = {
     "tfx.ops.linalg": "matmul",
     "tfx.ops.logistic": "sigmoid",
     "tfx.ops.masking": "boolean_mask where",
+    "tfx.ops.measuring": "ensure_shape rank shape shape_n size",
     "tfx.ops.norms": "clip_by_global_norm clip_by_norm norm",
     "tfx.ops.one_hot": "one_hot",
     "tfx.ops.padding": "pad",
+    "tfx.ops.ranges": "linspace range",
     "tfx.ops.reduction": """
         reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod
         reduce_sum
@@ -60,10 +62,7 @@ _TABLE = {
         scatter_nd tensor_scatter_nd_add tensor_scatter_nd_max tensor_scatter_nd_min
         tensor_scatter_nd_sub tensor_scatter_nd_update
     """,
-    "tfx.ops.shaping": """
-        broadcast_to ensure_shape expand_dims identity_n rank reshape shape shape_n size
-        squeeze
-    """,
+    "tfx.ops.shaping": "broadcast_to expand_dims reshape squeeze",
     "tfx.ops.slicing": "slice strided_slice",
     "tfx.ops.sorting": "argsort searchsorted sort",
     "tfx.ops.trigonometry": "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh",

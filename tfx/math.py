@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from tfx.ops.algebra import accumulate_n as accumulate_n
+from tfx.ops.algebra import is_non_decreasing as is_non_decreasing
+from tfx.ops.algebra import is_strictly_increasing as is_strictly_increasing
+from tfx.ops.algebra import polyval as polyval
+from tfx.ops.algebra import reciprocal_no_nan as reciprocal_no_nan
+from tfx.ops.algebra import scalar_mul as scalar_mul
 from tfx.ops.arithmetic import add as add
 from tfx.ops.arithmetic import add_n as add_n
 from tfx.ops.arithmetic import divide as divide
@@ -23,6 +29,7 @@ from tfx.ops.comparison import logical_not as logical_not
 from tfx.ops.comparison import logical_or as logical_or
 from tfx.ops.comparison import logical_xor as logical_xor
 from tfx.ops.comparison import not_equal as not_equal
+from tfx.ops.counting import bincount as bincount
 from tfx.ops.cumulative import cumprod as cumprod
 from tfx.ops.cumulative import cumsum as cumsum
 from tfx.ops.elementwise import abs as abs
@@ -45,6 +52,12 @@ from tfx.ops.elementwise import sqrt as sqrt
 from tfx.ops.elementwise import square as square
 from tfx.ops.extremes import argmax as argmax
 from tfx.ops.extremes import argmin as argmin
+from tfx.ops.gamma import digamma as digamma
+from tfx.ops.gamma import lbeta as lbeta
+from tfx.ops.gamma import lgamma as lgamma
+from tfx.ops.inverse_erf import erfcinv as erfcinv
+from tfx.ops.inverse_erf import erfinv as erfinv
+from tfx.ops.inverse_erf import ndtri as ndtri
 from tfx.ops.logistic import log_sigmoid as log_sigmoid
 from tfx.ops.logistic import log_softmax as log_softmax
 from tfx.ops.logistic import sigmoid as sigmoid
@@ -60,6 +73,8 @@ from tfx.ops.reduction import reduce_mean as reduce_mean
 from tfx.ops.reduction import reduce_min as reduce_min
 from tfx.ops.reduction import reduce_prod as reduce_prod
 from tfx.ops.reduction import reduce_sum as reduce_sum
+from tfx.ops.sorting import in_top_k as in_top_k
+from tfx.ops.sorting import top_k as top_k
 from tfx.ops.special import divide_no_nan as divide_no_nan
 from tfx.ops.special import erf as erf
 from tfx.ops.special import erfc as erfc

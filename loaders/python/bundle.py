@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from tfx.bundle.manifest import FileEntry, Manifest
 from tfx.loaders.function import LoadedFunction
-from tfx.loaders.resave import save_again
 from tfx.loaders.signature import SignatureInfo, bind, find_signature, signature_info
 from tfx.loaders.sources import Sources
 from tfx.loaders.state import State, Variables
@@ -162,6 +161,10 @@ class Bundle:
             AlreadyExistsError: There is something there which is no bundle.
             FailedPreconditionError: A graph would no longer fit the new variables.
         """
+        from tfx.loaders.resave import (
+            save_again,
+        )  # most programs never save: keep their start quick
+
         save_again(self._sources, self._state.snapshot, path)
 
     def close(self) -> None:

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tfx.bundle.structure import Shape
 from tfx.core.errors import BundleError
@@ -40,8 +39,7 @@ _NOT_A_TENSOR = -1
 _Operator: TypeAlias = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class External:
+class External(NamedTuple):
     """Where the bytes of a tensor are: in a file below the model's folder."""
 
     location: str
@@ -49,8 +47,7 @@ class External:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Initializer:
+class Initializer(NamedTuple):
     """A constant of the main graph; ``start`` and ``end`` are its place in the file."""
 
     name: str
@@ -61,12 +58,14 @@ class Initializer:
     end: int
 
 
-@dataclass(slots=True)
 class _Body:
     """What was seen of a graph or function with all graphs inside it."""
 
-    nodes: int = 0
-    operators: Counter[_Operator] = field(default_factory=Counter)
+    __slots__ = ("nodes", "operators")
+
+    def __init__(self) -> None:
+        self.nodes = 0
+        self.operators: Counter[_Operator] = Counter()
 
 
 class OnnxFile:

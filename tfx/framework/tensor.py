@@ -224,7 +224,7 @@ class EagerTensor(Tensor):
 
     def _text_repr(self) -> str:
         array = values.to_numpy(self._value)
-        return str(array[()]) if array.ndim == 0 else repr(array)
+        return _block(str(array[()]) if array.ndim == 0 else repr(array))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_unpickle, (self.numpy(), self._dtype.name))
@@ -239,7 +239,12 @@ def _unpickle(array: Any, dtype: str) -> EagerTensor:
 
 def _text(tensor: EagerTensor) -> str:
     array = values.to_numpy(tensor._value)
-    return str(array[()] if array.ndim == 0 else array)
+    return _block(str(array[()] if array.ndim == 0 else array))
+
+
+def _block(text: str) -> str:
+    """Text of several lines begins on a line of its own, so that its columns stay aligned."""
+    return f"\n{text}" if "\n" in text else text
 
 
 def from_array(array: np.ndarray[Any, Any], *, owned: bool = False) -> EagerTensor:

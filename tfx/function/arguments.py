@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
 from tfx.core import nest
+from tfx.core.dims import is_automatic_dim
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.nest_kinds import kind_of
 from tfx.core.specs import TensorSpec
@@ -28,9 +28,10 @@ class CallSignature:
     Attributes:
         specs: The specs among the leaves, in order.
         names: Their names: the parameter, then keys and positions.
+        has_names: Whether the user named a dimension in some spec.
     """
 
-    __slots__ = ("names", "parameters", "specs", "values")
+    __slots__ = ("has_names", "names", "parameters", "specs", "values")
 
     def __init__(self, parameters: Parameters, values: Sequence[Any]) -> None:
         self.parameters = parameters
@@ -40,6 +41,7 @@ class CallSignature:
         pairs = [(n, leaf) for n, leaf in named if isinstance(leaf, TensorSpec)]
         self.names = [n for n, _ in pairs]
         self.specs = [spec for _, spec in pairs]
+        self.has_names = has_named_dims(self.specs)
 
     @property
     def structured(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -78,65 +80,53 @@ class CallSignature:
             TypeError: missing, extra or unknown arguments; another value for a Python argument.
             InvalidArgumentError: a tensor that does not fit.
         """
-        given = self._given(function, args, kwargs)
+        given = self.parameters.bind_some(function, args, kwargs)
         tensors: list[Tensor] = []
-        names = iter(self.names)
-        for name, expected, value in zip(self.parameters.names, self.values, given, strict=True):
-            wanted = nest.flatten(expected)
-            if value is _MISSING:
-                if any(isinstance(w, TensorSpec) for w in wanted):
-                    raise TypeError(f"{function}() missing required argument {name!r}: {expected}.")
-                continue
-            leaves = nest.flatten(value)
-            if len(leaves) != len(wanted):
-                raise TypeError(
-                    f"{function}(): argument {name!r} has {len(leaves)} leaves, expected the "
-                    f"structure {expected!r}."
-                )
-            for want, leaf in zip(wanted, leaves, strict=True):
-                if isinstance(want, TensorSpec):
-                    tensors.append(check_tensor(function, next(names), want, leaf))
-                elif leaf is not want and not _equal(leaf, want):
-                    raise TypeError(
-                        f"{function}(): argument {name!r} is fixed to {want!r} by the trace; got "
-                        f"{leaf!r}. Call the function itself to trace the new value."
-                    )
+        for name, expected in zip(self.parameters.names, self.values, strict=True):
+            if name in given:
+                _collect(function, name, expected, given[name], tensors)
+            elif any(isinstance(leaf, TensorSpec) for leaf in nest.flatten(expected)):
+                raise TypeError(f"{function}() missing required argument {name!r}: {expected}.")
+        if self.has_names:
+            check_names(function, self.names, self.specs, tensors)
         return tensors
-
-    def _given(self, function: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        names = self.parameters.names
-        values: dict[str, Any] = {}
-        positional = [n for n in names if n != self.parameters.var_keyword]
-        variadic = self.parameters.var_positional
-        for i, value in enumerate(args):
-            if variadic is not None and i >= positional.index(variadic):
-                values[variadic] = tuple(args[positional.index(variadic):])
-                break
-            if i >= len(positional):
-                raise TypeError(
-                    f"{function}() takes {len(positional)} positional arguments, got {len(args)}."
-                )
-            values[positional[i]] = value
-        extra: dict[str, Any] = {}
-        for name, value in kwargs.items():
-            if name in values:
-                raise TypeError(f"{function}() got multiple values for argument {name!r}.")
-            if name in names:
-                values[name] = value
-            elif self.parameters.var_keyword is not None:
-                extra[name] = value
-            else:
-                close = difflib.get_close_matches(name, names, 1)
-                hint = f"; did you mean {close[0]!r}?" if close else f"; it takes {names}."
-                raise TypeError(f"{function}() got an unexpected argument {name!r}{hint}")
-        if self.parameters.var_keyword is not None and extra:
-            values[self.parameters.var_keyword] = extra
-        return [values.get(n, _MISSING) for n in names]
 
     def __repr__(self) -> str:
         args, kwargs = self.structured
         parts = [repr(a) for a in args] + [f"{k}={v!r}" for k, v in kwargs.items()]
         return f"({', '.join(parts)})"
+
+
+def _collect(
+    function: str, argument: str, expected: Any, value: Any, tensors: list[Tensor]
+) -> None:
+    """Append the tensors of one argument; refuse what the trace was not made for."""
+    if isinstance(expected, TensorSpec):
+        tensors.append(check_tensor(function, argument, expected, value))
+        return
+    parts = _paired(expected, value)
+    if parts is not None:
+        for key, want, have in parts:
+            _collect(function, f"{argument}[{key!r}]", want, have, tensors)
+    elif kind_of(expected) is not None:
+        raise TypeError(
+            f"{function}(): argument {argument!r} does not have the structure that was traced: "
+            f"expected {expected!r}, got {value!r}."
+        )
+    elif value is not expected and not _equal(value, expected):
+        raise TypeError(
+            f"{function}(): argument {argument!r} is fixed to {expected!r} by the trace; got "
+            f"{value!r}. Call the function itself to trace the new value."
+        )
+
+
+def _paired(expected: Any, value: Any) -> list[tuple[Any, Any, Any]] | None:
+    """``(key, expected part, part)`` of two structures; None if they are not alike."""
+    wanted, given = kind_of(expected), kind_of(value)
+    if wanted is None or given is None or wanted.keys(expected) != given.keys(value):
+        return None
+    parts = zip(wanted.keys(expected), wanted.values(expected), given.values(value), strict=True)
+    return list(parts)
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -155,14 +145,45 @@ def check_tensor(function: str, argument: str, spec: TensorSpec, value: Any) -> 
     tensor: Tensor = value
     if tensor.dtype is not spec.dtype:
         raise DTypeMismatchError(
-            f"{function}(): argument {argument!r} expected {spec.dtype.name} of shape {spec.shape}, "
-            f"got {tensor.dtype.name} of shape {tensor.shape}; convert it with tfx.cast."
+            f"{function}(): argument {argument!r} expected {spec.dtype.name} of shape "
+            f"{spec.shape}, got {tensor.dtype.name} of shape {tensor.shape}; convert it with "
+            "tfx.cast."
         )
     if not spec.shape.is_compatible_with(tensor.shape):
         raise InvalidArgumentError(
             f"{function}(): argument {argument!r} expected shape {spec.shape}, got {tensor.shape}."
         )
     return tensor
+
+
+def has_named_dims(specs: Sequence[TensorSpec]) -> bool:
+    """Whether some dimension has a name that the user gave."""
+    return any(
+        isinstance(d, str) and not is_automatic_dim(d)
+        for spec in specs
+        for d in spec.shape.symbolic or ()
+    )
+
+
+def check_names(
+    function: str, names: Sequence[str], specs: Sequence[TensorSpec], tensors: Sequence[Any]
+) -> None:
+    """Refuse arguments in which one named dimension has two sizes.
+
+    Raises:
+        InvalidArgumentError: naming the dimension and both arguments.
+    """
+    sizes: dict[str, tuple[int, str]] = {}
+    for argument, spec, tensor in zip(names, specs, tensors, strict=True):
+        dims = spec.shape.symbolic or ()
+        for dim, size in zip(dims, tensor.shape.symbolic or dims, strict=True):
+            if isinstance(dim, str) and isinstance(size, int) and not is_automatic_dim(dim):
+                known, other = sizes.setdefault(dim, (size, argument))
+                if known != size:
+                    raise InvalidArgumentError(
+                        f"{function}(): the dimension {dim!r} is {known} in argument {other!r} "
+                        f"and {size} in argument {argument!r}; expected one size."
+                    )
 
 
 def fit(function: str, argument: str, spec: Any, value: Any) -> Any:
@@ -173,17 +194,15 @@ def fit(function: str, argument: str, spec: Any, value: Any) -> Any:
         InvalidArgumentError: a tensor that does not fit its spec.
     """
     if isinstance(spec, TensorSpec):
-        return value if isinstance(value, TensorSpec) else check_tensor(
-            function, argument, spec, value
-        )
-    wanted, given = kind_of(spec), kind_of(value)
-    if wanted is None or given is None or wanted.keys(spec) != given.keys(value):
+        given = isinstance(value, TensorSpec)
+        return value if given else check_tensor(function, argument, spec, value)
+    parts = _paired(spec, value)
+    if parts is None:
         raise TypeError(
             f"{function}(): argument {argument!r} does not have the structure of the input "
             f"signature: expected {spec!r}, got {value!r}."
         )
-    parts = [
-        fit(function, f"{argument}[{k!r}]", s, v)
-        for k, s, v in zip(wanted.keys(spec), wanted.values(spec), given.values(value), strict=True)
-    ]
-    return wanted.build(spec, parts)
+    fitted = [fit(function, f"{argument}[{key!r}]", want, have) for key, want, have in parts]
+    kind = kind_of(spec)
+    assert kind is not None
+    return kind.build(spec, fitted)

@@ -8,7 +8,10 @@ number of times without any of its variables changing, and dropped when one chan
 from __future__ import annotations
 
 import re
+import threading
+import weakref
 from collections.abc import Sequence
+from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import OpError
@@ -18,7 +21,7 @@ from tfx.graph.infer import describe
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes import prepare
 from tfx.graph.serialize import ExternalData, to_model
-from tfx.runtime.session import RUN_OPTIONS, Session, kernel_reason, translate
+from tfx.runtime.session import RUN_OPTIONS, Runner, Session, kernel_reason, translate
 from tfx.runtime.values import RawValue, from_numpy
 
 # Constants above this size are shared with the session instead of copied into the model.
@@ -26,6 +29,7 @@ _INLINE_LIMIT = 1 << 16
 # Unchanged calls before variables are frozen in; doubled each time a change undid it.
 FIRST_FREEZE = 8
 _LAST_FREEZE = 1 << 14
+_NEVER = 1 << 62
 
 _NODE_NAME = re.compile(r"Name:'([^']*)'")
 
@@ -39,8 +43,7 @@ class Plan:
         frozen: Values of inputs that never change while the plan is used.
     """
 
-    __slots__ = ("__weakref__", "dtypes", "graph", "input_names", "output_names", "run_raw",
-                 "session")
+    __slots__ = ("dtypes", "graph", "input_names", "output_names", "run_raw", "session")
 
     def __init__(
         self, graph: Graph, device: str = "CPU:0", frozen: dict[Value, RawValue] | None = None
@@ -50,8 +53,11 @@ class Plan:
         ready = prepare(graph, device=device)
         # Names that no value of a graph has: constants keep theirs.
         names = [f"%in{i}" for i in range(len(graph.inputs))]
-        shared = {v: from_numpy(v.const) for v in ready.constants
-                  if v.const is not None and v.const.nbytes > _INLINE_LIMIT}
+        shared = {
+            v: from_numpy(v.const, owned=True)
+            for v in ready.constants
+            if v.const is not None and v.const.nbytes > _INLINE_LIMIT
+        }
         values = {**frozen, **shared}
         stand_ins = {v: _external(raw) for v, raw in values.items()}
         model = to_model(
@@ -62,12 +68,14 @@ class Plan:
         )
         self.input_names = [n for n, v in zip(names, graph.inputs, strict=True) if v not in frozen]
         by_value = dict(zip(graph.inputs, names, strict=True))
-        self.session = Session(
-            model.SerializeToString(),
-            device=device,
-            initializers={by_value.get(v, v.name): raw for v, raw in values.items()},
-        )
-        self.run_raw = self.session.run_raw
+        self.run_raw: Runner = _run_nothing
+        if graph.outputs:  # ONNX Runtime takes no model without outputs
+            self.session = Session(
+                model.SerializeToString(),
+                device=device,
+                initializers={by_value.get(v, v.name): raw for v, raw in values.items()},
+            )
+            self.run_raw = self.session.run_raw
         self.output_names = [f"%out{i}" for i in range(len(graph.outputs))]
         self.dtypes = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
 
@@ -110,10 +118,11 @@ class Plan:
         except Exception:
             return None  # the message is then less precise, the error is raised all the same
         shapes = iter(values)
-        return [
-            "nothing" if v is None else describe(Value(v.name, v.dtype, tuple(next(shapes).shape())))
+        met = [
+            None if v is None else Value(v.name, v.dtype, tuple(next(shapes).shape()))
             for v in node.inputs
         ]
+        return [describe(v) for v in met]
 
     def run_raw_values(self, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
         """``run`` without translation of errors."""
@@ -124,6 +133,11 @@ class Plan:
         """``run`` on tensors."""
         raw = self.run([t._value for t in inputs])
         return [EagerTensor(v, d) for v, d in zip(raw, self.dtypes, strict=True)]
+
+
+def _run_nothing(feeds: dict[str, RawValue], outputs: list[str], options: Any) -> list[RawValue]:
+    """Run a graph that returns nothing."""
+    return []
 
 
 def _external(raw: RawValue) -> ExternalData:
@@ -138,12 +152,23 @@ class Freezer:
         plan: The frozen plan, None while the live one must run.
     """
 
-    __slots__ = ("__weakref__", "_calls", "_graph", "_threshold", "device", "plan")
+    __slots__ = (
+        "__weakref__",
+        "_calls",
+        "_graph",
+        "_guards",
+        "_lock",
+        "_threshold",
+        "device",
+        "plan",
+    )
 
     def __init__(self, graph: Graph, device: str) -> None:
         self._graph = graph
         self._calls = 0
         self._threshold = FIRST_FREEZE
+        self._lock = threading.Lock()
+        self._guards: list[weakref.ref[Variable]] = []
         self.device = device
         self.plan: Plan | None = None
 
@@ -151,18 +176,35 @@ class Freezer:
         """A live call was made; freeze after enough of them."""
         self._calls += 1
         if self._calls >= self._threshold:
-            values = {value: variable._value for value, variable in entries}
+            self._calls = 0
+            self._freeze(entries)
+
+    def _freeze(self, entries: Sequence[tuple[Value, Variable]]) -> None:
+        values = {value: variable._value for value, variable in entries}
+        try:
             plan = Plan(self._graph, self.device, values)
-            for value, variable in entries:
-                variable.add_plan(self)
+        except OpError:
+            # Folding met what only a call may raise, such as an index out of range.
+            self._threshold = _NEVER
+            return
+        for _, variable in entries:
+            variable.add_plan(self)
+        with self._lock:
+            # Whoever assigns after this comparison waits in variable_changed for the plan to drop.
             if all(values[value] is variable._value for value, variable in entries):
+                self._guards = [weakref.ref(v, self._variable_gone) for _, v in entries]
                 self.plan = plan
 
     def variable_changed(self) -> None:
         """Back to the live plan."""
+        with self._lock:
+            self.plan = None
+            self._calls = 0
+            self._threshold = min(self._threshold * 2, max(self._threshold, _LAST_FREEZE))
+
+    def _variable_gone(self, _: object) -> None:
+        """Back to the live plan, which says that the variable was deleted."""
         self.plan = None
-        self._calls = 0
-        self._threshold = min(self._threshold * 2, _LAST_FREEZE)
 
 
 def failed_node(text: str, graph: Graph) -> Node | None:

@@ -6,6 +6,7 @@ them, the value of everything else (identity, through a weak reference, of what 
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import inspect
 import weakref
@@ -21,6 +22,7 @@ from tfx.core.specs import TensorSpec
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
+from tfx.graph.ir import RawDim
 
 _VALUES = frozenset((int, float, bool, str, bytes, type(None), complex))
 
@@ -41,8 +43,10 @@ class Parameters:
             self.signature = inspect.signature(function)
         except (TypeError, ValueError):  # builtins without a signature take anything
             self.signature = inspect.Signature(
-                [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
-                 inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)]
+                [
+                    inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+                    inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
+                ]
             )
         self._describe()
 
@@ -77,24 +81,35 @@ class Parameters:
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as e:
-            raise TypeError(f"{name}{self.signature}: {e}{self._nearest(kwargs)}") from None
+            raise TypeError(f"{name}{self.signature}: {e}{self._nearest(kwargs)}.") from None
         bound.apply_defaults()
         return tuple(bound.arguments.values())
+
+    def bind_some(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The values of the parameters that arguments were given for.
+
+        Raises:
+            TypeError: extra or unknown arguments, in Python's words with the nearest name.
+        """
+        try:
+            return dict(self.signature.bind_partial(*args, **kwargs).arguments)
+        except TypeError as e:
+            raise TypeError(f"{name}{self.signature}: {e}{self._nearest(kwargs)}.") from None
 
     def _nearest(self, kwargs: dict[str, Any]) -> str:
         for given in kwargs:
             if given not in self.names and self.var_keyword is None:
                 close = difflib.get_close_matches(given, self.names, 1)
                 if close:
-                    return f" (did you mean {close[0]!r}?)"
+                    return f" (got {given!r}; did you mean {close[0]!r}?)"
         return ""
 
     def call(self, function: Callable[..., Any], values: Sequence[Any]) -> Any:
         """Call the function with one value for each parameter."""
         if len(values) == self.simple:
             return function(*values)
-        arguments = inspect.BoundArguments(self.signature, dict(zip(self.names, values,
-                                                                    strict=True)))  # type: ignore[arg-type]
+        named: Any = dict(zip(self.names, values, strict=True))
+        arguments = inspect.BoundArguments(self.signature, named)
         return function(*arguments.args, **arguments.kwargs)
 
 
@@ -132,8 +147,10 @@ class Arguments:
         self.tensors: list[Tensor] = []
         self.leaves: list[Any] = []
         key = tuple(
-            [self._key(v, n if i < len(names) else str(i))
-             for i, (v, n) in enumerate(zip(values, names, strict=False))]
+            [
+                self._key(v, n if i < len(names) else str(i))
+                for i, (v, n) in enumerate(zip(values, names, strict=False))
+            ]
         )
         self.key: Any = key
         self.values = values
@@ -146,21 +163,24 @@ class Arguments:
             return tensor_key(value)
         if kind in _VALUES:
             self.leaves.append(value)
-            return (kind, value) if value == value else (kind, repr(value))
+            # NaN differs from itself and -0.0 equals 0.0: their texts do neither.
+            return (kind, value) if value == value and value != 0.0 else (kind, repr(value))
         if isinstance(value, np.ndarray | np.generic) or _is_array(value):
-            tensor = convert_to_tensor(value)
+            tensor = _array_argument(value, path)
             self.leaves.append(tensor)
             self.tensors.append(tensor)
             return tensor_key(tensor)
         if isinstance(value, TensorSpec):
             self.leaves.append(value)
-            return (value.dtype.onnx, spec_shape(value, path))
+            return (value.dtype.onnx, spec_shape(value, f"arg{len(self.leaves)}"))
         structure = kind_of(value)
         if structure is not None:
             keys = structure.keys(value)
             parts = tuple(
-                [self._key(v, f"{path}_{k}")
-                 for k, v in zip(keys, structure.values(value), strict=True)]
+                [
+                    self._key(v, f"{path}_{k}")
+                    for k, v in zip(keys, structure.values(value), strict=True)
+                ]
             )
             named = tuple(keys) if not isinstance(value, list | tuple) else ()
             return (kind, named, parts)
@@ -170,25 +190,34 @@ class Arguments:
     def _object_key(self, value: Any, path: str) -> Any:
         if isinstance(value, Variable):
             return WeakIdentity(value)
-        identity = type(value).__hash__ is object.__hash__ or type(value).__hash__ is None
-        if not identity:
-            try:
-                hash(value)
-                return (type(value), value)
-            except TypeError:
-                pass
+        hashing: Any = type(value).__hash__
+        if hashing is object.__hash__:
+            # Other objects are kept alive by the key, so that their identity stays theirs.
+            with contextlib.suppress(TypeError):
+                return WeakIdentity(value)
         try:
-            return WeakIdentity(value)
+            hash(value)
         except TypeError:
-            raise ValueError(
-                f"Argument {path!r} got {value!r} of type {type(value).__name__}, which is neither "
-                "hashable nor weakly referenceable: arguments of a tfx.function must be tensors, "
-                "structures of tensors, or hashable Python values."
+            raise TypeError(
+                f"Argument {path!r} got {value!r} of type {type(value).__name__}, which is not "
+                "hashable: arguments of a tfx.function must be tensors, structures of tensors, or "
+                "Python values that can be the key of a dict."
             ) from None
+        return (type(value), value)
 
 
 def _is_array(value: Any) -> bool:
-    return hasattr(value, "__dlpack__") and not isinstance(value, Variable | Tensor)
+    kind = type(value)
+    return (hasattr(kind, "__array__") or hasattr(kind, "__dlpack__")) and not isinstance(
+        value, Variable | Tensor
+    )
+
+
+def _array_argument(value: Any, path: str) -> Tensor:
+    try:
+        return convert_to_tensor(value)
+    except (TypeError, ValueError, NotImplementedError) as e:
+        raise type(e)(f"Argument {path!r} cannot be a tensor: {e}") from e
 
 
 def tensor_key(tensor: Any) -> tuple[int, Any]:
@@ -198,11 +227,13 @@ def tensor_key(tensor: Any) -> tuple[int, Any]:
     return (tensor._value.dtype, tensor._value.shape)
 
 
-def spec_shape(spec: TensorSpec, path: str) -> RawShape:
-    """Raw shape of a spec: unnamed unknown dimensions get automatic names from the parameter."""
+def spec_shape(spec: TensorSpec, name: str) -> RawShape:
+    """Raw shape of a spec: unnamed unknown dimensions get automatic ones that begin with ``name``.
+
+    Equal names mean equal sizes: ``name`` must be no other argument's.
+    """
     if spec.shape.rank is None:
         return None
-    name = spec.name or path
     return tuple(
         f"{name}.d{i}" if d is None else d for i, d in enumerate(spec.shape.symbolic or ())
     )
@@ -217,16 +248,24 @@ def leaf_names(names: Sequence[str], values: Sequence[Any]) -> list[str]:
     return result
 
 
-def accepts(have: tuple[int, Any], want: tuple[int, Any]) -> bool:
-    """Whether a tensor key fits a (possibly more general) one; one name must be one size."""
+def accepts(have: tuple[int, Any], want: tuple[int, Any], sizes: dict[str, RawDim]) -> bool:
+    """Whether a tensor key fits a (possibly more general) one.
+
+    Args:
+        have: Dtype and shape of an argument.
+        want: Dtype and shape that a trace takes.
+        sizes: What the trace's dimension names stand for so far; one name must be one size.
+    """
     if have[0] != want[0]:
         return False
     if want[1] is None:
         return True
     if have[1] is None or len(have[1]) != len(want[1]):
         return False
-    return all(isinstance(w, str) or w is None or w == h
-               for h, w in zip(have[1], want[1], strict=True))
+    return all(
+        w is None or (sizes.setdefault(w, h) if isinstance(w, str) else w) == h
+        for h, w in zip(have[1], want[1], strict=True)
+    )
 
 
 def describe_key(dtype_name: str, shape: RawShape) -> str:

@@ -156,9 +156,7 @@ class _Reader:
                 continue
             else:
                 node = self._node(graph, proto, inputs, scope)
-            for name, value in zip(proto.output, node.outputs, strict=False):
-                if name:
-                    scope[name] = value
+            scope.update((n, v) for n, v in zip(proto.output, node.outputs, strict=False) if n)
 
     def _constant(self, graph: Graph, proto: onnx.NodeProto, scope: dict[str, Value]) -> None:
         attribute = proto.attribute[0]
@@ -205,9 +203,7 @@ class _Reader:
         inputs: Sequence[Value | None],
         scope: dict[str, Value],
     ) -> Node:
-        attrs: dict[str, Any] = {
-            a.name: self._attribute(graph, a, scope) for a in proto.attribute
-        }
+        attrs: dict[str, Any] = {a.name: self._attribute(graph, a, scope) for a in proto.attribute}
         bodies = [a for a in attrs.values() if isinstance(a, Graph)]
         count = max((i + 1 for i, n in enumerate(proto.output) if n), default=1)
         if bodies:
@@ -264,10 +260,10 @@ def _python_constant(attribute: onnx.AttributeProto) -> onnx.TensorProto:
         floats = list(attribute.floats)
         return helper.make_tensor("c", tensor.FLOAT, [len(floats)], floats)
     if name == "value_string":
-        return helper.make_tensor("c", tensor.STRING, [], [attribute.s])
+        return tensor(data_type=tensor.STRING, string_data=[attribute.s])
     if name == "value_strings":
         strings = list(attribute.strings)
-        return helper.make_tensor("c", tensor.STRING, [len(strings)], strings)
+        return tensor(data_type=tensor.STRING, dims=[len(strings)], string_data=strings)
     raise BundleError(f"a Constant with the attribute {name!r} is not supported.")
 
 

@@ -17,6 +17,7 @@ import onnx.checker
 import onnx.shape_inference
 
 from tfx.core import dtypes
+from tfx.core.dims import format_shape
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph import ir, protos, schema, symbolic
 from tfx.graph.ir import RawShape, Value
@@ -119,7 +120,7 @@ def _known_data(value: Value) -> np.ndarray[Any, Any] | None:
         shape = value.shape
         if shape is not None and all(isinstance(d, int) for d in shape):
             numpy_dtype = dtypes.from_onnx(value.dtype).as_numpy_dtype
-            return np.array(dims, numpy_dtype).reshape(shape)  # type: ignore[arg-type]
+            return np.array(dims, numpy_dtype).reshape(shape)
     return None
 
 
@@ -147,10 +148,7 @@ def describe(value: Value | None) -> str:
     if value is None:
         return "nothing"
     name = dtypes.from_onnx(value.dtype).name
-    if value.shape is None:
-        return f"{name}<unknown rank>"
-    dims = ("?" if d is None else str(d) for d in value.shape)
-    return f"{name}[{', '.join(dims)}]"
+    return f"{name}<unknown rank>" if value.shape is None else f"{name}{format_shape(value.shape)}"
 
 
 def refusal(op: str, inputs: Sequence[Value | None], reason: str) -> str:

@@ -87,7 +87,8 @@ class Node:
                 yield value
 
     def __repr__(self) -> str:
-        return f"{', '.join(map(repr, self.outputs))} = {self.op}({', '.join(map(repr, self.inputs))})"
+        results, given = ", ".join(map(repr, self.outputs)), ", ".join(map(repr, self.inputs))
+        return f"{results} = {self.op}({given})"
 
 
 class Graph:
@@ -183,7 +184,10 @@ class Graph:
         return other
 
     def __repr__(self) -> str:
-        return f"<Graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes, {len(self.outputs)} outputs>"
+        return (
+            f"<Graph {self.name}: {len(self.inputs)} inputs, {len(self.nodes)} nodes, "
+            f"{len(self.outputs)} outputs>"
+        )
 
 
 def free_values(graph: Graph) -> list[Value]:

@@ -247,7 +247,7 @@ class ForeignModel:
             )
         if not length:
             return memoryview(b"")
-        return memoryview(np.memmap(path, np.uint8, "r", offset, (length,)))
+        return np.memmap(path, np.uint8, "r", offset, (length,)).data
 
 
 def _is_external(tensor: onnx.TensorProto) -> bool:
@@ -263,8 +263,11 @@ def _is_weight(array: np.ndarray[Any, Any], users: list[tuple[str, int]]) -> boo
     if array.nbytes >= _ALWAYS_MOVED:
         return True
     parameter = any(k in _PARAMETERS.get(op, ()) or "Linear" in op for op, k in users)
-    return array.ndim > 0 and array.size > 1 and dtypes.as_dtype(array.dtype).is_floating and (
-        not parameter
+    return (
+        array.ndim > 0
+        and array.size > 1
+        and dtypes.as_dtype(array.dtype).is_floating
+        and (not parameter)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -83,7 +83,7 @@ def attribute_proto(name: str, value: Any, kind: int) -> onnx.AttributeProto:
     Raises:
         InvalidArgumentError: the value cannot be of that kind.
     """
-    proto = _AP(name=name, type=kind)
+    proto = _AP(name=name, type=cast(Any, kind))
     try:
         if kind == _AP.INT:
             proto.i = int(value)

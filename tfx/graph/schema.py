@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import onnx
 import onnx.defs
@@ -74,7 +74,8 @@ def operator(name: str) -> Operator:
             ) from None
         opset = schema.since_version
     attributes = {
-        key: (int(a.type.value), a.required, _default(a)) for key, a in schema.attributes.items()
+        key: (int(cast(Any, a.type).value), a.required, _default(a))
+        for key, a in schema.attributes.items()
     }
     return Operator(
         name,

@@ -11,8 +11,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from tfx.graph.ir import Attributes, Node, RawDim, RawShape, Value
 
 _MAX_DIMS = 64
@@ -22,18 +20,13 @@ _SHAPE_INPUT = {"Reshape": 1, "ConstantOfShape": 0}
 
 
 def elements(value: Value | None) -> tuple[RawDim, ...] | None:
-    """The known elements of a small integer scalar or vector, else None."""
+    """The known elements, in row-major order, of a small tensor of integers; else None."""
     if value is None:
         return None
     if value.dims is not None:
         return value.dims
     const = value.const
-    if (
-        const is not None
-        and value.dtype in _INTEGERS
-        and const.ndim <= 1
-        and const.size <= _MAX_DIMS
-    ):
+    if const is not None and value.dtype in _INTEGERS and const.size <= _MAX_DIMS:
         value.dims = tuple(const.reshape(-1).tolist())
         return value.dims
     return None
@@ -63,14 +56,16 @@ def _same(node: Node) -> tuple[RawDim, ...] | None:
 
 def _concat(node: Node) -> tuple[RawDim, ...] | None:
     parts = [elements(v) for v in node.inputs]
-    if any(p is None for p in parts) or node.outputs[0].dtype not in _INTEGERS:
+    rank, axis = _rank(node.outputs[0]), node.attrs["axis"]
+    # Along the first axis elements stay in order.
+    if any(p is None for p in parts) or rank is None or axis not in (0, -rank):
         return None
     return tuple(d for p in parts if p is not None for d in p)
 
 
 def _gather(node: Node) -> tuple[RawDim, ...] | None:
     data, indices = elements(node.inputs[0]), elements(node.inputs[1])
-    if data is None or indices is None or _rank(node.inputs[0]) != 1:
+    if data is None or indices is None or _rank(node.inputs[0]) != 1 or not _is_vector(node):
         return None
     if not all(isinstance(i, int) and -len(data) <= i < len(data) for i in indices):
         return None
@@ -84,6 +79,8 @@ def _slice(node: Node) -> tuple[RawDim, ...] | None:
         return None
     start, end, *rest = [b[0] for b in bounds if b is not None]
     step = rest[1] if len(rest) > 1 else 1
+    if step == 0:
+        return None
     if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
         return None
     if step < 0 and end < -len(data):
@@ -95,9 +92,14 @@ def _rank(value: Value | None) -> int | None:
     return None if value is None or value.shape is None else len(value.shape)
 
 
+def _is_vector(node: Node) -> bool:
+    """Whether the result is a scalar or a vector, so that elements line up by their position."""
+    return _rank(node.outputs[0]) in (0, 1)
+
+
 def _arithmetic(node: Node) -> tuple[RawDim, ...] | None:
     a, b = elements(node.inputs[0]), elements(node.inputs[1])
-    if a is None or b is None:
+    if a is None or b is None or not _is_vector(node):
         return None
     if len(a) != len(b):
         a, b = (a * len(b), b) if len(a) == 1 else (a, b * len(a)) if len(b) == 1 else (a, b)
@@ -126,13 +128,19 @@ def _combine(op: str, x: RawDim, y: RawDim) -> RawDim:
 
 def _reduce_prod(node: Node) -> tuple[RawDim, ...] | None:
     data = elements(node.inputs[0])
-    if data is None or _rank(node.inputs[0]) != 1:
+    if data is None or _rank(node.inputs[0]) != 1 or _keeps_elements(node):
         return None
     symbols = [d for d in data if not isinstance(d, int)]
     known = math.prod(d for d in data if isinstance(d, int))
     if not symbols or known == 0:
         return (known,)
     return (symbols[0],) if len(symbols) == 1 and known == 1 else (None,)
+
+
+def _keeps_elements(node: Node) -> bool:
+    """Whether a reduction reduces nothing, because its axes are empty or may be."""
+    axes = node.inputs[1] if len(node.inputs) > 1 else None
+    return bool(node.attrs.get("noop_with_empty_axes", 0)) and not elements(axes)
 
 
 _RULES: dict[str, Any] = {
@@ -173,12 +181,10 @@ def refine_shapes(
         target, data = elements(inputs[1]), inputs[0]
         if target is not None and data is not None and data.shape is not None:
             return [(types[0][0], _merge(types[0][1], _broadcast(data.shape, target)))]
-    elif op in ("Tile",):
+    elif op == "Tile":
         repeats, data = elements(inputs[1]), inputs[0]
         if repeats is not None and data is not None and data.shape is not None:
-            tiled = tuple(
-                _combine("Mul", d, r) for d, r in zip(data.shape, repeats, strict=False)
-            )
+            tiled = tuple(_combine("Mul", d, r) for d, r in zip(data.shape, repeats, strict=False))
             return [(types[0][0], _merge(types[0][1], tiled))]
     return types
 
@@ -186,13 +192,16 @@ def refine_shapes(
 def _merge(a: RawShape, b: RawShape) -> RawShape:
     if a is None or b is None or len(a) != len(b):
         return b if a is None else a
-    return tuple(y if x is None or (isinstance(x, str) and y is not None) else x
-                 for x, y in zip(a, b, strict=True))
+    return tuple(
+        y if x is None or (isinstance(x, str) and y is not None) else x
+        for x, y in zip(a, b, strict=True)
+    )
 
 
 def reshaped(
     source: RawShape, target: tuple[RawDim, ...], *, allow_zero: bool
 ) -> tuple[RawDim, ...]:
+    """The shape that Reshape gives a tensor of shape ``source`` for the elements ``target``."""
     shape: list[RawDim] = []
     for i, dim in enumerate(target):
         if dim == 0 and not allow_zero:
@@ -230,14 +239,10 @@ def _broadcast(a: tuple[RawDim, ...], b: tuple[RawDim, ...]) -> tuple[RawDim, ..
     width = max(len(a), len(b))
     a, b = (1,) * (width - len(a)) + a, (1,) * (width - len(b)) + b
     return tuple(
-        y if x == 1 else x if y == 1 or x == y else (x if isinstance(x, int) else
-                                                     y if isinstance(y, int) else None)
+        y
+        if x == 1
+        else x
+        if y == 1 or x == y
+        else (x if isinstance(x, int) else y if isinstance(y, int) else None)
         for x, y in zip(a, b, strict=True)
     )
-
-
-def constant_elements(dims: tuple[RawDim, ...]) -> np.ndarray[Any, Any] | None:
-    """The vector as an array if every element is a number."""
-    if all(isinstance(d, int) for d in dims):
-        return np.array(dims, np.int64)
-    return None

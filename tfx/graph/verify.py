@@ -18,7 +18,7 @@ def verify_if_enabled(graph: Graph) -> None:
 
 
 def verify(graph: Graph, outer: frozenset[int] = frozenset()) -> None:
-    """Check that values are made before they are used, once, and that operators and attributes exist.
+    """Check that values are made once and before they are used, by operators that exist.
 
     Raises:
         InternalError: naming the graph, the node and the broken rule.

@@ -226,8 +226,20 @@ def filled(shape: Tensor, value: Any, dtype: DType) -> Tensor:
 
 # The types that ONNX Runtime's ConstantOfShape has; the others repeat a scalar.
 _FILLABLE = frozenset(
-    ("float16", "float32", "float64", "int8", "int16", "int32", "int64",
-     "uint8", "uint16", "uint32", "uint64", "bool")
+    (
+        "float16",
+        "float32",
+        "float64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "bool",
+    )
 )
 
 
@@ -248,8 +260,10 @@ def common_tensors(values: Sequence[Any], op: str) -> list[Tensor]:
     dtype = next((v.dtype for v in values if given(v)), None)
     made: list[Tensor] = []
     for i, value in enumerate(values):
-        one = value if isinstance(value, Tensor) else convert_to_tensor(
-            value, None if given(value) else dtype
+        one = (
+            value
+            if isinstance(value, Tensor)
+            else convert_to_tensor(value, None if given(value) else dtype)
         )
         if dtype is None:
             dtype = one.dtype

@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.tensor import Tensor
+from tfx.ops._support import cast_to
 
 _FORMATS = {
     1: ("NWC", "NCW"),
@@ -245,6 +247,11 @@ def window_of(attrs: dict[str, Any], kernel: Sequence[int]) -> Window:
         tuple(attrs.get("dilations") or ones),
         padding,
     )
+
+
+def computable(x: Tensor) -> Tensor:
+    """``x`` in a dtype that ONNX has convolutions and pools for: bfloat16 becomes float32."""
+    return cast_to(x, dtypes.float32) if x.dtype is dtypes.bfloat16 else x
 
 
 def pad_spatial(x: Tensor, before: Tensor, after: Tensor, value: float | None = None) -> Tensor:

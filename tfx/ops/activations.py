@@ -57,6 +57,15 @@ def _where_positive(x: Tensor, yes: Tensor, no: Tensor) -> Tensor:
     return apply("Where", (apply("Greater", (x, scalar_like(0, x))), yes, no))
 
 
+def _where_negative(x: Tensor, yes: Tensor, no: Tensor) -> Tensor:
+    return apply("Where", (apply("Less", (x, scalar_like(0, x))), yes, no))
+
+
+def _through_float32(op: str, x: Tensor) -> Tensor:
+    """An operator in float32, which is how float16 is computed, too; ONNX lacks bfloat16."""
+    return cast_to(apply(op, (cast_to(x, dtypes.float32),)), x.dtype)
+
+
 def relu6(features: Any, name: str | None = None) -> Tensor:
     """``min(max(features, 0), 6)``; the slope is 1 strictly between 0 and 6, and at 6.
 
@@ -110,14 +119,16 @@ def elu(features: Any, name: str | None = None) -> Tensor:
     """
     x = tensor(features)
     require_dtype(x, x.dtype.is_floating, "Elu", "a floating dtype")
-    return _exponential(x, 1.0, 1.0) if x.dtype is dtypes.float64 else apply("Elu", (x,))
+    if x.dtype is dtypes.float64:
+        return _exponential(x, 1.0, 1.0)
+    return _through_float32("Elu", x)
 
 
 @gradient("Elu")
 def _elu_grad(op: OpRecord, dy: Tensor) -> Tensor:
     (x,), y = op.inputs, op.outputs[0]
     slope = apply("Add", (y, scalar_like(op.attrs.get("alpha", 1.0), y)))
-    return _where_positive(x, dy, apply("Mul", (dy, slope)))
+    return _where_negative(x, apply("Mul", (dy, slope)), dy)
 
 
 def selu(features: Any, name: str | None = None) -> Tensor:
@@ -132,7 +143,7 @@ def selu(features: Any, name: str | None = None) -> Tensor:
     require_dtype(x, x.dtype.is_floating, "Selu", "a floating dtype")
     if x.dtype is dtypes.float64:
         return _exponential(x, _SELU_ALPHA, _SELU_SCALE)
-    return apply("Selu", (x,))
+    return _through_float32("Selu", x)
 
 
 @gradient("Selu")
@@ -141,7 +152,7 @@ def _selu_grad(op: OpRecord, dy: Tensor) -> Tensor:
     alpha, scale = op.attrs.get("alpha", _SELU_ALPHA), op.attrs.get("gamma", _SELU_SCALE)
     slope = apply("Add", (y, scalar_like(alpha * scale, y)))
     bent, straight = apply("Mul", (dy, slope)), apply("Mul", (dy, scalar_like(scale, y)))
-    return apply("Where", (apply("Less", (x, scalar_like(0, x))), bent, straight))
+    return _where_negative(x, bent, straight)
 
 
 def _exponential(x: Tensor, alpha: float, scale: float) -> Tensor:
@@ -149,8 +160,7 @@ def _exponential(x: Tensor, alpha: float, scale: float) -> Tensor:
     zero, one = scalar_like(0, x), scalar_like(1, x)
     bent = subtract(apply("Exp", (apply("Min", (zero, x)),)), one)
     straight = multiply(x, scalar_like(scale, x))
-    negative = apply("Less", (x, zero))
-    return apply("Where", (negative, multiply(bent, scalar_like(alpha * scale, x)), straight))
+    return _where_negative(x, multiply(bent, scalar_like(alpha * scale, x)), straight)
 
 
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:

@@ -127,9 +127,7 @@ def _divided(vector: Tensor, by: int) -> Tensor:
     return apply("Div", (vector, int64_constant(by)))
 
 
-def space_to_batch(
-    input: Any, block_shape: Any, paddings: Any, name: str | None = None
-) -> Tensor:
+def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:
     """Blocks of the axes behind the first laid behind each other as batch entries.
 
     Args:

@@ -103,6 +103,17 @@ def identity(input: Any, name: str | None = None) -> Tensor:
     return apply("Identity", (tensor(input),))
 
 
+def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
+    """Tensors of their own with the contents of several others.
+
+    Example:
+        >>> import tfx as tf
+        >>> [x.numpy() for x in tf.identity_n([1, 2.5])]
+        [np.int32(1), np.float32(2.5)]
+    """
+    return [identity(x) for x in input]
+
+
 @gradient("Identity")
 def _identity_grad(op: OpRecord, dy: Tensor) -> Tensor:
     return dy

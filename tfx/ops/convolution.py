@@ -14,8 +14,8 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops._conv_grad import convolve
 from tfx.ops._shapes import joined, product, reshape_to, shape_vector
-from tfx.ops._support import int64_vector, matching, require_dtype, tensor
-from tfx.ops._windows import Layout, Window, sizes_of
+from tfx.ops._support import cast_to, int64_vector, matching, require_dtype, tensor
+from tfx.ops._windows import Layout, Window, computable, sizes_of
 
 
 def conv2d(
@@ -152,6 +152,8 @@ def _convolution(
         raise InvalidArgumentError(
             f"filter must be {axes + 2}-dimensional in {op}: {w.shape}", op=op
         )
+    kind = a.dtype
+    a, w = computable(a), computable(w)
     # [*kernel, in, out] -> [out, in, *kernel]
     first = apply("Transpose", (w,), {"perm": (axes + 1, axes, *range(axes))})
     window = Window(
@@ -164,7 +166,7 @@ def _convolution(
     moved = layout.to_first(a)
     window.outputs(sizes_of(moved, axes), op)
     y = layout.from_first(convolve(moved, first, window, _groups(moved, w, op)))
-    return split_batch(y, batch)
+    return cast_to(split_batch(y, batch), kind)
 
 
 def kernel_of(w: Tensor, axes: int, op: str) -> tuple[int, ...]:
@@ -273,7 +275,8 @@ def depthwise_conv2d(
             op=op,
         )
     # [h, w, c, m] -> [c, m, h, w] -> [c * m, 1, h, w]
-    kernel = kernel_of(w, 2, op)
+    kind, kernel = a.dtype, kernel_of(w, 2, op)
+    moved, w = computable(moved), computable(w)
     turned = apply("Transpose", (w,), {"perm": (2, 3, 0, 1)})
     first = apply("Reshape", (turned, int64_constant([-1, 1, *kernel])))
     window = Window(
@@ -283,7 +286,8 @@ def depthwise_conv2d(
         layout.padding(padding, op),
     )
     window.outputs(sizes_of(moved, 2), op)
-    return split_batch(layout.from_first(convolve(moved, first, window, channels)), batch)
+    y = layout.from_first(convolve(moved, first, window, channels))
+    return cast_to(split_batch(y, batch), kind)
 
 
 def separable_conv2d(

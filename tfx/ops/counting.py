@@ -80,9 +80,7 @@ def unique_with_counts(
 def _distinct(values: Any) -> tuple[Tensor, Tensor, Tensor]:
     x = tensor(values)
     if rank_of(x) not in (1, None):
-        raise InvalidArgumentError(
-            f"unique expects a 1D vector; got shape {x.shape}.", op="Unique"
-        )
+        raise InvalidArgumentError(f"unique expects a 1D vector; got shape {x.shape}.", op="Unique")
     y, _, index, count = apply_n("Unique", (movable(x),), {"sorted": 0}, 4)
     return cast_to(y, x.dtype), index, count
 

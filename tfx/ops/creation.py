@@ -16,21 +16,18 @@ from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.context import executing_eagerly
-from tfx.framework.convert import convert_to_tensor, embed, int64_constant
+from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import no_gradient
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.framework.tensor import Tensor
 from tfx.ops._shapes import (
-    as_vector,
     filled,
     joined,
-    known_rank,
     raw_shape,
     shape_argument,
     static_dims,
-    widened,
     zeros_shaped,
 )
-from tfx.ops._support import cast_to, is_tensor_like, static_int, static_ints, tensor
+from tfx.ops._support import cast_to, static_int, static_ints, tensor
 
 # Traced tensors up to this size are constants: a node would cost more than the data.
 _SMALL = 64
@@ -187,8 +184,10 @@ def eye(
     columns = rows if num_columns is None else shape_argument([num_columns], "eye")
     height, width = static_int(rows), static_int(columns)
     _check_dims([d for d in (height, width) if d is not None])
-    if height is not None and width is not None and (
-        executing_eagerly() or height * width <= _SMALL
+    if (
+        height is not None
+        and width is not None
+        and (executing_eagerly() or height * width <= _SMALL)
     ):
         matrix = embed(np.eye(height, width).astype(kind.as_numpy_dtype))
     else:
@@ -207,134 +206,3 @@ def _count(length: Tensor) -> Tensor:
     known = static_int(length)
     limit = limit if known is None else int64_constant(known)
     return apply("Range", (int64_constant(0), limit, int64_constant(1)))
-
-
-_RANGE_DTYPES = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
-
-
-def range(
-    start: Any,
-    limit: Any = None,
-    delta: Any = 1,
-    dtype: DTypeLike | None = None,
-    name: str = "range",
-) -> Tensor:
-    """The numbers from ``start`` up to but not including ``limit``, ``delta`` apart.
-
-    Args:
-        start: First number; the limit if ``limit`` is None, and 0 is then the first.
-        limit: Upper limit, exclusive.
-        delta: Difference between neighbours.
-        dtype: Element type; None takes the widest of the arguments'.
-        name: Accepted for compatibility.
-
-    Raises:
-        InvalidArgumentError: ``delta`` is 0 or leads away from ``limit`` (as far as the numbers are
-            known while tracing; a traced range that leads away is empty).
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.range(3, 18, 3).numpy()
-        array([ 3,  6,  9, 12, 15], dtype=int32)
-    """
-    if limit is None:
-        start, limit = 0, start
-    wanted = None if dtype is None else dtypes.as_dtype(dtype)
-    made = [_bound(v, wanted) for v in (start, limit, delta)]
-    if wanted is None:
-        for x in made:
-            if x.dtype not in _RANGE_DTYPES:
-                raise InvalidArgumentError(
-                    f"range takes {', '.join(d.name for d in _RANGE_DTYPES)}; got {x.dtype.name}. "
-                    "Pass dtype= to choose one.",
-                    op="Range",
-                )
-        wanted = max((x.dtype for x in made), key=_RANGE_DTYPES.index)
-    # ONNX has no ranges of the small types: their numbers are exact in the wide ones.
-    wide = wanted if wanted in _RANGE_DTYPES else (
-        dtypes.float32 if wanted.is_floating else dtypes.int64
-    )
-    made = [cast_to(x, wide) for x in made]
-    _check_range(*[_number(x) for x in made])
-    return cast_to(apply("Range", made), wanted)
-
-
-def _bound(value: Any, dtype: DType | None) -> Tensor:
-    x = tensor(value) if is_tensor_like(value) else convert_to_tensor(value, dtype)
-    return apply("Reshape", (x, int64_constant([]))) if raw_shape(x) == (1,) else x
-
-
-def _number(x: Tensor) -> Any:
-    """A scalar's value where it is known."""
-    if isinstance(x, EagerTensor):
-        return x.view()[()]
-    assert isinstance(x, SymbolicTensor)
-    const = x._value.const
-    return None if const is None else const[()]
-
-
-def _check_range(start: Any, limit: Any, delta: Any) -> None:
-    if delta is None:
-        return
-    if delta == 0:
-        raise InvalidArgumentError(f"Requires delta != 0: {delta}", op="Range")
-    if start is None or limit is None:
-        return
-    if delta > 0 and start > limit:
-        raise InvalidArgumentError(
-            f"Requires start <= limit when delta > 0: {start}/{limit}", op="Range"
-        )
-    if delta < 0 and start < limit:
-        raise InvalidArgumentError(
-            f"Requires start >= limit when delta < 0: {start}/{limit}", op="Range"
-        )
-
-
-def _with_axis(x: Tensor, axis: int) -> Tensor:
-    """A new axis, counted from the end; broadcasting makes those in front of the first."""
-    rank = known_rank(x, "linspace")
-    return apply("Unsqueeze", (x, int64_constant([axis]))) if rank >= -axis - 1 else x
-
-
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
-    """``num`` numbers at equal distances from ``start`` to ``stop``, both included.
-
-    Args:
-        start: First number; a tensor gives as many rows of numbers.
-        stop: Last number, of the same dtype.
-        num: How many.
-        name: Accepted for compatibility.
-        axis: Where the axis of the numbers stands in the result.
-
-    Raises:
-        ValueError: ``stop`` has another dtype.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.linspace(10.0, 12.0, 3).numpy()
-        array([10., 11., 12.], dtype=float32)
-    """
-    first = tensor(start)
-    if is_tensor_like(stop) and tensor(stop).dtype is not first.dtype:
-        raise ValueError(
-            f"stop: Tensor conversion requested dtype {first.dtype.name} for Tensor with dtype "
-            f"{tensor(stop).dtype.name}: {stop!r}"
-        )
-    last = convert_to_tensor(stop, first.dtype)
-    if first.dtype.is_integer:
-        first, last = cast_to(first, dtypes.float64), cast_to(last, dtypes.float64)
-    rank = max(known_rank(first, "linspace"), known_rank(last, "linspace"))
-    place = axis + rank + 1 if axis < 0 else axis
-    if not 0 <= place <= rank:
-        raise ValueError(f"axis {axis} of linspace is not in [{-rank - 1}, {rank + 1}).")
-    one = int64_constant(1)
-    count = apply("Reshape", (as_vector(widened(tensor(num))), int64_constant([])))
-    # The end gets stop itself, not what steps add up to; a single number is start.
-    end = apply("Max", (apply("Sub", (count, one)), one))
-    steps = apply("Range", (int64_constant(0), count, one))
-    column = int64_constant([-1] + [1] * (rank - place))
-    steps = apply("Reshape", (steps, column)) if rank - place else steps
-    first, last = _with_axis(first, place - rank - 1), _with_axis(last, place - rank - 1)
-    slope = apply("Div", (apply("Sub", (last, first)), cast_to(end, first.dtype)))
-    line = apply("Add", (first, apply("Mul", (slope, cast_to(steps, first.dtype)))))
-    return apply("Where", (apply("Equal", (steps, end)), last, line))

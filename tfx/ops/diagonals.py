@@ -25,7 +25,7 @@ from tfx.ops._shapes import (
     shape_vector,
     static_dims,
 )
-from tfx.ops._support import as_int64, matching, scalar_like, static_int, static_ints, tensor
+from tfx.ops._support import as_int64, matching, static_int, static_ints, tensor
 from tfx.ops.reduction import reduce_sum
 
 _ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
@@ -145,6 +145,9 @@ def diag(
             op=op,
         )
     padding = convert_to_tensor(padding_value, x.dtype)
+    if band.length == 0:
+        batch = given[: -2 if banded else -1]
+        return apply("Expand", (padding, int64_constant([*batch, rows, columns])))
     return apply("Where", (embed(band.inside), _from_band(x, band, banded), padding))
 
 
@@ -226,6 +229,8 @@ def diag_part(
     given = static_dims(x)
     rank = known_rank(x, op)
     flat = reshape_to(x, joined(shape_vector(x, 0, rank - 2), product(shape_vector(x, rank - 2))))
+    if given is not None:
+        _check_range(*given[-2:], low, high, op)
     if low == high:
         return _one_diagonal(x, flat, low)
     if given is None:
@@ -233,7 +238,6 @@ def diag_part(
             f"{op} with a range of diagonals needs a static shape; got {x.shape}.", op=op
         )
     rows, columns = given[-2:]
-    _check_range(rows, columns, low, high, op)
     band = _Band(rows, columns, low, high, align)
     places, filled = band.places(rows, columns, low, high)
     found = apply("Gather", (flat, embed(places)), {"axis": rank - 2})
@@ -266,7 +270,8 @@ def _matrices(x: Any, op: str) -> Tensor:
 
 
 def _check_range(rows: int, columns: int, low: int, high: int, op: str) -> None:
-    if not (-rows < low < columns and -rows < high < columns):
+    inside = all(-rows < k < columns or k == 0 for k in (low, high))
+    if not inside:
         raise InvalidArgumentError(
             f"lower_diag_index and upper_diag_index are out of bound: {low} and {high} for "
             f"{rows} x {columns} matrices in {op}.",
@@ -349,7 +354,7 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
     )
     above = apply("Sub", (columns, apply("Unsqueeze", (rows, int64_constant([1])))))
     kept = apply("And", (_within(apply("Neg", (above,)), num_lower), _within(above, num_upper)))
-    return apply("Where", (kept, x, scalar_like(0, x)))
+    return apply("Where", (kept, x, convert_to_tensor(np.zeros((), x.dtype.as_numpy_dtype))))
 
 
 def _within(distance: Tensor, limit: Any) -> Tensor:

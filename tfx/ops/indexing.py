@@ -254,8 +254,9 @@ def _carry_out(x: Tensor, plan: _Plan) -> Tensor:
     for axis, where in sorted(plan.gathers, key=lambda g: -g[0] if g[0] >= 0 else g[0]):
         x = apply("Gather", (x, _gather_index(where)), {"axis": axis})
     cuts = [_Bounds(_shifted(b.axis, removed), *b[1:]) for b in plan.slices]
-    cuts += [_Bounds(_shifted(axis, removed), i, i + 1 if i != -1 else INT64_MAX, 1)
-             for axis, i in picks]
+    cuts += [
+        _Bounds(_shifted(axis, removed), i, i + 1 if i != -1 else INT64_MAX, 1) for axis, i in picks
+    ]
     if cuts:
         x = _slice(x, cuts)
     if picks:

@@ -78,8 +78,11 @@ def _explain_concat(parts: Sequence[Tensor], axis: int) -> None:
         if len(first) != len(shape):
             reason = f"Ranks of all input tensors should match: {given}"
         else:
-            differ = [k for k, (a, b) in enumerate(zip(first, shape, strict=True))
-                      if k != axis and a != b and isinstance(a, int) and isinstance(b, int)]
+            differ = [
+                k
+                for k, (a, b) in enumerate(zip(first, shape, strict=True))
+                if k != axis and a != b and isinstance(a, int) and isinstance(b, int)
+            ]
             if not differ:
                 continue
             reason = f"Dimension {differ[0]} in both shapes must be equal: {given}"
@@ -288,8 +291,9 @@ def _filled_up(x: Tensor, sizes: Tensor, axis: int) -> Tensor:
     if known is not None and -1 not in known:
         return sizes
     open_ = apply("Equal", (sizes, int64_constant(-1)))
-    given = apply("ReduceSum", (apply("Where", (open_, int64_constant(0), sizes)),),
-                  {"keepdims": 1})
+    given = apply(
+        "ReduceSum", (apply("Where", (open_, int64_constant(0), sizes)),), {"keepdims": 1}
+    )
     return apply("Where", (open_, apply("Sub", (dimension(x, axis), given)), sizes))
 
 

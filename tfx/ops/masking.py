@@ -87,9 +87,7 @@ def _where_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return None, dx, dy_
 
 
-def boolean_mask(
-    tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_mask"
-) -> Tensor:
+def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_mask") -> Tensor:
     """The parts of a tensor where ``mask`` is true.
 
     Args:
@@ -128,8 +126,11 @@ def boolean_mask(
         x.shape[start : start + rank].assert_is_compatible_with(chosen.shape)
     chosen = cast_to(chosen, dtypes.bool)
     if rank > 1:
-        merged = joined(shape_vector(x, 0, start), product(shape_vector(x, start, start + rank)),
-                        shape_vector(x, start + rank))
+        merged = joined(
+            shape_vector(x, 0, start),
+            product(shape_vector(x, start, start + rank)),
+            shape_vector(x, start + rank),
+        )
         x, chosen = reshape_to(x, merged), apply("Reshape", (chosen, int64_constant([-1])))
     elif not _same_length(x, chosen, start):
         # Compress takes a condition that is too short; the reshape refuses one.
@@ -139,8 +140,11 @@ def boolean_mask(
 
 def _same_length(x: Tensor, mask: Tensor, axis: int) -> bool:
     shape, given = raw_shape(x), raw_shape(mask)
-    return shape is not None and given is not None and given[0] is not None and (
-        shape[axis] == given[0]
+    return (
+        shape is not None
+        and given is not None
+        and given[0] is not None
+        and (shape[axis] == given[0])
     )
 
 

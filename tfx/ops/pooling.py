@@ -19,7 +19,7 @@ from tfx.framework.tensor import Tensor
 from tfx.ops._conv_grad import transpose_convolve
 from tfx.ops._shapes import filled, joined, product, reshape_to, shape_vector
 from tfx.ops._support import cast_to, require_dtype, scalar_like, tensor
-from tfx.ops._windows import Layout, Window, pad_spatial, sizes_of, window_of
+from tfx.ops._windows import Layout, Window, computable, pad_spatial, sizes_of, window_of
 from tfx.ops.convolution import merge_batch, split_batch
 
 
@@ -36,7 +36,8 @@ def max_pool(
     Gradients go to the first of several largest values, in the order of the axes.
 
     Args:
-        input: ``[batch, *sizes, channels]``.
+        input: ``[batch, *sizes, channels]`` of a number dtype; integers of 64 bits are exact up to
+            2 ** 53.
         ksize: Window sizes: 1, n or n + 2 numbers.
         strides: Steps: 1, n or n + 2 numbers.
         padding: ``"SAME"``, ``"VALID"`` or a pair of numbers for each axis. Padding is never the
@@ -187,7 +188,8 @@ def max_pool_with_argmax(
     if data_format != "NHWC":
         raise ValueError(f"`data_format` of {op} must be 'NHWC'; got {data_format!r}.")
     layout = Layout.parse(data_format, 2, op)
-    x = tensor(input)
+    given = tensor(input).dtype
+    x = _poolable(tensor(input))
     moved = layout.to_first(x)
     window = _window(layout, ksize, strides, padding, None, op)
     attrs = window.attributes(sizes_of(moved, 2))
@@ -207,7 +209,7 @@ def max_pool_with_argmax(
         image = apply("Div", (plane, channels))
         place = apply("Add", (place, apply("Mul", (image, apply("Mul", (area, channels))))))
     kind = dtypes.as_dtype(output_dtype)
-    return layout.from_first(y), cast_to(layout.from_first(place), kind)
+    return cast_to(layout.from_first(y), given), cast_to(layout.from_first(place), kind)
 
 
 def _window(
@@ -247,12 +249,20 @@ def _pool(
         axes = rank - 2
     layout = Layout.parse(data_format, axes, op)
     window = _window(layout, ksize, strides, padding, dilations, op)
-    x, batch = merge_batch(x, axes, op)
+    kind = x.dtype
+    x, batch = merge_batch(_poolable(x), axes, op)
     moved = layout.to_first(x)
     window.outputs(sizes_of(moved, axes), op)
     attrs = window.attributes(sizes_of(moved, axes))
     y = _computed_padding(moved, window, op) if attrs is None else apply(op, (moved,), attrs)
-    return split_batch(layout.from_first(y), batch)
+    return cast_to(split_batch(layout.from_first(y), batch), kind)
+
+
+def _poolable(x: Tensor) -> Tensor:
+    """ONNX pools integers of 8 bits only; float64 holds the others, int64 up to 2 ** 53."""
+    if x.dtype.is_integer and x.dtype.size > 1:
+        return cast_to(x, dtypes.float64)
+    return computable(x)
 
 
 def _computed_padding(x: Tensor, window: Window, op: str) -> Tensor:

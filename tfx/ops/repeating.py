@@ -140,8 +140,11 @@ def _repeated_places(times: Tensor) -> Tensor:
     total = apply("ReduceSum", (times,), {"keepdims": 1})
     room = apply("Add", (total, int64_constant(1)))
     ones = apply("Expand", (int64_constant(1), apply("Shape", (times,))))
-    marks = apply("ScatterElements", (filled(room, 0, dtypes.int64), ends, ones),
-                  {"axis": 0, "reduction": "add"})
+    marks = apply(
+        "ScatterElements",
+        (filled(room, 0, dtypes.int64), ends, ones),
+        {"axis": 0, "reduction": "add"},
+    )
     finished = apply("CumSum", (marks, int64_constant(0)))
     return apply("Slice", (finished, int64_constant([0]), int64_constant([-1])))
 

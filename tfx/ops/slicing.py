@@ -153,8 +153,11 @@ def strided_slice(
                 )
             key.append(first)
         else:
-            key.append(builtins.slice(None if begin_mask & bit else first,
-                                      None if end_mask & bit else last, step))
+            key.append(
+                builtins.slice(
+                    None if begin_mask & bit else first, None if end_mask & bit else last, step
+                )
+            )
     return index_with(x, key)
 
 
@@ -206,9 +209,7 @@ def _axes(axes: Tensor | None, starts: Tensor) -> list[int]:
     return list(range(shape[0]))
 
 
-def _turns_around(
-    x: Tensor, axis: int, starts: Tensor, ends: Tensor, i: int, step: int
-) -> bool:
+def _turns_around(x: Tensor, axis: int, starts: Tensor, ends: Tensor, i: int, step: int) -> bool:
     """Whether a slice reverses a whole axis."""
     first, last, shape = static_ints(starts), static_ints(ends), raw_shape(x)
     if step != -1 or first is None or last is None:
@@ -249,8 +250,9 @@ def _padded(x: Tensor, dy: Tensor, axes: list[int], starts: Tensor) -> Tensor:
     sizes, lengths = _sizes(x, axes), _sizes(dy, axes)
     known, size_ints, length_ints = map(static_ints, (starts, sizes, lengths))
     if known is not None and size_ints is not None and length_ints is not None:
-        front = [min(max(s + n if s < 0 else s, 0), n)
-                 for s, n in zip(known, size_ints, strict=True)]
+        front = [
+            min(max(s + n if s < 0 else s, 0), n) for s, n in zip(known, size_ints, strict=True)
+        ]
         back = [n - f - m for n, f, m in zip(size_ints, front, length_ints, strict=True)]
         if not any(front) and not any(back):
             return dy

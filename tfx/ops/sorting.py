@@ -99,8 +99,19 @@ def _ordered(values: Any, axis: int, direction: str) -> tuple[Tensor, ...]:
     require_dtype(x, x.dtype.is_floating or x.dtype.is_integer, "sort", "numbers")
     place = single_axis(axis, x, "sort")
     attrs = {"axis": place, "largest": int(direction == "DESCENDING")}
-    ordered, indices = apply_n("TopK", (movable(x), dimension(x, place)), attrs, 2)
-    return cast_to(ordered, x.dtype), indices
+    return _top(x, dimension(x, place), attrs)
+
+
+def _top(x: Tensor, count: Tensor, attrs: dict[str, int]) -> tuple[Tensor, ...]:
+    """``TopK`` of every dtype."""
+    if x.dtype is dtypes.uint64:
+        # There is no kernel: adding 2**63 to the bits makes an int64 of the same order.
+        half = convert_to_tensor(1 << 63, dtypes.uint64)
+        signed = cast_to(apply("Add", (x, half)), dtypes.int64)
+        values, indices = apply_n("TopK", (signed, count), attrs, 2)
+        return apply("Add", (cast_to(values, dtypes.uint64), half)), indices
+    values, indices = apply_n("TopK", (movable(x), count), attrs, 2)
+    return cast_to(values, x.dtype), indices
 
 
 def top_k(
@@ -143,8 +154,8 @@ def top_k(
     require_dtype(x, x.dtype.is_floating or x.dtype.is_integer, "TopKV2", "numbers")
     _check_count(x, static_int(count))
     attrs = {"axis": -1, "sorted": int(sorted)}
-    values, indices = apply_n("TopK", (movable(x), as_vector(count)), attrs, 2)
-    return TopKV2(cast_to(values, x.dtype), cast_to(indices, kind))
+    values, indices = _top(x, as_vector(count), attrs)
+    return TopKV2(values, cast_to(indices, kind))
 
 
 def _check_count(x: Tensor, k: int | None) -> None:
@@ -191,15 +202,17 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     require_dtype(scores, scores.dtype.is_floating, "InTopKV2", "a floating dtype")
     classes = dimension(scores, 1)
     zero = int64_constant(0)
-    valid = apply("And", (apply("GreaterOrEqual", (column, zero)),
-                          apply("Less", (column, classes))))
+    valid = apply(
+        "And", (apply("GreaterOrEqual", (column, zero)), apply("Less", (column, classes)))
+    )
     safe = apply("Unsqueeze", (apply("Where", (valid, column, zero)), int64_constant([1])))
     own = apply("GatherElements", (scores, safe), {"axis": 1})
     better = cast_to(apply("Greater", (scores, own)), dtypes.int64)
     rank = apply("ReduceSum", (better, int64_constant([1])), {"keepdims": 0})
     # x - x is 0 for every finite number only.
-    flat = apply("ReduceSum", (apply("Sub", (scores, scores)), int64_constant([1])),
-                 {"keepdims": 0})
+    flat = apply(
+        "ReduceSum", (apply("Sub", (scores, scores)), int64_constant([1])), {"keepdims": 0}
+    )
     finite = apply("Equal", (flat, convert_to_tensor(0.0, scores.dtype)))
     ahead = apply("Less", (rank, widened(tensor(k))))
     return apply("And", (apply("And", (valid, finite)), ahead))
@@ -243,9 +256,9 @@ def searchsorted(
     # One stable sort of both, so that ties fall to the right side; then, how many elements of the
     # sequence come before each value is a running sum, read off at the value's own place.
     first, second = (wanted, sequence) if side == "left" else (sequence, wanted)
-    both = movable(apply("Concat", (first, second), {"axis": -1}))
+    both = apply("Concat", (first, second), {"axis": -1})
     attrs = {"axis": -1, "largest": 0}
-    order = apply_n("TopK", (both, dimension(both, -1)), attrs, 2)[1]
+    order = _top(both, dimension(both, -1), attrs)[1]
     border = dimension(first, -1)
     compare = "GreaterOrEqual" if side == "left" else "Less"
     counted = cast_to(apply(compare, (order, border)), dtypes.int64)

@@ -64,20 +64,23 @@ def erfc(x: Any, name: str | None = None) -> Tensor:
     return apply("Add", (plain, stop_gradient(subtract(cast_to(accurate, x.dtype), plain))))
 
 
-class _Operations:
+class Operations:
     """Makes a formula's operations with ``apply``."""
 
     def op(self, name: str, *inputs: Tensor) -> Tensor:
+        """An ONNX operator without attributes."""
         return apply(name, inputs)
 
     def cast(self, x: Tensor, dtype: int) -> Tensor:
+        """A change of element type."""
         return apply("Cast", (x,), {"to": dtype})
 
     def number(self, value: float) -> Tensor:
+        """A float64 scalar."""
         return convert_to_tensor(value, dtypes.float64)
 
 
-_accurate_erfc = Composite(lambda x: (formulas.erfc(_Operations(), x),), "erfc")
+_accurate_erfc = Composite(lambda x: (formulas.erfc(Operations(), x),), "erfc")
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:

@@ -10,8 +10,8 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops._conv_grad import transpose_convolve
 from tfx.ops._shapes import shape_argument
-from tfx.ops._support import matching, require_dtype, static_ints, tensor
-from tfx.ops._windows import Layout, Window
+from tfx.ops._support import cast_to, matching, require_dtype, static_ints, tensor
+from tfx.ops._windows import Layout, Window, computable
 from tfx.ops.convolution import kernel_of
 
 
@@ -139,6 +139,8 @@ def _transposed(
         layout.per_axis(1 if dilations is None else dilations, "dilations", op),
         layout.padding(padding, op),
     )
+    kind = a.dtype
+    a, w = computable(a), computable(w)
     # [*kernel, out, in] -> [in, out, *kernel]
     first = apply("Transpose", (w,), {"perm": (axes + 1, axes, *range(axes))})
     moved = layout.to_first(a)
@@ -148,13 +150,13 @@ def _transposed(
         sizes = layout.spatial(known)
         _check(window, moved, w, sizes, known[1 if layout.channels_first else -1], op)
         y = transpose_convolve(moved, first, window, 1, sizes, None, window.pads(sizes), None)
-        return layout.from_first(y)
+        return cast_to(layout.from_first(y), kind)
     begin = 2 if layout.channels_first else 1
     target = apply("Slice", (shape, int64_constant([begin]), int64_constant([begin + axes])))
     pads = window.pads([None] * axes)
     computed = None if pads is not None else window.computed_pads_of(target)
     y = transpose_convolve(moved, first, window, 1, None, target, pads, computed)
-    return layout.from_first(y)
+    return cast_to(layout.from_first(y), kind)
 
 
 def _output_shape(output_shape: Any, axes: int, op: str) -> Tensor:

@@ -33,17 +33,19 @@ def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
 
 
 def from_value(
-    value: Value, leaf: Callable[[int], Any], constant: Callable[[int], Any] | None = None
+    value: Value,
+    leaf: Callable[[int], Any] | None = None,
+    constant: Callable[[int], Any] | None = None,
 ) -> Any:
-    """A Python value from its record.
+    """A Python value from its record; what could not be saved stays an ``Opaque``.
 
     Args:
         value: The record.
-        leaf: Called with the number of each tensor leaf.
-        constant: Called with the id of each stored constant.
+        leaf: Gives what stands for the tensor leaf of a number; None: there are none.
+        constant: Gives the stored constant of an id; None: there are none.
     """
     if isinstance(value, Leaf):
-        return leaf(value.index)
+        return value if leaf is None else leaf(value.index)
     if isinstance(value, TensorInfo):
         return to_spec(value)
     if isinstance(value, DTypeValue):
@@ -54,7 +56,7 @@ def from_value(
         parts = {n: from_value(v, leaf, constant) for n, v in value.fields}
         return named_tuple(value.type_name, tuple(parts))(*parts.values())
     if isinstance(value, ConstantRef):
-        return constant(value.index) if constant is not None else value
+        return value if constant is None else constant(value.index)
     if isinstance(value, tuple):
         return tuple(from_value(v, leaf, constant) for v in value)
     if isinstance(value, list):

@@ -95,17 +95,7 @@ def write_files(
     with file_errors(os.fspath(prefix)):
         folder.mkdir(parents=True, exist_ok=True)
         with _temporary_folder(folder, name) as temporary:
-            if sum(array.nbytes for array in tensors.values()) <= max_shard_bytes:
-                single = f"{name}{SUFFIX}"
-                digests = {single: write_safetensors(temporary / single, tensors, metadata).sha256}
-            else:
-                stem = f"{name}.{secrets.token_hex(8)}"
-                store = write_store(
-                    temporary, tensors, stem=stem, metadata=metadata,
-                    max_shard_bytes=max_shard_bytes,
-                )  # fmt: skip
-                digests = {f.path: f.sha256 for f in store.files if f.path.endswith(SUFFIX)}
-                os.rename(temporary / f"{stem}{INDEX_SUFFIX}", temporary / f"{name}{INDEX_SUFFIX}")
+            digests = _write(temporary, name, tensors, metadata, max_shard_bytes)
             for path in temporary.iterdir():
                 _finish(path, digests.get(path.name))
             with locked(folder):
@@ -196,6 +186,30 @@ def file_errors(where: str) -> Iterator[None]:
         if e.errno == errno.EROFS:
             raise PermissionDeniedError(f"{where}: {e.strerror}; choose another folder") from e
         raise UnavailableError(f"{where}: {e}; nothing was changed") from e
+
+
+def _write(
+    folder: Path,
+    name: str,
+    tensors: Mapping[str, npt.NDArray[Any]],
+    metadata: Mapping[str, str],
+    max_shard_bytes: int,
+) -> dict[str, bytes]:
+    """Write the files of a checkpoint; the digest of each that is to carry one."""
+    if not tensors:
+        empty = f"{name}{SUFFIX}"
+        return {empty: write_safetensors(folder / empty, tensors, metadata).sha256}
+    stem = f"{name}.{secrets.token_hex(8)}"
+    store = write_store(
+        folder, tensors, stem=stem, metadata=metadata, max_shard_bytes=max_shard_bytes
+    )
+    digests = {file.path: file.sha256 for file in store.files if file.path.endswith(SUFFIX)}
+    # The name of the file that is opened first is fixed, those of shards are new each time.
+    suffix = SUFFIX if len(digests) == 1 else INDEX_SUFFIX
+    os.rename(folder / f"{stem}{suffix}", folder / f"{name}{suffix}")
+    if len(digests) == 1:
+        digests = dict.fromkeys([f"{name}{SUFFIX}"], *digests.values())
+    return digests
 
 
 def _publish(temporary: Path, folder: Path, name: str) -> None:

@@ -173,12 +173,13 @@ def _shortened(pairs: dict[str, str], matched: Sequence[str]) -> dict[str, str]:
         common = 0
         while common < min(len(old), len(new)) and old[-1 - common] == new[-1 - common]:
             common += 1
-        branch = path_text(old[: len(old) - common])
-        if any(not branch or k.startswith(f"{branch}/") for k in matched):
-            branches[key] = (key, path)
-        else:
-            branches[key] = (branch, path_text(new[: len(new) - common]))
-            targets[branch].add(branches[key][1])
+        branches[key] = (key, path)
+        for above in range(common, 0, -1):
+            branch = path_text(old[: len(old) - above])
+            if not any(not branch or k.startswith(f"{branch}/") for k in matched):
+                branches[key] = (branch, path_text(new[: len(new) - above]))
+                targets[branch].add(branches[key][1])
+                break
     found = {}
     for key, (branch, target) in branches.items():
         ambiguous = branch != key and len(targets[branch]) > 1

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.source import user_frame
 from tfx.framework import deferred
 from tfx.framework.context import init_scope
 from tfx.framework.trackable import (
@@ -128,11 +129,14 @@ class Restore:
             return
         self.quiet = True
         more = f" and {len(keys) - _LISTED} more" if len(keys) > _LISTED else ""
-        warnings.warn(
-            f"{when} while {len(keys)} values of {self._reader.path} are still not restored, "
+        user = user_frame()
+        warnings.warn_explicit(
+            f"{when} while values of {self._reader.path} are still not restored ({len(keys)}), "
             f"because the program has no variables for them: {', '.join(keys[:_LISTED])}{more}. "
             "print(status) shows what restore() found; status.expect_partial() silences this.",
-            stacklevel=4,
+            UserWarning,
+            user.file,
+            user.line,
         )
 
     # Matching

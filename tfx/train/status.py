@@ -22,10 +22,10 @@ class CheckpointLoadStatus:
         >>> import tempfile
         >>> import tfx as tf
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = tf.train.Checkpoint(w=tf.Variable(1.0)).write(folder + "/c")
-        ...     status = tf.train.Checkpoint(v=tf.Variable(0.0)).read(path).expect_partial()
+        ...     path = tf.train.Checkpoint(kernel=tf.Variable(1.0)).write(folder + "/c")
+        ...     status = tf.train.Checkpoint(kernels=tf.Variable(0.0)).read(path).expect_partial()
         >>> status.report.suggested_renames
-        {'w': 'v'}
+        {'kernel': 'kernels'}
     """
 
     def __init__(self, restore: Restore, root: Any, also_root: Any) -> None:

@@ -15,7 +15,7 @@ from tfx.framework.convert import constant
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.variable import Variable
 from tfx.ops.arithmetic import multiply
-from tfx.ops.casting import cast, identity, saturate_cast, stop_gradient
+from tfx.ops.casting import cast, identity, identity_n, saturate_cast, stop_gradient
 from tfx.ops.elementwise import exp
 from tfx.testing import check_grads
 
@@ -136,3 +136,9 @@ def test_stop_gradient_is_written_into_the_graph():
     with using(graph=graph):
         stop_gradient(graph.add_argument("x", 1, ()))
     assert [node.tag for node in graph.graph.nodes] == ["stop_gradient"]
+
+
+def test_identity_n():
+    a, b = identity_n([1, np.ones(2)])
+    assert a.dtype == "int32"
+    assert b.numpy().tolist() == [1.0, 1.0]

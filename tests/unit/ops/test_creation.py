@@ -13,14 +13,26 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.context import using
 from tfx.framework.convert import constant
 from tfx.framework.func_graph import FuncGraph
-from tfx.ops import creation
-from tfx.ops.creation import eye, fill, linspace, ones, ones_like, zeros, zeros_like
-from tfx.ops.shaping import shape
+from tfx.ops import ranges
+from tfx.ops.creation import eye, fill, ones, ones_like, zeros, zeros_like
+from tfx.ops.measuring import shape
 from tfx.testing import assert_close, check_grads
 
-DTYPES = (
-    "float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()
-)
+DTYPES = [
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -49,9 +61,16 @@ def test_shapes_may_be_anything():
 
 
 @pytest.mark.parametrize(
-    "f", [lambda n: zeros([n, 1000]), lambda n: ones([1000, 1000]), lambda n: fill([n, 1000], 3.0),
-          lambda n: eye(1000), lambda n: creation.range(1_000_000),
-          lambda n: linspace(0.0, 1.0, 1_000_000), lambda n: zeros_like(ones([1000, n]))],
+    "f",
+    [
+        lambda n: zeros([n, 1000]),
+        lambda n: ones([1000, 1000]),
+        lambda n: fill([n, 1000], 3.0),
+        lambda n: eye(1000),
+        lambda n: ranges.range(1_000_000),
+        lambda n: ranges.linspace(0.0, 1.0, 1_000_000),
+        lambda n: zeros_like(ones([1000, n])),
+    ],
     ids=range(7),
 )
 def test_no_data_while_tracing(f):
@@ -104,99 +123,3 @@ def test_eye(rows, columns, dtype):
     assert_close(result, expected)
     batch = eye(rows, columns, batch_shape=[2, 1], dtype=dtype)
     assert_close(batch, np.broadcast_to(expected, (2, 1, *expected.shape)))
-
-
-# range
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [(5,), (0,), (3, 18, 3), (3.0, 1, -0.5), (3, 5.5), (10, 0, -3), (2**40, 2**40 + 2), (1, 1),
-     (np.int64(1), np.int64(4)), (np.float64(0), 2)],
-    ids=str,
-)
-def test_range(arguments):
-    result = creation.range(*arguments)
-    assert_close(result, np.arange(*arguments))
-    given = [np.asarray(constant(a)) for a in arguments]
-    check(creation.range, given, np.asarray(result))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "dtype"),
-    [((3,), "int32"), ((3.0,), "float32"), ((3, 5.5), "float32"), ((np.int64(3),), "int64"),
-     ((0, np.float64(2)), "float64"), ((2**40, 2**40 + 1), "int64")],
-)
-def test_the_widest_dtype_wins(arguments, dtype):
-    assert creation.range(*arguments).dtype == dtype
-
-
-@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
-def test_range_of_a_dtype(dtype):
-    result = creation.range(1, 6, 2, dtype=dtype)
-    assert result.dtype == dtype
-    assert_close(result, constant([1, 3, 5], dtype))
-
-
-def test_static_shape_of_a_range():
-    graph = FuncGraph("f")
-    with using(graph=graph):
-        assert creation.range(3, 18, 3).shape == (5,)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [((3, 0), "Requires start <= limit when delta > 0: 3/0"),
-     ((0, 3, -1), "Requires start >= limit when delta < 0: 0/3"),
-     ((0, 3, 0), "Requires delta != 0"),
-     ((np.int8(3),), "range takes int32, int64, float32, float64; got int8")],
-)
-def test_bad_ranges(arguments, message):
-    with pytest.raises(InvalidArgumentError, match=message):
-        creation.range(*arguments)
-
-
-def test_range_dtype_must_hold_the_numbers():
-    with pytest.raises(TypeError, match="Cannot convert 1.5"):
-        creation.range(1.5, dtype="int32")
-
-
-# linspace
-
-
-@pytest.mark.parametrize("num", [0, 1, 2, 5])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_linspace(num, dtype):
-    start, stop = np.array(-1.5, dtype), np.array(7.25, dtype)
-    expected = np.linspace(start, stop, num, dtype=dtype)
-    check(lambda a, b: linspace(a, b, num), [start, stop], expected)
-    check(linspace, [start, stop, np.array(num)], expected)
-    check_grads(lambda a, b: linspace(a, b, num) ** 2.0, [start, stop])
-
-
-@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
-def test_linspace_of_tensors(axis):
-    start, stop = np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3) * 7
-    check(lambda a, b: linspace(a, b, 4, axis=axis), [start, stop],
-          np.linspace(start, stop, 4, axis=axis))
-    check(lambda a, b: linspace(a, b, 4, axis=axis), [np.float64(1), stop],
-          np.linspace(1, stop, 4, axis=axis))
-
-
-def test_the_last_number_is_stop_itself():
-    stop = np.float32(0.1)
-    assert float(linspace(constant(-7.3), stop, 1000)[-1]) == stop
-
-
-def test_linspace_of_integers_is_float64():
-    assert linspace(0, 10, 5).dtype == "float64"
-    assert_close(linspace(constant(0.0), 1, 3), [0.0, 0.5, 1.0])
-
-
-def test_bad_linspaces():
-    with pytest.raises(ValueError, match="stop: Tensor conversion requested dtype float32"):
-        linspace(0.0, constant(1.0, "float64"), 3)
-    with pytest.raises(TypeError, match="Cannot convert 1.0"):
-        linspace(0, 1.0, 3)
-    with pytest.raises(ValueError, match="axis 2 of linspace"):
-        linspace([0.0], [1.0], 3, axis=2)

@@ -65,8 +65,14 @@ def _batch_reference(x, indices, axis, batch):
 
 @pytest.mark.parametrize(
     ("axis", "batch", "shape"),
-    [(1, 1, (3, 2)), (2, 1, (3, 2)), (2, 2, (3, 4)), (2, 2, (3, 4, 6)), (1, 1, (3,)),
-     (2, 1, (3, 2, 2))],
+    [
+        (1, 1, (3, 2)),
+        (2, 1, (3, 2)),
+        (2, 2, (3, 4)),
+        (2, 2, (3, 4, 6)),
+        (1, 1, (3,)),
+        (2, 1, (3, 2, 2)),
+    ],
 )
 def test_batch_dims(axis, batch, shape, rng):
     indices = rng.integers(0, X.shape[axis], shape)
@@ -101,7 +107,7 @@ def test_gather_from_a_variable():
     assert_close(tape.gradient(y, v), expected)
 
 
-@pytest.mark.parametrize("dtype", "float16 float64 bfloat16 int8 uint16 bool".split())
+@pytest.mark.parametrize("dtype", ["float16", "float64", "bfloat16", "int8", "uint16", "bool"])
 def test_dtypes(dtype):
     x = constant(X % 2 == 0 if dtype == "bool" else X, dtype)
     assert_close(gather(x, [1, 0], axis=1), np.asarray(x)[:, [1, 0]])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import tfx.ops.operators  # noqa: F401
@@ -231,7 +230,20 @@ def test_scalars():
 
 @pytest.mark.parametrize(
     "dtype",
-    "float16 float64 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split(),
+    [
+        "float16",
+        "float64",
+        "bfloat16",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "bool",
+    ],
 )
 def test_dtypes(dtype):
     x = constant(X % 2 == 0 if dtype == "bool" else X % 7, dtype)

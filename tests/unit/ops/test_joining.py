@@ -57,8 +57,11 @@ def test_gradient_of_unknown_shape():
 @pytest.mark.parametrize(
     ("values", "axis", "message"),
     [
-        ([[[1, 2]], [[1, 2, 3]]], 0,
-         r"Dimension 1 in both shapes must be equal: shape\[0\] = \[1,2\] vs. shape\[1\] = \[1,3\]"),
+        (
+            [[[1, 2]], [[1, 2, 3]]],
+            0,
+            r"Dimension 1 in both shapes must be equal: shape\[0\] = \[1,2\] vs. shape\[1\]",
+        ),
         ([[1], [[1]]], 0, "Ranks of all input tensors should match"),
         ([1, 2], 0, r"Can't concatenate scalars \(use tfx.stack instead\)"),
         ([[1], [2]], 3, r"Expected dimension in the range \[-1, 1\), but got 3"),
@@ -121,8 +124,11 @@ def test_bad_stacks():
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_unstack(axis):
     expected = [np.take(X, i, axis) for i in range(X.shape[axis])]
-    for result in (unstack(X, axis=axis), run_traced(lambda x: unstack(x, axis=axis), X, static=True),
-                   run_traced(lambda x: unstack(x, num=X.shape[axis], axis=axis), X)):
+    for result in (
+        unstack(X, axis=axis),
+        run_traced(lambda x: unstack(x, axis=axis), X, static=True),
+        run_traced(lambda x: unstack(x, num=X.shape[axis], axis=axis), X),
+    ):
         for a, b in zip(result, expected, strict=True):
             assert_close(a, b)
     check_grads(lambda x: unstack(x, axis=axis)[1] ** 2.0, [X + 1])
@@ -144,7 +150,16 @@ def test_bad_unstacks():
         run_traced(lambda x: unstack(x, num=3), X)
 
 
-SPLITS = [(2, -1), (3, 1), (1, 0), ([1, 3], 2), ([2, -1], 1), ([0, 2], 0), ([-1], 1), ([1, 1, 2], -1)]
+SPLITS = [
+    (2, -1),
+    (3, 1),
+    (1, 0),
+    ([1, 3], 2),
+    ([2, -1], 1),
+    ([0, 2], 0),
+    ([-1], 1),
+    ([1, 1, 2], -1),
+]
 
 
 @pytest.mark.parametrize(("sizes", "axis"), SPLITS)
@@ -159,8 +174,10 @@ def test_split(sizes, axis):
     check_grads(lambda x: [p**2.0 for p in split(x, sizes, axis)], [X + 1])
     if not isinstance(sizes, int):
         given = np.array(sizes, np.int32)
-        for result in (split(X, given, axis),
-                       run_traced(lambda x, n: split(x, n, axis, num=len(sizes)), X, given)):
+        for result in (
+            split(X, given, axis),
+            run_traced(lambda x, n: split(x, n, axis, num=len(sizes)), X, given),
+        ):
             for a, b in zip(result, expected, strict=True):
                 assert_close(a, b)
 
@@ -202,7 +219,9 @@ def test_other_bad_splits():
         run_traced(lambda x: split(x, 2, axis=1), X)
 
 
-@pytest.mark.parametrize("dtype", "float16 bfloat16 float64 int8 uint16 int64 bool".split())
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float64", "int8", "uint16", "int64", "bool"]
+)
 def test_dtypes(dtype):
     x = constant(X % 2 == 0 if dtype == "bool" else X, dtype)
     a = np.asarray(x)

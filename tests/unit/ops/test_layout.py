@@ -30,8 +30,10 @@ def test_transpose_of_little():
 
 @pytest.mark.parametrize(
     ("perm", "message"),
-    [([0], "transpose expects a vector of size 3. But input.1. is a vector of size 1"),
-     ([0, 0, 1], "2 is missing from {0,0,1}")],
+    [
+        ([0], "transpose expects a vector of size 3. But input.1. is a vector of size 1"),
+        ([0, 0, 1], "2 is missing from {0,0,1}"),
+    ],
 )
 def test_bad_perms(perm, message):
     with pytest.raises(InvalidArgumentError, match=message):
@@ -51,8 +53,12 @@ def test_reverse(axes):
 
 @pytest.mark.parametrize(
     ("axis", "message"),
-    [([0, 0], "axis 0 specified more than once"), ([0, -3], "axis 0 specified more than once"),
-     (0, "'dims' must be 1-dimension, not 0"), ([3], r"range \[-3, 3\), but got 3")],
+    [
+        ([0, 0], "axis 0 specified more than once"),
+        ([0, -3], "axis 0 specified more than once"),
+        (0, "'dims' must be 1-dimension, not 0"),
+        ([3], r"range \[-3, 3\), but got 3"),
+    ],
     ids=str,
 )
 def test_bad_reverses(axis, message):
@@ -109,8 +115,12 @@ def test_reverse_sequence(seq_axis, batch_axis, dtype, rng):
 
 @pytest.mark.parametrize(
     ("lengths", "axis", "message"),
-    [([2, 5], 1, r"seq_lens\(1\) = 5 must be in \[0, 3\]"), ([1], 1, r"Length of seq_lens"),
-     ([1, 1], 0, "batch_dim == seq_dim == 0"), ([1, 1], 7, "but got 7")],
+    [
+        ([2, 5], 1, r"seq_lens\(1\) = 5 must be in \[0, 3\]"),
+        ([1], 1, r"Length of seq_lens"),
+        ([1, 1], 0, "batch_dim == seq_dim == 0"),
+        ([1, 1], 7, "but got 7"),
+    ],
 )
 def test_bad_sequences(lengths, axis, message):
     with pytest.raises(InvalidArgumentError, match=message):
@@ -122,7 +132,9 @@ def test_the_sequence_axis_is_needed():
         reverse_sequence(X, [1, 1])
 
 
-@pytest.mark.parametrize("dtype", "float16 bfloat16 float64 int8 uint16 int64 bool".split())
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float64", "int8", "uint16", "int64", "bool"]
+)
 def test_dtypes(dtype):
     x = constant(X % 2 == 0 if dtype == "bool" else X, dtype)
     a = np.asarray(x)

@@ -37,13 +37,28 @@ def test_selection(condition, x, y):
     check_grads(lambda x, y: where(condition, x * x, y * y), [x, y])
 
 
-DTYPES = "float16 float64 bfloat16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()
+DTYPES = [
+    "float16",
+    "float64",
+    "bfloat16",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(dtype):
-    a, b = constant([0, 1] if dtype != "bool" else [False, True], dtype), constant(
-        [1, 1] if dtype != "bool" else [True, True], dtype)
+    a, b = (
+        constant([0, 1] if dtype != "bool" else [False, True], dtype),
+        constant([1, 1] if dtype != "bool" else [True, True], dtype),
+    )
     result = where([False, True], a, b)
     assert result.dtype == dtype
     assert_close(result, np.asarray(b))

@@ -43,8 +43,10 @@ def test_tile_of_a_scalar():
 
 @pytest.mark.parametrize(
     ("multiples", "message"),
-    [([2], "Expected multiples argument to be a vector of length 2 but got length 1"),
-     ([2, -1], r"Expected multiples\[1\] >= 0, but got -1")],
+    [
+        ([2], "Expected multiples argument to be a vector of length 2 but got length 1"),
+        ([2, -1], r"Expected multiples\[1\] >= 0, but got -1"),
+    ],
 )
 def test_bad_tiles(multiples, message):
     with pytest.raises(InvalidArgumentError, match=message):
@@ -53,8 +55,17 @@ def test_bad_tiles(multiples, message):
 
 @pytest.mark.parametrize(
     ("repeats", "axis"),
-    [(2, None), (2, 0), (3, 1), (0, 1), ([2], -1), ([1, 2], 0), ([0, 0], 0), ([2, 0, 1], -1),
-     ([1, 0, 2, 0, 0, 1], None)],
+    [
+        (2, None),
+        (2, 0),
+        (3, 1),
+        (0, 1),
+        ([2], -1),
+        ([1, 2], 0),
+        ([0, 0], 0),
+        ([2, 0, 1], -1),
+        ([1, 0, 2, 0, 0, 1], None),
+    ],
     ids=str,
 )
 def test_repeat(repeats, axis):

@@ -51,7 +51,19 @@ def test_update_and_scatter_nd(indices, shape, rng):
     check(scatter.scatter_nd, [indices, updates, np.array([3, 4])], added)
 
 
-DTYPES = "float16 bfloat16 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+DTYPES = [
+    "float16",
+    "bfloat16",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -143,13 +155,19 @@ def test_multiplying_scatter_gradient():
 @pytest.mark.parametrize(
     ("f", "message"),
     [
-        (lambda: scatter.tensor_scatter_nd_update([1, 2], [[7]], [9]),
-         r"indices\[0\] = \[7\] does not index into shape \[2\]"),
-        (lambda: scatter.tensor_scatter_nd_add([1, 2], [[0], [-3]], [9, 9]),
-         r"indices\[1\] = \[-3\] does not index into shape \[2\]"),
+        (
+            lambda: scatter.tensor_scatter_nd_update([1, 2], [[7]], [9]),
+            r"indices\[0\] = \[7\] does not index into shape \[2\]",
+        ),
+        (
+            lambda: scatter.tensor_scatter_nd_add([1, 2], [[0], [-3]], [9, 9]),
+            r"indices\[1\] = \[-3\] does not index into shape \[2\]",
+        ),
         (lambda: scatter.scatter_nd([[7], [1]], [2, 3], [4]), r"\[7\] does not index into"),
-        (lambda: scatter.tensor_scatter_nd_update([1, 2], [[1]], [9, 8]),
-         r"Indices shape: \[1,1\], updates shape: \[2\]"),
+        (
+            lambda: scatter.tensor_scatter_nd_update([1, 2], [[1]], [9, 8]),
+            r"Indices shape: \[1,1\], updates shape: \[2\]",
+        ),
         (lambda: scatter.scatter_nd([1, 1], [2, 3], [4]), "must be at most the rank"),
         (lambda: scatter.scatter_nd(1, 2, [4]), "indices must be at least a vector"),
         (lambda: scatter.scatter_nd([[1.0]], [2], [4]), "Value for attr 'Tindices'"),

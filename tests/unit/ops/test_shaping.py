@@ -16,8 +16,8 @@ from tfx.framework.convert import constant
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.variable import Variable
 from tfx.graph.passes import prepare
-from tfx.ops import shaping
-from tfx.ops.shaping import broadcast_to, ensure_shape, expand_dims, reshape, squeeze
+from tfx.ops import measuring
+from tfx.ops.shaping import broadcast_to, expand_dims, reshape, squeeze
 from tfx.testing import assert_close, check_grads
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -42,8 +42,14 @@ def test_reshape(shape):
 
 @pytest.mark.parametrize(
     ("shape", "target", "expected"),
-    [((0, 3), (3, 0), (3, 0)), ((0, 3), (-1,), (0,)), ((2, 0, 3), (0, -1), (0, 6)),
-     ((0,), (0, 5), (0, 5)), ((), (1, 1), (1, 1)), ((1,), (), ())],
+    [
+        ((0, 3), (3, 0), (3, 0)),
+        ((0, 3), (-1,), (0,)),
+        ((2, 0, 3), (0, -1), (0, 6)),
+        ((0,), (0, 5), (0, 5)),
+        ((), (1, 1), (1, 1)),
+        ((1,), (), ()),
+    ],
 )
 def test_reshape_of_nothing(shape, target, expected):
     x = np.zeros(shape, np.float32)
@@ -64,7 +70,7 @@ def test_shapes_may_mix_numbers_and_tensors():
 
 def test_the_usual_dynamic_reshape_is_one_node():
     def f(x):
-        return reshape(x, [shaping.shape(x)[0], -1])
+        return reshape(x, [measuring.shape(x)[0], -1])
 
     graph, x = _graph(("batch", 3, 4))
     with using(graph=graph):
@@ -79,12 +85,12 @@ def test_the_usual_dynamic_reshape_is_one_node():
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x: reshape(x, [shaping.shape(x)[1], shaping.shape(x)[0], -1]),
-        lambda x: reshape(x, [-1, shaping.shape(x)[2]]),
-        lambda x: reshape(x, [shaping.shape(x)[0] * shaping.shape(x)[1], -1]),
-        lambda x: reshape(x, shaping.shape(x)),
-        lambda x: reshape(x, [shaping.size(x)]),
-        lambda x: reshape(x, [shaping.shape(x, "int64")[0], 2, -1]),
+        lambda x: reshape(x, [measuring.shape(x)[1], measuring.shape(x)[0], -1]),
+        lambda x: reshape(x, [-1, measuring.shape(x)[2]]),
+        lambda x: reshape(x, [measuring.shape(x)[0] * measuring.shape(x)[1], -1]),
+        lambda x: reshape(x, measuring.shape(x)),
+        lambda x: reshape(x, [measuring.size(x)]),
+        lambda x: reshape(x, [measuring.shape(x, "int64")[0], 2, -1]),
     ],
     ids=range(6),
 )
@@ -95,7 +101,7 @@ def test_dynamic_reshapes(f):
 
 def test_a_wrong_dynamic_dimension_is_an_error():
     def f(x, y):
-        return reshape(x, [shaping.shape(y)[0], 12])
+        return reshape(x, [measuring.shape(y)[0], 12])
 
     check(f, [X, X[:, 0]], X.reshape(2, 12))
     with pytest.raises(InvalidArgumentError):
@@ -136,11 +142,14 @@ def test_expand_dims(axis):
     check_grads(lambda x: expand_dims(x, axis) ** 2.0, [X + 1])
 
 
-@pytest.mark.parametrize(("axis", "message"), [
-    (5, "Tried to expand dim index 5 for tensor with 3 dimensions"),
-    (-5, "Tried to expand dim index -5"),
-    ([0, 1], "'dim' must be a tensor with a single value"),
-])
+@pytest.mark.parametrize(
+    ("axis", "message"),
+    [
+        (5, "Tried to expand dim index 5 for tensor with 3 dimensions"),
+        (-5, "Tried to expand dim index -5"),
+        ([0, 1], "'dim' must be a tensor with a single value"),
+    ],
+)
 def test_bad_axes_of_expand_dims(axis, message):
     with pytest.raises(InvalidArgumentError, match=message):
         expand_dims(X, axis)
@@ -176,10 +185,13 @@ def test_squeeze_of_unknown_shape_has_a_gradient():
     check(f, [x], np.full_like(x, 2))
 
 
-@pytest.mark.parametrize(("axis", "message"), [
-    (1, r"Can not squeeze dim\[1\], expected a dimension of 1, got 2"),
-    (5, "Tried to squeeze dim index 5 for tensor with 5 dimensions"),
-])
+@pytest.mark.parametrize(
+    ("axis", "message"),
+    [
+        (1, r"Can not squeeze dim\[1\], expected a dimension of 1, got 2"),
+        (5, "Tried to squeeze dim index 5 for tensor with 5 dimensions"),
+    ],
+)
 def test_bad_axes_of_squeeze(axis, message):
     with pytest.raises(InvalidArgumentError, match=message):
         squeeze(S, axis)
@@ -190,74 +202,19 @@ def test_squeeze_at_run_time():
         run_traced(lambda x: squeeze(x, 1), S)
 
 
-# Questions about the shape
-
-
-@pytest.mark.parametrize("out_type", [None, "int32", "int64"])
-@pytest.mark.parametrize("shape", [(), (0, 2), (2, 3, 4)])
-def test_shape_size_and_rank(shape, out_type):
-    x, kind = np.zeros(shape, np.float32), np.dtype(out_type or np.int32)
-    check(lambda x: shaping.shape(x, out_type), [x], np.array(shape, kind))
-    check(lambda x: shaping.size(x, out_type), [x], np.array(x.size, kind))
-    check(shaping.rank, [x], np.array(len(shape), np.int32))
-
-
-def test_static_answers_cost_no_node():
-    graph, x = _graph((2, 3))
-    with using(graph=graph):
-        shaping.shape(x), shaping.size(x), shaping.rank(x)
-    assert not graph.graph.nodes
-
-
-def test_unknown_rank():
-    graph, x = _graph(None)
-    with using(graph=graph):
-        assert shaping.rank(x).shape == ()
-        assert reshape(x, [2, -1]).shape.as_list() == [2, None]
-        assert ensure_shape(x, [None, 3]).shape.as_list() == [None, 3]
-        assert shaping.shape(x).shape.as_list() == [None]
-
-
-def test_shapes_of_several():
-    shapes = shaping.shape_n([X, X[0]], "int64")
-    assert [s.numpy().tolist() for s in shapes] == [[2, 3, 4], [3, 4]]
-    with pytest.raises(InvalidArgumentError, match="ShapeN"):
-        shaping.shape_n([constant(1), constant(1.0)])
-
-
-@pytest.mark.parametrize("f", [shaping.shape, shaping.size])
-def test_bad_out_type(f):
-    with pytest.raises(InvalidArgumentError, match="Value for attr 'out_type' of float32"):
-        f(X, dtypes.float32)
-
-
-# ensure_shape
-
-
-def test_ensure_shape():
-    for wanted in ([2, 3, 4], [None, 3, None], None):
-        check(lambda x, w=wanted: ensure_shape(x, w), [X], X)
-    check_grads(lambda x: ensure_shape(x, [2, None, 4]) ** 2.0, [X + 1])
-    graph, x = _graph((None, 3, None))
-    with using(graph=graph):
-        assert ensure_shape(x, [2, None, 4]).shape.as_list() == [2, 3, 4]
-
-
-@pytest.mark.parametrize("wanted", [[2, 3], [2, 3, 5], [None, 2, None], [4, 3, 2]])
-def test_ensure_shape_refuses(wanted):
-    with pytest.raises(InvalidArgumentError, match="is not compatible with expected shape"):
-        ensure_shape(X, wanted)
-    if len(wanted) == 3:
-        with pytest.raises(InvalidArgumentError):
-            run_traced(lambda x: ensure_shape(x, wanted), X)
-
-
-# broadcast_to and identity_n
+# broadcast_to
 
 
 @pytest.mark.parametrize(
-    ("shape", "target"), [((), (2, 3)), ((3,), (2, 3)), ((2, 1), (2, 3)), ((1, 3), (0, 3)),
-                          ((2, 3), (2, 3)), ((2, 1, 1), (4, 2, 1, 3))]
+    ("shape", "target"),
+    [
+        ((), (2, 3)),
+        ((3,), (2, 3)),
+        ((2, 1), (2, 3)),
+        ((1, 3), (0, 3)),
+        ((2, 3), (2, 3)),
+        ((2, 1, 1), (4, 2, 1, 3)),
+    ],
 )
 def test_broadcast_to(shape, target):
     x = np.arange(np.prod(shape, dtype=int), dtype=np.float32).reshape(shape)
@@ -269,16 +226,12 @@ def test_broadcast_to(shape, target):
 
 @pytest.mark.parametrize(
     ("target", "message"),
-    [([1, 3], r"Unable to broadcast tensor of shape \[2,3\] to tensor of shape \[1, 3\]"),
-     ([3], r"Rank of input \(2\) must be no greater than rank of output shape \(1\)"),
-     ([-1, 3], "Dimension -1 must be >= 0")],
+    [
+        ([1, 3], r"Unable to broadcast tensor of shape \[2,3\] to tensor of shape \[1, 3\]"),
+        ([3], r"Rank of input \(2\) must be no greater than rank of output shape \(1\)"),
+        ([-1, 3], "Dimension -1 must be >= 0"),
+    ],
 )
 def test_bad_broadcasts(target, message):
     with pytest.raises(InvalidArgumentError, match=message):
         broadcast_to(X[:, :, 0], target)
-
-
-def test_identity_n():
-    a, b = shaping.identity_n([1, X])
-    assert a.dtype == "int32"
-    assert_close(b, X)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.shapes import TensorShape
 from tfx.framework.module import Module
 from tfx.framework.variable import Variable
 
@@ -82,5 +83,5 @@ def one_of_each_dtype() -> dict[str, Variable]:
     found["string scalar"] = Variable("text")
     found["empty"] = Variable(np.zeros((0, 3), np.float32))
     found["empty string"] = Variable(np.zeros((0,), object), dtype=dtypes.string)
-    found["unknown shape"] = Variable(np.ones((2, 2), np.float32), validate_shape=False)
+    found["unknown shape"] = Variable(np.ones((2, 2), np.float32), shape=TensorShape(None))
     return found

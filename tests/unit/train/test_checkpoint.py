@@ -17,6 +17,7 @@ from tfx.core.errors import (
     OpError,
     PermissionDeniedError,
 )
+from tfx.core.shapes import TensorShape
 from tfx.framework.convert import constant
 from tfx.framework.trackable import walk
 from tfx.framework.variable import Variable
@@ -37,7 +38,7 @@ def test_every_dtype_and_shape_comes_back(tmp_path: Path) -> None:
     saved = one_of_each_dtype()
     path = Checkpoint(values=saved).write(tmp_path / "c")
     restored = {name: Variable(other_value(x), shape=x.shape) for name, x in saved.items()}
-    restored["unknown shape"] = Variable(np.zeros(5, np.float32), validate_shape=False)
+    restored["unknown shape"] = Variable(np.zeros(5, np.float32), shape=TensorShape(None))
     Checkpoint(values=restored).read(path).assert_consumed()
     for name, x in saved.items():
         got, expected = np.asarray(restored[name].numpy()), np.asarray(x.numpy())
@@ -300,7 +301,7 @@ def test_a_read_only_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError(13, "Permission denied", str(tmp_path))
 
-    monkeypatch.setattr(files, "write_safetensors", refuse)
+    monkeypatch.setattr(files, "write_store", refuse)
     with pytest.raises(PermissionDeniedError, match="choose another folder"):
         Checkpoint(w=v()).save(tmp_path / "c")
     assert list(tmp_path.iterdir()) == []
@@ -312,13 +313,13 @@ def test_a_read_only_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_background_saves_the_values_of_the_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_write, real = threading.Event(), files.write_safetensors
+    may_write, real = threading.Event(), files.write_store
 
     def slow(*args: Any, **kwargs: Any) -> Any:
         assert may_write.wait(30)
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(files, "write_safetensors", slow)
+    monkeypatch.setattr(files, "write_store", slow)
     x = v(1.0)
     checkpoint = Checkpoint(x=x)
     path = checkpoint.save(tmp_path / "c", background=True)
@@ -351,7 +352,7 @@ def test_background_errors_come_with_the_next_call(
 
     checkpoint = Checkpoint(x=v())
     with monkeypatch.context() as patch:
-        patch.setattr(files, "write_safetensors", fail)
+        patch.setattr(files, "write_store", fail)
         checkpoint.save(tmp_path / "c", background=True)
         with pytest.raises(MemoryError, match="the disk is full"):
             checkpoint.save(tmp_path / "c")

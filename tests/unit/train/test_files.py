@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -406,4 +407,17 @@ def test_killed_at_any_time(tmp_path: Path, sharded: bool, rng: np.random.Genera
             checkpoint.restore(latest).assert_consumed()
             assert len({float(x) for value in values for x in value.numpy()}) == 1
     write(tmp_path / "c", 1.0)
+    assert not [name for name in listing(tmp_path) if name.startswith(".")]
+
+
+def test_two_writers_at_once(tmp_path: Path) -> None:
+    def work(number: int) -> None:
+        for i in range(15):
+            write(tmp_path / "c", float(number), sharded=i % 3 == number)
+            write(tmp_path / f"c{number}", float(i), sharded=i % 2 == 0)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, (0, 1)))
+    assert read(tmp_path / "c") in ({0.0}, {1.0})
+    assert read(tmp_path / "c0") == read(tmp_path / "c1") == {14.0}
     assert not [name for name in listing(tmp_path) if name.startswith(".")]

@@ -251,7 +251,7 @@ def test_saving_does_not_restore_what_may_have_been_trained(tmp_path: Path) -> N
     checkpoint = Checkpoint(layers=layers)
     checkpoint.read(path)
     layers.append(v(5.0))
-    with pytest.warns(UserWarning, match=r"A checkpoint is saved while 1 values .*: layers/0"):
+    with pytest.warns(UserWarning, match=r"A checkpoint is saved while .*\(1\).*: layers/0"):
         checkpoint.write(tmp_path / "d")
     assert f(layers[0]) == 5.0
 
@@ -272,7 +272,7 @@ def test_warns_when_a_function_is_called_first(saved: str) -> None:
     checkpoint = Checkpoint(model=model)
     checkpoint.read(saved)
     deferred.traced([v()])  # has nothing to do with it
-    with pytest.warns(UserWarning, match=r"A function is called first while 2 values .*model/b"):
+    with pytest.warns(UserWarning, match=r"A function is called first while .*\(2\).*model/b"):
         deferred.traced([model.a])
     deferred.traced([model.a])  # once is enough
     with warnings.catch_warnings():

@@ -18,7 +18,8 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 _FLOAT, _DOUBLE = 1, 11
-_NEAR = 0.75
+_NEAR, _ERF_OF_NEAR = 0.75, 0.7111556336535151
+_WINITZKI = 0.147
 _FAR = 28.0  # erfc is below the smallest float64 from 27.3 on
 _ERF = (
     1.1283791670955126, -0.37612638903183715, 0.11283791670952596, -0.026866170644428485,
@@ -208,9 +209,38 @@ def _erfc_far(f: Formula[T], x: T) -> T:
         f.op("Exp", f.op("Neg", f.op("Mul", coarse, coarse))),
         f.op("Exp", f.op("Neg", fine)),
     )
+    return f.op("Mul", bell, _scaled_erfc(f, z))
+
+
+def _scaled_erfc(f: Formula[T], z: T) -> T:
+    """``exp(z**2) * erfc(z)`` for ``z`` from 0.75 to 28."""
     t = f.op("Reciprocal", f.op("Add", z, f.number(4.0)))
     t = f.op("Mul", f.op("Sub", t, f.number(_ERFCX_MIDDLE)), f.number(_ERFCX_SCALE))
-    return f.op("Mul", bell, _polynomial(f, t, _ERFCX))
+    return _polynomial(f, t, _ERFCX)
+
+
+def inverse_erf(f: Formula[T], a: T, q: T) -> T:
+    """The ``y`` >= 0 with ``erf(y) = a`` and ``erfc(y) = q``, of which one is enough near 0 and 1.
+
+    Newton's method from Winitzki's approximation, on ``erf`` where ``y`` is below 0.75 and on the
+    logarithm of ``erfc``, which is almost a parabola, above.
+    """
+    half = f.number(0.5)
+    log = f.op("Log", f.op("Mul", q, f.op("Add", f.number(1.0), a)))
+    t = f.op("Add", f.op("Mul", half, log), f.number(2.0 / (math.pi * _WINITZKI)))
+    root = f.op("Sqrt", f.op("Sub", f.op("Mul", t, t), f.op("Mul", log, f.number(1 / _WINITZKI))))
+    # The root of what rounding may make negative; from 0 Newton's method gets there too.
+    y = f.op("Sqrt", f.op("Max", f.op("Sub", root, t), f.number(0.0)))
+    near = f.op("Less", a, f.number(_ERF_OF_NEAR))
+    log_q, slope = f.op("Log", q), f.number(math.sqrt(math.pi) / 2)
+    for _ in range(3):
+        square = f.op("Mul", y, y)
+        step = f.op("Mul", f.op("Sub", a, _erf_near(f, y)), f.op("Mul", slope, f.op("Exp", square)))
+        scaled = _scaled_erfc(f, y)
+        excess = f.op("Sub", f.op("Sub", f.op("Log", scaled), square), log_q)
+        far_step = f.op("Mul", excess, f.op("Mul", slope, scaled))
+        y = f.op("Add", y, f.op("Where", near, step, far_step))
+    return y
 
 
 UNARY: dict[str, Callable[[Formula[T], T], T]] = {

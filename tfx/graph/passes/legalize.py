@@ -74,9 +74,7 @@ class _Legalizer:
             return
         _emit_between_casts(out, node, *replaced)
 
-    def _corrected(
-        self, correct: Callable[[Graph, Node], bool], out: Graph, node: Node
-    ) -> bool:
+    def _corrected(self, correct: Callable[[Graph, Node], bool], out: Graph, node: Node) -> bool:
         """Replace a node whose kernel is wrong; what replaces it must be legal as well."""
         mark = len(out.nodes)
         if not correct(out, node):
@@ -105,7 +103,9 @@ Retyped = tuple[tuple[int | None, ...], tuple[int, ...]]
 
 
 @functools.lru_cache(maxsize=4096)
-def replacement(op: str, inputs: tuple[int | None, ...], outputs: tuple[int, ...]) -> Retyped | None:
+def replacement(
+    op: str, inputs: tuple[int | None, ...], outputs: tuple[int, ...]
+) -> Retyped | None:
     """Types to compute with instead; None: the types as given have a kernel (or nothing helps)."""
     operator = schema.operator(op)
     kernels = cpu_kernels(op, operator.opset)
@@ -114,8 +114,10 @@ def replacement(op: str, inputs: tuple[int | None, ...], outputs: tuple[int, ...
     input_vars = _type_variables(operator.schema.inputs, len(inputs))
     output_vars = _type_variables(operator.schema.outputs, len(outputs))
     types: dict[str, int] = {}
-    for variable, code in [*zip(input_vars, inputs, strict=True),
-                           *zip(output_vars, outputs, strict=True)]:
+    for variable, code in [
+        *zip(input_vars, inputs, strict=True),
+        *zip(output_vars, outputs, strict=True),
+    ]:
         if code is not None:
             types.setdefault(variable, code)
     if _has_kernel(kernels, types):
@@ -125,17 +127,21 @@ def replacement(op: str, inputs: tuple[int | None, ...], outputs: tuple[int, ...
             trial = {**types, variable: wider}
             if _has_kernel(kernels, trial):
                 return (
-                    tuple(None if c is None else trial[v]
-                          for v, c in zip(input_vars, inputs, strict=True)),
+                    tuple(
+                        None if c is None else trial[v]
+                        for v, c in zip(input_vars, inputs, strict=True)
+                    ),
                     tuple(trial[v] for v in output_vars),
                 )
     return None
 
 
 def _type_variables(parameters: Iterable[object], count: int) -> list[str]:
-    """The type variable (``T``) of each parameter; a fixed type counts under the parameter's name."""
-    names = [p.type_str if not p.type_str.startswith("tensor(") else p.name  # type: ignore[attr-defined]
-             for p in parameters]
+    """The type variable (``T``) of each parameter; a fixed type has the parameter's name."""
+    names = [
+        p.type_str if not p.type_str.startswith("tensor(") else p.name  # type: ignore[attr-defined]
+        for p in parameters
+    ]
     return names[:count] + names[-1:] * (count - len(names))
 
 
@@ -151,8 +157,12 @@ def cast(out: Graph, value: Value, dtype: int, node: Node) -> Value:
     if value.dtype == dtype:
         return value
     made = out.add_node(
-        "Cast", (value,), {"to": dtype}, [(dtype, value.shape)],
-        name=f"{node.name}_cast", source=node.source,
+        "Cast",
+        (value,),
+        {"to": dtype},
+        [(dtype, value.shape)],
+        name=f"{node.name}_cast",
+        source=node.source,
     )
     return made.outputs[0]
 
@@ -173,7 +183,12 @@ def _emit_between_casts(
     out.nodes.append(wide)
     for value, made in zip(node.outputs, wide.outputs, strict=True):
         if made is not value:
-            back = Node("Cast", (made,), {"to": value.dtype}, out.unique_name(f"{node.name}_back"),
-                        node.source)
+            back = Node(
+                "Cast",
+                (made,),
+                {"to": value.dtype},
+                out.unique_name(f"{node.name}_back"),
+                node.source,
+            )
             back.outputs = (value,)
             out.nodes.append(back)

@@ -4,8 +4,8 @@ Seen in ONNX Runtime 1.31: a ``ScatterND`` that reduces spreads its updates over
 lock, so that of two that meet at one place one is lost now and then (``ScatterElements`` runs in
 one thread); ``Gather`` copies only the first string of every slice; ``ScatterElements`` claims
 types that it then refuses to reduce; an ``Expand`` to no elements is taken for superfluous and left
-out. Nothing is assumed of shapes: a compiled operator knows none. Each entry of ``CORRECTIONS``
-appends its replacement and returns True, or False if the node is fine.
+out; ``OneHot`` has no float64. Nothing is assumed of shapes: a compiled operator knows none. Each
+entry of ``CORRECTIONS`` appends its replacement and returns True, or False if the node is fine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tfx.core import dtypes
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes.writer import Writer
 
-_FLOAT, _UINT8, _INT64, _STRING, _BOOL, _FLOAT16, _BFLOAT16 = 1, 2, 7, 8, 9, 10, 16
+_FLOAT, _UINT8, _INT64, _STRING, _BOOL, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 2, 7, 8, 9, 10, 11, 16
 _REDUCED_AS = {_FLOAT16: _FLOAT, _BFLOAT16: _FLOAT, _BOOL: _UINT8}
 _FAR = 1 << 40  # added to the row of an invalid index, so that the kernel refuses it
 
@@ -110,6 +110,22 @@ def _string_slices(out: Graph, node: Node) -> bool:
     return write.finish()
 
 
+def _precise_one_hot(out: Graph, node: Node) -> bool:
+    """A ``OneHot`` of float64 values, which are put in place by ``Where``."""
+    indices, depth, values = node.inputs
+    assert indices is not None
+    assert depth is not None
+    assert values is not None
+    if values.dtype != _DOUBLE:
+        return False
+    write = Writer(out, node)
+    inputs = (write.cast(indices, _INT64), write.cast(depth, _INT64), write.ints([0, 1]))
+    hot = write.cast(write.add("OneHot", inputs, node.attrs), _BOOL)
+    off, on = (write.op("Gather", values, write.constant(i, _INT64)) for i in (0, 1))
+    write.op("Where", hot, on, off)
+    return write.finish()
+
+
 def _expanded_to_nothing(out: Graph, node: Node) -> bool:
     """An ``Expand`` whose result is known to be empty, as an empty tensor."""
     (result,) = node.outputs
@@ -127,6 +143,7 @@ def _expanded_to_nothing(out: Graph, node: Node) -> bool:
 CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {
     "Expand": _expanded_to_nothing,
     "Gather": _string_slices,
+    "OneHot": _precise_one_hot,
     "ScatterElements": _reducible,
     "ScatterND": _ordered_scatter,
 }

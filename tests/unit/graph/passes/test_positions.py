@@ -38,7 +38,9 @@ def test_reducing_scatter(shape, depth, count, reduction, dtype, rng):
     places = tuple(np.moveaxis(indices, -1, 0))
     REDUCTIONS[reduction].at(expected, places, updates.astype(np.float64))
     result = apply(
-        "ScatterND", (constant(data), constant(indices), constant(updates)), {"reduction": reduction}
+        "ScatterND",
+        (constant(data), constant(indices), constant(updates)),
+        {"reduction": reduction},
     )
     np.testing.assert_array_equal(np.asarray(result), expected.astype(numpy_dtype))
 
@@ -49,8 +51,9 @@ def test_no_update_is_lost(rng):
     indices = constant(rng.integers(0, 2, (count, 1)))
     updates = constant(np.ones(count, np.float32))
     for _ in range(3):
-        total = apply("ScatterND", (constant(np.zeros(2, np.float32)), indices, updates),
-                      {"reduction": "add"})
+        total = apply(
+            "ScatterND", (constant(np.zeros(2, np.float32)), indices, updates), {"reduction": "add"}
+        )
         assert float(np.asarray(total).sum()) == count
 
 
@@ -58,8 +61,9 @@ def test_no_update_is_lost(rng):
 def test_a_coordinate_out_of_range_does_not_land_in_another_row(index):
     data = constant(np.zeros((5, 4), np.float32))
     with pytest.raises(InvalidArgumentError, match="out of data bounds"):
-        apply("ScatterND", (data, constant([index], "int64"), constant([1.0])),
-              {"reduction": "add"})
+        apply(
+            "ScatterND", (data, constant([index], "int64"), constant([1.0])), {"reduction": "add"}
+        )
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])
@@ -83,6 +87,7 @@ def test_expand_to_nothing():
 
 def test_booleans_are_reduced():
     data, indices = constant([False, False, True]), constant([0, 0, 2], "int64")
-    result = apply("ScatterElements", (data, indices, constant([True, False, False])),
-                   {"reduction": "max"})
+    result = apply(
+        "ScatterElements", (data, indices, constant([True, False, False])), {"reduction": "max"}
+    )
     assert result.numpy().tolist() == [True, False, True]

@@ -1,0 +1,195 @@
+"""What one save will write: functions, variables with their contents, constants; all in memory.
+
+The one decision: everything that can fail, and everything that could change meanwhile, is settled
+here, before a file exists. Values of variables are immutable, so holding them is a snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from tfx.bundle.records import (
+    ConstantEntry,
+    FunctionEntry,
+    ObjectNode,
+    Parameter,
+    ParameterKind,
+)
+from tfx.core.errors import FailedPreconditionError
+from tfx.core.specs import TensorSpec
+from tfx.exporters.contents import Contents
+from tfx.exporters.graphs import Prepared, prepare_function
+from tfx.exporters.names import FileNames, unique_name
+from tfx.exporters.object_graph import Callee, ObjectGraph
+from tfx.exporters.signatures import (
+    ResolvedSignature,
+    input_names,
+    resolve_signatures,
+    result_names,
+)
+from tfx.exporters.values import to_value
+from tfx.framework.asset import Asset
+from tfx.framework.tensor import EagerTensor
+from tfx.framework.variable import Variable
+from tfx.function.concrete import ConcreteFunction
+from tfx.function.polymorphic import Function
+
+_NO_RANK = 1 << 20
+
+
+class Gathered:
+    """The parts of a bundle to be.
+
+    Args:
+        obj: What is saved.
+        signatures: What the user gave to ``save``.
+
+    Attributes:
+        signatures: The named entry points.
+        prepared: The concrete functions, numbered as in the manifest.
+        numbers: Their numbers by ``id`` of the concrete function.
+        variables: The variables, numbered as in the manifest.
+        names: Their names, which are their keys in the store.
+        contents: All tensors.
+        constants: Records of tensors that are attributes or default values, without a place.
+        constant_keys: The key in the store of each.
+        functions: Records of the traced functions.
+        objects: Records of the object graph.
+        assets: The assets, numbered as in the manifest.
+
+    Raises:
+        ValueError: something cannot be saved; the message says what.
+    """
+
+    def __init__(self, obj: Any, signatures: Any) -> None:
+        graph = ObjectGraph(obj)
+        self.contents = Contents()
+        self.signatures: list[ResolvedSignature] = resolve_signatures(
+            obj, signatures, graph.functions
+        )
+        self.assets: list[Asset] = graph.assets
+        traces = {id(f): _traces(f) for f, _ in graph.functions}
+        concrete = [s.concrete for s in self.signatures]
+        concrete += [c for found in traces.values() for c in found]
+        self.variables: list[Variable] = []
+        self.names: list[str] = []
+        self._gather_variables(graph, concrete)
+        self.prepared: list[Prepared] = []
+        self.numbers: dict[int, int] = {}
+        files = FileNames()
+        for item in self.signatures:
+            self._prepare(item.concrete, files, item.name, item.inputs, item.outputs)
+        for function, path in graph.functions:
+            for trace in traces[id(function)]:
+                self._prepare(trace, files, path, input_names(trace), result_names(trace))
+        self.constants: list[ConstantEntry] = []
+        self.constant_keys: list[str] = []
+        self._constant_numbers: dict[int, int] = {}
+        self._constant_names: set[str] = set()
+        self.functions: list[FunctionEntry] = [
+            self._function(f, path, traces[id(f)]) for f, path in graph.functions
+        ]
+        self.objects: list[ObjectNode] = graph.nodes(
+            {id(v): i for i, v in enumerate(self.variables)},
+            {id(f): i for i, (f, _) in enumerate(graph.functions)},
+            self._constant,
+        )
+
+    def _gather_variables(self, graph: ObjectGraph, functions: list[ConcreteFunction]) -> None:
+        """Reachable variables by their paths, then those that only functions know."""
+        found = dict(graph.variables)
+        for concrete in functions:
+            for v in concrete.variables:
+                found.setdefault(id(v), (v, f"untracked/{v.name.removesuffix(':0')}"))
+        for variable, path in found.values():
+            name = unique_name(path, self.contents.arrays)
+            self.variables.append(variable)
+            self.names.append(name)
+            array = EagerTensor(variable._value, variable.dtype).view()
+            self.contents.add_variable(name, array)
+
+    def _prepare(
+        self,
+        concrete: ConcreteFunction,
+        files: FileNames,
+        name: str,
+        inputs: Collection[str],
+        outputs: Collection[str],
+    ) -> None:
+        if id(concrete) not in self.numbers:
+            self.numbers[id(concrete)] = len(self.prepared)
+            self.prepared.append(
+                prepare_function(concrete, files.stem(name), inputs, outputs, self.contents)
+            )
+
+    def _constant(self, tensor: EagerTensor, path: str) -> int:
+        number = self._constant_numbers.get(id(tensor))
+        if number is None:
+            number = self._constant_numbers[id(tensor)] = len(self.constants)
+            array = tensor.view()
+            name = unique_name(f"constants/{path}", self._constant_names)
+            self._constant_names.add(name)
+            self.constant_keys.append(self.contents.add_constant(name, array))
+            self.constants.append(ConstantEntry(name, tensor.dtype.name, array.shape))
+        return number
+
+    def _function(
+        self, function: Callee, path: str, traces: list[ConcreteFunction]
+    ) -> FunctionEntry:
+        if isinstance(function, Function):
+            parameters, signature = function.function_spec, function.input_signature
+            doc = getattr(function, "__doc__", None) or ""
+        else:
+            parameters, signature, doc = function.signature.parameters, None, ""
+        return FunctionEntry(
+            name=path,
+            parameters=tuple(self._parameter(p, path) for p in parameters.signature.parameters.values()),
+            concrete_functions=tuple(self.numbers[id(c)] for c in traces),
+            input_signature=None if signature is None else tuple(to_value(s) for s in signature),
+            doc=doc,
+        )
+
+    def _parameter(self, parameter: Any, path: str) -> Parameter:
+        kind: ParameterKind = parameter.kind.name.lower()
+        if parameter.default is parameter.empty:
+            return Parameter(parameter.name, kind)
+        name = f"{path}/{parameter.name}"
+        default = to_value(parameter.default, lambda tensor: self._constant(tensor, name))
+        return Parameter(parameter.name, kind, has_default=True, default=default)
+
+
+def _traces(function: Callee) -> list[ConcreteFunction]:
+    """The traces of a function in the order in which a call should try them.
+
+    Those for fixed shapes come before those for more general ones, and later ones before earlier
+    ones, as the function itself chooses. Traces that cannot be called from outside, and second ones
+    for the same arguments (on another device), are left out.
+    """
+    if isinstance(function, ConcreteFunction):
+        return [function] if _can_be_called(function) else []
+    if function.input_signature is not None:
+        function.get_concrete_function()
+    traces = [c for c in reversed(function.concrete_functions()) if _can_be_called(c)]
+    different = {repr(c.signature): c for c in reversed(traces)}
+    kept = {id(c) for c in different.values()}
+    return sorted([c for c in traces if id(c) in kept], key=_generality)
+
+
+def _can_be_called(concrete: ConcreteFunction) -> bool:
+    """Not if it uses tensors of the function around it, or a variable that is gone."""
+    try:
+        return not concrete.graph.captures and concrete.variables is not None
+    except FailedPreconditionError:
+        return False
+
+
+def _generality(concrete: ConcreteFunction) -> int:
+    """How many dimensions of the arguments are left open."""
+    return sum(_open_dimensions(spec) for spec in concrete.signature.specs)
+
+
+def _open_dimensions(spec: TensorSpec) -> int:
+    if spec.shape.rank is None:
+        return _NO_RANK
+    return sum(dim is None for dim in spec.shape.as_list())

@@ -1,0 +1,122 @@
+"""Whether the arguments of a call are those that a saved trace was made for.
+
+The one decision: a structure is told by its keys and not by its class, because the classes of a
+saved program are not there when it is loaded. A list serves for a tuple, and a named tuple for
+another one with the same fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfx.core.dims import format_shape
+from tfx.core.nest_kinds import kind_of, namedtuple_fields
+from tfx.core.specs import TensorSpec
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.tensor import Tensor
+from tfx.framework.variable import Variable
+
+_PYTHON = (bool, int, float, complex, str, bytes, list, tuple)
+
+
+class Mismatch(Exception):
+    """The arguments are not those of the trace; the message says which and why."""
+
+
+def match(
+    names: Sequence[str], expected: Sequence[Any], given: Sequence[Any], *, convert: bool
+) -> list[Any]:
+    """The tensors of a call in the order in which a trace takes them.
+
+    Args:
+        names: Names of the parameters.
+        expected: What the trace was made for: one value for each parameter, with specs for tensors.
+        given: One value for each parameter of the call.
+        convert: Whether Python numbers, and lists of them, may be made tensors.
+
+    Returns:
+        A tensor for each spec, or the spec itself where one was given.
+
+    Raises:
+        Mismatch: the trace does not serve this call.
+    """
+    tensors: list[Any] = []
+    for name, want, value in zip(names, expected, given, strict=True):
+        _match(f"argument {name!r}", want, value, convert, tensors)
+    return tensors
+
+
+def _match(where: str, want: Any, value: Any, convert: bool, tensors: list[Any]) -> None:
+    if isinstance(want, TensorSpec):
+        tensors.append(_tensor(where, want, value, convert))
+        return
+    kind = kind_of(want)
+    if kind is None:
+        if not _same(want, value):
+            raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(want)}")
+        return
+    keys, given = kind.keys(want), kind_of(value)
+    if given is None or not _alike(want, value) or given.keys(value) != keys:
+        raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(want)}")
+    for key, part, inner in zip(keys, kind.values(want), given.values(value), strict=True):
+        _match(f"{where}[{key!r}]", part, inner, convert, tensors)
+
+
+def _alike(want: Any, value: Any) -> bool:
+    """Whether two structures are both sequences or both have the same field names as keys."""
+    fields = namedtuple_fields(type(want))
+    if fields is None or hasattr(value, "__tf_flatten__"):
+        return True
+    return not isinstance(value, dict)
+
+
+def _tensor(where: str, spec: TensorSpec, value: Any, convert: bool) -> Any:
+    if isinstance(value, Variable):
+        value = value.value()
+    elif not isinstance(value, Tensor | TensorSpec):
+        value = _converted(where, spec, value, convert)
+    if value.dtype is not spec.dtype or not spec.shape.is_compatible_with(value.shape):
+        raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(spec)}")
+    return value
+
+
+def _converted(where: str, spec: TensorSpec, value: Any, convert: bool) -> Tensor:
+    python = type(value) in _PYTHON
+    if value is None or (python and not convert):
+        raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(spec)}")
+    try:
+        return convert_to_tensor(value, spec.dtype if python else None)
+    except (TypeError, ValueError) as e:
+        raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(spec)}") from e
+
+
+def _same(want: Any, value: Any) -> bool:
+    """Whether a value is the one that a trace was specialised on."""
+    if isinstance(value, Tensor | Variable | np.ndarray) or type(want) is not type(value):
+        return False
+    return bool(want == value) or (want != want and value != value)
+
+
+def shown(value: Any) -> str:
+    """A value in a message: tensors by their types, structures of them too."""
+    if isinstance(value, Tensor | TensorSpec | Variable):
+        return f"{value.dtype.name}{format_shape(value.shape.symbolic)}"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{format_shape(value.shape)}"
+    kind = kind_of(value)
+    if kind is None:
+        return f"{value!r:.80}"
+    parts = [shown(v) for v in kind.values(value)]
+    keys = kind.keys(value)
+    if keys and all(isinstance(k, str) for k in keys):
+        return "{" + ", ".join(f"{k!r}: {p}" for k, p in zip(keys, parts, strict=True)) + "}"
+    text = ", ".join(parts)
+    return f"[{text}]" if isinstance(value, list) else f"({text})"
+
+
+def shown_call(names: Sequence[str], values: Sequence[Any]) -> str:
+    """Arguments in a message: ``(x=float32[2], training=True)``."""
+    return f"({', '.join(f'{n}={shown(v)}' for n, v in zip(names, values, strict=True))})"
