@@ -91,7 +91,8 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         return f"{name}{error.strerror}; check the path and its permissions"
-    return f"{type(error).__name__}: {error}; --debug shows where it comes from"
+    text = str(error).strip().rstrip(".")
+    return f"{type(error).__name__}: {text}; --debug shows where it comes from"
 
 
 def _say(text: str) -> None:

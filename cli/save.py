@@ -94,12 +94,14 @@ def _save_object(
 
     with _output.progress(f"Importing {source}"):
         found, name = _find(source)
-    if _is_traced(found):  # a function by itself, without an object that has it
-        found = SimpleNamespace(**{name: found})
-        signatures = signatures or [f"serving_default={name}"]
-    elif specs and not signatures:
-        signatures = ["serving_default=__call__"]
-    chosen = _signatures(found, signatures, specs)
+    if _is_traced(found):  # a function by itself: each signature is this one
+        owner: Any = SimpleNamespace(**{name: found})
+        names = [text.partition("=")[0] for text in signatures] or ["serving_default"]
+        signatures = [f"{item}={name}" for item in names]
+    else:
+        owner = found
+        signatures = signatures or (["serving_default=__call__"] if specs else [])
+    chosen = _signatures(owner, signatures, specs)
     with _output.progress(f"Saving {out}"):
         save(found, out, signatures=chosen)
 
@@ -176,7 +178,7 @@ def _signatures(
     used: set[str] = set()
     for text in texts:
         name, _, method = text.partition("=")
-        function = _attribute(owner, method or name, f"the {type(owner).__name__}")
+        function = _attribute(owner, method or name, f"an object of class {type(owner).__name__}")
         if not _is_traced(function):
             raise OperationError(
                 f"--signature {text}: {method or name!r} is a {type(function).__name__}, expected "

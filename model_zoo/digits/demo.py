@@ -6,7 +6,6 @@ Every step after saving runs in a process of its own, to show that the folder is
 from __future__ import annotations
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -69,8 +68,6 @@ def main(argv: list[str] | None = None) -> int:
         )
         _use(console, bundle, Path(scratch), digits, model)
         _files(console, bundle)
-        if options.out is None:
-            shutil.rmtree(bundle)
     seconds = time.perf_counter() - started
     console.print(
         f"[bold]Held-out accuracy {reached:.2%}[/] on {len(digits.test_labels)} images; "

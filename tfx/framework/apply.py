@@ -152,7 +152,8 @@ def _execute(
         raw = kernel.run_raw(feeds, kernel.output_names, RUN_OPTIONS)
     except Exception as e:
         raise _failure(e, op, inputs, attrs) from None
-    results = tuple([EagerTensor(v, d) for v, d in zip(raw, kernel.dtypes, strict=True)])
+    # By number: an iterator over ONNX Runtime's vector costs 35 us.
+    results = tuple([EagerTensor(raw[i], d) for i, d in enumerate(kernel.dtypes)])
     if context.tapes:
         _record(context, op, attrs, inputs, results)
     return results

@@ -83,8 +83,11 @@ class CallSignature:
         given = self.parameters.bind_some(function, args, kwargs)
         tensors: list[Tensor] = []
         for name, expected in zip(self.parameters.names, self.values, strict=True):
+            default = self.parameters.signature.parameters[name].default
             if name in given:
                 _collect(function, name, expected, given[name], tensors)
+            elif isinstance(default, Tensor):
+                _collect(function, name, expected, default, tensors)
             elif any(isinstance(leaf, TensorSpec) for leaf in nest.flatten(expected)):
                 raise TypeError(f"{function}() missing required argument {name!r}: {expected}.")
         if self.has_names:
@@ -137,11 +140,18 @@ def check_tensor(function: str, argument: str, spec: TensorSpec, value: Any) -> 
     """A value as a tensor that fits a spec.
 
     Raises:
+        TypeError: not convertible to a tensor.
         DTypeMismatchError: another dtype.
         InvalidArgumentError: an incompatible shape.
     """
     if not isinstance(value, Tensor):
-        value = convert_to_tensor(value, dtype_hint=spec.dtype)
+        try:
+            value = convert_to_tensor(value, dtype_hint=spec.dtype)
+        except (TypeError, ValueError, NotImplementedError) as e:
+            raise TypeError(
+                f"{function}(): argument {argument!r} expected {spec.dtype.name} of shape "
+                f"{spec.shape}, got {value!r}: {e}"
+            ) from e
     tensor: Tensor = value
     if tensor.dtype is not spec.dtype:
         raise DTypeMismatchError(

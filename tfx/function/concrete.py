@@ -142,8 +142,10 @@ class ConcreteFunction:
         return nest.map_structure(lambda s: None if s is None else s.shape, self.structured_outputs)
 
     def bindings(self) -> list[tuple[str, int, Variable | None]]:
-        """For each input of the graph: ``("argument", number, None)``, ``("capture", number, None)``
-        or ``("variable", number, variable)``."""
+        """What each input of the graph is: its kind, its number and, if it is one, the variable.
+
+        The kinds are ``"argument"``, ``"capture"`` and ``"variable"``.
+        """
         kinds = ("argument", "capture", "variable")
         return [
             (kinds[kind], i, state.variable() if state is not None else None)
@@ -151,7 +153,10 @@ class ConcreteFunction:
         ]
 
     def as_onnx(self) -> Any:
-        """The graph as an ``onnx.ModelProto``: arguments and variables in, results and new values out."""
+        """The graph as an ``onnx.ModelProto``.
+
+        Its inputs are arguments and variables, its outputs results and variables' new values.
+        """
         graph = self._func_graph.graph
         return to_model(prepare(graph), output_names=self.output_names())
 

@@ -132,7 +132,8 @@ class Plan:
     def run_tensors(self, inputs: Sequence[EagerTensor]) -> list[EagerTensor]:
         """``run`` on tensors."""
         raw = self.run([t._value for t in inputs])
-        return [EagerTensor(v, d) for v, d in zip(raw, self.dtypes, strict=True)]
+        # By number: an iterator over ONNX Runtime's vector costs 35 us.
+        return [EagerTensor(raw[i], d) for i, d in enumerate(self.dtypes)]
 
 
 def _run_nothing(feeds: dict[str, RawValue], outputs: list[str], options: Any) -> list[RawValue]:

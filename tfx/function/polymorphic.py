@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
+import types
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from tfx.core import nest
 from tfx.core.specs import TensorSpec
+from tfx.framework import deferred
 from tfx.framework.context import current
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.function.arguments import fit
+from tfx.function.arguments import check_names, fit, has_named_dims
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.settings import functions_run_eagerly as _run_eagerly
-from tfx.function.signature import Arguments, Parameters, accepts, spec_shape, tensor_key
+from tfx.function.signature import (
+    Arguments,
+    Parameters,
+    accepts,
+    leaf_names,
+    spec_shape,
+    tensor_key,
+)
 from tfx.function.trace import Trace
 
 DEFAULT_DEVICE = "CPU:0"
@@ -51,10 +61,14 @@ class Function:
         self._cache: dict[Any, ConcreteFunction] = {}
         # Device, dtypes and shapes of calls with nothing but eager tensors -> what serves them.
         self._fast: dict[Any, ConcreteFunction] = {}
+        # The input signature by parameters, and taken apart; made at the first call.
+        self._specified: tuple[Any, ...] | None = None
         self._signature_specs: Arguments | None = None
         self._concrete: list[ConcreteFunction] = []
         self._traces = 0
         self._lock = threading.RLock()
+        # Of a method: the instance that it is bound to.
+        self._instance: weakref.ref[Any] | None = None
         self._bound: dict[int, tuple[weakref.ref[Any], Function]] = {}
         self._seen_shapes: dict[Any, list[Any]] = {}
         # Variables may be created by the first trace only.
@@ -97,8 +111,9 @@ class Function:
 
     def pretty_printed_concrete_signatures(self) -> str:
         """The signatures of the traces made so far, as text."""
-        return "\n\n".join(f"{self._name}{c.signature!r} -> {c.structured_outputs!r}"
-                           for c in self._concrete)
+        return "\n\n".join(
+            f"{self._name}{c.signature!r} -> {c.structured_outputs!r}" for c in self._concrete
+        )
 
     # Calling
 
@@ -135,7 +150,7 @@ class Function:
             **kwargs: The same by name.
         """
         if self.input_signature is not None and not args and not kwargs:
-            args = tuple(self.input_signature)
+            args, kwargs = self._parameters.call_of(self._signature_by_parameter())
         return self._concrete_for(args, kwargs, exact=True)[0]
 
     def _concrete_for(
@@ -148,15 +163,15 @@ class Function:
         context = current()
         specs = arguments if self.input_signature is None else self._specs(values)
         key = (context.device, *specs.key)
-        concrete = self._lookup(key, context.graph)
-        if concrete is None:
+        found = self._lookup(key, context.graph)
+        if found is None:
             with self._lock:
-                concrete = self._lookup(key, context.graph)
-                if concrete is None and not exact:
-                    concrete = self._general(key, arguments, context.graph)
-                if concrete is None:
-                    concrete = self._trace(key, specs, arguments)
-        return concrete, arguments.tensors
+                found = self._lookup(key, context.graph)
+                if found is None and not exact:
+                    found = self._general(key, context.graph)
+                if found is None:
+                    found = self._trace(key, specs, arguments)
+        return found, arguments.tensors
 
     def _arguments(self, values: tuple[Any, ...]) -> Arguments:
         return Arguments(values, self._parameters.names)
@@ -172,12 +187,10 @@ class Function:
                 return None
         return concrete
 
-    def _general(
-        self, key: Any, arguments: Arguments, graph: FuncGraph | None
-    ) -> ConcreteFunction | None:
+    def _general(self, key: Any, graph: FuncGraph | None) -> ConcreteFunction | None:
         """An existing trace for more general shapes; remembered under this key."""
         for known, concrete in reversed(list(self._cache.items())):
-            if _key_accepts(key, known) and self._lookup(known, graph) is concrete:
+            if _key_accepts(key, known, {}) and self._lookup(known, graph) is concrete:
                 self._cache[key] = concrete
                 return concrete
         return None
@@ -189,13 +202,15 @@ class Function:
         shapes = self._generalised(arguments) if self._reduce_retracing else None
         trace = self._new_trace(arguments, given, shapes)
         concrete = trace.run(device, allow_variables=first)
+        created = trace.func_graph.created_variables or ()
         if first:
             self._first_call_done = True
-            created = trace.func_graph.created_variables
             if created:
                 # The behaviour from now on is that of a call that finds its variables there.
                 trace = self._new_trace(arguments, given, shapes)
                 concrete = trace.run(device, allow_variables=False)
+        # A checkpoint that was restored before these variables existed may hold their values.
+        deferred.traced(concrete.variables, created)
         if shapes is not None:
             key = (context.device, *_generalised_key(key[1:], iter(shapes)))
         self._cache[key] = concrete
@@ -206,21 +221,21 @@ class Function:
         self, arguments: Arguments, given: Arguments, shapes: Sequence[Any] | None
     ) -> Trace:
         self._traces += 1
-        return Trace(
-            self._python_function, self._name, self._parameters, arguments, given.tensors, shapes
-        )
+        return Trace(self._python_function, self._name, self._parameters, arguments, given, shapes)
 
     def _generalised(self, arguments: Arguments) -> list[Any] | None:
         """Shapes with unknown dimensions where earlier calls of the same kind had others."""
-        keys = [leaf_key(x) for x in arguments.leaves if isinstance(x, Tensor | TensorSpec)]
+        tensors = [x for x in arguments.leaves if isinstance(x, Tensor | TensorSpec)]
+        keys = [leaf_key(x, f"arg{i}") for i, x in enumerate(tensors)]
         kind = tuple((d, None if s is None else len(s)) for d, s in keys)
         shapes = [s for _, s in keys]
         previous = self._seen_shapes.get(kind)
         if previous is None:
             self._seen_shapes[kind] = shapes
             return None
-        merged = [_merge(a, b, f"arg{i}") for i, (a, b) in enumerate(zip(previous, shapes,
-                                                                         strict=True))]
+        merged = [
+            _merge(a, b, f"arg{i}") for i, (a, b) in enumerate(zip(previous, shapes, strict=True))
+        ]
         self._seen_shapes[kind] = merged
         return merged
 
@@ -228,25 +243,37 @@ class Function:
 
     def _specs(self, values: tuple[Any, ...]) -> Arguments:
         """The arguments with specs in place of those that the signature covers."""
-        signature = self.input_signature or ()
+        signature = self._specified or ()
         if len(signature) < len(values):
-            return self._arguments(signature + values[len(signature):])
+            return self._arguments(signature + values[len(signature) :])
         if self._signature_specs is None:
             self._signature_specs = self._arguments(signature)
         return self._signature_specs
+
+    def _signature_by_parameter(self) -> tuple[Any, ...]:
+        """Specs for each parameter. Made late: a method's is not known before it has its instance.
+
+        Raises:
+            TypeError: the signature and the parameters do not match.
+        """
+        if self._specified is None:
+            self._specified = self._parameters.assign_specs(self._name, self.input_signature or ())
+        return self._specified
 
     def _cast_to_signature(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Arguments as tensors that fit the signature.
 
         Raises:
-            TypeError: the structure differs.
+            TypeError: the structure differs, or the signature and the parameters do not match.
             InvalidArgumentError: a dtype or shape does not fit.
         """
-        signature = self.input_signature or ()
-        names = self._parameters.names
-        cast = [fit(self._name, n, s, v)
-                for n, s, v in zip(names, signature, values, strict=False)]
-        return tuple(cast) + values[len(cast):]
+        signature, names = self._signature_by_parameter(), self._parameters.names
+        cast = [fit(self._name, n, s, v) for n, s, v in zip(names, signature, values, strict=False)]
+        specs = nest.flatten(signature)
+        if has_named_dims(specs):
+            leaves = leaf_names(names[: len(cast)], signature)
+            check_names(self._name, leaves, specs, nest.flatten(cast))
+        return tuple(cast) + values[len(cast) :]
 
     # Methods
 
@@ -258,19 +285,39 @@ class Function:
             return known[1]
         return self._bind(instance)
 
-    def _bind(self, instance: Any) -> Function:
+    def _bind(self, instance: Any) -> Any:
         """The method of one instance: traces and variables of its own, no reference to it."""
+        key, everyone = id(instance), self._bound
         try:
-            reference = weakref.ref(
-                instance, lambda _, key=id(instance), bound=self._bound: bound.pop(key, None)
-            )
+            reference = weakref.ref(instance, lambda _: everyone.pop(key, None))
         except TypeError:
-            method = self._python_function.__get__(instance)
-            return Function(method, self._name, self.input_signature, self._reduce_retracing)
-        method = _weak_method(self._python_function, reference)
-        bound = Function(method, self._name, self.input_signature, self._reduce_retracing)
-        self._bound[id(instance)] = (reference, bound)
+            # Named tuples, classes with slots: the instance is an argument like any other.
+            return types.MethodType(self, instance)
+        with self._lock:
+            known = everyone.get(key)
+            if known is not None and known[0]() is instance:
+                return known[1]
+            method = _weak_method(self._python_function, reference)
+            bound = Function(method, self._name, self.input_signature, self._reduce_retracing)
+            bound._instance = reference
+            everyone[key] = (reference, bound)
         return bound
+
+    # Copies
+
+    def __reduce__(self) -> Any:
+        """Traces are made anew: a copied or unpickled function is as if never called."""
+        instance = None if self._instance is None else self._instance()
+        if instance is not None:
+            return (getattr, (instance, self._python_function.__name__))
+        name = getattr(self, "__qualname__", "")
+        place: Any = sys.modules.get(getattr(self, "__module__", ""))
+        for part in name.split("."):
+            place = getattr(place, part, None)
+        if place is self:
+            return name
+        options = (self._name, self.input_signature, self._reduce_retracing)
+        return (Function, (self._python_function, *options))
 
     def __repr__(self) -> str:
         return f"<tfx.function {self._name}{self._parameters.signature}>"
@@ -283,14 +330,15 @@ def _weak_method(function: Callable[..., Any], reference: weakref.ref[Any]) -> C
     def method(*args: Any, **kwargs: Any) -> Any:
         instance = reference()
         if instance is None:
-            raise ReferenceError(f"The object whose method {function.__name__!r} was called is gone.")
+            raise ReferenceError(
+                f"The object whose method {function.__name__!r} was called is gone."
+            )
         return function(instance, *args, **kwargs)
 
     signature = Parameters(function).signature
     parameters = list(signature.parameters.values())
     if parameters and parameters[0].kind.name.startswith("POSITIONAL_"):
-        if parameters[0].kind.name != "VAR_POSITIONAL":
-            parameters = parameters[1:]
+        parameters = parameters[1:]
     method.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return method
 
@@ -308,26 +356,35 @@ def _checked_signature(signature: Any) -> tuple[Any, ...] | None:
     return tuple(signature)
 
 
-def leaf_key(leaf: Any) -> tuple[int, Any]:
-    """Dtype and raw shape of a tensor or spec."""
+def leaf_key(leaf: Any, name: str) -> tuple[int, Any]:
+    """Dtype and raw shape of a tensor or spec; dimensions that it leaves open begin with a name."""
     if isinstance(leaf, TensorSpec):
-        return (leaf.dtype.onnx, spec_shape(leaf, "arg"))
+        return (leaf.dtype.onnx, spec_shape(leaf, name))
     return tensor_key(leaf)
 
 
 def _is_tensor_key(key: Any) -> bool:
-    return type(key) is tuple and len(key) == 2 and type(key[0]) is int and (
-        key[1] is None or type(key[1]) is tuple
+    return (
+        type(key) is tuple
+        and len(key) == 2
+        and type(key[0]) is int
+        and (key[1] is None or type(key[1]) is tuple)
     )
 
 
-def _key_accepts(have: Any, want: Any) -> bool:
-    """Whether a trace made for ``want`` serves a call with key ``have``."""
+def _key_accepts(have: Any, want: Any, sizes: dict[str, Any]) -> bool:
+    """Whether a trace made for ``want`` serves a call with key ``have``.
+
+    Args:
+        have: Key of the call, or a part of it.
+        want: Key of the trace, or the same part.
+        sizes: Gets what the trace's dimension names stand for.
+    """
     if _is_tensor_key(have) and _is_tensor_key(want):
-        return accepts(have, want)
+        return accepts(have, want, sizes)
     if type(have) is tuple and type(want) is tuple and len(have) == len(want):
-        return all(_key_accepts(h, w) for h, w in zip(have, want, strict=True))
-    return bool(have == want)
+        return all(_key_accepts(h, w, sizes) for h, w in zip(have, want, strict=True))
+    return type(have) is type(want) and bool(have == want)
 
 
 def _merge(a: Any, b: Any, name: str) -> Any:
@@ -345,9 +402,33 @@ def _generalised_key(key: Any, shapes: Any) -> Any:
 
 
 @overload
-def function(func: Callable[..., Any], /, **options: Any) -> Function: ...
+def function(
+    func: Callable[..., Any],
+    input_signature: Sequence[Any] | None = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: str | None = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+) -> Function: ...
 @overload
-def function(func: None = None, **options: Any) -> Callable[[Callable[..., Any]], Function]: ...
+def function(
+    func: None = None,
+    input_signature: Sequence[Any] | None = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: str | None = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+) -> Callable[[Callable[..., Any]], Function]: ...
 def function(
     func: Callable[..., Any] | None = None,
     input_signature: Sequence[Any] | None = None,

@@ -96,6 +96,45 @@ class Parameters:
         except TypeError as e:
             raise TypeError(f"{name}{self.signature}: {e}{self._nearest(kwargs)}.") from None
 
+    def assign_specs(self, name: str, specs: Sequence[Any]) -> tuple[Any, ...]:
+        """An input signature by parameters: ``*args`` takes what is left over.
+
+        Returns:
+            One structure of specs for each parameter, as far as the signature reaches.
+
+        Raises:
+            TypeError: too many specs, or none for a parameter without default.
+        """
+        empty, kinds = inspect.Parameter.empty, inspect.Parameter
+        assigned: list[Any] = []
+        rest = list(specs)
+        for number, parameter in enumerate(self.signature.parameters.values()):
+            if parameter.kind is kinds.VAR_POSITIONAL:
+                if len(assigned) == number:  # no parameter before it is left to its default
+                    assigned.append(tuple(rest))
+                    rest = []
+            elif parameter.kind is kinds.VAR_KEYWORD:
+                continue
+            elif rest:
+                assigned.append(rest.pop(0))
+            elif parameter.default is empty:
+                raise TypeError(
+                    f"{name}{self.signature}: input_signature is missing a type constraint for "
+                    f"{parameter.name!r}; got {list(specs)!r}."
+                )
+        if rest:
+            raise TypeError(
+                f"{name}{self.signature}: input_signature contains {len(rest)} extra type "
+                f"constraints; got {list(specs)!r}."
+            )
+        return tuple(assigned)
+
+    def call_of(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """``(args, kwargs)`` of the call that gives the first parameters these values."""
+        named: Any = dict(zip(self.names, values, strict=False))
+        bound = inspect.BoundArguments(self.signature, named)
+        return bound.args, bound.kwargs
+
     def _nearest(self, kwargs: dict[str, Any]) -> str:
         for given in kwargs:
             if given not in self.names and self.var_keyword is None:
@@ -108,9 +147,8 @@ class Parameters:
         """Call the function with one value for each parameter."""
         if len(values) == self.simple:
             return function(*values)
-        named: Any = dict(zip(self.names, values, strict=True))
-        arguments = inspect.BoundArguments(self.signature, named)
-        return function(*arguments.args, **arguments.kwargs)
+        args, kwargs = self.call_of(values)
+        return function(*args, **kwargs)
 
 
 class WeakIdentity:

@@ -33,7 +33,8 @@ class Trace:
         name: Name of the graph.
         parameters: Its parameters.
         arguments: The call's arguments; tensors (or specs) among them become placeholders.
-        contents: The tensors of the call, for initial values that depend on them.
+        given: The arguments themselves where ``arguments`` holds specs for them: initial values
+            may depend on what they contain.
         shapes: Raw shape for each tensor leaf instead of its own (to generalise), or None.
     """
 
@@ -43,14 +44,14 @@ class Trace:
         name: str,
         parameters: Parameters,
         arguments: Arguments,
-        contents: Sequence[Any],
+        given: Arguments,
         shapes: Sequence[RawShape] | None = None,
     ) -> None:
         self.function = function
         self.parameters = parameters
         self.arguments = arguments
         self.func_graph = FuncGraph(name, parent=current().graph)
-        self.contents = contents
+        self.given = given
         self.shapes = shapes
         self.actual: dict[int, Tensor] = {}
 
@@ -70,14 +71,17 @@ class Trace:
         func_graph.evaluator = self._evaluate
         values, specs = self._placeholders()
         before = _structure(values)
-        with using(graph=func_graph, tapes=(), scope=""):
-            returned = self.parameters.call(self.function, values)
-            if _structure(values) != before:
-                raise ValueError(
-                    f"Function {func_graph.name!r} changed the structure of its arguments; copy a "
-                    "list or dict before changing it."
-                )
-            results = nest.map_structure(self._result, returned)
+        try:
+            with using(graph=func_graph, tapes=(), scope=""):
+                returned = self.parameters.call(self.function, values)
+                if _structure(values) != before:
+                    raise ValueError(
+                        f"Function {func_graph.name!r} should not modify the structure of its "
+                        "arguments; copy a list or dict before changing it."
+                    )
+                results = nest.map_structure(self._result, returned)
+        finally:
+            func_graph.evaluator = None  # it would keep the call's tensors alive
         flat = [r for r in nest.flatten(results) if r is not None]
         graph = func_graph.graph
         graph.outputs = [func_graph.value_of(r) for r in flat]
@@ -85,16 +89,14 @@ class Trace:
             assert state.current is not None
             graph.outputs.append(state.current)
         verify_if_enabled(graph)
-        return ConcreteFunction(
-            func_graph, CallSignature(self.parameters, specs), results, device
-        )
+        return ConcreteFunction(func_graph, CallSignature(self.parameters, specs), results, device)
 
     def _placeholders(self) -> tuple[list[Any], list[Any]]:
         """The argument values with placeholders, and with specs, in place of tensors."""
         names = iter(leaf_names(self.parameters.names, self.arguments.values))
         leaves = iter(self.arguments.leaves)
         shapes = iter(self.shapes) if self.shapes is not None else None
-        contents = iter(self.contents)
+        contents = (x for x in self.given.leaves if isinstance(x, Tensor | TensorSpec))
         specs: list[Any] = []
 
         def placeholder(_: Any) -> Any:
@@ -103,14 +105,18 @@ class Trace:
                 specs.append(leaf)
                 return leaf
             name = (leaf.name or name) if isinstance(leaf, TensorSpec) else name
-            shape = spec_shape(leaf, name) if isinstance(leaf, TensorSpec) else _raw_shape(leaf)
+            tensor = self.func_graph.add_argument(name, leaf.dtype.onnx, None)
+            value = tensor._value
+            if isinstance(leaf, TensorSpec):
+                value.shape = spec_shape(leaf, value.name)
+            else:
+                value.shape = _raw_shape(leaf)
             if shapes is not None:
-                shape = next(shapes)
-            tensor = self.func_graph.add_argument(name, leaf.dtype.onnx, shape)
-            content = next(contents, None)
-            if isinstance(content, EagerTensor):
-                self.actual[id(tensor._value)] = content
-            specs.append(TensorSpec(TensorShape(shape), leaf.dtype, name))
+                value.shape = next(shapes)
+            content = next(contents)
+            if isinstance(content, Tensor):
+                self.actual[id(value)] = content
+            specs.append(TensorSpec(TensorShape(value.shape), leaf.dtype, name))
             return tensor
 
         values = [nest.map_structure(placeholder, v) for v in self.arguments.values]
@@ -129,9 +135,9 @@ class Trace:
             return convert_to_tensor(x)
         except (TypeError, ValueError) as e:
             raise TypeError(
-                f"Function {self.func_graph.name!r} must return zero or more Tensors; in compilation "
-                f"of {self.function!r}, found return value of type {type(x).__name__}, which is "
-                f"not a Tensor: {x!r}."
+                f"Function {self.func_graph.name!r} must return zero or more Tensors; in "
+                f"compilation of {self.function!r}, found return value of type "
+                f"{type(x).__name__}, which is not a Tensor: {x!r}."
             ) from e
 
     def _evaluate(self, tensor: SymbolicTensor) -> EagerTensor:
@@ -141,12 +147,16 @@ class Trace:
         graph = remove_dead_nodes(graph)
         needed = _needed_inputs(graph)
         entries = {id(s.entry): s for s in self.func_graph.read_states()}
+        outer = {id(v): t for t, v in self.func_graph.captures.values()}
         given = []
         for value in needed:
+            content = self.actual.get(id(value), outer.get(id(value)))
             if id(value) in entries:
                 given.append(entries[id(value)].variable()._value)
-            elif id(value) in self.actual:
-                given.append(self.actual[id(value)]._value)  # type: ignore[attr-defined]
+            elif isinstance(content, EagerTensor):
+                given.append(content._value)
+            elif isinstance(content, SymbolicTensor):
+                given.append(content.graph.evaluate(content)._value)
             else:
                 raise FailedPreconditionError(
                     f"The initial value of a variable depends on {value.name!r}, an argument of "

@@ -83,7 +83,8 @@ class Composite:
         }
         raw = session.run(feeds)
         kinds = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
-        return tuple(EagerTensor(v, kind) for v, kind in zip(raw, kinds, strict=True))
+        # By number: an iterator over ONNX Runtime's vector costs 35 us.
+        return tuple([EagerTensor(raw[i], kind) for i, kind in enumerate(kinds)])
 
 
 def _of_rank(rank: int | None) -> ir.RawShape:

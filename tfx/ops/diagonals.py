@@ -317,6 +317,8 @@ def set_diag(
             f"{band.length}.",
             op=op,
         )
+    if band.length == 0:
+        return x
     return apply("Where", (embed(band.inside), _from_band(d, band, low != high), x))
 
 

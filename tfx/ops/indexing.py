@@ -16,6 +16,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
+from tfx.framework.context import executing_eagerly
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops._shapes import dimension, raw_shape
@@ -86,7 +87,7 @@ def getitem(x: Any, key: Any) -> Tensor:
         dims = x._value.shape()
         if dims and -dims[0] <= key < dims[0]:
             return apply("Gather", (x, int64_constant(key)))
-    data = tensor(x)
+    data = x if isinstance(x, Tensor) else tensor(x)
     if _is_mask(key):
         return boolean_mask(data, key)
     return index_with(data, key if isinstance(key, tuple | list) else (key,))
@@ -94,7 +95,42 @@ def getitem(x: Any, key: Any) -> Tensor:
 
 def index_with(x: Tensor, items: Sequence[Any]) -> Tensor:
     """Apply one index per axis (``...`` for those left out): ``getitem`` without masks."""
-    return _carry_out(x, _parse(items, x))
+    key = _signature(x, items)
+    steps = None if key is None else _remembered.get(key)
+    if steps is None:
+        steps = _steps(_parse(items, x))
+        if key is not None:
+            if len(_remembered) >= _REMEMBERED_LIMIT:
+                _remembered.clear()
+            _remembered[key] = steps
+    for op, inputs, attrs in steps:
+        x = apply(op, (x, *inputs), attrs)
+    return x
+
+
+# An operator applied to the tensor so far, with its other inputs and attributes.
+_Step = tuple[str, tuple[Tensor, ...], dict[str, Any]]
+# What eager indexing with Python numbers came to: the same indices come again and again.
+_remembered: dict[Any, list[_Step]] = {}
+_REMEMBERED_LIMIT = 4096
+
+
+def _signature(x: Tensor, items: Sequence[Any]) -> Any:
+    """A key for an eager index made of Python's own numbers, else None."""
+    if type(x) is not EagerTensor or not executing_eagerly():
+        return None
+    parts: list[Any] = []
+    for item in items:
+        if type(item) is slice:
+            bounds = (item.start, item.stop, item.step)
+            if any(b is not None and type(b) is not int for b in bounds):
+                return None
+            parts.append(bounds)
+        elif type(item) is int or item is None or item is Ellipsis:
+            parts.append(item)
+        else:
+            return None
+    return tuple(parts), tuple(x._value.shape())
 
 
 def _is_mask(key: Any) -> bool:
@@ -245,25 +281,30 @@ def _show(items: Sequence[Any]) -> str:
     return f"[{', '.join(map(repr, items))}]"
 
 
-def _carry_out(x: Tensor, plan: _Plan) -> Tensor:
-    picks, removed = plan.picks, [axis for axis, _ in plan.gathers]
+def _steps(plan: _Plan) -> list[_Step]:
+    """The operators that carry a plan out, first to last."""
+    picks, gathers = plan.picks, plan.gathers
+    removed = [axis for axis, _ in gathers]
     if len(picks) == 1 and not plan.slices:
-        axis, index = picks.pop()
-        plan.gathers.append((axis, int64_constant(index)))
+        axis, index = picks[0]
+        picks, gathers = [], [*gathers, (axis, int64_constant(index))]
     # From the inside out, so that the axes still to be removed keep their numbers.
-    for axis, where in sorted(plan.gathers, key=lambda g: -g[0] if g[0] >= 0 else g[0]):
-        x = apply("Gather", (x, _gather_index(where)), {"axis": axis})
+    steps: list[_Step] = [
+        ("Gather", (_gather_index(where),), {"axis": axis} if axis else {})
+        for axis, where in sorted(gathers, key=lambda g: -g[0] if g[0] >= 0 else g[0])
+    ]
     cuts = [_Bounds(_shifted(b.axis, removed), *b[1:]) for b in plan.slices]
     cuts += [
         _Bounds(_shifted(axis, removed), i, i + 1 if i != -1 else INT64_MAX, 1) for axis, i in picks
     ]
     if cuts:
-        x = _slice(x, cuts)
+        steps.append(("Slice", _slice_inputs(cuts), {}))
     if picks:
-        x = apply("Squeeze", (x, int64_constant([_shifted(axis, removed) for axis, _ in picks])))
+        axes = [_shifted(axis, removed) for axis, _ in picks]
+        steps.append(("Squeeze", (int64_constant(axes),), {}))
     if plan.new_axes:
-        x = apply("Unsqueeze", (x, int64_constant(plan.new_axes)))
-    return x
+        steps.append(("Unsqueeze", (int64_constant(plan.new_axes),), {}))
+    return steps
 
 
 def _gather_index(index: Tensor) -> Tensor:
@@ -277,9 +318,9 @@ def _shifted(axis: int, removed: Sequence[int]) -> int:
     return axis + sum(axis < other < 0 for other in removed)
 
 
-def _slice(x: Tensor, cuts: Sequence[_Bounds]) -> Tensor:
+def _slice_inputs(cuts: Sequence[_Bounds]) -> tuple[Tensor, ...]:
     axes = int64_constant([c.axis for c in cuts])
     starts, ends = int64_vector([c.start for c in cuts]), int64_vector([c.end for c in cuts])
     if all(isinstance(c.step, int) and c.step == 1 for c in cuts):
-        return apply("Slice", (x, starts, ends, axes))
-    return apply("Slice", (x, starts, ends, axes, int64_vector([c.step for c in cuts])))
+        return starts, ends, axes
+    return starts, ends, axes, int64_vector([c.step for c in cuts])

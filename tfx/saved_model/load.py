@@ -5,23 +5,30 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
-
-from tfx.bundle.files import locate
-from tfx.bundle.manifest import is_bundle, read_manifest
+from tfx.bundle.manifest import MANIFEST_NAME, is_bundle
 from tfx.bundle.records import Manifest, ObjectNode
-from tfx.bundle.shards import Store
+from tfx.core.dtypes import as_dtype
+from tfx.core.errors import BundleError
 from tfx.core.shapes import TensorShape
 from tfx.framework.asset import Asset
 from tfx.framework.context import init_scope
 from tfx.framework.module import Module
-from tfx.framework.tensor import EagerTensor, from_array
-from tfx.framework.variable import Variable
-from tfx.saved_model.functions import RestoredFunction, SignatureFunction, Traces
+from tfx.framework.tensor import EagerTensor
+from tfx.framework.variable import Variable, VariableAggregation, VariableSynchronization
+from tfx.loaders.sources import Sources
+from tfx.loaders.state import Value
+from tfx.saved_model.functions import RestoredFunction
+from tfx.saved_model.signature import SignatureFunction
+from tfx.saved_model.traces import LoadedFiles
 from tfx.saved_model.values import from_value, named_tuple
+
+_Enum = TypeVar("_Enum", bound=Enum)
+# How often to start again when the bundle is replaced by a save while it is being opened.
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +40,16 @@ class LoadOptions:
         experimental_io_device: Accepted for compatibility.
         experimental_skip_checkpoint: Accepted for compatibility.
         experimental_variable_policy: Accepted for compatibility.
+        verify: Compare the hash of every file with the manifest, also of large files of weights,
+            which then have to be read. Sizes are always compared, and graphs and files of up to
+            4 MiB are always hashed.
     """
 
     allow_partial_checkpoint: bool = False
     experimental_io_device: Any = None
     experimental_skip_checkpoint: bool = False
     experimental_variable_policy: Any = None
+    verify: bool = False
 
 
 class LoadedObject(Module):
@@ -58,11 +69,31 @@ class LoadedObject(Module):
         return call(*args, **kwargs)
 
 
+def _saved_first(name: str) -> property:
+    """A property of ``Module`` that gives way to a saved attribute of the same name."""
+    inherited = vars(Module)[name].fget
+
+    def get(self: LoadedObject) -> Any:
+        attributes = vars(self)
+        return attributes[name] if name in attributes else inherited(self)
+
+    return property(get, doc=inherited.__doc__)
+
+
+for _name in [n for n, value in vars(Module).items() if isinstance(value, property)]:
+    setattr(LoadedObject, _name, _saved_first(_name))
+
+
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
     """Whether the folder is a bundle.
 
     Args:
         export_dir: Any path.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.saved_model.contains_saved_model("no/such/folder")
+        False
     """
     return is_bundle(export_dir)
 
@@ -73,6 +104,7 @@ def load(
     """Load a bundle.
 
     Variables are mapped from the file, not copied; a function's graph is opened at its first call.
+    What was loaded stays as it is when the bundle is saved over.
 
     Args:
         export_dir: Folder of the bundle.
@@ -98,80 +130,91 @@ def load(
         ...     float(tf.saved_model.load(folder + "/m").v)
         2.0
     """
-    folder = Path(export_dir)
-    manifest = read_manifest(folder)
-    for file in manifest.files:
-        locate(folder, file.path, size=file.size)
+    verify = options is not None and options.verify
+    manifest = Path(export_dir, MANIFEST_NAME)
     with init_scope():
-        return _Loader(folder, manifest).load()
+        for _ in range(_ATTEMPTS - 1):
+            before = _identity(manifest)
+            try:
+                return _Loader(export_dir, verify).load()
+            except BundleError:
+                if _identity(manifest) == before:
+                    raise
+        return _Loader(export_dir, verify).load()
+
+
+def _identity(path: Path) -> tuple[int, ...] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
 class _Loader:
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self.folder = folder
-        self.manifest = manifest
-        self.store = Store(folder, {f.path: f.size for f in manifest.files})
-        self.variables = [self._variable(i) for i in range(len(manifest.variables))]
-        self.traces = Traces(folder, manifest, self.variables)
-        self.functions = [
-            RestoredFunction(entry, self.traces, self._constant) for entry in manifest.functions
+    def __init__(self, folder: str | os.PathLike[str], verify: bool) -> None:
+        sources = Sources(folder, verify=verify)
+        self.root = sources.root
+        self.manifest: Manifest = sources.manifest
+        names = {
+            n.target: str(n.metadata["name"])
+            for n in self.manifest.objects
+            if n.kind == "variable" and n.metadata.get("name")
+        }
+        self.variables = [
+            self._variable(i, value, names.get(i)) for i, value in enumerate(sources.take_values())
         ]
-        self._constants: dict[int, EagerTensor] = {}
+        self.files = LoadedFiles(sources, self.variables)
+        self.functions = [RestoredFunction(f, self.files) for f in self.manifest.functions]
 
     def load(self) -> Any:
         nodes = self.manifest.objects
         made: list[Any] = [self._make(node) for node in nodes]
-        order = _children_first(nodes)
-        for i in order:
+        for i in _children_first(nodes):
             if nodes[i].kind == "tuple":
                 made[i] = self._tuple(nodes[i], made)
         for node, item in zip(nodes, made, strict=True):
             self._fill(node, item, made)
-        root = made[0] if made else LoadedObject()
-        if not isinstance(root, LoadedObject):
-            return root
+        root = made[0]
+        if isinstance(root, LoadedObject | RestoredFunction):
+            root.signatures = self._signatures()  # type: ignore[union-attr]
+        return root
+
+    def _signatures(self) -> dict[str, SignatureFunction]:
         parameters = {
             number: function.function_spec
             for entry, function in zip(self.manifest.functions, self.functions, strict=True)
             for number in entry.concrete_functions
         }
-        root.signatures = {
-            s.name: SignatureFunction(s, self.traces, parameters.get(s.concrete_function))
+        return {
+            s.name: SignatureFunction(s, self.files, parameters.get(s.concrete_function))
             for s in self.manifest.signatures
         }
-        return root
 
-    def _variable(self, number: int) -> Variable:
+    def _variable(self, number: int, value: Value, name: str | None) -> Variable:
         entry = self.manifest.variables[number]
-        array: np.ndarray[Any, Any] = self.store.value(entry)
         return Variable(
-            from_array(array, owned=True),
+            EagerTensor(value.raw, as_dtype(entry.dtype)),
             trainable=entry.trainable,
-            name=entry.name,
+            name=name or entry.name,
             shape=TensorShape(entry.shape),
+            synchronization=_member(VariableSynchronization, entry.synchronization, "AUTO"),
+            aggregation=_member(VariableAggregation, entry.aggregation, "NONE"),
         )
 
-    def _constant(self, number: int) -> EagerTensor:
-        tensor = self._constants.get(number)
-        if tensor is None:
-            array = self.store.value(self.manifest.constants[number])
-            tensor = self._constants[number] = from_array(array, owned=True)
-        return tensor
-
     def _make(self, node: ObjectNode) -> Any:
-        makers: dict[str, Callable[[], Any]] = {
-            "object": LoadedObject,
-            "list": list,
-            "dict": dict,
-            "tuple": lambda: None,
-            "variable": lambda: self.variables[_target(node)],
-            "function": lambda: self.functions[_target(node)],
-            "constant": lambda: self._constant(_target(node)),
-            "asset": lambda: Asset(self.folder / self.manifest.assets[_target(node)].file),
-            "value": lambda: from_value(node.value, lambda i: None, self._constant),
+        makers: dict[str, Callable[[int], Any]] = {
+            "object": lambda target: LoadedObject(),
+            "list": lambda target: [],
+            "dict": lambda target: {},
+            "variable": lambda target: self.variables[target],
+            "function": lambda target: self.functions[target],
+            "constant": self.files.constant,
+            "asset": lambda target: Asset(self.root / self.manifest.assets[target].file),
+            "value": lambda target: from_value(node.value, None, self.files.constant),
         }
         maker = makers.get(node.kind)
-        return None if maker is None else maker()
+        return None if maker is None else maker(node.target or 0)
 
     def _tuple(self, node: ObjectNode, made: list[Any]) -> Any:
         parts = [made[c.node] for c in node.children]
@@ -190,9 +233,10 @@ class _Loader:
                 vars(item)[child.name] = value
 
 
-def _target(node: ObjectNode) -> int:
-    assert node.target is not None
-    return node.target
+def _member(kind: type[_Enum], name: str, default: str) -> _Enum:
+    """A member of an enum by its name in lower case; one that is not known is the default."""
+    members = kind.__members__
+    return members.get(name.upper(), members[default])
 
 
 def _children_first(nodes: tuple[ObjectNode, ...]) -> list[int]:
@@ -208,6 +252,7 @@ def _children_first(nodes: tuple[ObjectNode, ...]) -> list[int]:
             elif i not in seen:
                 seen.add(i)
                 stack.append((i, True))
-                stack.extend((c.node, False) for c in nodes[i].children
-                             if nodes[c.node].kind == "tuple")
+                stack.extend(
+                    (c.node, False) for c in nodes[i].children if nodes[c.node].kind == "tuple"
+                )
     return order

@@ -7,7 +7,7 @@ another one with the same fields.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,19 +58,18 @@ def _match(where: str, want: Any, value: Any, convert: bool, tensors: list[Any])
         if not _same(want, value):
             raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(want)}")
         return
-    keys, given = kind.keys(want), kind_of(value)
-    if given is None or not _alike(want, value) or given.keys(value) != keys:
+    given = kind_of(value)
+    if given is None or not _alike(want, value, kind.keys(want), given.keys(value)):
         raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(want)}")
-    for key, part, inner in zip(keys, kind.values(want), given.values(value), strict=True):
+    parts = zip(kind.keys(want), kind.values(want), given.values(value), strict=True)
+    for key, part, inner in parts:
         _match(f"{where}[{key!r}]", part, inner, convert, tensors)
 
 
-def _alike(want: Any, value: Any) -> bool:
-    """Whether two structures are both sequences or both have the same field names as keys."""
-    fields = namedtuple_fields(type(want))
-    if fields is None or hasattr(value, "__tf_flatten__"):
-        return True
-    return not isinstance(value, dict)
+def _alike(want: Any, value: Any, keys: list[Any], given: list[Any]) -> bool:
+    if hasattr(value, "__tf_flatten__"):  # its parts have no names
+        return namedtuple_fields(type(want)) is not None and len(keys) == len(given)
+    return isinstance(want, Mapping) == isinstance(value, Mapping) and keys == given
 
 
 def _tensor(where: str, spec: TensorSpec, value: Any, convert: bool) -> Any:

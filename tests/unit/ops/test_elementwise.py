@@ -157,3 +157,8 @@ def test_gradients_at_edges(name, at, expected):
 @pytest.mark.parametrize("name", ["floor", "ceil", "round", "rint"])
 def test_steps_have_no_gradient(name):
     assert slope(getattr(elementwise, name), 0.3) is None
+
+
+def test_negative_zero_is_not_taken_for_zero():
+    assert_close(elementwise.reciprocal(0.0), np.inf)
+    assert_close(elementwise.reciprocal(-0.0), -np.inf)

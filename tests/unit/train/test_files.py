@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.source_tree import ROOT
 from tests.unit.train.objects import f, module, v
 from tfx.bundle.safetensors import write_safetensors
 from tfx.core.errors import (
@@ -394,7 +395,9 @@ def test_killed_at_any_time(tmp_path: Path, sharded: bool, rng: np.random.Genera
     checkpoint = Checkpoint(values=values)
     for _ in range(12):
         with subprocess.Popen(
-            [sys.executable, "-c", _WRITER, str(tmp_path), str(sharded)], stdout=subprocess.PIPE
+            [sys.executable, "-c", _WRITER, str(tmp_path), str(sharded)],
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
         ) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"

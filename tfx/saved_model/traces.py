@@ -1,0 +1,391 @@
+"""The traces of a loaded bundle: graph files become concrete functions when they are first needed.
+
+A trace's file becomes a graph like one that was just traced: differentiable, callable inside other
+functions, and ready to be saved again. The one decision: nothing that a graph file says is
+believed. Its inputs, outputs, dtypes, shapes and the places of its weights are compared with the
+manifest, and the file's hash is checked before anything looks into it.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import inspect
+import mmap
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfx.bundle.check_values import compatible
+from tfx.bundle.dtypes import BY_NUMBER
+from tfx.bundle.files import locate, open_plain
+from tfx.bundle.records import (
+    ConcreteFunctionEntry,
+    FrozenVariable,
+    GraphEntry,
+    GraphInput,
+    GraphOutput,
+)
+from tfx.bundle.structure import Leaf, Value as Recorded
+from tfx.core import nest
+from tfx.core.dtypes import as_dtype, from_onnx
+from tfx.core.errors import BundleError
+from tfx.core.specs import TensorSpec
+from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.tensor import EagerTensor, SymbolicTensor
+from tfx.framework.variable import Variable
+from tfx.function.arguments import CallSignature
+from tfx.function.concrete import ConcreteFunction
+from tfx.function.polymorphic import DEFAULT_DEVICE
+from tfx.function.signature import Parameters
+from tfx.graph.deserialize import Imported, from_model
+from tfx.graph.ir import Graph, Value
+from tfx.graph.models import parse_model
+from tfx.loaders.describe import describe_type, listed
+from tfx.loaders.onnx_file import OnnxFile
+from tfx.loaders.sources import Sources
+from tfx.runtime.memory import borrow
+from tfx.saved_model.values import from_value, to_spec
+
+_ADVICE = "the files do not belong together: copy or save the bundle again"
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """An open trace.
+
+    Attributes:
+        concrete: The function.
+        arguments: The argument leaf that each of its tensors is, in order.
+        results: The result leaf that each of its results is.
+    """
+
+    concrete: ConcreteFunction
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+
+
+class LoadedFiles:
+    """What was opened of a bundle: manifest, mapped weights and graphs, variables.
+
+    All files are mapped, so a save over the bundle does not disturb who has loaded it.
+
+    Args:
+        sources: The bundle.
+        variables: Its variables, in the manifest's order.
+
+    Raises:
+        BundleError: a file is missing or is not the one that was saved.
+    """
+
+    def __init__(self, sources: Sources, variables: Sequence[Variable]) -> None:
+        self.root = sources.root
+        self.manifest = sources.manifest
+        # Functions hold variables weakly; a loaded function must keep those it works on.
+        self.variables = list(variables)
+        self._store = sources.store
+        self._entries = sources.entries
+        graphs = [g for c in self.manifest.concrete_functions for g in (c.graph, c.live_graph)]
+        self._graphs = {g.file: self._mapped(g.file) for g in graphs if g is not None}
+        self._constants: dict[int, EagerTensor] = {}
+        self._places: dict[str, dict[int, str]] = {}
+        self._traces: dict[int, Trace] = {}
+        self._lock = threading.RLock()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LoadedFiles:
+        """The same files with variables of its own."""
+        other = copy.copy(self)
+        other.variables = [copy.deepcopy(v, memo) for v in self.variables]
+        other._traces, other._lock = {}, threading.RLock()
+        return other
+
+    def entry(self, number: int) -> ConcreteFunctionEntry:
+        """The record of a concrete function."""
+        return self.manifest.concrete_functions[number]
+
+    def constant(self, number: int) -> EagerTensor:
+        """A constant of the manifest."""
+        tensor = self._constants.get(number)
+        if tensor is None:
+            entry = self.manifest.constants[number]
+            value = borrow(self._store.value(entry))
+            tensor = self._constants[number] = EagerTensor(value, as_dtype(entry.dtype))
+        return tensor
+
+    def trace(self, number: int, parameters: Parameters | None = None) -> Trace:
+        """A concrete function; its file is read at the first call.
+
+        Args:
+            number: Its id.
+            parameters: Those of the Python function that it is a trace of, if it is one of such.
+
+        Raises:
+            BundleError: the file is damaged, or is not what the manifest says.
+        """
+        with self._lock:
+            trace = self._traces.get(number)
+            if trace is None:
+                trace = self._traces[number] = self._open(self.entry(number), parameters)
+            return trace
+
+    def _mapped(self, file: str) -> mmap.mmap | bytes:
+        path = locate(self.root, file, size=self._entries[file].size)
+        descriptor, size = open_plain(path)
+        try:
+            return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) if size else b""
+        finally:
+            os.close(descriptor)
+
+    def _open(self, entry: ConcreteFunctionEntry, parameters: Parameters | None) -> Trace:
+        graph = entry.live_graph or entry.graph
+        path = str(self.root / graph.file)
+        imported = self._import(graph, path)
+        try:
+            return self._bind(entry, graph, imported, parameters)
+        except BundleError as e:
+            raise BundleError(f"{path}: {e.message}") from e
+
+    def _import(self, graph: GraphEntry, path: str) -> Imported:
+        mapped = self._graphs[graph.file]
+        if hashlib.sha256(mapped).digest() != self._entries[graph.file].sha256:
+            raise BundleError(
+                f"{path}: its SHA-256 is not the one that the manifest says; the file was changed "
+                "or damaged: copy or save the bundle again"
+            )
+        data = bytes(mapped)
+        # What cannot be seen graph by graph: functions that multiply each other, stray data.
+        OnnxFile(data, path)
+        model = parse_model(data, path)
+        shapes = {f.name: self.manifest.variables[f.variable].shape for f in graph.frozen_variables}
+        tensors = {t.name: t for t in model.graph.initializer}
+        for frozen in graph.frozen_variables:
+            self._check_frozen(frozen, tensors.get(frozen.name), path)
+        return from_model(
+            model, path, as_inputs=shapes, external=lambda tensor: self._external(tensor)
+        )
+
+    def _check_frozen(self, frozen: FrozenVariable, tensor: Any, path: str) -> None:
+        """The initializer must be the variable: the same bytes, not only a tensor of that name."""
+        variable = self.manifest.variables[frozen.variable]
+        where = f"{path}: initializer {frozen.name!r}"
+        if tensor is None:
+            raise BundleError(
+                f"{where} is missing, the manifest says it holds variable {variable.name!r}; "
+                f"{_ADVICE}"
+            )
+        stored = self._store.entry(variable.storage)
+        row = BY_NUMBER.get(tensor.data_type)
+        found = (row.name if row else f"ONNX type {tensor.data_type}", tuple(tensor.dims))
+        if found != (stored.dtype, stored.shape):
+            raise BundleError(
+                f"{where} is {describe_type(*found)}, variable {variable.name!r} is "
+                f"{describe_type(stored.dtype, stored.shape)}; {_ADVICE}"
+            )
+        if tensor.external_data:
+            place = {e.key: e.value for e in tensor.external_data}
+            wanted = {
+                "location": variable.storage.file,
+                "offset": str(stored.offset),
+                "length": str(stored.nbytes),
+            }
+            if place != wanted:
+                raise BundleError(
+                    f"{where} is at {place!r:.300}, variable {variable.name!r} is at {wanted}; "
+                    f"{_ADVICE}"
+                )
+
+    def _external(self, tensor: Any) -> np.ndarray[Any, Any]:
+        """The contents of a constant that lies in the store: the mapping itself."""
+        place = {e.key: e.value for e in tensor.external_data}
+        file = place.get("location", "")
+        entry = None
+        if file in self._entries and file.endswith(".safetensors"):
+            stored = self._store.file(file)
+            keys = self._places.get(file)
+            if keys is None:
+                keys = self._places[file] = {stored.entry(k).offset: k for k in stored}
+            key = keys.get(int(place.get("offset", "-1")))
+            entry = None if key is None else stored.entry(key)
+        row = BY_NUMBER.get(tensor.data_type)
+        if (
+            entry is None
+            or row is None
+            or (row.name, tuple(tensor.dims)) != (entry.dtype, entry.shape)
+            or place.get("length") != str(entry.nbytes)
+        ):
+            raise BundleError(
+                f"initializer {tensor.name!r} is at {place!r:.300}, where the bundle has no such "
+                f"tensor; {_ADVICE}"
+            )
+        assert key is not None
+        return stored.array(key)
+
+    def _bind(
+        self,
+        entry: ConcreteFunctionEntry,
+        graph_entry: GraphEntry,
+        imported: Imported,
+        parameters: Parameters | None,
+    ) -> Trace:
+        """Tie the graph's inputs and outputs to arguments, results and variables."""
+        parameters = parameters or parameters_of(entry)
+        values, arguments = arguments_of(entry, parameters)
+        template, results = _numbered_leaves(entry.result, "result")
+        func_graph = FuncGraph(entry.name)
+        graph = func_graph.graph = imported.graph
+        bound = self._bind_inputs(func_graph, graph_entry, imported.inputs)
+        for i in range(len(entry.argument_leaves)):
+            if i not in bound:
+                bound[i] = _unused_input(graph, entry.argument_leaves[i])
+        func_graph.arguments = [bound[i] for i in arguments]
+        outputs = self._bind_outputs(func_graph, graph_entry, imported.outputs)
+        func_graph.graph.outputs = [outputs[i] for i in results]
+        tensors = {i: SymbolicTensor(outputs[i], func_graph) for i in results}
+        structure = nest.map_structure(
+            lambda leaf: None if leaf is None else tensors[leaf.index], template
+        )
+        func_graph.graph.outputs += [
+            s.current for s in func_graph.written_states() if s.current is not None
+        ]
+        signature = CallSignature(parameters, values)
+        concrete = ConcreteFunction(func_graph, signature, structure, DEFAULT_DEVICE)
+        return Trace(concrete, tuple(arguments), tuple(results))
+
+    def _bind_inputs(
+        self, func_graph: FuncGraph, graph: GraphEntry, found: Mapping[str, Value]
+    ) -> dict[int, Value]:
+        described = [i.name for i in graph.inputs] + [f.name for f in graph.frozen_variables]
+        if set(described) != found.keys():
+            raise BundleError(
+                f"it has the inputs {listed(sorted(found)) or 'none'}, the manifest says "
+                f"{listed(sorted(described)) or 'none'}; {_ADVICE}"
+            )
+        arguments: dict[int, Value] = {}
+        for item in graph.inputs:
+            value = found[item.name]
+            _check_type("input", item, value)
+            if item.source == "argument":
+                arguments[item.index] = value
+            elif item.source == "variable":
+                state = self._state(func_graph, item.index)
+                state.entry = state.current = value
+            else:
+                self._bind_constant(func_graph.graph, value, item.index)
+        for frozen in graph.frozen_variables:
+            state = self._state(func_graph, frozen.variable)
+            state.entry = state.current = found[frozen.name]
+        return arguments
+
+    def _bind_constant(self, graph: Graph, value: Value, number: int) -> None:
+        """An input that takes a constant of the manifest is a constant."""
+        graph.inputs = [v for v in graph.inputs if v is not value]
+        value.const = self.constant(number).view()
+        value.shape = value.const.shape
+        graph.constants.append(value)
+
+    def _bind_outputs(
+        self, func_graph: FuncGraph, graph: GraphEntry, found: Mapping[str, Value]
+    ) -> dict[int, Value]:
+        described = [o.name for o in graph.outputs]
+        if set(described) != found.keys():
+            raise BundleError(
+                f"it has the outputs {listed(sorted(found)) or 'none'}, the manifest says "
+                f"{listed(sorted(described)) or 'none'}; {_ADVICE}"
+            )
+        results: dict[int, Value] = {}
+        for output in graph.outputs:
+            value = found[output.name]
+            _check_type("output", output, value)
+            if output.target == "result":
+                results[output.index] = value
+                continue
+            state = self._state(func_graph, output.index)
+            node = func_graph.graph.add_node(
+                "Identity", (value,), {}, [(value.dtype, value.shape)], name="Assign"
+            )
+            node.tag = Assigned({0: state})
+            state.current, state.written = node.outputs[0], True
+        return results
+
+    def _state(self, func_graph: FuncGraph, number: int) -> VariableState:
+        return func_graph.state_of(self.variables[number])
+
+
+def _check_type(kind: str, item: GraphInput | GraphOutput, value: Value) -> None:
+    name = from_onnx(value.dtype).name
+    if name != item.dtype or not compatible(value.shape, item.shape):
+        raise BundleError(
+            f"{kind} {item.name!r} is {describe_type(name, value.shape)}, the manifest says "
+            f"{describe_type(item.dtype, item.shape)}; {_ADVICE}"
+        )
+
+
+def _unused_input(graph: Graph, leaf: Any) -> Value:
+    return graph.add_input(leaf.name or "unused", as_dtype(leaf.dtype).onnx, leaf.shape)
+
+
+def _numbered_leaves(record: Recorded, what: str) -> tuple[Any, list[int]]:
+    """A structure with its ``Leaf`` records in place, and their numbers in flattening order."""
+    structure = from_value(record)
+    flat = _flattened(structure, what)
+    if not all(leaf is None or isinstance(leaf, Leaf) for leaf in flat):
+        raise BundleError(f"its {what} structure has other leaves than tensors and None")
+    return structure, [leaf.index for leaf in flat if isinstance(leaf, Leaf)]
+
+
+def _flattened(structure: Any, what: str) -> list[Any]:
+    try:
+        return nest.flatten(structure)
+    except TypeError as e:
+        raise BundleError(f"its {what} structure cannot be taken apart: {e}") from e
+
+
+def parameters_of(entry: ConcreteFunctionEntry) -> Parameters:
+    """Parameters for a trace that belongs to no function: its arguments by their names."""
+    args, kwargs = entry.arguments
+    assert isinstance(args, tuple)
+    assert isinstance(kwargs, dict)
+    names: list[str] = []
+    for i, argument in enumerate(args):
+        name = entry.argument_leaves[argument.index].name if isinstance(argument, Leaf) else ""
+        names.append(name if name.isidentifier() and name not in (*names, *kwargs) else f"arg{i}")
+    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    try:
+        parameters = [inspect.Parameter(n, positional) for n in names]
+        parameters += [inspect.Parameter(str(n), inspect.Parameter.KEYWORD_ONLY) for n in kwargs]
+        return Parameters.from_signature(inspect.Signature(parameters))
+    except ValueError:  # names that Python has no parameters for
+        return Parameters(lambda *args, **kwargs: None)
+
+
+def arguments_of(
+    entry: ConcreteFunctionEntry, parameters: Parameters
+) -> tuple[tuple[Any, ...], list[int]]:
+    """A trace's arguments, one value for each parameter, and the order of its tensors.
+
+    Returns:
+        The values, with specs for tensors; and the number of each tensor's leaf.
+
+    Raises:
+        BundleError: the parameters do not take such arguments.
+    """
+    args, kwargs = (from_value(part) for part in entry.arguments)
+    try:
+        bound = parameters.signature.bind(*args, **kwargs)
+    except TypeError as e:
+        raise BundleError(
+            f"the arguments of the trace {entry.name!r} are not those of its function: {e}"
+        ) from e
+    bound.apply_defaults()
+    values = list(bound.arguments.values())
+    order = [x.index for x in _flattened(values, "argument") if isinstance(x, Leaf)]
+    specs: list[TensorSpec] = [to_spec(leaf) for leaf in entry.argument_leaves]
+    with_specs = [
+        nest.map_structure(lambda x: specs[x.index] if isinstance(x, Leaf) else x, v)
+        for v in values
+    ]
+    return tuple(with_specs), order
