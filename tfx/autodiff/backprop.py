@@ -12,7 +12,7 @@ from typing import Any
 from tfx.core.errors import InternalError
 from tfx.framework.apply import apply
 from tfx.framework.rules import OpRecord, rule_of
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 
 # Importing the families fills the rule table.
@@ -64,9 +64,27 @@ def backpropagate(
                 gradients.pop(id(y), None)
         for x, dx in zip(record.inputs, _input_gradients(record, needs, dys), strict=True):
             if dx is not None and x is not None and id(x) in relevant:
+                _narrow(dx, x)
                 known = gradients.get(id(x))
                 gradients[id(x)] = dx if known is None else apply("Add", (known, dx))
     return [gradients.get(id(s)) for s in sources]
+
+
+def _narrow(dx: Tensor, x: Any) -> None:
+    """Tell a gradient in a graph what is known of its shape: it is that of what it belongs to.
+
+    Rules work with shapes that are known at run time only, and inference cannot see through that.
+    """
+    if not isinstance(dx, SymbolicTensor) or dx._value.node is None:
+        return
+    have, known = dx._value.shape, x.shape.symbolic
+    if known is None or (have is not None and None not in have):
+        return
+    if have is None:
+        have = (None,) * len(known)
+    if len(have) == len(known):
+        dx._value.shape = tuple(b if a is None else a for a, b in zip(have, known, strict=True))
+        dx._shape = None
 
 
 def _input_gradients(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from tfx.autodiff.backprop import backpropagate
 from tfx.core import nest
@@ -64,7 +64,7 @@ class GradientTape:
         self._variables: dict[int, Variable] = {}
         self._active = False
 
-    def __enter__(self) -> GradientTape:
+    def __enter__(self) -> Self:
         self._push()
         return self
 
@@ -79,10 +79,12 @@ class GradientTape:
 
     def _push(self) -> None:
         if self._active:
-            raise ValueError("Tape is still recording. This can happen if you try to re-enter an "
-                             "already-active tape.")
+            raise ValueError(
+                "Tape is still recording. This can happen if you try to re-enter an "
+                "already-active tape."
+            )
         if self._records is None:
-            self._records = []
+            self.reset()
         self._active = True
         set_context(tapes=(*current().tapes, self))
 
@@ -192,23 +194,32 @@ class GradientTape:
 
         Raises:
             RuntimeError: a second call on a tape that is not persistent.
-            ValueError: ``unconnected_gradients`` is unknown, or the target is None.
+            ValueError: ``unconnected_gradients`` is unknown.
+            TypeError: a target or source that is neither a tensor nor a variable.
+            InvalidArgumentError: ``output_gradients`` do not fit the targets.
         """
         records = self._take_records()
         unconnected = _unconnected(unconnected_gradients)
         if target is None:
-            raise ValueError("`target` should be a list or nested structure of Tensors or Variables "
-                             "to be differentiated, but received None.")
+            raise TypeError(
+                "Argument `target` should be a list or nested structure of Tensors or Variables to "
+                "be differentiated, but received None."
+            )
         flat_sources = nest.flatten(sources)
         for s in flat_sources:
             if not isinstance(s, Tensor | Variable):
-                raise ValueError(f"Can not compute gradient with respect to {s!r} of type "
-                                 f"{type(s).__name__!r}: expected a Tensor or Variable.")
+                raise TypeError(
+                    f"Cannot compute a gradient with respect to {s!r} of type "
+                    f"{type(s).__name__!r}: expected a Tensor or Variable."
+                )
         targets = [t for t in nest.flatten(target) if t is not None]
-        seeds = [None] * len(targets) if output_gradients is None else nest.flatten(output_gradients)
+        seeds = (
+            [None] * len(targets) if output_gradients is None else nest.flatten(output_gradients)
+        )
         if len(seeds) != len(targets):
             raise InvalidArgumentError(
-                f"output_gradients has {len(seeds)} gradients for {len(targets)} targets."
+                f"output_gradients has {len(seeds)} gradients for {len(targets)} targets; expected "
+                "one for each, or None in its place."
             )
         gradients = self._seed(targets, seeds)
         found = backpropagate(records, gradients, flat_sources)
@@ -217,34 +228,47 @@ class GradientTape:
 
     def _take_records(self) -> list[OpRecord]:
         if self._records is None:
-            raise RuntimeError("A non-persistent GradientTape can only be used to compute one set "
-                               "of gradients (or jacobians)")
+            raise RuntimeError(
+                "A non-persistent GradientTape can only be used to compute one set "
+                "of gradients (or jacobians)"
+            )
         records = self._records
         if self._active:
             if self._persistent:
-                _log.warning("Calling GradientTape.gradient on a persistent tape inside its context "
-                             "is significantly less efficient than calling it outside the context.")
+                _log.warning(
+                    "Calling GradientTape.gradient on a persistent tape inside its context "
+                    "is significantly less efficient than calling it outside the context."
+                )
                 return list(records)
             self._pop()
         if not self._persistent:
-            self._records = None
+            self._records, self._watched, self._kept = None, set(), []
         return records
 
     def _seed(self, targets: list[Any], seeds: list[Any]) -> dict[int, Tensor]:
         gradients: dict[int, Tensor] = {}
         for target, seed in zip(targets, seeds, strict=True):
             if not isinstance(target, Tensor | Variable):
-                raise ValueError(f"Target {target!r} is not a Tensor or Variable.")
+                raise TypeError(
+                    f"Cannot differentiate {target!r} of type {type(target).__name__!r}: expected "
+                    "a Tensor or Variable."
+                )
             if not target.dtype.is_floating:
                 _log.warning(
                     "The dtype of the target tensor must be floating (e.g. tf.float32) when "
-                    "calling GradientTape.gradient, got %r", target.dtype,
+                    "calling GradientTape.gradient, got %r",
+                    target.dtype,
                 )
                 continue
             if seed is None:
                 seed = creation.ones_like(target)
             else:
                 seed = convert_to_tensor(seed, target.dtype)
+                if not seed.shape.is_compatible_with(target.shape):
+                    raise InvalidArgumentError(
+                        f"output_gradients has a gradient of shape {seed.shape} for a target of "
+                        f"shape {target.shape}; expected the target's shape."
+                    )
             known = gradients.get(id(target))
             gradients[id(target)] = seed if known is None else apply("Add", (known, seed))
         return gradients

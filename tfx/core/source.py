@@ -15,6 +15,8 @@ import os
 import sys
 from typing import Final, NamedTuple
 
+import numpy as np
+
 
 class SourceLocation(NamedTuple):
     """A line of the user's program.
@@ -79,6 +81,8 @@ def _part_prefixes(package: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 _INSIDE, _USER = _part_prefixes(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# `np.sum(tensor)` of the user's reaches us through NumPy's own Python code.
+_NUMPY: Final = os.path.dirname(np.__file__) + os.sep
 
 # File name of a code object -> whether it is to be passed over. Frames of contextlib stand
 # between a `with` of the user's and our own generator, and are nobody's place in a program.
@@ -86,7 +90,7 @@ _SKIP: Final[dict[str, bool]] = {contextlib.__file__: True}
 
 
 def is_internal(filename: str) -> bool:
-    """Whether code of this file name is tfx's own, or Python's import machinery.
+    """Whether code of this file name is tfx's own, NumPy's, or Python's import machinery.
 
     Args:
         filename: The `co_filename` of a code object.
@@ -97,7 +101,7 @@ def is_internal(filename: str) -> bool:
     skip = _SKIP.get(filename)
     if skip is None:
         skip = filename.startswith("<frozen ") or (
-            filename.startswith(_INSIDE) and not filename.startswith(_USER)
+            filename.startswith((*_INSIDE, _NUMPY)) and not filename.startswith(_USER)
         )
         _SKIP[filename] = skip
     return skip

@@ -408,7 +408,7 @@ def _packer(results: Any, present: list[bool]) -> Callable[[Sequence[Any], list[
 
     def pack(raw: Sequence[Any], dtypes: list[DType]) -> Any:
         numbers = iter(range(len(raw)))
-        leaves = []
+        leaves: list[EagerTensor | None] = []
         for is_tensor in present:
             if is_tensor:
                 i = next(numbers)

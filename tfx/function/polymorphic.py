@@ -130,9 +130,9 @@ class Function:
                 parts.append((x._dtype.onnx, *x._value.shape()))
             else:
                 key = tuple(parts)
-                concrete = self._fast.get(key)
-                if concrete is not None and not context.eager_functions and not _run_eagerly():
-                    return concrete.call_flat(args)
+                served = self._fast.get(key)
+                if served is not None and not context.eager_functions and not _run_eagerly():
+                    return served.call_flat(args)
         if context.eager_functions or _run_eagerly():
             return self._python_function(*args, **kwargs)
         concrete, tensors = self._concrete_for(args, kwargs)
@@ -189,10 +189,11 @@ class Function:
 
     def _general(self, key: Any, graph: FuncGraph | None) -> ConcreteFunction | None:
         """An existing trace for more general shapes; remembered under this key."""
-        for known, concrete in reversed(list(self._cache.items())):
-            if _key_accepts(key, known, {}) and self._lookup(known, graph) is concrete:
-                self._cache[key] = concrete
-                return concrete
+        for known in reversed(list(self._cache)):
+            found = self._lookup(known, graph) if _key_accepts(key, known, {}) else None
+            if found is not None:
+                self._cache[key] = found
+                return found
         return None
 
     def _trace(self, key: Any, arguments: Arguments, given: Arguments) -> ConcreteFunction:

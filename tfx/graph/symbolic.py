@@ -181,12 +181,67 @@ def refine_shapes(
         target, data = elements(inputs[1]), inputs[0]
         if target is not None and data is not None and data.shape is not None:
             return [(types[0][0], _merge(types[0][1], _broadcast(data.shape, target)))]
+    elif op in _SHAPES:
+        return _SHAPES[op](inputs, attrs, types)
     elif op == "Tile":
         repeats, data = elements(inputs[1]), inputs[0]
         if repeats is not None and data is not None and data.shape is not None:
             tiled = tuple(_combine("Mul", d, r) for d, r in zip(data.shape, repeats, strict=False))
             return [(types[0][0], _merge(types[0][1], tiled))]
     return types
+
+
+def _slice_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
+    """Axes that are not cut keep their symbols, and so do those taken whole or turned around."""
+    data, starts, ends, axes, steps = (*inputs, None, None)[:5]
+    first, last = elements(starts), elements(ends)
+    along = elements(axes) if axes is not None else None if first is None else range(len(first))
+    if data is None or data.shape is None or along is None:
+        return types
+    by = [1] * len(along) if steps is None else elements(steps)
+    shape = list(data.shape)
+    for i, axis in enumerate(along):
+        bounds = [None if v is None else v[i] for v in (first, last, by)]
+        if not isinstance(axis, int):
+            return types
+        if not _takes_all(*bounds):
+            shape[axis] = None  # onnx knows it if it is a number
+    return [(types[0][0], _merge(types[0][1], tuple(shape)))]
+
+
+def _takes_all(first: RawDim, last: RawDim, step: RawDim) -> bool:
+    if not (isinstance(first, int) and isinstance(last, int)):
+        return False
+    if step == 1:
+        return first == 0 and last >= _END
+    return step == -1 and (first == -1 or first >= _END) and last <= -_END
+
+
+# Bounds behind (or in front of) every tensor.
+_END = 2**62
+
+
+def _top_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
+    """The data's shape with ``k`` on one axis."""
+    data, count = inputs[0], elements(inputs[1])
+    if data is None or not data.shape:
+        return types
+    shape = list(data.shape)
+    shape[attrs.get("axis", -1)] = None if count is None else count[0]
+    return [(dtype, _merge(inferred, tuple(shape))) for dtype, inferred in types]
+
+
+def _range_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
+    """0, 1, 2... up to a dimension has its length."""
+    start, limit, delta = (elements(v) for v in inputs)
+    if start == (0,) and delta == (1,) and limit is not None:
+        return [(types[0][0], _merge(types[0][1], (limit[0],)))]
+    return types
+
+
+_Types = list[tuple[int, RawShape]]
+_Inputs = Sequence[Value | None]
+_SHAPES: dict[str, Any] = {"Range": _range_shape, "Slice": _slice_shape, "TopK": _top_shape}
 
 
 def _merge(a: RawShape, b: RawShape) -> RawShape:

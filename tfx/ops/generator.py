@@ -38,6 +38,8 @@ class Algorithm(enum.Enum):
     AUTO_SELECT = 3
 
 
+# Reading a state and writing it advanced must not be torn apart by another thread.
+_drawing = threading.RLock()
 _OFFERED = (None, "philox", "auto_select", 1, 3, Algorithm.PHILOX, Algorithm.AUTO_SELECT)
 # The global seed of operations that are given a seed of their own where set_seed was never called.
 _DEFAULT_SEED = 87654321
@@ -78,7 +80,6 @@ class Generator(Module):
             raise ValueError("Either copy_from or state must be given; got neither. Use "
                              "Generator.from_seed or Generator.from_non_deterministic_state.")
         _check_algorithm(alg)
-        self._lock = threading.Lock()
         self._state_var = Variable(_state(state), trainable=False, name="generator_state")
 
     @classmethod
@@ -136,14 +137,14 @@ class Generator(Module):
     def skip(self, delta: Any) -> Tensor:
         """Leave out ``delta`` draws; returns the new state."""
         step = apply("Mul", (as_int64(delta), int64_constant([1, 0, 0])))
-        with self._lock:
+        with _drawing:
             self._state_var.assign_add(step)
             return self._state_var.value()
 
     def draw(self, sampler: Composite, shape: Tensor, *parameters: Tensor, dtype: DType) -> Tensor:
         """Numbers by a sampler of ``ops._samplers``; advances the state."""
         shapes = (_distributions.raw_shape_of(shape), (STATE_SIZE,))
-        with self._lock:
+        with _drawing:
             state = self._state_var._peek()
             drawn, advanced = sampler(
                 state, shape, *parameters, shapes=shapes, stateful=True, dtype=dtype.name

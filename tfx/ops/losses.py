@@ -144,7 +144,7 @@ def _valid(classes: Tensor, scores: Tensor) -> Tensor:
     """Negative labels would count from the end: they are moved out of range, which fails."""
     if isinstance(classes, EagerTensor):
         return classes  # was checked
-    count = dimension(scores, -1)
+    count = apply("Squeeze", (dimension(scores, -1),))
     return where(apply("Less", (classes, int64_constant(0))), count, classes)
 
 

@@ -187,10 +187,10 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
     """``t`` scaled down so that its norm divided by its size is at most ``clip_norm``.
 
-    Example:
-        >>> import tfx as tf
-        >>> tf.compat.v1.clip_by_average_norm([3.0, 4.0], 1.0).numpy()
-        array([1.2, 1.6], dtype=float32)
+    Args:
+        t: Tensor of a floating dtype.
+        clip_norm: The largest average, a positive scalar.
+        name: Accepted for compatibility.
     """
     x = _floating(t, "clip_by_average_norm")
     limit = convert_to_tensor(clip_norm, x.dtype)

@@ -192,9 +192,20 @@ def _slice_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
             dy = apply("Slice", (dy, last, far, int64_constant([axis]), last))
         else:
             dy = _placed(x, dy, axis, [_item(v, i) for v in (starts, ends, rest[1])])
-    if cut:
-        dy = _padded(x, dy, [axes[i] for i in cut], _items(starts, cut))
+    # Axes of known length first: that is a node with constant numbers.
+    for places in _by_knowledge(x, [(i, axes[i]) for i in cut]):
+        if places:
+            along = [axes[i] for i in places]
+            dy = _padded(x, dy, along, _items(starts, places), _items(ends, places))
     return (dy, *[None] * (len(op.inputs) - 1))
+
+
+def _by_knowledge(x: Tensor, cuts: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Positions of the cuts whose axes have a static length, and of the others."""
+    shape = raw_shape(x)
+    known = [shape is not None and isinstance(shape[axis], int) for _, axis in cuts]
+    pairs = list(zip(cuts, known, strict=True))
+    return [i for (i, _), k in pairs if k], [i for (i, _), k in pairs if not k]
 
 
 def _axes(axes: Tensor | None, starts: Tensor) -> list[int]:
@@ -244,24 +255,38 @@ def _placed(x: Tensor, dy: Tensor, axis: int, bounds: list[Tensor]) -> Tensor:
     return scatter_along(shape, places, dy, axis)
 
 
-def _padded(x: Tensor, dy: Tensor, axes: list[int], starts: Tensor) -> Tensor:
+def _padded(x: Tensor, dy: Tensor, axes: list[int], starts: Tensor, ends: Tensor) -> Tensor:
     """``dy`` with the zeros in front and behind that make it as long as ``x`` along some axes."""
-    vector = int64_constant(axes)
     sizes, lengths = _sizes(x, axes), _sizes(dy, axes)
-    known, size_ints, length_ints = map(static_ints, (starts, sizes, lengths))
-    if known is not None and size_ints is not None and length_ints is not None:
+    first, size_ints, length_ints = map(static_ints, (starts, sizes, lengths))
+    if first is not None and size_ints is not None and length_ints is not None:
         front = [
-            min(max(s + n if s < 0 else s, 0), n) for s, n in zip(known, size_ints, strict=True)
+            min(max(s + n if s < 0 else s, 0), n) for s, n in zip(first, size_ints, strict=True)
         ]
         back = [n - f - m for n, f, m in zip(size_ints, front, length_ints, strict=True)]
         if not any(front) and not any(back):
             return dy
-        return apply("Pad", (dy, int64_constant(front + back), None, vector))
+        pads = int64_constant(front + back)
+    else:
+        pads = _dynamic_pads(starts, ends, sizes, lengths)
+    return apply("Pad", (dy, pads, None, int64_constant(axes)))
+
+
+def _dynamic_pads(starts: Tensor, ends: Tensor, sizes: Tensor, lengths: Tensor) -> Tensor:
+    first, last = static_ints(starts), static_ints(ends)
+    missing = apply("Sub", (sizes, lengths))
     zero = int64_constant(0)
-    counted = apply("Where", (apply("Less", (starts, zero)), apply("Add", (starts, sizes)), starts))
-    first = apply("Min", (apply("Max", (counted, zero)), sizes))
-    rest = apply("Sub", (apply("Sub", (sizes, first)), lengths))
-    return apply("Pad", (dy, apply("Concat", (first, rest), {"axis": 0}), None, vector))
+    if first is not None and not any(first):
+        parts = [int64_constant([0] * len(first)), missing]
+    elif last is not None and all(e == INT64_MAX for e in last):
+        parts = [missing, int64_constant([0] * len(last))]
+    else:
+        counted = apply(
+            "Where", (apply("Less", (starts, zero)), apply("Add", (starts, sizes)), starts)
+        )
+        front = apply("Min", (apply("Max", (counted, zero)), sizes))
+        parts = [front, apply("Sub", (missing, front))]
+    return apply("Concat", parts, {"axis": 0})
 
 
 def _sizes(x: Tensor, axes: list[int]) -> Tensor:

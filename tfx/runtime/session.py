@@ -19,7 +19,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 from tfx.core import errors
 from tfx.runtime.devices import providers_for
 from tfx.runtime.threads import ensure_thread_pool
-from tfx.runtime.values import RawValue
+from tfx.runtime.values import RawValue, lend
 
 Runner: TypeAlias = Callable[[dict[str, RawValue], list[str], Any], Sequence[RawValue]]
 
@@ -115,9 +115,15 @@ class Session:
         if data_folder is not None:
             options.add_session_config_entry(_DATA_FOLDER, os.path.abspath(data_folder))
         # Wrappers and values must outlive the session: it reads them without owning them.
-        self._kept = [(name, onnxruntime.OrtValue(v)) for name, v in (initializers or {}).items()]
-        for name, value in self._kept:
-            options.add_initializer(name, value)
+        self._kept: list[tuple[onnxruntime.OrtValue, object]] = []
+        names: list[str] = []
+        for name, value in (initializers or {}).items():
+            alias, owner = lend(value)
+            self._kept.append((onnxruntime.OrtValue(alias), owner))
+            names.append(name)
+        if names:
+            # Not add_initializer: that one wants the external file to exist and cannot be folded.
+            options.add_external_initializers(names, [wrapper for wrapper, _ in self._kept])
         source = model if isinstance(model, bytes) else os.fspath(model)
         try:
             self._inference = onnxruntime.InferenceSession(

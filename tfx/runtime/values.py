@@ -142,6 +142,20 @@ def to_numpy(value: RawValue) -> np.ndarray[Any, Any]:
     return array
 
 
+def lend(value: RawValue) -> tuple[RawValue, object]:
+    """A value over the same memory that does not own it, and what must outlive it.
+
+    ONNX Runtime takes initializers from outside only where the memory is not its own.
+    """
+    code = value.element_type()
+    raw = _RAW_VIEWS.get(code)
+    if raw is None:
+        array: np.ndarray[Any, Any] = value.numpy()
+        return _ort.OrtValue.ortvalue_from_numpy(array, CPU_DEVICE), (value, array)
+    array = np.asarray(_Memory(value, raw))
+    return _ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, code), (value, array)
+
+
 def to_dlpack(value: RawValue, **options: Any) -> Any:
     """A DLPack capsule with the value's contents; nobody can change the value through it.
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tfx.core.source
@@ -70,6 +71,7 @@ def test_user_code_nearest_to_the_call_wins() -> None:
         ("/home/me/tfx/model.py", False),
         ("<frozen importlib._bootstrap>", True),
         (contextlib.__file__, True),
+        (np.__file__, True),
         ("<string>", False),
         ("<stdin>", False),
         ("/home/me/ipykernel_1/123.py", False),

@@ -107,7 +107,7 @@ def test_slopes_at_the_kink(f, at_zero, dtype):
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint64])
 def test_relu_of_integers(dtype):
-    x = np.array([-3, 0, 5]).astype(dtype) if np.dtype(dtype).kind == "i" else np.array([0, 5], dtype)
+    x = np.array([0, 5], dtype) if np.dtype(dtype).kind == "u" else np.array([-3, 0, 5], dtype)
     result = module.relu(x)
     assert result.dtype == dtype
     assert_close(result, np.maximum(x, 0))
@@ -116,7 +116,7 @@ def test_relu_of_integers(dtype):
 def test_leaky_relu_of_integers_and_of_a_tensor_slope(rng):
     assert_close(module.leaky_relu([-5, 5]), np.array([-1.0, 5.0], np.float32))
     x, slope = rng.standard_normal(5), np.array(0.3)
-    check_grads(lambda x, s: module.leaky_relu(x, constant(s) if s is None else s), [x, slope])
+    check_grads(module.leaky_relu, [x, slope])
 
 
 def test_large_inputs_stay_finite():

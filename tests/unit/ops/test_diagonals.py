@@ -1,4 +1,4 @@
-"""Diagonals against NumPy, and bands against numbers of TensorFlow's documentation of the layout."""
+"""Diagonals against NumPy, and bands of them against numbers that TensorFlow gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The random bits: known answers of the algorithm, and an independent version in Python integers."""
+"""The random bits: known answers of the algorithm, and a version in Python integers."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import constant
 from tfx.graph.ir import CALL
 from tfx.ops import random as module
-from tfx.ops.shaping import shape
+from tfx.ops.measuring import shape
 from tfx.testing import assert_close
 
 FLOATS = [np.float64, np.float32, np.float16, ml_dtypes.bfloat16]
@@ -132,7 +132,8 @@ def test_a_draw_is_one_call_in_a_graph():
 
 
 def test_seeds_matter():
-    draws = [module.stateless_normal([8], seed).numpy() for seed in ([1, 2], [2, 1], [1, 3], [0, 2])]
+    seeds = ([1, 2], [2, 1], [1, 3], [0, 2])
+    draws = [module.stateless_normal([8], seed).numpy() for seed in seeds]
     assert all((a != b).all() for i, a in enumerate(draws) for b in draws[:i])
 
 

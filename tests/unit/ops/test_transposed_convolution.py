@@ -10,7 +10,7 @@ from tests.unit.ops import sliding
 from tests.unit.ops.tracing import run_traced
 from tfx.core.errors import InvalidArgumentError
 from tfx.ops import transposed_convolution as module
-from tfx.ops.shaping import shape
+from tfx.ops.measuring import shape
 from tfx.testing import assert_close, check_grads
 
 

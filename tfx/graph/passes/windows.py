@@ -163,11 +163,11 @@ def _correlate(write: Writer, x: Value, w: Value, window: _Window, group: int) -
     """The convolution without padding: ``[n, o, *counts]``."""
     counts = _counts(write, x, window)
     length = write.add("ReduceProd", (counts,), {"keepdims": 1})
-    split = write.add("Concat", (write.ints([0, group, -1]), length), {"axis": 0})
+    depth = write.add("Shape", (w,), {"start": 1, "end": 2})
+    split = write.add("Concat", (write.ints([0, group]), depth, length), {"axis": 0})
     seen = [write.add("Reshape", (s, split), {}) for s in _slices(write, x, window, counts)]
     columns = write.add("Concat", tuple(seen), {"axis": 2})
     # [o, depth, *kernel] -> [group, o / group, kernel * depth]
-    depth = write.add("Shape", (w,), {"start": 1, "end": 2})
     parts = (write.ints([group, -1]), depth, write.ints([math.prod(window.kernel)]))
     shaped = write.add("Reshape", (w, write.add("Concat", parts, {"axis": 0})), {})
     turned = write.add("Transpose", (shaped,), {"perm": (0, 1, 3, 2)})
