@@ -15,7 +15,12 @@ from rich.table import Table
 from bench import calls, startup, storage, tracing
 from bench.measure import Result
 
-SUITES = {"calls": calls.run, "tracing": tracing.run, "startup": startup.run, "storage": storage.run}
+SUITES = {
+    "calls": calls.run,
+    "tracing": tracing.run,
+    "startup": startup.run,
+    "storage": storage.run,
+}
 REPORT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- begin: make bench -->", "<!-- end: make bench -->"
 
@@ -24,7 +29,7 @@ def main() -> int:
     """Run what was asked for; returns the exit status (0 also where a target is missed)."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *SUITES], default=[])
-    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="update docs/benchmarks.md")
     options = parser.parse_args()
     results: list[Result] = []
     for name in options.names or SUITES:
@@ -41,16 +46,26 @@ def _table(results: list[Result]) -> Table:
     table = Table("what", "ours", "reference", "ratio", "target", "")
     for r in results:
         sign = ">=" if r.at_least else "<="
-        table.add_row(r.name, f"{r.ours:.2f} {r.unit}", f"{r.reference:.2f} {r.unit}",
-                      f"{r.ratio:.2f}", f"{sign} {r.target:g}", "met" if r.met else "MISSED")
+        table.add_row(
+            r.name,
+            f"{r.ours:.2f} {r.unit}",
+            f"{r.reference:.2f} {r.unit}",
+            f"{r.ratio:.2f}",
+            f"{sign} {r.target:g}",
+            "met" if r.met else "MISSED",
+        )
     return table
 
 
 def _markdown(results: list[Result]) -> str:
     machine = f"{platform.machine()}, {_cpu()}, Python {platform.python_version()}, "
     machine += f"ONNX Runtime {onnxruntime.__version__}, {sys.platform}"
-    lines = [f"{datetime.date.today()}, {machine}.", "",
-             "| what | ours | reference | ratio | target | |", "|---|---|---|---|---|---|"]
+    lines = [
+        f"{datetime.date.today()}, {machine}.",
+        "",
+        "| what | ours | reference | ratio | target | |",
+        "|---|---|---|---|---|---|",
+    ]
     for r in results:
         sign = "≥" if r.at_least else "≤"
         lines.append(

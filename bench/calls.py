@@ -32,9 +32,7 @@ def run() -> list[Result]:
     add = tf.function(lambda a, b: a + b)
     add(x, y)
     raw = _raw_call(_session(add, x, y), x, y)
-    eager, traced, reference = best_of(
-        [lambda: x + y, lambda: add(x, y), raw], number=20_000
-    )
+    eager, traced, reference = best_of([lambda: x + y, lambda: add(x, y), raw], number=20_000)
     note = "C-level run_with_ort_values"
     return [
         Result("eager 2x2 add", eager, reference, "us", 1.6, note),
@@ -56,4 +54,5 @@ def _long_graph() -> Result:
     chain(x)
     raw = _raw_call(_session(chain, x), x)
     ours, reference = best_of([lambda: chain(x), raw], number=300, repeats=25)
-    return Result("call of a 1,000-node graph", ours, reference, "us", 1.05, "same graph, ORT alone")
+    note = "same graph, ORT alone"
+    return Result("call of a 1,000-node graph", ours, reference, "us", 1.05, note)

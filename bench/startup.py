@@ -35,12 +35,8 @@ def _seconds(commands: list[list[str]], repeats: int = 9) -> list[float]:
 def run() -> list[Result]:
     """Import time and time to the first prediction."""
     python = sys.executable
-    ours, reference = _seconds(
-        [[python, "-c", "import tfx"], [python, "-c", "import onnxruntime"]]
-    )
-    results = [
-        Result("import tfx", ours * 1e3, reference * 1e3, "ms", 1.3, "import onnxruntime")
-    ]
+    ours, reference = _seconds([[python, "-c", "import tfx"], [python, "-c", "import onnxruntime"]])
+    results = [Result("import tfx", ours * 1e3, reference * 1e3, "ms", 1.3, "import onnxruntime")]
     with tempfile.TemporaryDirectory() as scratch:
         bundle = Path(scratch, "digits")
         _digits(bundle)
@@ -54,7 +50,11 @@ def run() -> list[Result]:
         )
     results.append(
         Result(
-            "process start to first prediction, tfx load", ours * 1e3, reference * 1e3, "ms", 2.0,
+            "process start to first prediction, tfx load",
+            ours * 1e3,
+            reference * 1e3,
+            "ms",
+            2.0,
             "bare onnxruntime script",
         )
     )

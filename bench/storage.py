@@ -106,17 +106,37 @@ def run(nbytes: int = GIB) -> list[Result]:
             del loaded
         used = int(
             subprocess.run(
-                [sys.executable, "-c", SERVE, str(bundle)], check=True, capture_output=True,
+                [sys.executable, "-c", SERVE, str(bundle)],
+                check=True,
+                capture_output=True,
                 text=True,
             ).stdout
         )
     return [
-        Result("save 1 GiB", max(saves) / 1e6, max(disk) / 1e6, "MB/s", 0.6,
-               "sequential write and fsync", at_least=True),
-        Result("load 1 GiB and touch every page", max(loads) / 1e6, max(reads) / 1e6, "MB/s", 0.6,
-               "memory-mapped read", at_least=True),
-        Result("memory after loading and one frozen call", used / 1e6, size / 1e6, "MB", 1.2,
-               "size of the weights"),
+        Result(
+            "save 1 GiB",
+            max(saves) / 1e6,
+            max(disk) / 1e6,
+            "MB/s",
+            0.6,
+            "sequential write and fsync",
+            at_least=True,
+        ),
+        Result(
+            "load 1 GiB and touch every page",
+            max(loads) / 1e6,
+            max(reads) / 1e6,
+            "MB/s",
+            0.6,
+            "memory-mapped read",
+            at_least=True,
+        ),
+        Result(
+            "memory after loading and one frozen call",
+            used / 1e6,
+            size / 1e6,
+            "MB",
+            1.2,
+            "size of the weights",
+        ),
     ]
-
-

@@ -44,7 +44,11 @@ def run() -> list[Result]:
     return [
         Result("tracing a node", min(trace_us), 150.0, "us", 1.0, "150 us a node"),
         Result(
-            "first call after tracing", min(first) * 1e3, min(session) * 1e3, "ms", 2.0,
+            "first call after tracing",
+            min(first) * 1e3,
+            min(session) * 1e3,
+            "ms",
+            2.0,
             "ORT's session creation and first run",
         ),
     ]

@@ -141,7 +141,7 @@ def _has_nodes(item: Any) -> bool:
     if is_scalar(item) or isinstance(item, _LEAVES + _DATA):
         return False
     if is_container(item):
-        return not _is_plain(item)
+        return not _is_record(item)
     return is_trackable(item)
 
 
@@ -217,7 +217,19 @@ def _methods(item: Any) -> Iterator[tuple[str, Function]]:
 
 
 def _is_data(value: Any) -> bool:
-    return is_scalar(value) or isinstance(value, _DATA) or (is_container(value) and _is_plain(value))
+    """Whether a value is plain data, or a container of nothing else."""
+    stack, seen = [value], set()
+    while stack:
+        item = stack.pop()
+        if is_container(item):
+            if id(item) not in seen:
+                seen.add(id(item))
+                if isinstance(item, Mapping) and not all(type(key) in KEYS for key in item):
+                    return False
+                stack.extend(item.values() if isinstance(item, Mapping) else item)
+        elif not is_scalar(item) and not isinstance(item, _DATA):
+            return False
+    return True
 
 
 def _is_kept(value: Any) -> bool:
@@ -249,7 +261,7 @@ def _inside(item: Any) -> Iterable[Any]:
     return [*(part for _, part in members(item)), *getattr(item, "__dict__", {}).values()]
 
 
-def _is_plain(value: Any, depth: int = 0, above: tuple[int, ...] = ()) -> bool:
+def _is_record(value: Any, depth: int = 0, above: tuple[int, ...] = ()) -> bool:
     """Whether a container is a tree of plain data that one record can hold."""
     if depth >= limits.MAX_STRUCTURE_DEPTH - 1 or id(value) in above:
         return False
@@ -260,10 +272,9 @@ def _is_plain(value: Any, depth: int = 0, above: tuple[int, ...] = ()) -> bool:
     else:
         parts = value
     above = (*above, id(value))
-    for part in parts:
-        if is_container(part):
-            if not _is_plain(part, depth + 1, above):
-                return False
-        elif not is_scalar(part) and not isinstance(part, _DATA):
-            return False
-    return True
+    return all(
+        _is_record(part, depth + 1, above)
+        if is_container(part)
+        else is_scalar(part) or isinstance(part, _DATA)
+        for part in parts
+    )

@@ -12,9 +12,10 @@ from types import ModuleType
 from typing import Any
 
 from tfx._exports import NAMES, SUBMODULES
-from tfx.core.version import VERSION as __version__
+from tfx.core import version
 
 newaxis = None
+__version__ = version.VERSION
 
 
 class _Facade(ModuleType):
@@ -53,4 +54,4 @@ def _nearest(name: str) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-__all__ = ["__version__", "newaxis", *NAMES, *SUBMODULES]  # noqa: PLE0604
+__all__ = ["__version__", "newaxis", *NAMES, *SUBMODULES]

@@ -1,4 +1,4 @@
-"""Types of the public names. Written by tools/gen_api_stub.py; do not edit."""
+# Types of the public names. Written by tools/gen_api_stub.py; do not edit.
 
 from tfx import autodiff as autodiff
 from tfx import config as config
@@ -52,7 +52,9 @@ from tfx.framework.context import inside_function as inside_function
 from tfx.framework.context import name_scope as name_scope
 from tfx.framework.convert import constant as constant
 from tfx.framework.convert import convert_to_tensor as convert_to_tensor
-from tfx.framework.convert import register_tensor_conversion_function as register_tensor_conversion_function
+from tfx.framework.convert import (
+    register_tensor_conversion_function as register_tensor_conversion_function,
+)
 from tfx.framework.device import device as device
 from tfx.framework.indexed_slices import IndexedSlices as IndexedSlices
 from tfx.framework.module import Module as Module

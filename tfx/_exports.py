@@ -5,10 +5,25 @@
 
 from __future__ import annotations
 
-SUBMODULES = """
-    autodiff config dtypes errors exporters initializers linalg loaders math nest nn optimizers random
-    raw saved_model testing train
-""".split()
+SUBMODULES: tuple[str, ...] = (
+    "autodiff",
+    "config",
+    "dtypes",
+    "errors",
+    "exporters",
+    "initializers",
+    "linalg",
+    "loaders",
+    "math",
+    "nest",
+    "nn",
+    "optimizers",
+    "random",
+    "raw",
+    "saved_model",
+    "testing",
+    "train",
+)
 
 _TABLE = {
     "tfx.core.dtypes": """
@@ -68,6 +83,4 @@ _TABLE = {
     "tfx.ops.trigonometry": "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh",
 }
 
-NAMES: dict[str, str] = {
-    name: module for module, names in _TABLE.items() for name in names.split()
-}
+NAMES: dict[str, str] = {name: module for module, names in _TABLE.items() for name in names.split()}

@@ -10,8 +10,8 @@ from tfx.graph import schema
 
 TARGET = Path(__file__).parents[1] / "tfx" / "raw.pyi"
 
-HEADER = '''\
-"""Types of ``tfx.raw``. Written by tools/gen_raw_stub.py; do not edit."""
+HEADER = """\
+# Types of ``tfx.raw``. Written by tools/gen_raw_stub.py; do not edit.
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from tfx.framework.tensor import Tensor
 EXCLUDED: dict[str, str]
 
 def names() -> list[str]: ...
-'''
+"""
 
 # onnx.AttributeProto kinds -> types.
 KINDS = {

@@ -79,9 +79,7 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def _use(
-    console: Console, bundle: Path, scratch: Path, digits: data.Digits, model: object
-) -> None:
+def _use(console: Console, bundle: Path, scratch: Path, digits: data.Digits, model: object) -> None:
     """The same folder in four new processes."""
     samples, expected, batch = (scratch / n for n in ("samples.npy", "expected.npz", "batch.npz"))
     np.save(samples, digits.test_images)
@@ -101,8 +99,16 @@ def _use(
     console.print(f"   first labels  {digits.test_labels[:12]}\n   first answers {found[:12]}")
     console.print(f"   right: {agree:.2%}")
     console.print("[bold]5. onnxruntime alone[/] in a new process")
-    _run([sys.executable, "-c", PLAIN, str(bundle / "serving_default.onnx"), str(samples),
-          str(expected)])
+    _run(
+        [
+            sys.executable,
+            "-c",
+            PLAIN,
+            str(bundle / "serving_default.onnx"),
+            str(samples),
+            str(expected),
+        ]
+    )
     console.print("[bold]6. train on[/] from the bundle in a new process")
     _run([sys.executable, "-c", RESUME, str(bundle), str(batch)])
 

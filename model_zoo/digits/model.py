@@ -18,6 +18,7 @@ class Conv(tf.Module):
         self.bias = tf.Variable(tf.zeros([channels_out]), name="bias")
 
     def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        """``[batch, height, width, channels_in]`` to the same with ``channels_out``."""
         y = tf.nn.conv2d(x, self.kernel, strides=1, padding="SAME")
         return tf.nn.relu(tf.nn.bias_add(y, self.bias))
 
@@ -27,10 +28,12 @@ class Dense(tf.Module):
 
     def __init__(self, units_in: int, units_out: int, name: str) -> None:
         super().__init__(name)
-        self.kernel = tf.Variable(tf.initializers.GlorotUniform()([units_in, units_out]), name="kernel")
+        shape = [units_in, units_out]
+        self.kernel = tf.Variable(tf.initializers.GlorotUniform()(shape), name="kernel")
         self.bias = tf.Variable(tf.zeros([units_out]), name="bias")
 
     def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        """``[batch, units_in]`` to ``[batch, units_out]``."""
         return tf.matmul(x, self.kernel) + self.bias
 
 
@@ -50,6 +53,7 @@ class DigitClassifier(tf.Module):
         self.optimizer = tf.optimizers.Adam(learning_rate)
 
     def __call__(self, image: tf.Tensor) -> tf.Tensor:
+        """Logits ``[batch, 10]``."""
         x = tf.expand_dims(image, -1)
         x = self.conv2(self.conv1(x))
         x = tf.nn.max_pool2d(x, ksize=2, strides=2, padding="VALID")
@@ -74,9 +78,8 @@ class DigitClassifier(tf.Module):
             logits = self(image)
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=label, logits=logits)
             loss = tf.reduce_mean(losses)
-        variables = [
-            v for layer in (self.conv1, self.conv2, self.hidden, self.logits) for v in layer.variables
-        ]
+        layers = (self.conv1, self.conv2, self.hidden, self.logits)
+        variables = [v for layer in layers for v in layer.variables]
         gradients = tape.gradient(loss, variables)
         self.optimizer.apply_gradients(zip(gradients, variables, strict=True))
         hits = tf.equal(tf.argmax(logits, axis=-1), label)

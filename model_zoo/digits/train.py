@@ -13,7 +13,9 @@ from tfx.model_zoo.digits.model import DigitClassifier
 BATCH = 32
 
 
-def train(data: Digits, epochs: int = 8, seed: int = 0, console: Console | None = None) -> DigitClassifier:
+def train(
+    data: Digits, epochs: int = 8, seed: int = 0, console: Console | None = None
+) -> DigitClassifier:
     """Train a classifier.
 
     Args:

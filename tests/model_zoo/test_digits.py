@@ -17,7 +17,11 @@ def test_demo_from_training_to_other_processes(tmp_path: Path) -> None:
     bundle = tmp_path / "digits"
     command = [sys.executable, "-m", "tfx.model_zoo.digits.demo", "--out", str(bundle)]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=240,
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
         env={**os.environ, "COLUMNS": "120"},
     )
     assert done.returncode == 0, done.stdout + done.stderr

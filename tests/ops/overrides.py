@@ -110,6 +110,5 @@ _WHY = {
 REFUSED = {name: why for why, names in _WHY.items() for name in names.split()}
 
 # These depend on chance or on the machine: they are not run.
-UNSTABLE = {
-    name for name, why in REFUSED.items() if why in ("random", "needs a locale that the machine may lack")
-}
+_CHANCE = ("random", "needs a locale that the machine may lack")
+UNSTABLE = {name for name, why in REFUSED.items() if why in _CHANCE}

@@ -42,13 +42,16 @@ class Kernel:
         device: str,
     ) -> None:
         graph = ir.Graph(op)
-        given = [None if t is None else graph.add_input(f"x{i}", t.onnx, None)
-                 for i, t in enumerate(inputs)]
+        given = [
+            None if t is None else graph.add_input(f"x{i}", t.onnx, None)
+            for i, t in enumerate(inputs)
+        ]
         types = [(code, None) for code, _ in infer(op, given, attrs, outputs)]
         node = graph.add_node(op, given, attrs, types, name=op)
         graph.outputs = list(node.outputs)
-        model = to_model(prepare(graph, device=device),
-                         output_names=[f"y{i}" for i in range(len(types))])
+        model = to_model(
+            prepare(graph, device=device), output_names=[f"y{i}" for i in range(len(types))]
+        )
         self.session = Session(model.SerializeToString(), device=device)
         self.run_raw = self.session.run_raw
         self.input_names = [f"x{i}" for i in range(len(inputs))]
@@ -141,8 +144,12 @@ def _execute(
     attrs: dict[str, Any],
     outputs: int | None,
 ) -> tuple[Tensor, ...]:
-    kinds = tuple([None if t is None else t._dtype.onnx if type(t) is EagerTensor else _leaked(t)
-                   for t in inputs])
+    kinds = tuple(
+        [
+            None if t is None else t._dtype.onnx if type(t) is EagerTensor else _leaked(t)
+            for t in inputs
+        ]
+    )
     key = (op, kinds, ir.attributes_key(attrs) if attrs else None, outputs, context.device)
     kernel = _kernels.get(key)
     if kernel is None:

@@ -17,6 +17,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
+from tfx.framework import locks
 from tfx.framework.apply import apply
 from tfx.framework.context import current, init_scope
 from tfx.framework.convert import convert_to_tensor
@@ -81,7 +82,7 @@ class Variable(Operand):
         "__weakref__",
         "_constraint",
         "_dtype",
-        "_lock",
+        "_lock_number",
         "_name",
         "_plans",
         "_shape",
@@ -121,7 +122,7 @@ class Variable(Operand):
         self._constraint = constraint
         self.synchronization = synchronization
         self.aggregation = aggregation
-        self._lock = threading.Lock()
+        self._lock_number = locks.new_number()
         self._plans: weakref.WeakSet[Any] | None = None
         if shape is None:
             self._shape = value.shape
@@ -253,7 +254,7 @@ class Variable(Operand):
         self.check_shape(tensor.shape)
         graph = current().graph
         if graph is None:
-            with self._lock:
+            with locks.writing((self._lock_number,)):
                 self._swap(tensor._value)  # type: ignore[attr-defined]
         else:
             graph.assign(self, tensor)
@@ -310,7 +311,7 @@ class Variable(Operand):
         graph = current().graph
         if graph is not None:
             return self.assign(function(graph.read(self)))
-        with self._lock:
+        with locks.writing((self._lock_number,)):
             result = function(EagerTensor(self._value, self._dtype))
             self.check_shape(result.shape)
             self._swap(result._value)  # type: ignore[attr-defined]

@@ -17,6 +17,7 @@ from tfx.core.source import user_frame
 from tfx.core.specs import TensorSpec
 from tfx.framework.context import current
 from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.locks import in_order, writing
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.arguments import CallSignature
@@ -64,8 +65,7 @@ class ConcreteFunction:
             for i, s in enumerate(self._written, self._result_count)
             if _may_not_fit(graph.outputs[i].shape, s.variable().shape)
         ]
-        # All threads take the locks of variables in one order.
-        self._lock_order = sorted(self._written, key=lambda s: id(s.variable()))
+        self._locks = in_order(s.variable()._lock_number for s in self._written)
         self._pack = _packer(results, self._present)
         self._plan: Plan | None = None
         self._freezer = Freezer(graph, device) if self._entries and not self._written else None
@@ -235,7 +235,7 @@ class ConcreteFunction:
 
     def _call_writing(self, plan: Plan, tensors: Sequence[Tensor]) -> Any:
         """Run and install new values: all or none, and no other writer comes between."""
-        with _Locked(self._lock_order):
+        with writing(self._locks):
             raw = plan.run(self._live_values(tensors))
             for i, state in self._unchecked:
                 state.variable().check_shape(TensorShape(raw[i].shape()))
@@ -287,7 +287,7 @@ class ConcreteFunction:
         if pure is None:
             pure = self._pure = self._make_pure()
         tracing = current().graph is not None
-        with _Locked(() if tracing else self._lock_order):
+        with writing(() if tracing else self._locks):
             given = self._inputs_in_order(tensors, lambda v: v.value())
             given += [tensor for tensor, _ in self._func_graph.captured_eager.values()]
             given += [s.variable().value() for s in self._written if s.entry is None]
@@ -340,30 +340,6 @@ class ConcreteFunction:
         if assigned:
             node.tag = Assigned(assigned)
         return [SymbolicTensor(v, graph) for v in node.outputs]
-
-
-class _Locked:
-    """Holds the locks of variables, given in the order in which every thread takes them."""
-
-    __slots__ = ("_held", "_states")
-
-    def __init__(self, states: Sequence[VariableState]) -> None:
-        self._states = states
-        self._held: list[Any] = []
-
-    def __enter__(self) -> None:
-        try:
-            for state in self._states:
-                lock = state.variable()._lock
-                lock.acquire()
-                self._held.append(lock)
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        for lock in self._held:
-            lock.release()
 
 
 def _may_not_fit(value: ir.RawShape, shape: TensorShape) -> bool:

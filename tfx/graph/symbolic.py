@@ -8,7 +8,7 @@ and ``refine_shapes`` uses them where an operator takes a shape as an input.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfx.graph.ir import Attributes, Node, RawDim, RawShape, Value
@@ -241,7 +241,11 @@ def _range_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
 
 _Types = list[tuple[int, RawShape]]
 _Inputs = Sequence[Value | None]
-_SHAPES: dict[str, Any] = {"Range": _range_shape, "Slice": _slice_shape, "TopK": _top_shape}
+_SHAPES: dict[str, Callable[[_Inputs, Attributes, _Types], _Types]] = {
+    "Range": _range_shape,
+    "Slice": _slice_shape,
+    "TopK": _top_shape,
+}
 
 
 def _merge(a: RawShape, b: RawShape) -> RawShape:

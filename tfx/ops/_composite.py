@@ -67,7 +67,6 @@ class Composite:
             ]
             results = self._body(*arguments, **options)
             traced.graph.outputs = [traced.value_of(r) for r in results]
-        traced.closed = True
         return traced.graph
 
     def _run(

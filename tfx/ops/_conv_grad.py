@@ -145,10 +145,14 @@ def transpose_convolve(
         pointwise = window.kernel == window.strides == (1,) * axes
         if pointwise and group == 1 and not any(map(any, pads)):
             return apply("Conv", (dy, _exchanged(w)), {"kernel_shape": window.kernel})
-        full = [(c - 1) * s + e  # type: ignore[operator]
-                for c, s, e in zip(counts, window.strides, window.extents, strict=True)]
-        missing = [size - f + sum(p)  # type: ignore[operator]
-                   for size, f, p in zip(sizes, full, pads, strict=True)]
+        full = [
+            (c - 1) * s + e  # type: ignore[operator]
+            for c, s, e in zip(counts, window.strides, window.extents, strict=True)
+        ]
+        missing = [
+            size - f + sum(p)  # type: ignore[operator]
+            for size, f, p in zip(sizes, full, pads, strict=True)
+        ]
         if all(0 <= m < s for m, s in zip(missing, window.strides, strict=True)):
             if any(map(any, pads)):
                 attrs["pads"] = flat_pads(pads)

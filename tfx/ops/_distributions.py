@@ -65,8 +65,9 @@ def _accepted(dtype: DTypeLike, among: Sequence[DType], op: str) -> DType:
     kind = dtypes.as_dtype(dtype)
     if kind not in among:
         names = ", ".join(d.name for d in among)
-        raise ValueError(f"Argument `dtype` got invalid value {kind.name} in {op}. Accepted dtypes "
-                         f"are {names}.")
+        raise ValueError(
+            f"Argument `dtype` got invalid value {kind.name} in {op}. Accepted dtypes are {names}."
+        )
     return kind
 
 
@@ -117,9 +118,7 @@ def _float(x: Any, kind: DType) -> Tensor:
     return convert_to_tensor(float(x) if isinstance(x, int) else x, kind)
 
 
-def _uniform_integers(
-    source: Source, shape: Any, minval: Any, maxval: Any, kind: DType
-) -> Tensor:
+def _uniform_integers(source: Source, shape: Any, minval: Any, maxval: Any, kind: DType) -> Tensor:
     if minval is None and maxval is None:
         return source.draw(_samplers.full_range, shape_argument(shape, "random"), dtype=kind)
     if maxval is None:
@@ -139,8 +138,10 @@ def _uniform_integers(
 def categorical(source: Source, logits: Any, num_samples: Any, dtype: DTypeLike | None) -> Tensor:
     """Class numbers drawn with the probabilities ``softmax(logits)``, row by row."""
     scores = tensor(logits)
-    kind = dtypes.int64 if dtype is None else _accepted(
-        dtype, (dtypes.int32, dtypes.int64), "random.categorical"
+    kind = (
+        dtypes.int64
+        if dtype is None
+        else _accepted(dtype, (dtypes.int32, dtypes.int64), "random.categorical")
     )
     if not scores.shape.is_compatible_with([None, None]):
         raise InvalidArgumentError(
@@ -153,14 +154,16 @@ def categorical(source: Source, logits: Any, num_samples: Any, dtype: DTypeLike 
     count = shape_argument(num_samples, "random.categorical")
     shape = joined(shape_vector(scores, 0, 1), count)
     u = source.draw(_samplers.unit_uniform, shape, dtype=dtypes.float64)
-    total = apply("Slice", (steps, int64_constant([-1]), int64_constant([2**62]),
-                            int64_constant([1])))
+    total = apply(
+        "Slice", (steps, int64_constant([-1]), int64_constant([2**62]), int64_constant([1]))
+    )
     # Kept below the total in spite of rounding: a last class of probability 0 is never drawn.
     below = apply("Mul", (total, embed(np.array(1 - 2.0**-52))))
     u = apply("Unsqueeze", (apply("Mul", (u, below)), int64_constant([2])))
     passed = apply("GreaterOrEqual", (u, apply("Unsqueeze", (steps, int64_constant([1])))))
-    counted = apply("ReduceSum", (cast_to(passed, dtypes.int32), int64_constant([2])),
-                    {"keepdims": 0})
+    counted = apply(
+        "ReduceSum", (cast_to(passed, dtypes.int32), int64_constant([2])), {"keepdims": 0}
+    )
     return cast_to(counted, kind)
 
 

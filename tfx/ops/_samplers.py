@@ -117,16 +117,12 @@ def _unit(origin: Tensor, count: Tensor, stateful: bool, dtype: DType) -> Tensor
 def _fractions(origin: Tensor, count: Tensor, stateful: bool, dtype: DType) -> list[Tensor]:
     """Four vectors (two for float64) of uniform numbers in (0, 1] that keep small ones exact."""
     if dtype is dtypes.float64:
-        w0, w1, w2, w3 = (
-            cast_to(w, dtype) for w in _words(origin, _blocks(count, 2), stateful)
-        )
+        w0, w1, w2, w3 = (cast_to(w, dtype) for w in _words(origin, _blocks(count, 2), stateful))
         joined = [_scaled_sum(w0, 2.0**-32, w1, 2.0**-64), _scaled_sum(w2, 2.0**-32, w3, 2.0**-64)]
         return [apply("Add", (x, _constant(2.0**-65, dtype))) for x in joined]
     words = _words(origin, _blocks(count, 4), stateful)
     one, scale = _constant(1.0, dtypes.float32), _constant(2.0**-32, dtypes.float32)
-    return [
-        apply("Mul", (apply("Add", (cast_to(w, dtypes.float32), one)), scale)) for w in words
-    ]
+    return [apply("Mul", (apply("Add", (cast_to(w, dtypes.float32), one)), scale)) for w in words]
 
 
 def _scaled_sum(x: Tensor, a: float, y: Tensor, b: float) -> Tensor:

@@ -123,9 +123,7 @@ def convolution(
             f"{w.shape}."
         )
     steps = 1 if strides is None else strides
-    return _convolution(
-        input, w, steps, padding, data_format, dilations, rank - 2, "Convolution"
-    )
+    return _convolution(input, w, steps, padding, data_format, dilations, rank - 2, "Convolution")
 
 
 def atrous_conv2d(

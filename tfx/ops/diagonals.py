@@ -164,9 +164,7 @@ def _square_diag(x: Tensor, padding_value: Any) -> Tensor:
     """The main diagonal of square matrices whose size is known at run time."""
     size = dimension(x, -1)
     run = apply("Range", (int64_constant(0), _scalar(size), int64_constant(1)))
-    inside = apply(
-        "Equal", (run, apply("Unsqueeze", (run, int64_constant([1]))))
-    )
+    inside = apply("Equal", (run, apply("Unsqueeze", (run, int64_constant([1])))))
     padding = convert_to_tensor(padding_value, x.dtype)
     return apply("Where", (inside, apply("Unsqueeze", (x, int64_constant([-1]))), padding))
 
@@ -230,7 +228,7 @@ def diag_part(
     rank = known_rank(x, op)
     flat = reshape_to(x, joined(shape_vector(x, 0, rank - 2), product(shape_vector(x, rank - 2))))
     if given is not None:
-        _check_range(*given[-2:], low, high, op)
+        _check_range(given[-2], given[-1], low, high, op)
     if low == high:
         return _one_diagonal(x, flat, low)
     if given is None:

@@ -48,8 +48,10 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     optimize = kwargs.pop("optimize", "greedy")
     kwargs.pop("name", None)
     if kwargs:
-        raise TypeError(f"Invalid keyword arguments for einsum: {', '.join(sorted(kwargs))}; it "
-                        "takes optimize and name.")
+        raise TypeError(
+            f"Invalid keyword arguments for einsum: {', '.join(sorted(kwargs))}; it "
+            "takes optimize and name."
+        )
     if optimize not in _OPTIMIZE:
         raise ValueError(f"optimize of einsum must be one of {_OPTIMIZE}; got {optimize!r}.")
     tensors = common_tensors(inputs, "Einsum")
@@ -265,16 +267,18 @@ def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[in
         return list(range(rank_a - axes, rank_a)), list(range(axes))
     if len(axes) != 2:
         raise ValueError(f"`axes` must be an integer or have length 2; got {axes!r}.")
-    first, second = ([int(i) for i in (p if isinstance(p, Sequence | np.ndarray) else [p])]
-                     for p in axes)
+    first, second = (
+        [int(i) for i in (p if isinstance(p, Sequence | np.ndarray) else [p])] for p in axes
+    )
     if len(first) != len(second):
         raise ValueError(
             f"Different number of contraction axes `a` and `b`, {len(first)} != {len(second)}."
         )
     for items, rank in ((first, rank_a), (second, rank_b)):
         if any(not -rank <= i < rank for i in items):
-            raise ValueError(f"`axes` {axes!r} are out of range for tensors of rank {rank_a} and "
-                             f"{rank_b}.")
+            raise ValueError(
+                f"`axes` {axes!r} are out of range for tensors of rank {rank_a} and {rank_b}."
+            )
     return [i % rank_a for i in first], [j % rank_b for j in second]
 
 

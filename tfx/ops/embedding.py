@@ -38,8 +38,10 @@ def embedding_lookup(
     if params is None or (isinstance(params, list | tuple) and not params):
         raise ValueError(f"params must be specified; got {params!r}.")
     pieces = isinstance(params, list | tuple) and all(_is_table(p) for p in params)
-    table = concat(list(params), 0) if pieces and len(params) > 1 else (
-        tensor(params[0]) if pieces else tensor(params)
+    table = (
+        concat(list(params), 0)
+        if pieces and len(params) > 1
+        else (tensor(params[0]) if pieces else tensor(params))
     )
     rows = gather(table, as_int64(ids))
     if max_norm is None:
@@ -47,8 +49,10 @@ def embedding_lookup(
     lead = as_int64(ids).shape.rank
     rank = rows.shape.rank
     if lead is None or rank is None:
-        raise ValueError("embedding_lookup with max_norm needs params and ids of known rank; got "
-                         f"{table.shape} and {ids!r}.")
+        raise ValueError(
+            "embedding_lookup with max_norm needs params and ids of known rank; got "
+            f"{table.shape} and {ids!r}."
+        )
     clipped: Tensor = clip_by_norm(rows, max_norm, axes=list(range(lead, rank)))
     return clipped
 

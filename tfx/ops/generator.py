@@ -73,12 +73,16 @@ class Generator(Module):
         super().__init__("generator")
         if copy_from is not None:
             if state is not None or alg is not None:
-                raise ValueError("All other arguments except copy_from should be None when "
-                                 f"copy_from is given; got state={state!r} and alg={alg!r}.")
+                raise ValueError(
+                    "All other arguments except copy_from should be None when "
+                    f"copy_from is given; got state={state!r} and alg={alg!r}."
+                )
             state, alg = copy_from.state.value(), "philox"
         elif state is None:
-            raise ValueError("Either copy_from or state must be given; got neither. Use "
-                             "Generator.from_seed or Generator.from_non_deterministic_state.")
+            raise ValueError(
+                "Either copy_from or state must be given; got neither. Use "
+                "Generator.from_seed or Generator.from_non_deterministic_state."
+            )
         _check_algorithm(alg)
         self._state_var = Variable(_state(state), trainable=False, name="generator_state")
 
@@ -221,9 +225,7 @@ class Generator(Module):
 def _check_algorithm(alg: Any) -> None:
     name = alg.lower() if isinstance(alg, str) else alg
     if name not in _OFFERED:
-        raise ValueError(
-            f"Unsupported RNG algorithm {alg!r}: expected 'philox' or 'auto_select'."
-        )
+        raise ValueError(f"Unsupported RNG algorithm {alg!r}: expected 'philox' or 'auto_select'.")
 
 
 def _state(state: Any) -> Tensor:
@@ -374,4 +376,3 @@ def _python_int(seed: Any) -> int:
             "seeds that are computed."
         )
     return _signed(known)
-

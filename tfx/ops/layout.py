@@ -182,7 +182,9 @@ def _rolled(x: Tensor, shift: int | Tensor, axis: int) -> Tensor:
     along = int64_constant([axis])
     behind = apply("Slice", (x, cut, int64_constant([INT64_MAX]), along))
     front = apply("Slice", (x, int64_constant([0]), cut, along))
-    return apply("Concat", (behind, front), {"axis": axis})
+    rolled = apply("Concat", (behind, front), {"axis": axis})
+    rolled.set_shape(x.shape)
+    return rolled
 
 
 def reverse_sequence(

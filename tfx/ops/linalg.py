@@ -181,8 +181,9 @@ def swap_last_two(x: Tensor) -> Tensor:
     if rank is not None:
         return apply("Transpose", (x,), {"perm": (*range(rank - 2), rank - 1, rank - 2)})
     shape = apply("Shape", (x,))
-    rows, columns = apply("Shape", (x,), {"start": -2, "end": -1}), apply(
-        "Shape", (x,), {"start": -1}
+    rows, columns = (
+        apply("Shape", (x,), {"start": -2, "end": -1}),
+        apply("Shape", (x,), {"start": -1}),
     )
     batch = apply("Slice", (shape, int64_constant([0]), int64_constant([-2])))
     flat = apply("Concat", (int64_constant([-1]), rows, columns), {"axis": 0})

@@ -259,8 +259,10 @@ def compute_average_loss(
         global_batch_size: The number to divide by; None: the length of the first axis.
     """
     losses = tensor(per_example_loss)
-    weighted = losses if sample_weight is None else multiply(
-        losses, cast_to(tensor(sample_weight), losses.dtype)
+    weighted = (
+        losses
+        if sample_weight is None
+        else multiply(losses, cast_to(tensor(sample_weight), losses.dtype))
     )
     count = dimension(losses, 0) if global_batch_size is None else tensor(global_batch_size)
     size = apply("Reshape", (cast_to(count, losses.dtype), int64_constant([])))

@@ -160,8 +160,10 @@ def batch_normalization(
         array([ 9., 11.], dtype=float32)
     """
     y = _floating(x, "batch_normalization")
-    spread = matching(y, variance, "batch_normalization")[1] if not is_tensor_like(variance) else (
-        tensor(variance)
+    spread = (
+        matching(y, variance, "batch_normalization")[1]
+        if not is_tensor_like(variance)
+        else (tensor(variance))
     )
     factor = rsqrt(add(spread, variance_epsilon))
     if scale is not None:

@@ -61,8 +61,7 @@ def norm(
     pair = isinstance(axis, Sequence) and len(axis) > 1
     if pair and len(axis) != 2:
         raise ValueError(
-            "'axis' must be None, an integer, or a tuple of 2 unique integers; got "
-            f"{axis!r}."
+            f"'axis' must be None, an integer, or a tuple of 2 unique integers; got {axis!r}."
         )
     if isinstance(axis, Sequence) and len(axis) == 1:
         axis = axis[0]

@@ -203,8 +203,10 @@ def max_pool_with_argmax(
     # ONNX counts in [batch, channels, height, width].
     channels, area = shape_vector(x, 3, 4), product(shape_vector(x, 1, 3))
     plane = apply("Div", (flat, area))
-    place = apply("Add", (apply("Mul", (apply("Mod", (flat, area)), channels)),
-                          apply("Mod", (plane, channels))))
+    place = apply(
+        "Add",
+        (apply("Mul", (apply("Mod", (flat, area)), channels)), apply("Mod", (plane, channels))),
+    )
     if include_batch_in_index:
         image = apply("Div", (plane, channels))
         place = apply("Add", (place, apply("Mul", (image, apply("Mul", (area, channels))))))
@@ -297,8 +299,10 @@ def _max_pool_grad(op: OpRecord, dy: Tensor | None, *_: Any) -> Tensor | None:
         return None
     attrs = {k: v for k, v in op.attrs.items() if k != "storage_order"}
     # Places by ONNX's second output are in [batch, channels, *sizes], flat.
-    found = op.outputs[1] if len(op.outputs) > 1 and not op.attrs.get("storage_order") else (
-        apply_n("MaxPool", (x,), attrs, 2)[1]
+    found = (
+        op.outputs[1]
+        if len(op.outputs) > 1 and not op.attrs.get("storage_order")
+        else (apply_n("MaxPool", (x,), attrs, 2)[1])
     )
     flat = int64_constant([-1])
     zeros = filled(product(shape_vector(x)), 0, x.dtype)
@@ -341,8 +345,10 @@ def _window_counts(
     include = bool(op.attrs.get("count_include_pad", 0))
     total = math.prod(window.kernel)
     pads = window.pads(sizes)
-    if not op.attrs.get("ceil_mode") and pads is not None and (
-        include or not any(itertools.chain(*pads))
+    if (
+        not op.attrs.get("ceil_mode")
+        and pads is not None
+        and (include or not any(itertools.chain(*pads)))
     ):
         return scalar_like(total, x)
     if pads is None or None in sizes or None in counts:

@@ -168,9 +168,7 @@ def _output_shape(output_shape: Any, axes: int, op: str) -> Tensor:
     return shape
 
 
-def _check(
-    window: Window, x: Tensor, w: Tensor, sizes: list[int], channels: int, op: str
-) -> None:
+def _check(window: Window, x: Tensor, w: Tensor, sizes: list[int], channels: int, op: str) -> None:
     """The convolution must bring the output's sizes to the input's."""
     counts = window.outputs(sizes, op)
     given = x.shape.as_list()[2:] if x.shape.rank is not None else [None] * len(sizes)
@@ -188,8 +186,10 @@ def _check(
             f"{w.shape[-2]}.",
             op=op,
         )
-    if x.shape.rank is not None and None not in (w.shape[-1], x.shape[1]) and (
-        w.shape[-1] != x.shape[1]
+    if (
+        x.shape.rank is not None
+        and None not in (w.shape[-1], x.shape[1])
+        and (w.shape[-1] != x.shape[1])
     ):
         raise InvalidArgumentError(
             f"input has {x.shape[1]} channels in {op}; the filters {w.shape} take {w.shape[-1]}.",

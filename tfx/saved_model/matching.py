@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from tfx.core.dims import format_shape
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.nest_kinds import kind_of, namedtuple_fields
 from tfx.core.specs import TensorSpec
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
+from tfx.function.arguments import check_names, has_named_dims
 
 _PYTHON = (bool, int, float, complex, str, bytes, list, tuple)
 
@@ -43,15 +45,23 @@ def match(
     Raises:
         Mismatch: the trace does not serve this call.
     """
-    tensors: list[Any] = []
+    found: list[tuple[str, TensorSpec, Any]] = []
     for name, want, value in zip(names, expected, given, strict=True):
-        _match(f"argument {name!r}", want, value, convert, tensors)
+        _match(f"argument {name!r}", want, value, convert, found)
+    specs, tensors = [spec for _, spec, _ in found], [tensor for _, _, tensor in found]
+    if has_named_dims(specs):
+        try:
+            check_names("the trace", [where for where, _, _ in found], specs, tensors)
+        except InvalidArgumentError as e:
+            raise Mismatch(e.message) from e
     return tensors
 
 
-def _match(where: str, want: Any, value: Any, convert: bool, tensors: list[Any]) -> None:
+def _match(
+    where: str, want: Any, value: Any, convert: bool, found: list[tuple[str, TensorSpec, Any]]
+) -> None:
     if isinstance(want, TensorSpec):
-        tensors.append(_tensor(where, want, value, convert))
+        found.append((where, want, _tensor(where, want, value, convert)))
         return
     kind = kind_of(want)
     if kind is None:
@@ -63,7 +73,7 @@ def _match(where: str, want: Any, value: Any, convert: bool, tensors: list[Any])
         raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(want)}")
     parts = zip(kind.keys(want), kind.values(want), given.values(value), strict=True)
     for key, part, inner in parts:
-        _match(f"{where}[{key!r}]", part, inner, convert, tensors)
+        _match(f"{where}[{key!r}]", part, inner, convert, found)
 
 
 def _alike(want: Any, value: Any, keys: list[Any], given: list[Any]) -> bool:

@@ -11,7 +11,7 @@ from tfx.core.specs import TensorSpec
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
-from tfx.function.arguments import check_tensor
+from tfx.function.arguments import check_names, check_tensor, has_named_dims
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.signature import Parameters
 from tfx.saved_model.traces import LoadedFiles, Trace
@@ -128,6 +128,9 @@ class SignatureFunction:
         by_leaf = {i.leaf: i.name for i in self._signature.inputs}
         names = [by_leaf[leaf] for leaf in trace.arguments]
         tensors = [check_tensor(self.name, n, self._inputs[n], given[n]) for n in names]
+        specs = [self._inputs[n] for n in names]
+        if has_named_dims(specs):
+            check_names(self.name, names, specs, tensors)
         results = trace.concrete.call_flat_outputs(tensors)
         outputs = dict(zip(trace.results, results, strict=True))
         return {o.name: outputs[o.leaf] for o in self._signature.outputs}

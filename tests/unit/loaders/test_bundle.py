@@ -64,7 +64,9 @@ def test_strings(bundle: Bundle) -> None:
 
 def test_bfloat16(bundle: Bundle) -> None:
     h = np.array([1, 2, 3, 4], ml_dtypes.bfloat16)
-    expected = (h.astype(np.float32) * sample_variables()["half"].astype(np.float32)).astype(h.dtype)
+    expected = (h.astype(np.float32) * sample_variables()["half"].astype(np.float32)).astype(
+        h.dtype
+    )
     out = bundle.call("halve", {"h": h})["out"]
     assert out.dtype == h.dtype
     np.testing.assert_array_equal(out, expected)
@@ -160,7 +162,9 @@ def test_a_closed_bundle_says_so(sample_path: Path, tmp_path: Path) -> None:
 
 
 def test_unknown_signature_names_the_nearest(bundle: Bundle) -> None:
-    with pytest.raises(errors.NotFoundError, match="no signature 'serving'; did you mean 'serving_"):
+    with pytest.raises(
+        errors.NotFoundError, match="no signature 'serving'; did you mean 'serving_"
+    ):
         bundle.call("serving", {})
     with pytest.raises(errors.NotFoundError, match="no signature 'zzz'; there are: 'serving_def"):
         bundle.warmup("zzz")
@@ -188,7 +192,9 @@ def test_a_failed_call_leaves_the_variables(tmp_path: Path) -> None:
     path = write_bundle(tmp_path / "b", {"v": np.zeros(6, np.float32)}, [function])
     with Bundle.open(path) as bundle:
         assert bundle.call("step", {"shape": [2, 3]})["out"].shape == (2, 3)
-        with pytest.raises(errors.InvalidArgumentError, match="signature 'step' failed at node 'Re"):
+        with pytest.raises(
+            errors.InvalidArgumentError, match="signature 'step' failed at node 'Re"
+        ):
             bundle.call("step", {"shape": [4, 4]})
         assert bundle.variables["v"].tolist() == [1] * 6
 
@@ -220,7 +226,9 @@ def test_an_update_of_another_shape_is_refused(tmp_path: Path) -> None:
 
     rewrite(path, lie)
     with Bundle.open(path) as bundle:
-        with pytest.raises(errors.InvalidArgumentError, match=r"came as float32\[3\], expected flo"):
+        with pytest.raises(
+            errors.InvalidArgumentError, match=r"came as float32\[3\], expected flo"
+        ):
             bundle.call("step", {"x": [1]})
         assert bundle.variables["v"].tolist() == [0, 0]
 
@@ -251,7 +259,10 @@ def test_threads_see_whole_states(tmp_path: Path) -> None:
             updates={"a_new": "a", "b_new": "b"},
         ),
         Function(
-            "difference", [node("Sub", ["a", "b"], ["d"])], [], [("d", "int64", (512,))],
+            "difference",
+            [node("Sub", ["a", "b"], ["d"])],
+            [],
+            [("d", "int64", (512,))],
             frozen=["a", "b"],
         ),
     ]

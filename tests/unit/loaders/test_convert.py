@@ -83,7 +83,9 @@ def test_an_array_of_the_dtype_is_taken_as_it_is(dtype: str) -> None:
 
 @pytest.mark.parametrize("value", [np.float64(1), np.ones(2), [np.float64(1)], [np.ones(2)]])
 def test_an_array_of_another_dtype_is_refused(value: object) -> None:
-    with pytest.raises(DTypeMismatchError, match=r"it is float64\[.*convert it with .astype\('floa"):
+    with pytest.raises(
+        DTypeMismatchError, match=r"it is float64\[.*convert it with .astype\('floa"
+    ):
         convert(value, "float32")
 
 
@@ -144,7 +146,9 @@ def test_another_shape_is_refused(shape: Any, wanted: Any, hint: str) -> None:
     assert f"float32[{', '.join(map(str, wanted))}]" in str(caught.value)
 
 
-@given(st.lists(st.integers(-(2**40), 2**40)), st.sampled_from(["int8", "uint16", "int32", "int64"]))
+@given(
+    st.lists(st.integers(-(2**40), 2**40)), st.sampled_from(["int8", "uint16", "int32", "int64"])
+)
 def test_integers_arrive_or_are_refused(values: list[int], dtype: str) -> None:
     info = np.iinfo(dtype)
     fits = all(info.min <= v <= info.max for v in values)

@@ -61,7 +61,9 @@ def test_an_empty_variable_can_be_assigned(bundle: Bundle) -> None:
     assert bundle.call("shift", {"i": [1]})["nothing"].shape == (0, 2)
 
 
-def test_folded_normalisation_follows_an_assignment(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_folded_normalisation_follows_an_assignment(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
     # ONNX Runtime merges Conv and BatchNormalization into one Conv with other weights.
     values = {
         "w": rng.standard_normal((8, 3, 3, 3)).astype(np.float32),

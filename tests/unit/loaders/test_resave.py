@@ -59,7 +59,9 @@ def test_saving_onto_itself(own_path: Path) -> None:
 
 def test_a_value_inside_a_graph_cannot_be_saved(bundle: Bundle, tmp_path: Path) -> None:
     bundle.variables["labels"] = ["a", "b", "c"]
-    with pytest.raises(errors.FailedPreconditionError, match=r"'labels' has changed, and 'greet\.onn"):
+    with pytest.raises(
+        errors.FailedPreconditionError, match=r"'labels' has changed, and 'greet\.onn"
+    ):
         bundle.save(tmp_path / "again")
     assert not (tmp_path / "again").exists()
 

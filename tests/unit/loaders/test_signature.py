@@ -35,8 +35,9 @@ def test_all_inputs_in_the_signatures_order() -> None:
 
 def test_a_missing_input_is_named_with_what_came() -> None:
     assert message({k: v for k, v in GOOD.items() if k != "label"}) == (
-        "signature 'match' needs the input 'label' (int64[batch]), which is missing; came: 'image', "
-        "'other'; its inputs: image float32[batch, 2], label int64[batch], other float32[None, None]"
+        "signature 'match' needs the input 'label' (int64[batch]), which is missing; "
+        "came: 'image', 'other'; "
+        "its inputs: image float32[batch, 2], label int64[batch], other float32[None, None]"
     )
     assert "nothing came" in message({})
 

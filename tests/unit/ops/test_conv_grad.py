@@ -82,7 +82,8 @@ def test_transposed_with_automatic_padding(attrs, rng):
 
 
 def test_no_images(rng):
-    x, w = constant(np.ones((0, 4, 4, 2))), constant(rng.standard_normal((3, 3, 2, 5)))
+    x = constant(np.ones((0, 4, 4, 2), np.float32))
+    w = constant(rng.standard_normal((3, 3, 2, 5)).astype(np.float32))
     with GradientTape() as tape:
         tape.watch([x, w])
         y = reduce_sum(conv2d(x, w, 2, "SAME"))

@@ -75,8 +75,10 @@ def test_batch_normalization(scaled, shifted, rng):
 
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
 def test_fused_batch_norm(data_format, rng):
-    x = rng.standard_normal((2, 3, 4, 5)) if data_format == "NHWC" else (
-        rng.standard_normal((2, 5, 3, 4))
+    x = (
+        rng.standard_normal((2, 3, 4, 5))
+        if data_format == "NHWC"
+        else (rng.standard_normal((2, 5, 3, 4)))
     )
     scale, offset = rng.standard_normal((2, 5))
     images = x if data_format == "NHWC" else np.moveaxis(x, 1, -1)
@@ -99,9 +101,7 @@ def test_fused_batch_norm(data_format, rng):
 
 def test_local_response_normalization(rng):
     x = rng.standard_normal((2, 3, 3, 7))
-    sums = np.stack(
-        [(x[..., max(0, c - 2) : c + 3] ** 2).sum(-1) for c in range(7)], -1
-    )
+    sums = np.stack([(x[..., max(0, c - 2) : c + 3] ** 2).sum(-1) for c in range(7)], -1)
 
     def f(x):
         return module.lrn(x, depth_radius=2, bias=1.5, alpha=0.3, beta=0.75)

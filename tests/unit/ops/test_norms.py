@@ -26,8 +26,10 @@ def test_vectors(order, axis, keepdims, rng):
 
     power = 2 if order == "euclidean" else order
     along = None if axis is None else tuple(np.atleast_1d(axis).tolist())
-    reduced = np.abs(x).max(along, keepdims=keepdims) if power == np.inf else (
-        (np.abs(x) ** power).sum(along, keepdims=keepdims) ** (1 / power)
+    reduced = (
+        np.abs(x).max(along, keepdims=keepdims)
+        if power == np.inf
+        else ((np.abs(x) ** power).sum(along, keepdims=keepdims) ** (1 / power))
     )
     assert_close(f(x), reduced)
     assert_close(run_traced(f, x), reduced)

@@ -117,9 +117,11 @@ def test_argmax_indexes_the_images(batch, rng):
     y, where = module.max_pool_with_argmax(x, 2, 2, "SAME", include_batch_in_index=batch)
     assert where.dtype == np.int64
     flat = x.reshape(-1) if batch else x.reshape(2, -1)
-    found = flat[where.numpy()] if batch else np.take_along_axis(
-        flat, where.numpy().reshape(2, -1), 1
-    ).reshape(y.shape.as_list())
+    found = (
+        flat[where.numpy()]
+        if batch
+        else np.take_along_axis(flat, where.numpy().reshape(2, -1), 1).reshape(y.shape.as_list())
+    )
     assert_close(found, y)
 
 

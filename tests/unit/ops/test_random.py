@@ -157,9 +157,12 @@ def test_shuffle():
     y = module.shuffle(x).numpy()
     assert (np.sort(y, 0) == x).all()
     assert (y[:, 1] - y[:, 0] == 1).all()
-    positions = np.array([
-        module.stateless_shuffle(np.arange(4), [i, 0]).numpy().tolist().index(0) for i in range(400)
-    ])
+    positions = np.array(
+        [
+            module.stateless_shuffle(np.arange(4), [i, 0]).numpy().tolist().index(0)
+            for i in range(400)
+        ]
+    )
     assert scipy.stats.chisquare(np.bincount(positions, minlength=4)).pvalue > 1e-3
     with pytest.raises(InvalidArgumentError, match="scalar"):
         module.shuffle(1.0)

@@ -27,9 +27,7 @@ class _Window:
         self.kernel = kernel
         self.strides: tuple[int, ...] = tuple(attrs.get("strides") or ones)
         self.dilations: tuple[int, ...] = tuple(attrs.get("dilations") or ones)
-        self.extents = tuple(
-            d * (k - 1) + 1 for k, d in zip(kernel, self.dilations, strict=True)
-        )
+        self.extents = tuple(d * (k - 1) + 1 for k, d in zip(kernel, self.dilations, strict=True))
         pads = tuple(attrs.get("pads") or (0,) * (2 * self.axes))
         self.before, self.after = pads[: self.axes], pads[self.axes :]
         auto = attrs.get("auto_pad", "NOTSET")
@@ -205,7 +203,8 @@ def _turned(write: Writer, w: Value, window: _Window, group: int) -> Value:
     split = write.add("Concat", (write.ints([group, -1]), outs, kernel), {"axis": 0})
     grouped = write.add("Reshape", (flipped, split), {})
     swapped = write.add("Transpose", (grouped,), {"perm": (0, 2, 1, *range(3, axes + 3))})
-    ins = write.add("Div", (write.add("Shape", (w,), {"start": 0, "end": 1}),
-                            write.ints([group])), {})
+    ins = write.add(
+        "Div", (write.add("Shape", (w,), {"start": 0, "end": 1}), write.ints([group])), {}
+    )
     target = write.add("Concat", (write.ints([-1]), ins, kernel), {"axis": 0})
     return write.add("Reshape", (swapped, target), {})
