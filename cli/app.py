@@ -116,6 +116,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 
 @click.group(
+    PROGRAM,
     cls=Group,
     help=_HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -35,8 +35,10 @@ _INPUT_FORM = "NAME=@FILE or NAME=JSON, such as image=@samples.npy or factor=2.5
 
 
 def _complete_signature(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    # While an option has no value yet, click leaves the arguments unassigned.
+    directory = ctx.params.get("directory") or next(iter(ctx.args), "")
     try:
-        summary = loaders.summarize(ctx.params["directory"])
+        summary = loaders.summarize(directory)
     except Exception:  # a shell that completes must stay silent
         return []
     return [item.name for item in summary.signatures if item.name.startswith(incomplete)]

@@ -36,6 +36,8 @@ from tfx.function.concrete import ConcreteFunction
 from tfx.function.polymorphic import Function
 
 _NO_RANK = 1 << 20
+# Where the names of variables begin that no attribute of the object leads to.
+_UNTRACKED = "untracked/"
 
 
 class Gathered:
@@ -63,7 +65,7 @@ class Gathered:
     """
 
     def __init__(self, obj: Any, signatures: Any) -> None:
-        graph = ObjectGraph(obj)
+        graph = _traced_graph(obj)
         self.contents = Contents()
         self.signatures: list[ResolvedSignature] = resolve_signatures(
             obj, signatures, graph.functions
@@ -101,7 +103,8 @@ class Gathered:
         found = dict(graph.variables)
         for concrete in functions:
             for v in concrete.variables:
-                found.setdefault(id(v), (v, f"untracked/{v.name.removesuffix(':0')}"))
+                name = v.name.removesuffix(":0").removeprefix(_UNTRACKED)
+                found.setdefault(id(v), (v, _UNTRACKED + name))
         for variable, path in found.values():
             name = unique_name(path, self.contents.arrays)
             self.variables.append(variable)
@@ -159,6 +162,28 @@ class Gathered:
         return Parameter(parameter.name, kind, has_default=True, default=default)
 
 
+def _traced_graph(obj: Any) -> ObjectGraph:
+    """The object graph once every function is traced that can be.
+
+    A trace may make variables (an optimizer's slots) and change attributes (a layer that is built
+    at its first call).
+    """
+    graph = ObjectGraph(obj)
+    count = -1
+    while count != (count := _count_traces(graph)):
+        for function, _ in graph.functions:
+            if isinstance(function, Function) and function.input_signature is not None:
+                function.get_concrete_function()
+        if _count_traces(graph) != count:
+            graph = ObjectGraph(obj)
+    return graph
+
+
+def _count_traces(graph: ObjectGraph) -> int:
+    functions = [f for f, _ in graph.functions if isinstance(f, Function)]
+    return sum(len(f.concrete_functions()) for f in functions)
+
+
 def _traces(function: Callee) -> list[ConcreteFunction]:
     """The traces of a function in the order in which a call should try them.
 
@@ -168,8 +193,6 @@ def _traces(function: Callee) -> list[ConcreteFunction]:
     """
     if isinstance(function, ConcreteFunction):
         return [function] if _can_be_called(function) else []
-    if function.input_signature is not None:
-        function.get_concrete_function()
     traces = [c for c in reversed(function.concrete_functions()) if _can_be_called(c)]
     different = {repr(c.signature): c for c in reversed(traces)}
     kept = {id(c) for c in different.values()}

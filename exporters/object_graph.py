@@ -70,19 +70,19 @@ class ObjectGraph:
                 f"tf.function; got {root!r:.100} of type {type(root).__name__}. Make it an "
                 "attribute of a tf.Module."
             )
+        self.variables: dict[int, tuple[Variable, str]] = {}
+        self.functions: list[tuple[Callee, str]] = []
+        self.assets: list[Asset] = []
+        self._slots: dict[int, dict[str, Any]] = {}
+        if not isinstance(root, Callee):
+            self._walk_state(root)
         self.items: list[Any] = [root]
         self.paths: list[str] = [""]
         self._edges: list[list[tuple[Any, int]]] = []
         self._numbers: dict[int, int] = {id(root): 0}
         for number, item in enumerate(self.items):  # grows meanwhile
-            self._edges.append([(n, self._number(c, number, n)) for n, c in _parts(item)])
-        self.variables: dict[int, tuple[Variable, str]] = {}
-        self.functions: list[tuple[Callee, str]] = []
-        self.assets: list[Asset] = []
-        if not isinstance(root, Callee):
-            for node in walk(root):
-                if isinstance(node.item, Variable):
-                    self.variables[id(node.item)] = (node.item, path_text(node.path))
+            parts = _parts(item, self._slots.get(id(item), {}))
+            self._edges.append([(n, self._number(c, number, n)) for n, c in parts])
         for item, path in zip(self.items, self.paths, strict=True):
             if isinstance(item, Variable):
                 self.variables.setdefault(id(item), (item, path))
@@ -90,6 +90,22 @@ class ObjectGraph:
                 self.functions.append((item, path or "function"))
             elif isinstance(item, Asset):
                 self.assets.append(item)
+
+    def _walk_state(self, root: Any) -> None:
+        """Find the variables; slots become dicts in the object that has them.
+
+        What a loaded object's dict holds then has the path in checkpoints that the slot had.
+        """
+        nodes = walk(root)
+        for node in nodes:
+            if isinstance(node.item, Variable):
+                self.variables[id(node.item)] = (node.item, path_text(node.path))
+            for slot in node.slots:
+                table = self._slots.setdefault(id(node.item), {})
+                *folders, name = (slot.name, *nodes[slot.of].path)
+                for folder in folders:
+                    table = table.setdefault(folder, {})
+                table[name] = nodes[slot.number].item
 
     def _number(self, item: Any, parent: int, name: Any) -> int:
         """The node of an object, made if it is new; scalars have no identity worth sharing."""
@@ -178,7 +194,7 @@ def _dict_children(edges: list[tuple[Any, int]], path: str) -> Iterator[Child]:
         yield Child(name, number, key)
 
 
-def _parts(item: Any) -> list[tuple[Any, Any]]:
+def _parts(item: Any, slots: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     """What is saved of an object, by attribute name, position or key."""
     if not _has_nodes(item):
         return []
@@ -186,7 +202,7 @@ def _parts(item: Any) -> list[tuple[Any, Any]]:
         return list(item.items())
     if is_container(item):
         return list(enumerate(item))
-    return sorted(_attributes(item).items())
+    return sorted({**slots, **_attributes(item)}.items())
 
 
 def _attributes(item: Any) -> dict[str, Any]:

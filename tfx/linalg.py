@@ -13,9 +13,11 @@ from tfx.ops.diagonals import tensor_diag_part as tensor_diag_part
 from tfx.ops.diagonals import trace as trace
 from tfx.ops.einsum import einsum as einsum
 from tfx.ops.einsum import tensordot as tensordot
+from tfx.ops.linalg import adjoint as adjoint
 from tfx.ops.linalg import matmul as matmul
 from tfx.ops.linalg import matrix_transpose as matrix_transpose
 from tfx.ops.linalg import matvec as matvec
 from tfx.ops.norms import global_norm as global_norm
 from tfx.ops.norms import norm as norm
+from tfx.ops.norms import normalize as normalize
 from tfx.ops.statistics import l2_normalize as l2_normalize

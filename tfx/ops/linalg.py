@@ -175,6 +175,11 @@ def matrix_transpose(a: Any, name: str | None = None, conjugate: bool = False) -
     return swap_last_two(x)
 
 
+def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+    """The conjugate transpose, which is the transpose of real matrices."""
+    return matrix_transpose(matrix)
+
+
 def swap_last_two(x: Tensor) -> Tensor:
     """``x`` with its last two axes exchanged, also where the rank is unknown."""
     rank = x.shape.rank

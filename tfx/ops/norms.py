@@ -81,6 +81,26 @@ def norm(
     return pow(reduce_sum(pow(abs(x), float(ord)), axis, keep), 1.0 / ord)
 
 
+def normalize(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """``tensor`` over its norm, and the norm with the reduced axes kept.
+
+    Args:
+        tensor: Tensor of a floating dtype.
+        ord: See ``norm``.
+        axis: See ``norm``.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.normalize([3.0, 4.0])[0].numpy()
+        array([0.6, 0.8], dtype=float32)
+    """
+    length = norm(tensor, ord, axis, keepdims=True)
+    return divide(_floating(tensor, "normalize"), length), length
+
+
 def _check_order(ord: Any, kind: str) -> None:
     if ord in _EUCLIDEAN:
         return

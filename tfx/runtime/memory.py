@@ -85,13 +85,7 @@ def hand_over(value: RawValue) -> npt.NDArray[Any]:
     Raises:
         UnimplementedError: ONNX Runtime's Python interface cannot give the strings.
     """
-    try:
-        array = to_numpy(value)
-    except UnicodeDecodeError as error:
-        raise UnimplementedError(
-            f"a string result is not UTF-8 ({error}), and ONNX Runtime's Python interface gives no "
-            "other; encode such bytes as text (base64) in the graph"
-        ) from error
+    array = to_numpy(value)
     if array.dtype == object:
         texts = np.empty(array.size, object)
         texts[:] = [item.decode("utf-8", "surrogateescape") for item in array.reshape(-1)]

@@ -104,5 +104,6 @@ def test_matrix_transpose_of_any_rank(rng):
     x = rng.standard_normal((2, 3, 4))
     assert_close(linalg.matrix_transpose(x), swapped(x))
     assert_close(run_traced(linalg.matrix_transpose, x), swapped(x))
+    assert_close(linalg.adjoint(x), swapped(x))
     with pytest.raises(ValueError, match="rank >= 2"):
         linalg.matrix_transpose([1.0])

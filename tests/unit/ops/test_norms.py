@@ -52,6 +52,12 @@ def test_matrices(order, axis, keepdims, rng):
     check_grads(f, [x])
 
 
+def test_normalize(rng):
+    x = rng.standard_normal((2, 3))
+    length = np.abs(x).sum(1, keepdims=True)
+    assert_close(module.normalize(x, 1, 1), (x / length, length))
+
+
 def test_the_gradient_at_zero_is_tensorflows():
     x = constant([0.0, 0.0])
     with GradientTape() as tape:

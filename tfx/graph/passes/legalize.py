@@ -8,7 +8,7 @@ so this is also what a bundle contains.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from tfx.graph import ir, schema
 from tfx.graph.ir import Graph, Node, Value
@@ -109,31 +109,47 @@ def replacement(
     """Types to compute with instead; None: the types as given have a kernel (or nothing helps)."""
     operator = schema.operator(op)
     kernels = cpu_kernels(op, operator.opset)
-    if not kernels:
-        return None  # no kernel of its own: ONNX Runtime expands the operator's function body
     input_vars = _type_variables(operator.schema.inputs, len(inputs))
     output_vars = _type_variables(operator.schema.outputs, len(outputs))
-    types: dict[str, int] = {}
-    for variable, code in [
+    given = [
         *zip(input_vars, inputs, strict=True),
         *zip(output_vars, outputs, strict=True),
-    ]:
+    ]
+    types: dict[str, int] = {}
+    for variable, code in given:
         if code is not None:
             types.setdefault(variable, code)
-    if _has_kernel(kernels, types):
+    if not kernels and not operator.schema.has_function:
         return None
+    for trial in _trials(types, bool(kernels)):
+        if not kernels or _has_kernel(kernels, trial):
+            if trial == types:
+                return None
+            return (
+                tuple(
+                    None if c is None else trial[v] for v, c in zip(input_vars, inputs, strict=True)
+                ),
+                tuple(trial[v] for v in output_vars),
+            )
+    return None
+
+
+def _trials(types: dict[str, int], has_kernels: bool) -> Iterator[dict[str, int]]:
+    """Types to compute with, best first: as given, one type variable wider, or all of one type.
+
+    An operator without a kernel is expanded into its function body by ONNX Runtime, which has
+    kernels for what is in there, but none for bfloat16.
+    """
+    if not has_kernels:
+        yield {v: _FLOAT if c == _BFLOAT16 else c for v, c in types.items()}
+        return
+    yield types
     for variable, code in types.items():
         for wider in _WIDER.get(code, ()):
-            trial = {**types, variable: wider}
-            if _has_kernel(kernels, trial):
-                return (
-                    tuple(
-                        None if c is None else trial[v]
-                        for v, c in zip(input_vars, inputs, strict=True)
-                    ),
-                    tuple(trial[v] for v in output_vars),
-                )
-    return None
+            yield {**types, variable: wider}
+    for code in dict.fromkeys(types.values()):
+        for wider in _WIDER.get(code, ()):
+            yield {v: wider if c == code else c for v, c in types.items()}
 
 
 def _type_variables(parameters: Iterable[object], count: int) -> list[str]:

@@ -1,0 +1,194 @@
+"""ORT values: contents survive both ways, and nobody can change a value that exists."""
+
+from __future__ import annotations
+
+import gc
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError, UnimplementedError
+from tfx.runtime import values
+
+NUMBERS = [
+    *("float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool").split(),
+    *("bfloat16 float8_e4m3fn float8_e5m2").split(),
+]
+SHAPES = [(), (0,), (5,), (2, 3), (0, 3), (2, 0, 3)]
+
+
+def _array(name, shape, rng):
+    return rng.integers(0, 2, shape).astype(dtypes.as_dtype(name).as_numpy_dtype)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", NUMBERS)
+def test_round_trip(name, shape, rng):
+    array = _array(name, shape, rng)
+    value = values.from_numpy(array)
+    assert values.shape_of(value) == list(shape)
+    assert value.element_type() == dtypes.as_dtype(name).onnx
+    result = values.to_numpy(value)
+    assert result.dtype == array.dtype
+    np.testing.assert_array_equal(result, array)
+
+
+def test_integers_come_back_as_numpys_own():
+    """ONNX Runtime's `long long` is another type than np.int64 to isinstance."""
+    for kind in (np.int64, np.uint64):
+        assert isinstance(values.to_numpy(values.from_numpy(np.array(3, kind)))[()], kind)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_what_comes_in_is_copied(name, rng):
+    array = _array(name, (4,), rng)
+    expected = array.copy()
+    value = values.from_numpy(array)
+    array[:] = 0
+    np.testing.assert_array_equal(values.to_numpy(value), expected)
+
+
+def test_owned_memory_is_shared_and_kept_alive(rng):
+    array = rng.normal(size=1000)
+    expected = array.copy()
+    value = values.from_numpy(array, owned=True)
+    assert value.data_ptr() == array.ctypes.data
+    del array
+    gc.collect()
+    np.testing.assert_array_equal(values.to_numpy(value), expected)
+
+
+def test_owned_read_only_memory_is_shared(rng):
+    array = rng.normal(size=10)
+    array.flags.writeable = False
+    assert values.from_numpy(array, owned=True).data_ptr() == array.ctypes.data
+
+
+@pytest.mark.parametrize("view", ["transposed", "strided", "reversed", "swapped"])
+def test_every_layout_is_taken(view, rng):
+    array = rng.normal(size=(4, 6)).astype(np.float32)
+    array = {
+        "transposed": array.T,
+        "strided": array[::2, ::3],
+        "reversed": array[:, ::-1],
+        "swapped": array.astype(">f4"),
+    }[view]
+    for owned in (False, True):
+        result = values.to_numpy(values.from_numpy(array, owned=owned))
+        np.testing.assert_array_equal(result, array)
+        assert result.dtype == np.float32
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_views_cannot_be_written(name, rng):
+    view = values.to_numpy(values.from_numpy(_array(name, (3,), rng)))
+    with pytest.raises(ValueError, match="read-only"):
+        view[0] = 1
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        view.flags.writeable = True
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16"])
+def test_views_keep_the_value_alive(name, rng):
+    array = _array(name, (1000,), rng)
+    view = values.to_numpy(values.from_numpy(array))
+    gc.collect()
+    np.testing.assert_array_equal(view, array)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        np.array(["a", "", "naïve", "日本"], object),
+        np.array([b"bytes", "text"], object),
+        np.array([["x"], ["y"]]),
+        np.array("scalar", object),
+        np.empty((0, 2), object),
+    ],
+    ids=str,
+)
+def test_strings_come_back_as_bytes(texts):
+    result = values.to_numpy(values.from_numpy(texts))
+    assert result.shape == texts.shape
+    expected = [s.encode() if isinstance(s, str) else s for s in texts.reshape(-1).tolist()]
+    assert result.reshape(-1).tolist() == expected
+
+
+def test_strings_that_are_no_text():
+    value = values.from_numpy(np.array([b"\xff"], object))
+    with pytest.raises(UnimplementedError, match=r"not UTF-8 .* uint8 tensor"):
+        values.to_numpy(value)
+    with pytest.raises(InvalidArgumentError, match="holds str or bytes; got 3 of type int"):
+        values.from_numpy(np.array(["a", 3], object))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "hint"),
+    [
+        (np.complex64, "real and imaginary"),
+        (np.complex128, "real and imaginary"),
+        (ml_dtypes.int4, "int8 or uint8"),
+        (ml_dtypes.uint4, "int8 or uint8"),
+    ],
+)
+def test_dtypes_that_the_runtime_lacks(dtype, hint):
+    with pytest.raises(UnimplementedError, match=hint):
+        values.from_numpy(np.zeros(2, dtype))
+
+
+class _OldConsumer:
+    """What a library of before DLPack 1.0 asks for."""
+
+    def __init__(self, value, **options):
+        self._capsule = values.to_dlpack(value, **options)
+
+    def __dlpack__(self, **_):
+        return self._capsule
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+@pytest.mark.parametrize("name", [n for n in NUMBERS if "float8" not in n and n != "bfloat16"])
+def test_dlpack_shares_read_only_memory(name, rng):
+    array = _array(name, (2, 3), rng)
+    value = values.from_numpy(array)
+
+    class Producer:
+        def __dlpack__(self, **options):
+            return values.to_dlpack(value, **options)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    result = np.from_dlpack(Producer())
+    assert result.dtype == array.dtype
+    np.testing.assert_array_equal(result, array)
+    assert not result.flags.writeable
+    assert result.ctypes.data == value.data_ptr()
+
+
+def test_dlpack_of_old_consumers_is_a_copy(rng):
+    value = values.from_numpy(rng.normal(size=4))
+    result = np.from_dlpack(_OldConsumer(value))
+    assert result.ctypes.data != value.data_ptr()
+    with pytest.raises(BufferError, match="read-only"):
+        values.to_dlpack(value, copy=False)
+
+
+def test_dlpack_copy_on_demand(rng):
+    value = values.from_numpy(rng.normal(size=4))
+    result = np.from_dlpack(_OldConsumer(value, copy=True, max_version=(1, 0)))
+    assert result.ctypes.data != value.data_ptr()
+
+
+def test_dlpack_of_bfloat16_is_a_copy():
+    from onnxruntime.capi import onnxruntime_pybind11_state as ort
+
+    value = values.from_numpy(np.array([1, 2, 3], ml_dtypes.bfloat16))
+    other = ort.OrtValue.from_dlpack(values.to_dlpack(value), False)
+    assert other.element_type() == dtypes.bfloat16.onnx
+    assert other.data_ptr() != value.data_ptr()
+    np.testing.assert_array_equal(values.to_numpy(other), values.to_numpy(value))
