@@ -39,8 +39,8 @@ def signatures(infos: Iterable[SignatureInfo]) -> None:
     rows = [
         (
             info.name,
-            [f"{item.name} {describe(item)}" for item in info.inputs] or "-",
-            [f"{item.name} {describe(item)}" for item in info.outputs] or "-",
+            [f"{name} {describe(item)}" for name, item in info.inputs.items()] or "-",
+            [f"{name} {describe(item)}" for name, item in info.outputs.items()] or "-",
             _count(info.updates, "variable") if info.updates else "-",
         )
         for info in infos

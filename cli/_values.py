@@ -92,10 +92,10 @@ def _read_array(path: str, key: str | None, name: str, where: str) -> Array:
     import numpy as np
 
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
+        with open(path, "rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return loaded
             keys = list(loaded)
             if key is None:
                 key = keys[0] if len(keys) == 1 else name

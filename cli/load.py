@@ -97,7 +97,7 @@ def command(
         if info is None or (info.inputs and not given and not output and not save):
             _offer(directory, info, as_json=as_json)
             return
-        _values.check_output(output, [item.name for item in info.outputs])
+        _values.check_output(output, list(info.outputs))
         arguments = {name: _read(name, text, info) for name, text in given.items()}
         with _output.progress(f"Calling {info.name}"):
             results = bundle.call(info.name, arguments)
@@ -141,13 +141,13 @@ def _offer(directory: str, info: SignatureInfo | None, *, as_json: bool) -> None
     _listing.signatures(infos)
     if infos:
         first = infos[0]
-        words = "".join(f" --input {item.name}=@{item.name}.npy" for item in first.inputs)
+        words = "".join(f" --input {name}=@{name}.npy" for name in first.inputs)
         click.echo(f"Call one with: tfx load {directory} --signature {first.name}{words}")
 
 
 def _read(name: str, text: str, info: SignatureInfo) -> Any:
-    dtypes = {item.name: item.dtype for item in info.inputs}
-    return _values.read_value(name, text, is_float="float" in dtypes.get(name, ""))
+    is_float = name in info.inputs and "float" in info.inputs[name].dtype
+    return _values.read_value(name, text, is_float=is_float)
 
 
 def _show(

@@ -6,7 +6,7 @@ here, before a file exists. Values of variables are immutable, so holding them i
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tfx.bundle.records import (
@@ -65,11 +65,8 @@ class Gathered:
     """
 
     def __init__(self, obj: Any, signatures: Any) -> None:
-        graph = _traced_graph(obj)
+        graph, self.signatures = _traced(obj, signatures)
         self.contents = Contents()
-        self.signatures: list[ResolvedSignature] = resolve_signatures(
-            obj, signatures, graph.functions
-        )
         self.assets: list[Asset] = graph.assets
         traces = {id(f): _traces(f) for f, _ in graph.functions}
         concrete = [s.concrete for s in self.signatures]
@@ -162,26 +159,27 @@ class Gathered:
         return Parameter(parameter.name, kind, has_default=True, default=default)
 
 
-def _traced_graph(obj: Any) -> ObjectGraph:
-    """The object graph once every function is traced that can be.
+def _traced(obj: Any, signatures: Any) -> tuple[ObjectGraph, list[ResolvedSignature]]:
+    """The object graph and the signatures, once every function is traced that can be.
 
     A trace may make variables (an optimizer's slots) and change attributes (a layer that is built
-    at its first call).
+    at its first call), so the object is looked at again until there is nothing new.
     """
-    graph = ObjectGraph(obj)
-    count = -1
-    while count != (count := _count_traces(graph)):
-        for function, _ in graph.functions:
+    given = signatures.values() if isinstance(signatures, Mapping) else [signatures]
+    while True:
+        graph = ObjectGraph(obj)
+        functions = [f for f, _ in graph.functions] + [f for f in given if isinstance(f, Function)]
+        count = _count_traces(functions)
+        resolved = resolve_signatures(obj, signatures, graph.functions)
+        for function in functions:
             if isinstance(function, Function) and function.input_signature is not None:
                 function.get_concrete_function()
-        if _count_traces(graph) != count:
-            graph = ObjectGraph(obj)
-    return graph
+        if _count_traces(functions) == count:
+            return graph, resolved
 
 
-def _count_traces(graph: ObjectGraph) -> int:
-    functions = [f for f, _ in graph.functions if isinstance(f, Function)]
-    return sum(len(f.concrete_functions()) for f in functions)
+def _count_traces(functions: list[Callee]) -> int:
+    return sum(len(f.concrete_functions()) for f in functions if isinstance(f, Function))
 
 
 def _traces(function: Callee) -> list[ConcreteFunction]:

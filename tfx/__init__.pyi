@@ -65,6 +65,10 @@ from tfx.framework.variable import Variable as Variable
 from tfx.framework.variable import VariableAggregation as VariableAggregation
 from tfx.framework.variable import VariableSynchronization as VariableSynchronization
 from tfx.function.polymorphic import function as function
+from tfx.ops.algebra import realdiv as realdiv
+from tfx.ops.algebra import scalar_mul as scalar_mul
+from tfx.ops.algebra import truncatediv as truncatediv
+from tfx.ops.algebra import truncatemod as truncatemod
 from tfx.ops.arithmetic import add as add
 from tfx.ops.arithmetic import add_n as add_n
 from tfx.ops.arithmetic import divide as divide

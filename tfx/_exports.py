@@ -43,6 +43,7 @@ _TABLE = {
     "tfx.framework.variable": "Variable VariableAggregation VariableSynchronization",
     "tfx.autodiff.tape": "GradientTape UnconnectedGradients",
     "tfx.function.polymorphic": "function",
+    "tfx.ops.algebra": "realdiv scalar_mul truncatediv truncatemod",
     "tfx.ops.arithmetic": "add add_n divide maximum minimum multiply pow subtract truediv",
     "tfx.ops.blocks": "batch_to_space space_to_batch",
     "tfx.ops.casting": "cast identity identity_n saturate_cast stop_gradient",

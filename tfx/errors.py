@@ -31,12 +31,14 @@ from tfx.core.errors import InaccessibleTensorError as InaccessibleTensorError
 from tfx.core.errors import InternalError as InternalError
 from tfx.core.errors import InvalidArgumentError as InvalidArgumentError
 from tfx.core.errors import LeakedTensorError as LeakedTensorError
+from tfx.core.errors import NoContentsError as NoContentsError
 from tfx.core.errors import NotFoundError as NotFoundError
 from tfx.core.errors import OperatorNotAllowedInGraphError as OperatorNotAllowedInGraphError
 from tfx.core.errors import OpError as OpError
 from tfx.core.errors import OutOfRangeError as OutOfRangeError
 from tfx.core.errors import PermissionDeniedError as PermissionDeniedError
 from tfx.core.errors import ResourceExhaustedError as ResourceExhaustedError
+from tfx.core.errors import ShapeMismatchError as ShapeMismatchError
 from tfx.core.errors import UnauthenticatedError as UnauthenticatedError
 from tfx.core.errors import UnavailableError as UnavailableError
 from tfx.core.errors import UnimplementedError as UnimplementedError

@@ -7,13 +7,14 @@ is wrong is told with the argument's name, what came and what was wanted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy.typing as npt
 
-from tfx.bundle.manifest import Manifest, TensorInfo
+from tfx.bundle.manifest import Manifest, SignatureTensor, TensorInfo
 from tfx.bundle.manifest import Signature as SignatureEntry
 from tfx.core.dims import is_automatic_dim
 from tfx.core.errors import InvalidArgumentError, NotFoundError
@@ -29,24 +30,25 @@ class SignatureInfo:
 
     Attributes:
         name: Its name.
-        inputs: Name, dtype and shape of each input; dimensions are numbers, names or None.
-        outputs: The same of each output.
+        inputs: The inputs by name: dtype, and shape, in which dimensions are numbers, names or
+            None.
+        outputs: The same of the outputs.
         updates: Names of the variables to which a call gives new values.
         reads: Names of the other variables that it uses.
         file: The ONNX file that stock ONNX Runtime can run.
     """
 
     name: str
-    inputs: tuple[TensorInfo, ...]
-    outputs: tuple[TensorInfo, ...]
+    inputs: Mapping[str, TensorInfo]
+    outputs: Mapping[str, TensorInfo]
     updates: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     file: str = ""
 
     def __str__(self) -> str:
         """Return the signature as ``name(x: float32[None, 8]) -> y: float32[None]``."""
-        takes = ", ".join(f"{item.name}: {describe(item)}" for item in self.inputs)
-        gives = ", ".join(f"{item.name}: {describe(item)}" for item in self.outputs)
+        takes = ", ".join(f"{name}: {describe(item)}" for name, item in self.inputs.items())
+        gives = ", ".join(f"{name}: {describe(item)}" for name, item in self.outputs.items())
         return f"{self.name}({takes}) -> {gives or 'nothing'}"
 
 
@@ -59,16 +61,24 @@ def signature_info(entry: SignatureEntry, manifest: Manifest) -> SignatureInfo:
     used.update(item.variable for item in graph.frozen_variables)
     return SignatureInfo(
         entry.name,
-        tuple(_named(concrete.argument_leaves[item.leaf], item.name) for item in entry.inputs),
-        tuple(_named(concrete.result_leaves[item.leaf], item.name) for item in entry.outputs),
+        _named(entry.inputs, concrete.argument_leaves),
+        _named(entry.outputs, concrete.result_leaves),
         tuple(manifest.variables[index].name for index in sorted(updates)),
         tuple(manifest.variables[index].name for index in sorted(used - updates)),
         graph.file,
     )
 
 
-def _named(info: TensorInfo, name: str) -> TensorInfo:
-    return TensorInfo(info.dtype, info.shape, name)
+def _named(
+    tensors: Sequence[SignatureTensor], leaves: Sequence[TensorInfo]
+) -> Mapping[str, TensorInfo]:
+    """The tensors by their names in the signature; a leaf may have another name in the graph."""
+    return MappingProxyType(
+        {
+            item.name: TensorInfo(leaves[item.leaf].dtype, leaves[item.leaf].shape, item.name)
+            for item in tensors
+        }
+    )
 
 
 def find_signature(signatures: Mapping[str, SignatureInfo], name: str, where: str) -> SignatureInfo:
@@ -100,19 +110,18 @@ def bind(info: SignatureInfo, given: Mapping[str, object]) -> dict[str, npt.NDAr
     """
     _check_names(info, given)
     arrays = {
-        item.name: to_array(given[item.name], item, f"signature {info.name!r}: input {item.name!r}")
-        for item in info.inputs
+        name: to_array(given[name], item, f"signature {info.name!r}: input {name!r}")
+        for name, item in info.inputs.items()
     }
     _check_dimensions(info, arrays)
     return arrays
 
 
 def _check_names(info: SignatureInfo, given: Mapping[str, object]) -> None:
-    names = [item.name for item in info.inputs]
-    unknown = [name for name in given if name not in names]
-    missing = [item for item in info.inputs if item.name not in given]
+    unknown = [name for name in given if name not in info.inputs]
+    missing = [name for name in info.inputs if name not in given]
     if unknown:
-        close = meant(unknown[0], [item.name for item in missing] or names)
+        close = meant(unknown[0], missing or info.inputs)
         hint = "" if close is None else f" did you mean {close!r}?"
         raise InvalidArgumentError(
             f"signature {info.name!r} takes no input {unknown[0]!r};{hint} its inputs: "
@@ -121,28 +130,29 @@ def _check_names(info: SignatureInfo, given: Mapping[str, object]) -> None:
     if missing:
         came = f"came: {listed(given)}" if given else "nothing came"
         raise InvalidArgumentError(
-            f"signature {info.name!r} needs the input {missing[0].name!r} "
-            f"({describe(missing[0])}), which is missing; {came}; its inputs: {_inputs(info)}"
+            f"signature {info.name!r} needs the input {missing[0]!r} "
+            f"({describe(info.inputs[missing[0]])}), which is missing; {came}; its inputs: "
+            f"{_inputs(info)}"
         )
 
 
 def _inputs(info: SignatureInfo) -> str:
-    return ", ".join(f"{item.name} {describe(item)}" for item in info.inputs) or "none"
+    return ", ".join(f"{name} {describe(item)}" for name, item in info.inputs.items()) or "none"
 
 
 def _check_dimensions(info: SignatureInfo, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """A name stands for one size in the whole call."""
     sizes: dict[str, tuple[int, str]] = {}
-    for item in info.inputs:
-        shape = arrays[item.name].shape
+    for name, item in info.inputs.items():
+        shape = arrays[name].shape
         for axis, dim in enumerate(item.shape or ()):
             if not isinstance(dim, str):
                 continue
-            size, other = sizes.setdefault(dim, (shape[axis], item.name))
+            size, other = sizes.setdefault(dim, (shape[axis], name))
             if size == shape[axis]:
                 continue
             label = "a dimension" if is_automatic_dim(dim) else f"dimension {dim!r}"
             raise InvalidArgumentError(
-                f"signature {info.name!r}: input {item.name!r} has {shape[axis]} for {label} "
+                f"signature {info.name!r}: input {name!r} has {shape[axis]} for {label} "
                 f"(axis {axis}), but input {other!r} has {size}; expected the same size"
             )

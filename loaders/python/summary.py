@@ -127,8 +127,8 @@ def _signature_json(info: SignatureInfo) -> dict[str, Any]:
     return {
         "name": info.name,
         "file": info.file,
-        "inputs": [_tensor_json(item) for item in info.inputs],
-        "outputs": [_tensor_json(item) for item in info.outputs],
+        "inputs": [_tensor_json(item) for item in info.inputs.values()],
+        "outputs": [_tensor_json(item) for item in info.outputs.values()],
         "updates": list(info.updates),
     }
 

@@ -212,11 +212,23 @@ class OperatorNotAllowedInGraphError(OpError, TypeError):
     error_code = INVALID_ARGUMENT
 
 
+class NoContentsError(OperatorNotAllowedInGraphError, AttributeError):
+    """`tensor.numpy` was asked of a traced tensor; `hasattr(tensor, "numpy")` is False."""
+
+
 class DTypeMismatchError(InvalidArgumentError, TypeError):
     """Operands have different dtypes; nothing is converted silently, `tfx.cast` does it.
 
     TensorFlow raises InvalidArgumentError for this in eager mode and TypeError under a
     function; this class is both.
+    """
+
+
+class ShapeMismatchError(InvalidArgumentError, TypeError):
+    """A tensor argument has a shape that the function's signature does not take.
+
+    TensorFlow raises TypeError for this where the function has an `input_signature`, and
+    InvalidArgumentError for a concrete function; this class is both.
     """
 
 

@@ -14,7 +14,11 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
-from tfx.core.errors import InvalidArgumentError, OperatorNotAllowedInGraphError
+from tfx.core.errors import (
+    InvalidArgumentError,
+    NoContentsError,
+    OperatorNotAllowedInGraphError,
+)
 from tfx.core.shapes import TensorShape
 from tfx.core.source import user_frame
 from tfx.framework.operand import Operand
@@ -23,7 +27,10 @@ from tfx.runtime import values
 from tfx.runtime.values import RawValue
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tfx.framework.func_graph import FuncGraph
+    from tfx.framework.variable import Variable
 
 
 class Tensor(Operand):
@@ -31,6 +38,9 @@ class Tensor(Operand):
 
     __slots__ = ("__weakref__",)
     __array_priority__ = 100
+
+    # Only a part of a variable has it: ``v[1:].assign(...)``, see ``ops.slice_assignment``.
+    assign: Callable[..., Variable]
 
     @property
     def dtype(self) -> DType:
@@ -110,7 +120,7 @@ class Reference:
 class EagerTensor(Tensor):
     """A tensor with contents."""
 
-    __slots__ = ("_dtype", "_shape", "_value")
+    __slots__ = ("_dtype", "_shape", "_value", "assign")
 
     _dtype: DType
     _shape: TensorShape | None
@@ -265,7 +275,7 @@ class SymbolicTensor(Tensor):
     ``OperatorNotAllowedInGraphError`` with the user's line and the ways out.
     """
 
-    __slots__ = ("_graph", "_shape", "_value")
+    __slots__ = ("_graph", "_shape", "_value", "assign")
 
     _value: ir.Value
     _graph: FuncGraph
@@ -376,13 +386,19 @@ class SymbolicTensor(Tensor):
             "Use tfx operations instead of NumPy ones, or move the NumPy code out of the function.",
         )
 
+    @property
     def numpy(self) -> Any:
-        """Refused: there are no contents yet."""
-        raise self._refuse(
+        """Refused, as an attribute that is not there: there are no contents yet."""
+        refusal = self._refuse(
             "Calling numpy()",
             "Return the tensor from the function and call numpy() on the result, or turn tracing "
             "off with tfx.config.run_functions_eagerly(True).",
         )
+        raise NoContentsError(refusal.message)
+
+    def __str__(self) -> str:
+        shape = "" if self.shape.rank is None else f", shape={self.shape}"
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name})'
 
     def __repr__(self) -> str:
         return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"

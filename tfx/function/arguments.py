@@ -7,7 +7,7 @@ from typing import Any
 
 from tfx.core import nest
 from tfx.core.dims import is_automatic_dim
-from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError, ShapeMismatchError
 from tfx.core.nest_kinds import kind_of
 from tfx.core.specs import TensorSpec
 from tfx.framework.convert import convert_to_tensor
@@ -142,7 +142,7 @@ def check_tensor(function: str, argument: str, spec: TensorSpec, value: Any) -> 
     Raises:
         TypeError: not convertible to a tensor.
         DTypeMismatchError: another dtype.
-        InvalidArgumentError: an incompatible shape.
+        ShapeMismatchError: an incompatible shape.
     """
     if not isinstance(value, Tensor):
         try:
@@ -160,7 +160,7 @@ def check_tensor(function: str, argument: str, spec: TensorSpec, value: Any) -> 
             "tfx.cast."
         )
     if not spec.shape.is_compatible_with(tensor.shape):
-        raise InvalidArgumentError(
+        raise ShapeMismatchError(
             f"{function}(): argument {argument!r} expected shape {spec.shape}, got {tensor.shape}."
         )
     return tensor

@@ -13,7 +13,7 @@ from tfx.framework.apply import apply
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
-from tfx.ops import arithmetic, comparison, elementwise, indexing, linalg
+from tfx.ops import arithmetic, comparison, elementwise, indexing, linalg, slice_assignment
 from tfx.ops._support import is_tensor_like, matching, tensor
 
 Operator = Callable[..., Any]
@@ -85,7 +85,7 @@ no_gradient("BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", why="integers
 
 def _comparison(op: str) -> Operator:
     def function(self: Any, other: Any) -> Any:
-            return _guarded(getattr(comparison, op), self, other)
+        return _guarded(getattr(comparison, op), self, other)
 
     return function
 
@@ -129,6 +129,28 @@ def _round(self: Any, digits: int | None = None) -> Any:
     return apply("Round", (tensor(self),))
 
 
+def _in_place(symbol: str, instead: str) -> Operator:
+    """``variable += x`` would silently make the name a tensor: it is refused, as in TensorFlow."""
+
+    def function(self: Any, other: Any) -> Any:
+        raise RuntimeError(
+            f"`variable {symbol}= value` with `tf.Variable`s is not supported. Use `{instead}` to "
+            f"modify the variable, or `out = variable {symbol} value` if you need to get a new "
+            "output Tensor."
+        )
+
+    return function
+
+
+_IN_PLACE = {
+    "__iadd__": _in_place("+", "variable.assign_add(value)"),
+    "__isub__": _in_place("-", "variable.assign_sub(value)"),
+    "__imul__": _in_place("*", "variable.assign(variable * value)"),
+    "__itruediv__": _in_place("/", "variable.assign(variable / value)"),
+    "__ipow__": _in_place("**", "variable.assign(variable ** value)"),
+}
+
+
 def attach() -> None:
     """Give ``Tensor`` and ``Variable`` their operators."""
     pairs = {
@@ -164,6 +186,8 @@ def attach() -> None:
     for cls in (Tensor, Variable):
         for name, method in methods.items():
             setattr(cls, name, method)
+    for name, method in {**_IN_PLACE, "__getitem__": slice_assignment.part_of}.items():
+        setattr(Variable, name, method)
 
 
 attach()

@@ -135,11 +135,9 @@ def to_numpy(value: RawValue) -> np.ndarray[Any, Any]:
         flat = np.empty(array.size, dtype=object)
         flat[:] = [s.encode() if isinstance(s, str) else s for s in array.reshape(-1)]
         array = flat.reshape(tuple(value.shape()))
-    standard = _STANDARD.get(array.dtype.char)
-    if standard is not None:
-        array = array.view(standard)
     array.flags.writeable = False
-    return array
+    standard = _STANDARD.get(array.dtype.char)
+    return array if standard is None else array.view(standard)
 
 
 def lend(value: RawValue) -> tuple[RawValue, object]:

@@ -30,6 +30,8 @@ FAMILY: list[tuple[str, int, tuple[type[Exception], ...]]] = [
 ]
 OURS: list[tuple[str, int, tuple[type[Exception], ...]]] = [
     ("OperatorNotAllowedInGraphError", 3, (TypeError,)),
+    ("NoContentsError", 3, (errors.OperatorNotAllowedInGraphError, TypeError, AttributeError)),
+    ("ShapeMismatchError", 3, (errors.InvalidArgumentError, ValueError, TypeError)),
     ("DTypeMismatchError", 3, (errors.InvalidArgumentError, ValueError, TypeError)),
     ("LeakedTensorError", 3, (errors.InvalidArgumentError, TypeError)),
     ("BundleError", 15, (errors.DataLossError, ValueError)),

@@ -35,7 +35,7 @@ def test_a_symbolic_dimension_takes_any_size(bundle: Bundle, rows: int) -> None:
 
 def test_signatures_tell_what_they_take_and_give(bundle: Bundle) -> None:
     info = bundle.signatures["train_step"]
-    assert [(i.name, i.dtype, i.shape) for i in info.inputs] == [
+    assert [(n, i.dtype, i.shape) for n, i in info.inputs.items()] == [
         ("x", "float32", ("batch", 4)),
         ("y", "float32", ("batch", 3)),
         ("rate", "float32", ()),

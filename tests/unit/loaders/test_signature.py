@@ -9,14 +9,19 @@ from tfx.bundle.manifest import TensorInfo
 from tfx.core.errors import InvalidArgumentError
 from tfx.loaders.signature import SignatureInfo, bind
 
+
+def tensors(*infos: TensorInfo) -> dict[str, TensorInfo]:
+    return {info.name: info for info in infos}
+
+
 INFO = SignatureInfo(
     "match",
-    (
+    tensors(
         TensorInfo("float32", ("batch", 2), "image"),
         TensorInfo("int64", ("batch",), "label"),
         TensorInfo("float32", ("image.d0", None), "other"),
     ),
-    (TensorInfo("float32", (), "score"),),
+    tensors(TensorInfo("float32", (), "score")),
 )
 GOOD = {"image": [[1, 2]], "label": [3], "other": [[1]]}
 
@@ -57,8 +62,8 @@ def test_a_name_stands_for_one_size() -> None:
 def test_a_name_of_the_tracer_is_not_shown() -> None:
     info = SignatureInfo(
         "f",
-        (TensorInfo("int64", ("a.d0",), "a"), TensorInfo("int64", ("a.d0",), "b")),
-        (),
+        tensors(TensorInfo("int64", ("a.d0",), "a"), TensorInfo("int64", ("a.d0",), "b")),
+        {},
     )
     with pytest.raises(InvalidArgumentError, match="input 'b' has 2 for a dimension"):
         bind(info, {"a": [1], "b": [1, 2]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -133,9 +134,9 @@ def test_translate(theirs, message, ours):
     ("message", "reason"),
     [
         (
-            "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Non-zero status code returned while running "
-            "MatMul node. Name:'MatMul' Status Message: matmul_helper.h:59 Compute MatMul dimension "
-            "mismatch",
+            "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Non-zero status code returned while "
+            "running MatMul node. Name:'MatMul' Status Message: matmul_helper.h:59 Compute MatMul "
+            "dimension mismatch",
             "MatMul dimension mismatch",
         ),
         ("a\nx.cc:5 f(int) i < n was false. indices out of bounds", "indices out of bounds"),
@@ -150,7 +151,7 @@ def test_kernel_reason(message, reason):
 def test_profile(tmp_path):
     session = Session(_model(), profile_prefix=str(tmp_path / "profile"))
     session.run({"a": _ones(2, 3), "b": _ones(3, 4)})
-    assert "MatMul" in open(session.end_profiling()).read()
+    assert "MatMul" in Path(session.end_profiling()).read_text()
 
 
 def test_a_provider_that_is_not_active_is_an_error():

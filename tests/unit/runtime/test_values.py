@@ -12,10 +12,9 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.runtime import values
 
-NUMBERS = [
-    *("float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool").split(),
-    *("bfloat16 float8_e4m3fn float8_e5m2").split(),
-]
+INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+NUMBERS = ["float16", "float32", "float64", "bool", *INTEGERS]
+NUMBERS += ["bfloat16", "float8_e4m3fn", "float8_e5m2"]
 SHAPES = [(), (0,), (5,), (2, 3), (0, 3), (2, 0, 3)]
 
 

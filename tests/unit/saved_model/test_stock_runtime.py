@@ -135,7 +135,7 @@ def test_odd_variables_and_constants(tmp_path: Any) -> None:
     module.empty = tf.Variable(np.zeros((0, 3), np.float32))
     module.half = tf.Variable(tf.cast(tf.constant(numbers(5)), tf.bfloat16))
     module.text = tf.Variable(["a", "b"])
-    module.free = tf.Variable([1.0, 2.0], shape=tf.TensorShape(None))
+    module.free = tf.Variable([1.0, 2.0], shape=tf.TensorShape([None]))
     module.quiet = tf.Variable([3.0])
 
     @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32)])
@@ -163,6 +163,18 @@ print(*out["text"], out["total"].tobytes().hex(), *out["variable"], out["x_1"].s
     expected = f(np.ones((2, 3), np.float32))
     total = expected["total"].numpy().tobytes().hex()
     assert run_python(program, path).strip() == f"a b {total} 3.0 (2, 3)"
+
+
+def test_values_of_unknown_rank(tmp_path: Any) -> None:
+    module = tf.Module()
+    module.v = tf.Variable([1.0, 2.0], shape=tf.TensorShape(None))
+    module.f = tf.function(
+        lambda x: module.v + x, input_signature=[tf.TensorSpec(None, tf.float32)]
+    )
+    tf.saved_model.save(module, tmp_path / "m")
+    x = numbers(3, 2)
+    found = run_stock(tmp_path / "m", tmp_path / "d", {"serving_default": {"x": x}})
+    np.testing.assert_array_equal(found["serving_default"]["output_0"], x + np.float32([1, 2]))
 
 
 def test_local_functions_and_hoisted_constants(tmp_path: Any) -> None:
