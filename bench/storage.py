@@ -26,7 +26,7 @@ def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096
 before = resident()
 bundle = Bundle.open(sys.argv[1])
-width = bundle.signatures["serving_default"].inputs[0].shape[-1]
+width = bundle.signatures["serving_default"].inputs["x"].shape[-1]
 bundle.call("serving_default", {"x": numpy.zeros((1, width), numpy.float32)})
 print(resident() - before)
 """

@@ -152,7 +152,7 @@ def test_a_save_that_fails_leaves_the_old_bundle(tmp_path: Any, monkeypatch: Any
     before = file_bytes(tmp_path)
     model.train_step(*batch())
 
-    def fail(*args: Any) -> bytes:
+    def fail(*args: Any, **options: Any) -> bytes:
         raise OSError(28, "No space left on device")
 
     for name in ("manifest_bytes", "write_store", "_copy_assets"):
@@ -163,6 +163,29 @@ def test_a_save_that_fails_leaves_the_old_bundle(tmp_path: Any, monkeypatch: Any
         assert file_bytes(tmp_path) == before
     with pytest.raises(ValueError, match="Signature 'x'"):
         tf.saved_model.save(model, tmp_path / "m", signatures={"x": len})
+    assert file_bytes(tmp_path) == before
+
+
+FULL_DISK = """
+import resource, sys
+import numpy as np
+import tfx as tf
+model = tf.Module()
+model.v = tf.Variable(np.zeros(1 << 20, np.float32))
+limit = 1 << 20
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+try:
+    tf.saved_model.save(model, sys.argv[1])
+except OSError as e:
+    print(type(e).__name__, e.errno)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files")
+def test_a_full_disk_leaves_the_old_bundle(tmp_path: Any) -> None:
+    tf.saved_model.save(Trainer(), tmp_path / "m")
+    before = file_bytes(tmp_path)
+    assert run_python(FULL_DISK, tmp_path / "m").split() == ["OSError", "27"]
     assert file_bytes(tmp_path) == before
 
 
