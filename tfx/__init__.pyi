@@ -43,6 +43,7 @@ from tfx.core.dtypes import uint32 as uint32
 from tfx.core.dtypes import uint4 as uint4
 from tfx.core.dtypes import uint64 as uint64
 from tfx.core.dtypes import uint8 as uint8
+from tfx.core.log import get_logger as get_logger
 from tfx.core.shapes import TensorShape as TensorShape
 from tfx.core.specs import TensorSpec as TensorSpec
 from tfx.core.specs import TypeSpec as TypeSpec
@@ -58,6 +59,10 @@ from tfx.framework.convert import (
 from tfx.framework.device import device as device
 from tfx.framework.indexed_slices import IndexedSlices as IndexedSlices
 from tfx.framework.module import Module as Module
+from tfx.framework.ordering import control_dependencies as control_dependencies
+from tfx.framework.ordering import group as group
+from tfx.framework.ordering import no_op as no_op
+from tfx.framework.ordering import tuple as tuple
 from tfx.framework.tensor import Tensor as Tensor
 from tfx.framework.tensor import is_tensor as is_tensor
 from tfx.framework.type_specs import type_spec_from_value as type_spec_from_value
@@ -65,6 +70,11 @@ from tfx.framework.variable import Variable as Variable
 from tfx.framework.variable import VariableAggregation as VariableAggregation
 from tfx.framework.variable import VariableSynchronization as VariableSynchronization
 from tfx.function.polymorphic import function as function
+from tfx.initializers.top_level import constant_initializer as constant_initializer
+from tfx.initializers.top_level import ones_initializer as ones_initializer
+from tfx.initializers.top_level import random_normal_initializer as random_normal_initializer
+from tfx.initializers.top_level import random_uniform_initializer as random_uniform_initializer
+from tfx.initializers.top_level import zeros_initializer as zeros_initializer
 from tfx.ops.algebra import realdiv as realdiv
 from tfx.ops.algebra import scalar_mul as scalar_mul
 from tfx.ops.algebra import truncatediv as truncatediv
@@ -80,6 +90,8 @@ from tfx.ops.arithmetic import subtract as subtract
 from tfx.ops.arithmetic import truediv as truediv
 from tfx.ops.blocks import batch_to_space as batch_to_space
 from tfx.ops.blocks import space_to_batch as space_to_batch
+from tfx.ops.broadcasting import broadcast_dynamic_shape as broadcast_dynamic_shape
+from tfx.ops.broadcasting import broadcast_static_shape as broadcast_static_shape
 from tfx.ops.casting import cast as cast
 from tfx.ops.casting import identity as identity
 from tfx.ops.casting import identity_n as identity_n
@@ -139,6 +151,7 @@ from tfx.ops.measuring import size as size
 from tfx.ops.norms import clip_by_global_norm as clip_by_global_norm
 from tfx.ops.norms import clip_by_norm as clip_by_norm
 from tfx.ops.norms import norm as norm
+from tfx.ops.numbering import unravel_index as unravel_index
 from tfx.ops.one_hot import one_hot as one_hot
 from tfx.ops.padding import pad as pad
 from tfx.ops.ranges import linspace as linspace
@@ -170,6 +183,7 @@ from tfx.ops.slicing import strided_slice as strided_slice
 from tfx.ops.sorting import argsort as argsort
 from tfx.ops.sorting import searchsorted as searchsorted
 from tfx.ops.sorting import sort as sort
+from tfx.ops.static_value import get_static_value as get_static_value
 from tfx.ops.trigonometry import acos as acos
 from tfx.ops.trigonometry import acosh as acosh
 from tfx.ops.trigonometry import asin as asin

@@ -31,6 +31,7 @@ _TABLE = {
         float8_e4m3fn float8_e5m2 half int16 int32 int4 int64 int8 string uint16 uint32 uint4
         uint64 uint8
     """,
+    "tfx.core.log": "get_logger",
     "tfx.core.shapes": "TensorShape",
     "tfx.core.specs": "TensorSpec TypeSpec",
     "tfx.framework.context": "executing_eagerly init_scope inside_function name_scope",
@@ -38,14 +39,20 @@ _TABLE = {
     "tfx.framework.device": "device",
     "tfx.framework.indexed_slices": "IndexedSlices",
     "tfx.framework.module": "Module",
+    "tfx.framework.ordering": "control_dependencies group no_op tuple",
     "tfx.framework.tensor": "Tensor is_tensor",
     "tfx.framework.type_specs": "type_spec_from_value",
     "tfx.framework.variable": "Variable VariableAggregation VariableSynchronization",
     "tfx.autodiff.tape": "GradientTape UnconnectedGradients",
     "tfx.function.polymorphic": "function",
+    "tfx.initializers.top_level": """
+        constant_initializer ones_initializer random_normal_initializer
+        random_uniform_initializer zeros_initializer
+    """,
     "tfx.ops.algebra": "realdiv scalar_mul truncatediv truncatemod",
     "tfx.ops.arithmetic": "add add_n divide maximum minimum multiply pow subtract truediv",
     "tfx.ops.blocks": "batch_to_space space_to_batch",
+    "tfx.ops.broadcasting": "broadcast_dynamic_shape broadcast_static_shape",
     "tfx.ops.casting": "cast identity identity_n saturate_cast stop_gradient",
     "tfx.ops.clipping": "clip_by_value",
     "tfx.ops.comparison": """
@@ -66,6 +73,7 @@ _TABLE = {
     "tfx.ops.masking": "boolean_mask where",
     "tfx.ops.measuring": "ensure_shape rank shape shape_n size",
     "tfx.ops.norms": "clip_by_global_norm clip_by_norm norm",
+    "tfx.ops.numbering": "unravel_index",
     "tfx.ops.one_hot": "one_hot",
     "tfx.ops.padding": "pad",
     "tfx.ops.ranges": "linspace range",
@@ -81,6 +89,7 @@ _TABLE = {
     "tfx.ops.shaping": "broadcast_to expand_dims reshape squeeze",
     "tfx.ops.slicing": "slice strided_slice",
     "tfx.ops.sorting": "argsort searchsorted sort",
+    "tfx.ops.static_value": "get_static_value",
     "tfx.ops.trigonometry": "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh",
 }
 

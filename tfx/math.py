@@ -64,6 +64,7 @@ from tfx.ops.logistic import sigmoid as sigmoid
 from tfx.ops.logistic import softmax as softmax
 from tfx.ops.logistic import softplus as softplus
 from tfx.ops.logistic import softsign as softsign
+from tfx.ops.numbering import invert_permutation as invert_permutation
 from tfx.ops.reduction import reduce_all as reduce_all
 from tfx.ops.reduction import reduce_any as reduce_any
 from tfx.ops.reduction import reduce_euclidean_norm as reduce_euclidean_norm

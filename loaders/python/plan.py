@@ -79,7 +79,15 @@ class Plan:
         self._constants = {
             i.name: sources.constant(i.index).raw for i in graph.inputs if i.source == "constant"
         }
-        self._session = _compile(data, path, device, sources, external)
+        try:
+            self._session = _compile(data, path, device, sources, external)
+        except BundleError as error:
+            if not thawed:
+                raise
+            raise UnimplementedError(
+                f"{error}; ONNX Runtime takes no changing values for the variables of this graph: "
+                "save the bundle with the new ones and open that"
+            ) from error
         position = {name: i for i, name in enumerate(self._session.output_names)}
         inputs = set(self._session.input_names)
         # What is an input and an output comes back as the very value that was fed.

@@ -26,6 +26,8 @@ from tfx.runtime.values import shape_of
 
 NO_ATTRS: dict[str, Any] = {}
 KERNEL_CACHE_SIZE = 4096
+# ONNX Runtime ends the process when these do not fit their inputs; onnx tells us before.
+_CHECKED_FIRST = frozenset(("Einsum",))
 
 
 class Kernel:
@@ -151,6 +153,8 @@ def _execute(
         ]
     )
     key = (op, kinds, ir.attributes_key(attrs) if attrs else None, outputs, context.device)
+    if op in _CHECKED_FIRST:
+        infer(op, _described(inputs), attrs)
     kernel = _kernels.get(key)
     if kernel is None:
         kernel = _make_kernel(key, op, attrs, inputs, outputs)
@@ -208,11 +212,8 @@ def _record(
         tape.record(op, attrs, inputs, results)
 
 
-def _failure(
-    error: Exception, op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any]
-) -> OpError:
-    """What to raise for a kernel's failure: onnx's view of the real shapes if it has one."""
-    translated = translate(error)
+def _described(inputs: Sequence[Tensor | None]) -> list[ir.Value | None]:
+    """Eager inputs as values with their real shapes and, of short vectors, their contents."""
     given: list[ir.Value | None] = []
     for i, tensor in enumerate(inputs):
         if isinstance(tensor, EagerTensor):
@@ -221,6 +222,15 @@ def _failure(
             given.append(ir.Value(f"x{i}", tensor.dtype.onnx, shape, const=const))
         else:
             given.append(None)
+    return given
+
+
+def _failure(
+    error: Exception, op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any]
+) -> OpError:
+    """What to raise for a kernel's failure: onnx's view of the real shapes if it has one."""
+    translated = translate(error)
+    given = _described(inputs)
     source = user_frame()
     where = f" [{source.text()}]" if source else ""
     try:

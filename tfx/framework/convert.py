@@ -243,7 +243,7 @@ def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[
         return np.array(array, dtype=known.as_numpy_dtype, order="C")
     if dtype is dtypes.string:
         raise TypeError(f"Cannot convert an array of {array.dtype} to dtype {dtype.name}.")
-    return np.array(array.astype(dtype.as_numpy_dtype), order="C")
+    return _cast(array, dtype)
 
 
 def _string_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -289,7 +289,13 @@ def _typed_python(
                 f"{low if low < dtype.min else high} is out of range for dtype {dtype.name} "
                 f"({dtype.min} to {dtype.max})."
             )
-    return array.astype(dtype.as_numpy_dtype)
+    return _cast(array, dtype)
+
+
+def _cast(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
+    """A new array of the dtype; what does not fit becomes infinite, or wraps, without a warning."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return array.astype(dtype.as_numpy_dtype, order="C")
 
 
 def _python_strings(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:

@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tfx.bundle.files import verify_file
 from tfx.bundle.manifest import MANIFEST_NAME, is_bundle
 from tfx.bundle.records import Manifest, ObjectNode
 from tfx.core.dtypes import as_dtype
@@ -41,8 +42,8 @@ class LoadOptions:
         experimental_skip_checkpoint: Accepted for compatibility.
         experimental_variable_policy: Accepted for compatibility.
         verify: Compare the hash of every file with the manifest, also of large files of weights,
-            which then have to be read. Sizes are always compared, and graphs and files of up to
-            4 MiB are always hashed.
+            which then have to be read. Sizes are always compared; files of up to 4 MiB and graphs
+            are always hashed, when they are opened.
     """
 
     allow_partial_checkpoint: bool = False
@@ -156,6 +157,8 @@ class _Loader:
         sources = Sources(folder, verify=verify)
         self.root = sources.root
         self.manifest: Manifest = sources.manifest
+        for asset in self.manifest.assets:
+            verify_file(self.root, sources.entries[asset.file])
         names = {
             n.target: str(n.metadata["name"])
             for n in self.manifest.objects

@@ -29,6 +29,7 @@ from tfx.bundle.records import (
     GraphEntry,
     GraphInput,
     GraphOutput,
+    Storage,
 )
 from tfx.bundle.structure import Leaf, Value as Recorded
 from tfx.core import nest
@@ -93,6 +94,7 @@ class LoadedFiles:
         self._graphs = {g.file: self._mapped(g.file) for g in graphs if g is not None}
         self._constants: dict[int, EagerTensor] = {}
         self._places: dict[str, dict[int, str]] = {}
+        self._of_variables = {v.storage: v.name for v in self.manifest.variables}
         self._traces: dict[int, Trace] = {}
         self._lock = threading.RLock()
 
@@ -222,6 +224,12 @@ class LoadedFiles:
                 f"tensor; {_ADVICE}"
             )
         assert key is not None
+        name = self._of_variables.get(Storage(file, key))
+        if name is not None:
+            raise BundleError(
+                f"initializer {tensor.name!r} is the variable {name!r}, which the manifest does not "
+                f"say; {_ADVICE}"
+            )
         return stored.array(key)
 
     def _bind(

@@ -87,7 +87,7 @@ def test_bodies_are_searched():
     body.outputs = list(body.add_node("Neg", [stranger], {}, SCALAR).outputs)
     condition = graph.add_constant(np.array(True), 9)
     graph.add_node("If", [condition], {"then_branch": body, "else_branch": body}, SCALAR)
-    with pytest.raises(InternalError, match="'body': node .* uses %stranger"):
+    with pytest.raises(InternalError, match=r"'body': node .* uses %stranger"):
         verify.verify(graph)
 
 

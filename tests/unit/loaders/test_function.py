@@ -12,6 +12,7 @@ import pytest
 from tests.unit.loaders.make_bundle import Function, node, sample_variables, write_bundle
 from tfx.core import errors
 from tfx.loaders import Bundle
+from tfx.loaders import plan as plan_module
 
 
 def test_assignment_moves_to_the_live_form(bundle: Bundle) -> None:
@@ -87,6 +88,23 @@ def test_folded_normalisation_follows_an_assignment(
         bundle.variables.assign({"scale": values["scale"] * 2, "bias": values["bias"] * 2})
         new = bundle.call("f", {"x": x})["y"]
         np.testing.assert_allclose(new, old * 2, rtol=1e-3, atol=1e-4)
+
+
+def test_a_graph_that_needs_constants_says_what_to_do(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Some operators of ONNX Runtime's own take a weight only as an initializer.
+    class Session(plan_module.Session):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            cause = RuntimeError("weight must be a constant")
+            raise errors.InternalError(str(cause)) from cause
+
+    bundle.variables["dense/bias"] = [0, 0, 0]
+    monkeypatch.setattr(plan_module, "Session", Session)
+    with pytest.raises(
+        errors.UnimplementedError, match=r"must be a constant.*save the bundle with"
+    ):
+        bundle.call("scaled", {"y": [[1, 2, 3]]})
 
 
 def test_freeze_false_gives_the_same_numbers(sample_path: Path, rng: np.random.Generator) -> None:

@@ -37,10 +37,18 @@ def make_bundle(folder: Path) -> None:
     tf.saved_model.save(model, folder, signatures=signatures)
 
 
-def outcome(folder: Path) -> dict[str, np.ndarray]:
+class Outcome(dict[str, np.ndarray]):
+    """Arrays by name that do not fill a page when a test fails."""
+
+    def __repr__(self) -> str:
+        return "<outcome>"
+
+
+def outcome(folder: Path) -> Outcome:
     """Everything that a bundle gives: variables, plain data, results of all signatures."""
     back = tf.saved_model.load(folder)
-    found = {f"v{i}": v.numpy() for i, v in enumerate(back.variables)}
+    found = Outcome()
+    found.update({f"v{i}": v.numpy() for i, v in enumerate(back.variables)})
     found["options"] = np.array(repr(getattr(back, "options", None)))
     found["words"] = np.array(back.words.path.read_text())
     x, y = batch(3)
@@ -52,13 +60,13 @@ def outcome(folder: Path) -> dict[str, np.ndarray]:
     return found
 
 
-def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+def same(one: Outcome, other: Outcome) -> bool:
     return one.keys() == other.keys() and all(
         one[k].dtype == other[k].dtype and np.array_equal(one[k], other[k]) for k in one
     )
 
 
-def noticed(folder: Path, expected: dict[str, np.ndarray]) -> str | None:
+def noticed(folder: Path, expected: Outcome) -> str | None:
     """The message of the error, or None if the bundle is as good as it was.
 
     Raises:

@@ -29,7 +29,7 @@ def template(tmp_path_factory: Any) -> Path:
 
 
 @pytest.fixture(scope="module")
-def expected(template: Path) -> dict[str, np.ndarray]:
+def expected(template: Path) -> damage.Outcome:
     return damage.outcome(template)
 
 
@@ -47,6 +47,8 @@ FILES = [
     "assets/words.txt", "bundle.pb", "serving_default.live.onnx", "serving_default.onnx",
     "square.onnx", "train_step.onnx", "variables/model.safetensors",
 ]  # fmt: skip
+# Loading takes the live form of this one.
+UNUSED = "serving_default.onnx"
 
 
 def test_the_template_has_these_files(template: Path, expected: Any) -> None:
@@ -78,8 +80,9 @@ def test_zeros_and_noise(name: str, bundle: Path, expected: Any, rng: Any) -> No
     for changed in (bytes(size), rng.bytes(size), b"\xff" * size):
         path.write_bytes(changed)
         message = noticed(bundle, expected)
-        assert message is not None
-        assert name in message
+        if name != UNUSED:
+            assert message is not None
+            assert name in message
 
 
 @hypothesis.settings(max_examples=80)
@@ -95,7 +98,7 @@ def test_a_flipped_byte_is_noticed(
     damage.flip(folder / name, position, data.draw(st.integers(1, 255)))
     message = noticed(folder, expected)
     shutil.rmtree(folder.parent)
-    if not name.endswith(".live.onnx"):
+    if name != UNUSED:
         assert message is not None
         assert name in message
 

@@ -1,4 +1,4 @@
-"""Integer operators whose CPU kernels give wrong numbers, written with ones that are right.
+"""Integer operators whose CPU kernels are wrong, written with ones that are right.
 
 Seen in ONNX Runtime 1.31: sums of integers are computed in float64 and cut off at the ends of the
 range, and where vector instructions compare int64 values that agree in their upper half, the lower
@@ -142,12 +142,43 @@ def _sign(out: Graph, node: Node) -> bool:
     return write.finish()
 
 
+# Tag of the node that makes a divisor which is never -1.
+_SAFE_DIVISOR = "safe divisor"
+
+
+def _division(out: Graph, node: Node) -> bool:
+    """A quotient or remainder that does not end the process.
+
+    The smallest integer over -1 does not fit, and x86 processors trap on it (SIGFPE). Dividing by
+    1 and changing the sign wraps around instead; the remainder is 0.
+    """
+    x, divisor = node.inputs
+    if x is None or divisor is None or x.dtype not in (_INT32, _INT64):
+        return False
+    if divisor.const is not None and not (divisor.const == -1).any():
+        return False
+    if divisor.node is not None and divisor.node.tag == _SAFE_DIVISOR:
+        return False
+    write = Writer(out, node)
+    minus = write.op("Equal", divisor, write.constant(-1, x.dtype))
+    safe = write.op("Where", minus, write.constant(1, x.dtype), divisor)
+    assert safe.node is not None
+    safe.node.tag = _SAFE_DIVISOR
+    result = write.add(node.op, (x, safe), node.attrs)
+    if node.op == "Div":
+        flipped = write.op("Sub", write.constant(0, x.dtype), result)
+        write.op("Where", minus, flipped, result)
+    return write.finish()
+
+
 CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {
     "ArgMax": _position,
     "ArgMin": _position,
     "Clip": _clip,
+    "Div": _division,
     "Max": _extreme_of_several,
     "Min": _extreme_of_several,
+    "Mod": _division,
     "ReduceMax": _extreme_over_axes,
     "ReduceMin": _extreme_over_axes,
     "ReduceSum": _sum,

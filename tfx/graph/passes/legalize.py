@@ -186,12 +186,18 @@ def cast(out: Graph, value: Value, dtype: int, node: Node) -> Value:
 def _emit_between_casts(
     out: Graph, node: Node, inputs: tuple[int | None, ...], outputs: tuple[int, ...]
 ) -> None:
-    values = tuple(
-        None if v is None or code is None else cast(out, v, code, node)
-        for v, code in zip(node.inputs, inputs, strict=True)
-    )
+    casts: dict[tuple[int, int], Value] = {}
+    values: list[Value | None] = []
+    for value, code in zip(node.inputs, inputs, strict=True):
+        if value is None or code is None:
+            values.append(None)
+            continue
+        key = (id(value), code)
+        if key not in casts:
+            casts[key] = cast(out, value, code, node)
+        values.append(casts[key])
     attrs = dict(node.attrs)
-    wide = Node(node.op, values, attrs, node.name, node.source)
+    wide = Node(node.op, tuple(values), attrs, node.name, node.source)
     wide.outputs = tuple(
         v if v.dtype == code else Value(out.unique_name(f"{v.name}_wide"), code, v.shape, wide)
         for v, code in zip(node.outputs, outputs, strict=True)

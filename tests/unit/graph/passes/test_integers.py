@@ -88,3 +88,16 @@ def test_clip(dtype, numbers):
 def test_sign(dtype, numbers):
     x = np.append(numbers(dtype, (60,)), dtype(0))
     np.testing.assert_array_equal(apply("Sign", (constant(x),)), np.sign(x))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("op", ["Div", "Mod"])
+def test_smallest_integer_over_minus_one(op, dtype, rng):
+    """On x86 this division traps and would end the process."""
+    lowest = np.iinfo(dtype).min
+    x = np.array([lowest, lowest, 7, -7, 0, lowest + 1], dtype)
+    y = np.array([-1, 1, -1, 2, -1, -1], dtype)
+    expected = np.array([lowest, lowest, -7, -3, 0, -(lowest + 1)], dtype)
+    if op == "Mod":
+        expected = np.array([0, 0, 0, 1, 0, 0], dtype)
+    np.testing.assert_array_equal(apply(op, (constant(x), constant(y))).numpy(), expected)

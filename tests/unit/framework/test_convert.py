@@ -1,0 +1,304 @@
+"""Python values, arrays and variables to tensors: TensorFlow's dtypes, and its refusals."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tfx as tf
+from tfx.framework import convert
+from tfx.framework.context import using
+from tfx.framework.func_graph import FuncGraph
+
+BIG = 2**40
+
+
+# (value, dtype, contents), as TensorFlow 2.21 answers
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        (1, "int32", 1),
+        (2**31, "int64", 2**31),
+        (-(2**63), "int64", -(2**63)),
+        (True, "bool", True),
+        (1.0, "float32", 1.0),
+        (1e400, "float32", np.inf),
+        ("a", "string", b"a"),
+        ([], "float32", []),
+        ([[]], "float32", [[]]),
+        ([1, 2.5], "float32", [1, 2.5]),
+        ([2, True], "int32", [2, 1]),
+        ([1, BIG], "int64", [1, BIG]),
+        ([1.0, 2**70], "float32", [1.0, 2.0**70]),
+        (["a", b"b"], "string", [b"a", b"b"]),
+        (range(3), "int32", [0, 1, 2]),
+        ((1, 2), "int32", [1, 2]),
+        (np.float32(1), "float32", 1),
+        (np.float64(1), "float64", 1),
+        (np.int64(1), "int64", 1),
+        (np.uint8(1), "uint8", 1),
+        (np.bool_(True), "bool", True),
+        (ml_dtypes.bfloat16(1.5), "bfloat16", 1.5),
+        ([np.float64(1), 2], "float64", [1, 2]),
+        ([np.float32(1), 2.0], "float32", [1, 2]),
+        ([np.float16(1)], "float16", [1]),
+        ([1, np.float64(2)], "float32", [1, 2]),
+        ([1.0, np.float64(2)], "float32", [1, 2]),
+        ([np.int64(1), 2], "int32", [1, 2]),
+        ([np.int8(1), np.int16(2)], "int32", [1, 2]),
+        ([np.array([1, 2]), np.array([3, 4])], "int32", [[1, 2], [3, 4]]),
+        ([np.array([1.0, 2]), [3, 4]], "float64", [[1, 2], [3, 4]]),
+        (np.array([1, 2]), "int64", [1, 2]),
+        (np.array([1, 2], ">f4"), "float32", [1, 2]),
+        (np.array(["a", "bc"]), "string", [b"a", b"bc"]),
+        (np.array([b"a", "bc"], object), "string", [b"a", b"bc"]),
+        (np.ma.array([1, 2], mask=[0, 1]), "int64", [1, 2]),
+        (tf.TensorShape([2, 3]), "int32", [2, 3]),
+    ],
+    ids=repr,
+)
+def test_inferred_dtypes(value, dtype, expected):
+    tensor = tf.constant(value)
+    assert tensor.dtype == dtype
+    assert np.asarray(tensor).tolist() == expected
+
+
+def test_zero_keeps_its_sign():
+    assert not np.signbit(tf.constant(0.0).numpy())
+    assert np.signbit(tf.constant(-0.0).numpy())
+    assert not np.signbit(tf.constant(0.0).numpy())
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        (1, tf.float32, 1.0),
+        (1, "float64", 1.0),
+        (1, np.float16, 1.0),
+        (1.3, tf.bfloat16, 1.296875),
+        (True, tf.int32, 1),
+        (True, tf.float32, 1.0),
+        ([True, False], tf.float32, [1.0, 0.0]),
+        ([1, True], tf.float32, [1.0, 1.0]),
+        (2**70, tf.float32, 2.0**70),
+        (2**63, tf.uint64, 2**63),
+        (BIG, tf.float32, 2.0**40),
+        (1e5, tf.float16, np.inf),
+        ([], tf.int32, []),
+        ([], tf.string, []),
+        ([[], []], tf.bool, [[], []]),
+        (np.array([1.9, -1.9]), tf.int32, [1, -1]),
+        (np.array([2, 0]), tf.bool, [True, False]),
+        (np.array([0.5, 0]), tf.bool, [True, False]),
+        (np.array([True]), tf.float32, [1.0]),
+        (np.float32(2.5), tf.int32, 2),
+        (np.float64(1.5), tf.float32, 1.5),
+    ],
+    ids=repr,
+)
+def test_required_dtypes(value, dtype, expected):
+    tensor = tf.convert_to_tensor(value, dtype)
+    assert tensor.dtype == dtype
+    np.testing.assert_array_equal(np.asarray(tensor).tolist(), expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "error", "message"),
+    [
+        (None, None, ValueError, "None"),
+        ([None], None, ValueError, "None"),
+        ([1, None], None, ValueError, "mixed types"),
+        (["a", None], None, ValueError, "mixed types"),
+        (object(), None, ValueError, "unsupported type"),
+        ({1: 2}, None, ValueError, "unsupported type"),
+        ({1, 2}, None, ValueError, "unsupported type"),
+        (print, None, ValueError, "unsupported type"),
+        ([1, "a"], None, ValueError, "mixed types"),
+        ([True, 2], None, ValueError, "mixed types"),
+        ([True, 2.5], None, ValueError, "mixed types"),
+        ([[1, 2], [3]], None, ValueError, "non-rectangular"),
+        ([["a"], ["b", "c"]], None, ValueError, "non-rectangular"),
+        (2**63, None, ValueError, "does not fit int64"),
+        (2**64, None, ValueError, "out of range"),
+        (np.array([1, 2], object), None, ValueError, "str and bytes"),
+        (tf.TensorShape([None, 2]), None, ValueError, "partially known"),
+        (1.5, tf.int32, TypeError, "Cannot convert 1.5 to EagerTensor of dtype int32"),
+        (1.0, tf.int32, TypeError, "Cannot convert"),
+        (1, tf.bool, TypeError, "Cannot convert"),
+        ("1", tf.int32, TypeError, "Cannot convert"),
+        (1, tf.string, TypeError, "Cannot convert"),
+        (1j, tf.float32, TypeError, "Cannot convert"),
+        ([1.5, 2], tf.int32, TypeError, "Cannot convert"),
+        (np.array(["a"]), tf.int32, TypeError, "Cannot convert"),
+        (np.array([1]), tf.string, TypeError, "Cannot convert"),
+        (300, tf.uint8, ValueError, r"300 is out of range for dtype uint8 \(0 to 255\)"),
+        (-1, tf.uint8, ValueError, "-1 is out of range"),
+        (1, "nope", TypeError, "'nope'"),
+        (1j, None, NotImplementedError, "real and imaginary"),
+        (np.array(["2020"], "M8[D]"), None, TypeError, "M8"),
+    ],
+    ids=repr,
+)
+def test_refusals(value, dtype, error, message):
+    with pytest.raises(error, match=message):
+        tf.constant(value, dtype)
+
+
+def test_tensors_are_returned_as_they_are():
+    x = tf.constant([1.0])
+    assert tf.convert_to_tensor(x) is x
+    assert tf.convert_to_tensor(x, tf.float32) is x
+    assert tf.convert_to_tensor(x, dtype_hint=tf.int32) is x
+    with pytest.raises(TypeError, match=r"requested dtype int32 for Tensor.*float32.*tfx\.cast"):
+        tf.convert_to_tensor(x, tf.int32)
+    with pytest.raises(ValueError, match="requested dtype"):
+        tf.convert_to_tensor(tf.Variable(1.0), tf.int32)
+
+
+def test_every_constant_is_a_tensor_of_its_own():
+    """A tape knows tensors by identity: two constants of one value are two sources."""
+    for value in (3.0, 3, True, [1.0], "a"):
+        assert tf.constant(value) is not tf.constant(value)
+        assert tf.convert_to_tensor(value) is not tf.convert_to_tensor(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "hint", "dtype"),
+    [
+        (1, tf.float32, "float32"),
+        (1.5, tf.int32, "float32"),
+        ("a", tf.int32, "string"),
+        (np.array([1.0]), tf.float32, "float32"),
+        (300, tf.uint8, "int32"),
+    ],
+)
+def test_hints(value, hint, dtype):
+    assert tf.convert_to_tensor(value, dtype_hint=hint).dtype == dtype
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_tensors_in_lists_are_stacked(traced):
+    v = tf.Variable(1.0)
+    with using(graph=FuncGraph("f") if traced else None):
+        for value, dtype, shape in [
+            ([tf.constant(1), 2], "int32", (2,)),
+            ([2, tf.constant(1.0)], "float32", (2,)),
+            ([v, 2], "float32", (2,)),
+            ([[tf.constant(1), 2], [3, 4]], "int32", (2, 2)),
+            ([tf.constant([1, 2]), [3, 4]], "int32", (2, 2)),
+            ((tf.constant(1.0), True), "float32", (2,)),
+        ]:
+            tensor = tf.convert_to_tensor(value)
+            assert (tensor.dtype, tuple(tensor.shape)) == (dtype, shape)
+        with pytest.raises(TypeError, match=r"Cannot convert 2\.5"):
+            tf.convert_to_tensor([tf.constant(1), 2.5])
+        with pytest.raises(ValueError, match="Concat"):
+            tf.convert_to_tensor([tf.constant([1, 2]), [3]])
+
+
+def test_the_callers_memory_is_never_shared():
+    array = np.ones(3)
+    tensor = tf.constant(array)
+    array[:] = 5
+    np.testing.assert_array_equal(tensor, np.ones(3))
+    graph = FuncGraph("f")
+    with using(graph=graph):
+        symbol = tf.constant(array)
+    array[:] = 6
+    np.testing.assert_array_equal(symbol._value.const, np.full(3, 5.0))
+
+
+def test_shapes_of_constants():
+    np.testing.assert_array_equal(tf.constant(1, shape=(2, 2)), np.ones((2, 2)))
+    np.testing.assert_array_equal(tf.constant([1], shape=[3]), np.ones(3))
+    np.testing.assert_array_equal(tf.constant([1, 2, 3, 4], shape=(2, 2)), [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(tf.constant(tf.constant([1, 2]), shape=(2, 1)), [[1], [2]])
+    assert tf.constant(1, shape=2).shape == [2]
+    assert tf.constant([], shape=(2, 0)).shape == [2, 0]
+    assert tf.constant([1], shape=()).shape == []
+    with pytest.raises(TypeError, match=r"3 elements, but got `shape` \(2, 2\) with 4"):
+        tf.constant([1, 2, 3], shape=(2, 2))
+    with pytest.raises(TypeError, match="cannot have the shape"):
+        tf.constant(tf.constant([1, 2]), shape=(3,))
+    with pytest.raises(ValueError, match="must be known"):
+        tf.constant(1, shape=(None,))
+
+
+class _WithArray:
+    def __array__(self, dtype=None, copy=None):
+        return np.array([1.5], np.float64)
+
+
+class _WithTensor:
+    def __tf_tensor__(self, dtype=None, name=None):
+        return tf.constant([2.5])
+
+
+def test_protocols():
+    assert tf.constant(_WithArray()).dtype == "float64"
+    assert tf.constant(_WithArray(), tf.float32).dtype == "float32"
+    assert tf.constant(_WithTensor()).dtype == "float32"
+    with pytest.raises(TypeError, match="requested dtype"):
+        tf.constant(_WithTensor(), tf.int32)
+
+
+class _Producer:
+    """Another library's array, known by DLPack alone."""
+
+    def __init__(self, array):
+        self._array = array
+        self.dtype = array.dtype
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "float16"])
+def test_dlpack(dtype):
+    array = np.ones((2, 3), dtype)
+    tensor = tf.constant(_Producer(array))
+    array[:] = 0
+    assert tensor.dtype == dtype
+    np.testing.assert_array_equal(tensor, np.ones((2, 3), dtype))
+
+
+@pytest.fixture
+def converters(monkeypatch):
+    monkeypatch.setattr(convert, "_converters", [])
+
+
+class _Celsius:
+    degrees = 20.0
+
+
+def test_registered_conversions(converters):
+    tried = []
+
+    def unable(value, dtype=None, name=None, as_ref=False):
+        tried.append("unable")
+        return NotImplemented
+
+    def able(value, dtype=None, name=None, as_ref=False):
+        tried.append("able")
+        return tf.constant(value.degrees, dtype)
+
+    tf.register_tensor_conversion_function(_Celsius, able)
+    tf.register_tensor_conversion_function((_Celsius, str), unable, priority=1)
+    assert tf.convert_to_tensor(_Celsius()).numpy() == 20.0
+    assert tried == ["unable", "able"]
+    assert tf.convert_to_tensor(_Celsius(), tf.float64).dtype == "float64"
+    with pytest.raises(TypeError, match="conversion_func must be callable; got 3"):
+        tf.register_tensor_conversion_function(_Celsius, 3)
+
+
+def test_small_integer_vectors_are_cached_outside_of_traces():
+    assert convert.int64_constant((1, 2)) is convert.int64_constant([1, 2])
+    graph = FuncGraph("f")
+    with using(graph=graph):
+        a, b = convert.int64_constant((1, 2)), convert.int64_constant((1, 2))
+    assert a._value is b._value
+    assert a._graph is graph
