@@ -42,6 +42,10 @@ from tfx.graph.serialize import ExternalData, Initializer, to_model
 EXTERNAL_CONSTANT = 1 << 12
 
 
+# ONNX Runtime's shape inference does not read external data; no shape is longer than this.
+_SHAPE_BYTES = 1024
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A concrete function on its way into a bundle.
@@ -197,6 +201,8 @@ class GraphWriter:
         array = self._arrays[key]
         if array.size == 0 or array.dtype.hasobject:
             return array  # ONNX Runtime has no external data of these
+        if array.dtype.kind in "iu" and array.nbytes <= _SHAPE_BYTES:
+            return array  # it may feed Reshape and the like, which want to read it at once
         storage, entry = self._located[key]
         return ExternalData(storage.file, entry.offset, entry.nbytes, array.shape)
 

@@ -44,14 +44,22 @@ class Imported:
         graph: The graph; initializers listed in ``as_inputs`` are inputs after the model's own.
         inputs: The graph's inputs by their names in the model, ``as_inputs`` included.
         outputs: Its outputs by their names in the model.
+        declared: Dtype and shape that the model gives for each output. onnx may infer others.
     """
 
-    __slots__ = ("graph", "inputs", "outputs")
+    __slots__ = ("declared", "graph", "inputs", "outputs")
 
-    def __init__(self, graph: Graph, inputs: dict[str, Value], outputs: dict[str, Value]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        inputs: dict[str, Value],
+        outputs: dict[str, Value],
+        declared: dict[str, tuple[int, RawShape]],
+    ) -> None:
         self.graph = graph
         self.inputs = inputs
         self.outputs = outputs
+        self.declared = declared
 
 
 def from_model(
@@ -89,23 +97,25 @@ def from_model(
 
 def _imported(reader: _Reader, as_inputs: Mapping[str, RawShape]) -> Imported:
     proto = reader.model.graph
-    graph = Graph(proto.name or "graph")
+    graph = Graph(_text(proto.name) or "graph")
     scope: dict[str, Value] = {}
     inputs: dict[str, Value] = {}
     stored = {t.name: t for t in proto.initializer}
     for item in proto.input:
         if item.name not in stored:
-            inputs[item.name] = graph.add_input(item.name, *reader.type_of(item))
+            inputs[item.name] = graph.add_input(_text(item.name), *reader.type_of(item))
     for name, tensor in stored.items():
         if name in as_inputs:
             inputs[name] = graph.add_input(name, tensor.data_type, as_inputs[name])
         else:
-            scope[name] = graph.add_constant(reader.contents(tensor), tensor.data_type, name)
+            array = reader.contents(tensor)
+            scope[name] = graph.add_constant(array, tensor.data_type, _text(name))
     scope.update(inputs)
     reader.nodes(graph, proto.node, scope)
     graph.outputs = [reader.lookup(scope, o.name, graph.name) for o in proto.output]
     outputs = {o.name: v for o, v in zip(proto.output, graph.outputs, strict=True)}
-    return Imported(graph, inputs, outputs)
+    declared = {o.name: reader.type_of(o) for o in proto.output}
+    return Imported(graph, inputs, outputs, declared)
 
 
 class _Reader:
@@ -162,7 +172,8 @@ class _Reader:
         attribute = proto.attribute[0]
         tensor = attribute.t if attribute.name == "value" else _python_constant(attribute)
         array = self.contents(tensor)
-        scope[proto.output[0]] = graph.add_constant(array, tensor.data_type, proto.output[0])
+        name = _text(proto.output[0])
+        scope[name] = graph.add_constant(array, tensor.data_type, name)
 
     def _call(
         self,
@@ -177,7 +188,7 @@ class _Reader:
         if callee is None:
             callee = self._callees[key] = self._callee(function, inputs)
         results = [(v.dtype, v.shape) for v in callee.outputs]
-        name = proto.name or function.name
+        name = _text(proto.name) or callee.name
         return graph.add_node(ir.CALL, inputs, {"graph": callee}, results, name=name)
 
     def _callee(self, function: onnx.FunctionProto, inputs: Sequence[Value | None]) -> Graph:
@@ -185,12 +196,12 @@ class _Reader:
         if identity in self._open:
             raise BundleError(f"the local function {function.name!r} calls itself.")
         self._open.add(identity)
-        callee = Graph(function.name)
+        callee = Graph(_text(function.name))
         scope: dict[str, Value] = {}
         for name, value in zip(function.input, inputs, strict=True):
             if value is None:
                 raise BundleError(f"function {function.name!r} is called without {name!r}.")
-            scope[name] = callee.add_input(name, value.dtype, value.shape)
+            scope[name] = callee.add_input(_text(name), value.dtype, value.shape)
         self.nodes(callee, function.node, scope)
         callee.outputs = [self.lookup(scope, o, function.name) for o in function.output]
         self._open.discard(identity)
@@ -212,7 +223,8 @@ class _Reader:
         else:
             count = max(count, schema.operator(proto.op_type).min_outputs)
             types = infer(proto.op_type, inputs, attrs, count)
-        node = graph.add_node(proto.op_type, inputs, attrs, types, name=proto.name or proto.op_type)
+        name = _text(proto.name) or proto.op_type
+        node = graph.add_node(proto.op_type, inputs, attrs, types, name=name)
         propagate(node)
         for item in proto.metadata_props:
             if item.key == TAG_KEY:
@@ -234,16 +246,23 @@ class _Reader:
         return value
 
     def _body(self, graph: Graph, proto: onnx.GraphProto, scope: dict[str, Value]) -> Graph:
-        body = Graph(proto.name, graph)
+        body = Graph(_text(proto.name), graph)
         inner = dict(scope)
         for item in proto.input:
-            inner[item.name] = body.add_input(item.name, *self.type_of(item))
+            inner[item.name] = body.add_input(_text(item.name), *self.type_of(item))
         for tensor in proto.initializer:
             array = self.contents(tensor)
-            inner[tensor.name] = body.add_constant(array, tensor.data_type, tensor.name)
+            inner[tensor.name] = body.add_constant(array, tensor.data_type, _text(tensor.name))
         self.nodes(body, proto.node, inner)
         body.outputs = [self.lookup(inner, o.name, body.name) for o in proto.output]
         return body
+
+
+def _text(name: str | bytes) -> str:
+    """A name; protobuf gives bytes for one that is not UTF-8."""
+    if not isinstance(name, str):
+        raise BundleError(f"it has the name {name!r:.100}, which is not UTF-8 text.")
+    return name
 
 
 def _python_constant(attribute: onnx.AttributeProto) -> onnx.TensorProto:

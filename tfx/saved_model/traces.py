@@ -33,7 +33,7 @@ from tfx.bundle.records import (
 )
 from tfx.bundle.structure import Leaf, Value as Recorded
 from tfx.core import nest
-from tfx.core.dtypes import as_dtype, from_onnx
+from tfx.core.dtypes import as_dtype
 from tfx.core.errors import BundleError
 from tfx.core.specs import TensorSpec
 from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
@@ -44,7 +44,7 @@ from tfx.function.concrete import ConcreteFunction
 from tfx.function.polymorphic import DEFAULT_DEVICE
 from tfx.function.signature import Parameters
 from tfx.graph.deserialize import Imported, from_model
-from tfx.graph.ir import Graph, Value
+from tfx.graph.ir import Graph, RawShape, Value
 from tfx.graph.models import parse_model
 from tfx.loaders.describe import describe_type, listed
 from tfx.loaders.onnx_file import OnnxFile
@@ -250,7 +250,7 @@ class LoadedFiles:
             if i not in bound:
                 bound[i] = _unused_input(graph, entry.argument_leaves[i])
         func_graph.arguments = [bound[i] for i in arguments]
-        outputs = self._bind_outputs(func_graph, graph_entry, imported.outputs)
+        outputs = self._bind_outputs(func_graph, graph_entry, imported)
         func_graph.graph.outputs = [outputs[i] for i in results]
         tensors = {i: SymbolicTensor(outputs[i], func_graph) for i in results}
         structure = nest.map_structure(
@@ -275,7 +275,7 @@ class LoadedFiles:
         arguments: dict[int, Value] = {}
         for item in graph.inputs:
             value = found[item.name]
-            _check_type("input", item, value)
+            _check_type("input", item, value.dtype, value.shape)
             if item.source == "argument":
                 arguments[item.index] = value
             elif item.source == "variable":
@@ -296,8 +296,9 @@ class LoadedFiles:
         graph.constants.append(value)
 
     def _bind_outputs(
-        self, func_graph: FuncGraph, graph: GraphEntry, found: Mapping[str, Value]
+        self, func_graph: FuncGraph, graph: GraphEntry, imported: Imported
     ) -> dict[int, Value]:
+        found = imported.outputs
         described = [o.name for o in graph.outputs]
         if set(described) != found.keys():
             raise BundleError(
@@ -307,10 +308,15 @@ class LoadedFiles:
         results: dict[int, Value] = {}
         for output in graph.outputs:
             value = found[output.name]
-            _check_type("output", output, value)
+            dtype, shape = imported.declared[output.name]
+            _check_type("output", output, dtype, shape)
             if output.target == "result":
+                _check_type("output", output, value.dtype, None)
+                if not compatible(value.shape, shape):  # onnx is wrong about some poolings
+                    value.shape = shape
                 results[output.index] = value
                 continue
+            _check_type("output", output, value.dtype, value.shape)
             state = self._state(func_graph, output.index)
             node = func_graph.graph.add_node(
                 "Identity", (value,), {}, [(value.dtype, value.shape)], name="Assign"
@@ -323,11 +329,12 @@ class LoadedFiles:
         return func_graph.state_of(self.variables[number])
 
 
-def _check_type(kind: str, item: GraphInput | GraphOutput, value: Value) -> None:
-    name = from_onnx(value.dtype).name
-    if name != item.dtype or not compatible(value.shape, item.shape):
+def _check_type(kind: str, item: GraphInput | GraphOutput, dtype: int, shape: RawShape) -> None:
+    row = BY_NUMBER.get(dtype)
+    name = row.name if row else f"of ONNX type {dtype}"
+    if name != item.dtype or not compatible(shape, item.shape):
         raise BundleError(
-            f"{kind} {item.name!r} is {describe_type(name, value.shape)}, the manifest says "
+            f"{kind} {item.name!r} is {describe_type(name, shape)}, the manifest says "
             f"{describe_type(item.dtype, item.shape)}; {_ADVICE}"
         )
 

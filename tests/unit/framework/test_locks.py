@@ -1,0 +1,67 @@
+"""Locks of writers: exclusive, in one order, and given back whatever happens."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from tfx.framework import locks
+
+
+def _free(number):
+    lock = locks._locks[number]
+    return not lock.locked()
+
+
+def test_numbers_are_shared():
+    numbers = {locks.new_number() for _ in range(100)}
+    assert numbers == set(range(len(locks._locks)))
+
+
+def test_order():
+    assert locks.in_order([5, 1, 5, 3]) == (1, 3, 5)
+
+
+@pytest.mark.parametrize("numbers", [(), (2,), (1, 3, 5)])
+def test_held_inside_and_free_outside(numbers):
+    with locks.writing(numbers):
+        assert not any(_free(n) for n in numbers)
+    assert all(_free(n) for n in numbers)
+    with pytest.raises(KeyError), locks.writing(numbers):
+        raise KeyError
+    assert all(_free(n) for n in numbers)
+
+
+def test_an_interrupt_while_waiting_gives_back_what_was_taken(monkeypatch):
+    class Interrupting:
+        def acquire(self):
+            raise KeyboardInterrupt
+
+        def release(self):
+            raise AssertionError("never taken")
+
+    monkeypatch.setattr(locks, "_locks", (*locks._locks[:2], Interrupting()))
+    with pytest.raises(KeyboardInterrupt), locks.writing((0, 1, 2)):
+        raise AssertionError("not all are held")
+    assert _free(0)
+    assert _free(1)
+
+
+def test_overlapping_writers_exclude_each_other():
+    inside, most = 0, 0
+
+    def work(numbers):
+        nonlocal inside, most
+        for _ in range(300):
+            with locks.writing(numbers):
+                inside += 1
+                most = max(most, inside)
+                inside -= 1
+
+    threads = [threading.Thread(target=work, args=[n]) for n in [(0, 1), (1, 2), (1,), (0, 1, 2)]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1

@@ -1,0 +1,97 @@
+"""Modules find variables and modules wherever attributes hold them."""
+
+from __future__ import annotations
+
+import collections
+import copy
+
+import numpy as np
+import pytest
+
+import tfx as tf
+
+
+class Dense(tf.Module):
+    def __init__(self, units, name=None):
+        super().__init__(name)
+        self.w = tf.Variable(tf.ones([2, units]), name="w")
+        self.b = tf.Variable(tf.zeros([units]), name="b", trainable=False)
+
+    @tf.function
+    def __call__(self, x):
+        return x @ self.w + self.b
+
+
+class DeepNet(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [Dense(2, "one"), Dense(3, "two")]
+        self.table = {"z": tf.Variable(1.0, name="z"), "a": (tf.Variable(2.0, name="a"),)}
+        self.alias = self.layers[0]
+        self.scale = tf.Variable(3.0, name="scale")
+        self.plain = 3
+        self.mixed = {1: tf.Variable(4.0, name="mixed"), "k": None}
+
+
+def test_variables_own_first_sorted_by_attribute():
+    net = DeepNet()
+    names = [v.name for v in net.variables]
+    assert names == ["mixed:0", "scale:0", "a:0", "z:0", "b:0", "w:0", "b:0", "w:0"]
+    assert len({id(v) for v in net.variables}) == len(names)
+    assert [v.name for v in net.non_trainable_variables] == ["b:0", "b:0"]
+    assert len(net.trainable_variables) == 6
+
+
+def test_submodules_once():
+    net = DeepNet()
+    assert [m.name for m in net.submodules] == ["one", "two"]
+    net.layers[0].inner = net
+    assert [m.name for m in net.submodules] == ["one", "two"]
+    assert len(net.variables) == 8
+
+
+def test_names():
+    assert DeepNet().name == "deep_net"
+    assert tf.Module().name == "module"
+    assert Dense(1, "my_layer").name == "my_layer"
+    for wrong in ("1x", "a b", "", "a/b"):
+        with pytest.raises(ValueError, match="is not a valid module name"):
+            tf.Module(wrong)
+
+
+def test_name_scope():
+    class Scoped(tf.Module):
+        @tf.Module.with_name_scope
+        def build(self, size):
+            self.w = tf.Variable(tf.zeros([size]), name="w")
+            return self.w
+
+    module = Scoped("outer")
+    assert module.build(3).name == "outer/w:0"
+    with module.name_scope as scope:
+        assert scope == "outer/"
+
+
+def test_ordered_mappings_go_by_sorted_keys():
+    module = tf.Module()
+    pairs = [("b", tf.Variable(1.0, name="b")), ("a", tf.Variable(1.0, name="a"))]
+    module.items = collections.OrderedDict(pairs)
+    assert [v.name for v in module.variables] == ["a:0", "b:0"]
+
+
+def test_attributes_changed_later():
+    module = tf.Module()
+    assert module.variables == ()
+    module.v = tf.Variable(1.0)
+    assert len(module.variables) == 1
+    del module.v
+    assert module.variables == ()
+
+
+def test_deep_copies_are_independent():
+    layer = Dense(2)
+    layer(tf.ones([1, 2]))
+    twin = copy.deepcopy(layer)
+    twin.w.assign(tf.zeros([2, 2]))
+    np.testing.assert_array_equal(twin(tf.ones([1, 2])), np.zeros((1, 2)))
+    np.testing.assert_array_equal(layer(tf.ones([1, 2])), np.full((1, 2), 2.0))
