@@ -69,6 +69,9 @@ from tfx.framework.type_specs import type_spec_from_value as type_spec_from_valu
 from tfx.framework.variable import Variable as Variable
 from tfx.framework.variable import VariableAggregation as VariableAggregation
 from tfx.framework.variable import VariableSynchronization as VariableSynchronization
+from tfx.function.custom_gradient import custom_gradient as custom_gradient
+from tfx.function.custom_gradient import grad_pass_through as grad_pass_through
+from tfx.function.custom_gradient import recompute_grad as recompute_grad
 from tfx.function.polymorphic import function as function
 from tfx.initializers.top_level import constant_initializer as constant_initializer
 from tfx.initializers.top_level import ones_initializer as ones_initializer

@@ -44,6 +44,7 @@ _TABLE = {
     "tfx.framework.type_specs": "type_spec_from_value",
     "tfx.framework.variable": "Variable VariableAggregation VariableSynchronization",
     "tfx.autodiff.tape": "GradientTape UnconnectedGradients",
+    "tfx.function.custom_gradient": "custom_gradient grad_pass_through recompute_grad",
     "tfx.function.polymorphic": "function",
     "tfx.initializers.top_level": """
         constant_initializer ones_initializer random_normal_initializer

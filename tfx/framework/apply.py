@@ -192,8 +192,8 @@ def _emit(
     try:
         node = graph.add_op(op, values, attrs, outputs, name=context.scope + op, source=source)
     except OpError as e:
-        if source is not None and source.text() not in e.message:
-            e.message = f"{e.message} [{source.text()}]"
+        if source.text() not in e.message:
+            e.message, e.source = f"{e.message} [{source.text()}]", source
         raise
     results = tuple([SymbolicTensor(v, graph) for v in node.outputs])
     if context.tapes:
@@ -232,11 +232,10 @@ def _failure(
     translated = translate(error)
     given = _described(inputs)
     source = user_frame()
-    where = f" [{source.text()}]" if source else ""
     try:
         infer(op, given, attrs)
         message = refusal(op, given, kernel_reason(str(error)))
     except OpError as e:
         message = e.message
         translated = e
-    return type(translated)(message + where, op=op, source=source)
+    return type(translated)(f"{message} [{source.text()}]", op=op, source=source)

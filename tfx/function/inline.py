@@ -6,6 +6,7 @@ the joint graph of a function's derivative is made.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +16,7 @@ from tfx.framework.context import current
 from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
+from tfx.function.marker import CustomGradient, mark
 from tfx.graph.ir import CALL, Graph, Node, Value
 
 
@@ -40,7 +42,9 @@ def inline_nodes(
             constant = target.constant(value.const, value.dtype)
             mapping[id(value)] = SymbolicTensor(constant, target)
     for node in source.nodes:
-        if node.op == CALL:
+        if isinstance(node.tag, CustomGradient):
+            _mark_again(node.tag, node, mapping, target)
+        elif node.op == CALL:
             _inline_call(node, mapping, target, leaves)
         else:
             _emit(node, mapping, target, leaves)
@@ -60,6 +64,41 @@ def _inline_call(
     inline_nodes(callee, inner, target, leaves)
     for formal, actual in zip(callee.outputs, node.outputs, strict=True):
         mapping[id(actual)] = inner[id(formal)]
+
+
+def _mark_again(
+    tag: CustomGradient, node: Node, mapping: dict[int, Tensor], target: FuncGraph
+) -> None:
+    """The marker of a part that has a gradient of its own."""
+    tensors = [mapping[id(v)] for v in node.inputs if v is not None]
+    backward = functools.partial(run_gradient, tag, tensors)
+    results = mark(tag, tensors, target, backward, name=node.name, source=node.source)
+    for old, new in zip(node.outputs, results, strict=True):
+        mapping[id(old)] = new
+
+
+def run_gradient(
+    tag: CustomGradient, tensors: Sequence[Tensor], *dys: Tensor
+) -> list[Tensor | None]:
+    """Append the nodes of a marker's gradient to the graph under construction.
+
+    Args:
+        tag: The marker's tag.
+        tensors: The marker's inputs.
+        *dys: The gradient of each result.
+
+    Returns:
+        For each input that the gradient is taken with respect to, its gradient or None.
+    """
+    target = current().graph
+    assert target is not None
+    given = [*dys, *tag.parts(tensors)[2]]
+    mapping: dict[int, Tensor] = {
+        id(v): t for v, t in zip(tag.graph.inputs, given, strict=True)
+    }
+    inline_nodes(tag.graph, mapping, target)
+    found = iter([mapping[id(v)] for v in tag.graph.outputs])
+    return [next(found) if present else None for present in tag.present]
 
 
 def _emit(

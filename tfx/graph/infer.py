@@ -8,6 +8,7 @@ which onnx does for whole models only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -109,7 +110,23 @@ def _infer(
                 refusal(op, inputs, f"the type of output {name!r} cannot be inferred"), op=op
             )
         types.append(protos.type_of(found[name]))
-    return symbolic.refine_shapes(op, inputs, attrs, types)
+    types = symbolic.refine_shapes(op, inputs, attrs, types)
+    if op == "Reshape":
+        _check_element_count(inputs, types[0][1])
+    return types
+
+
+def _check_element_count(inputs: Sequence[Value | None], result: RawShape) -> None:
+    """Refuse a Reshape to another number of elements, which onnx lets pass."""
+    source = inputs[0].shape if inputs[0] is not None else None
+    counts = [
+        math.prod(d for d in shape if isinstance(d, int))
+        for shape in (source, result)
+        if shape is not None and all(isinstance(d, int) for d in shape)
+    ]
+    if len(counts) == 2 and counts[0] != counts[1]:
+        reason = f"{counts[0]} elements cannot have the shape {format_shape(result)}"
+        raise InvalidArgumentError(refusal("Reshape", inputs, reason), op="Reshape")
 
 
 def _known_data(value: Value) -> np.ndarray[Any, Any] | None:

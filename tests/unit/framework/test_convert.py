@@ -56,7 +56,6 @@ BIG = 2**40
         (np.ma.array([1, 2], mask=[0, 1]), "int64", [1, 2]),
         (tf.TensorShape([2, 3]), "int32", [2, 3]),
     ],
-    ids=repr,
 )
 def test_inferred_dtypes(value, dtype, expected):
     tensor = tf.constant(value)
@@ -95,7 +94,6 @@ def test_zero_keeps_its_sign():
         (np.float32(2.5), tf.int32, 2),
         (np.float64(1.5), tf.float32, 1.5),
     ],
-    ids=repr,
 )
 def test_required_dtypes(value, dtype, expected):
     tensor = tf.convert_to_tensor(value, dtype)
@@ -138,7 +136,6 @@ def test_required_dtypes(value, dtype, expected):
         (1j, None, NotImplementedError, "real and imaginary"),
         (np.array(["2020"], "M8[D]"), None, TypeError, "M8"),
     ],
-    ids=repr,
 )
 def test_refusals(value, dtype, error, message):
     with pytest.raises(error, match=message):

@@ -43,7 +43,6 @@ def test_facts():
         ({"initial_value": []}, "float32", []),
         ({"initial_value": True}, "bool", True),
     ],
-    ids=str,
 )
 def test_initial_values(arguments, dtype, value):
     v = tf.Variable(**arguments)
@@ -67,7 +66,6 @@ def test_a_variable_from_a_variable_is_another():
         ({"initial_value": [1, 2], "shape": [3]}, ValueError, r"\(2,\).*not compatible.*\(3,\)"),
         ({"initial_value": object()}, ValueError, "unsupported type"),
     ],
-    ids=str,
 )
 def test_bad_initial_values(arguments, error, message):
     with pytest.raises(error, match=message):

@@ -80,6 +80,7 @@ def test_the_memory_is_bounded(monkeypatch):
         ("Add", [_value((2,)), _value((2,), INT32)], {}, r"\(float32\[2\], int32\[2\]\)"),
         ("Add", [_value(("x.d0",)), _value((2, 3)), _value(())], {}, "takes 2 to 2 inputs"),
         ("Add", [_value(())], {}, r"\(A, B\); got 1"),
+        ("Reshape", [_value((2, 3)), _numbers(4)], {}, r"6 elements cannot have the shape \[4\]"),
         ("Softmax", [_value((2,))], {"axes": 1}, "no attribute 'axes'"),
         ("Cast", [_value((2,))], {}, "needs the attribute 'to'"),
         ("Softmax", [_value((2,))], {"axis": "last"}, "Attribute 'axis' got 'last'; expected int"),

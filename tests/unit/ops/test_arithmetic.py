@@ -37,15 +37,25 @@ def test_floats(name, left, right, dtype, rng):
     expected = reference(x, y)
     assert result.dtype == dtype
     assert result.shape == expected.shape
-    np.testing.assert_allclose(result.numpy(), expected, rtol=4 * np.finfo(dtype).eps, atol=1e-3
-                               if dtype is np.float16 else 1e-6)
+    np.testing.assert_allclose(
+        result.numpy(),
+        expected,
+        rtol=4 * np.finfo(dtype).eps,
+        atol=1e-3 if dtype is np.float16 else 1e-6,
+    )
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize(
     ("ours", "reference"),
-    [(tf.add, np.add), (tf.multiply, np.multiply), (tf.maximum, np.maximum),
-     (tf.minimum, np.minimum), (tf.math.floordiv, np.floor_divide), (tf.math.floormod, np.mod)],
+    [
+        (tf.add, np.add),
+        (tf.multiply, np.multiply),
+        (tf.maximum, np.maximum),
+        (tf.minimum, np.minimum),
+        (tf.math.floordiv, np.floor_divide),
+        (tf.math.floormod, np.mod),
+    ],
 )
 def test_integers_over_their_range(ours, reference, dtype, rng):
     info = np.iinfo(dtype)
@@ -68,7 +78,12 @@ def test_division_that_does_not_fit_wraps(dtype):
 
 @pytest.mark.parametrize(
     ("dtype", "expected"),
-    [(np.int8, np.float32), (np.uint16, np.float32), (np.int32, np.float64), (np.uint64, np.float64)],
+    [
+        (np.int8, np.float32),
+        (np.uint16, np.float32),
+        (np.int32, np.float64),
+        (np.uint64, np.float64),
+    ],
 )
 def test_true_division_of_integers(dtype, expected):
     result = tf.constant([7], dtype) / tf.constant([2], dtype)
@@ -112,7 +127,9 @@ def test_dtypes_do_not_mix():
 
 
 def test_shapes_that_do_not_broadcast_name_the_line():
-    with pytest.raises(InvalidArgumentError, match=r"float32\[2\], float32\[3\].*test_arithmetic.py"):
+    with pytest.raises(
+        InvalidArgumentError, match=r"float32\[2\], float32\[3\].*test_arithmetic.py"
+    ):
         tf.add([1.0, 2.0], [1.0, 2.0, 3.0])
 
 
@@ -130,7 +147,9 @@ def test_sum_of_several():
         tf.add_n([tf.constant([1.0, 2.0]), tf.constant([1.0])])
 
 
-@pytest.mark.parametrize(("left", "right"), [((), ()), ((2, 3), (3,)), ((2, 1), (1, 3)), ((3,), ())])
+@pytest.mark.parametrize(
+    ("left", "right"), [((), ()), ((2, 3), (3,)), ((2, 1), (1, 3)), ((3,), ())]
+)
 @pytest.mark.parametrize("name", [*SMOOTH, "pow"])
 def test_gradients(name, left, right, rng):
     ours = SMOOTH[name][0] if name in SMOOTH else tf.pow

@@ -84,7 +84,9 @@ def test_signatures_can_be_chosen_anew(tmp_path: Any) -> None:
     back = saved(once, tmp_path / "b", signatures=chosen)
     assert list(back.signatures) == ["only", "step"]
     x, y = batch()
-    np.testing.assert_array_equal(back.signatures["only"](x=x)["logits"], model.predict(x)["logits"])
+    np.testing.assert_array_equal(
+        back.signatures["only"](x=x)["logits"], model.predict(x)["logits"]
+    )
     assert list(back.signatures["step"](x=x, y=y)) == ["loss"]
     single = saved(once, tmp_path / "c", signatures=once.signatures["train_step"])
     assert list(single.signatures) == ["serving_default"]

@@ -263,8 +263,7 @@ def test_lies_about_graphs(lie: Any, bundle: Path, expected: Any) -> None:
 def test_lies_about_variables(changes: Any, bundle: Path, expected: Any) -> None:
     def lie(manifest: Manifest) -> Manifest:
         items = [
-            dataclasses.replace(v, **changes) if v.name == "text" else v
-            for v in manifest.variables
+            dataclasses.replace(v, **changes) if v.name == "text" else v for v in manifest.variables
         ]
         return dataclasses.replace(manifest, variables=tuple(items))
 
@@ -328,9 +327,7 @@ def multiply_functions(model: Any) -> None:
     domain = "tfx.function"
     opsets = [onnx.helper.make_opsetid("", 21), onnx.helper.make_opsetid(domain, 1)]
     node = onnx.helper.make_node("Identity", ["x"], ["y"])
-    model.functions.append(
-        onnx.helper.make_function(domain, "f0", ["x"], ["y"], [node], opsets)
-    )
+    model.functions.append(onnx.helper.make_function(domain, "f0", ["x"], ["y"], [node], opsets))
     for i in range(1, 40):
         nodes = [
             onnx.helper.make_node(f"f{i - 1}", [a], [b], domain=domain)

@@ -69,7 +69,12 @@ def test_an_output_may_have_the_name_of_an_input(tmp_path: Any) -> None:
                     input_signature=[tf.TensorSpec([], tf.float32)] * 2)  # fmt: skip
     back = saved(f, tmp_path / "m").signatures["serving_default"]
     result = back(x=tf.constant(1.0), y=tf.constant(5.0))
-    assert {k: float(v) for k, v in result.items()} == {"x": 5.0, "y": 2.0, "z_0": 1.0, "z_0_1": 5.0}
+    assert {k: float(v) for k, v in result.items()} == {
+        "x": 5.0,
+        "y": 2.0,
+        "z_0": 1.0,
+        "z_0_1": 5.0,
+    }
 
 
 def test_structured_results_of_a_signature_are_flat(tmp_path: Any) -> None:
@@ -145,7 +150,9 @@ def test_facts_of_a_signature(tmp_path: Any) -> None:
         ([1], "Expected signatures to be"),
     ],
 )
-def test_signatures_that_cannot_be_are_refused(signatures: Any, message: str, tmp_path: Any) -> None:
+def test_signatures_that_cannot_be_are_refused(
+    signatures: Any, message: str, tmp_path: Any
+) -> None:
     with pytest.raises(ValueError, match=message):
         tf.saved_model.save(tf.Module(), tmp_path / "m", signatures=signatures)
     assert not (tmp_path / "m").exists()

@@ -61,9 +61,7 @@ def test_narrow_floats(kind: str, tmp_path: Any) -> None:
     module = tf.Module()
     module.v = tf.Variable(value)
     back = saved(module, tmp_path / "m")
-    np.testing.assert_array_equal(
-        back.v.numpy().astype(np.float32), value.astype(np.float32)
-    )
+    np.testing.assert_array_equal(back.v.numpy().astype(np.float32), value.astype(np.float32))
 
 
 def test_facts_of_variables_are_kept(tmp_path: Any) -> None:
@@ -94,7 +92,11 @@ def test_variables_of_unknown_shape_can_change_it(tmp_path: Any) -> None:
         input_signature=[tf.TensorSpec([], tf.float32)],
     )
     back = saved(module, tmp_path / "m")
-    for v, w in (([1.0, 2.0], numbers(2, 3)), ([[5.0], [6.0]], numbers(4, 3)), (3.0, numbers(0, 3))):
+    for v, w in (
+        ([1.0, 2.0], numbers(2, 3)),
+        ([[5.0], [6.0]], numbers(4, 3)),
+        (3.0, numbers(0, 3)),
+    ):
         module.v.assign(v)
         module.w.assign(w)
         back.v.assign(v)

@@ -1,0 +1,290 @@
+"""``custom_gradient`` and two uses of it: ``recompute_grad`` and ``grad_pass_through``.
+
+In eager mode the tapes get a record that calls the Python gradient function. While a function is
+traced the gradient function is traced with it, into a graph that a marker holds (see ``marker``),
+so that a derivative of the traced function, whenever it is asked for, uses it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+from tfx.autodiff.tape import GradientTape
+from tfx.core import nest
+from tfx.core.source import user_frame
+from tfx.framework.context import current, using
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.func_graph import FuncGraph
+from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.framework.variable import Variable
+from tfx.function.inline import run_gradient
+from tfx.function.marker import Backward, CustomGradient, GradientGraph, mark, record
+from tfx.ops.casting import identity
+
+
+@overload
+def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]: ...
+@overload
+def custom_gradient(f: None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
+    """Give a function a gradient of its own.
+
+    Args:
+        f: Returns ``(result, grad)``. ``grad(*dy)`` gets the gradient of each tensor of the result
+            and returns the gradient (or None) of each tensor in the positional arguments. If ``f``
+            reads trainable variables that are not among its arguments, ``grad`` must take the
+            keyword ``variables`` and return ``(gradients of the arguments, gradients of the
+            variables)``.
+
+    Returns:
+        The function of the same arguments that returns ``result``. A bundle keeps what it computes;
+        a function loaded from one has the ordinary gradient.
+
+    Raises:
+        TypeError: (when called) ``f`` does not return a pair, or ``grad`` ignores variables.
+        ValueError: (when differentiated) the number of gradients is wrong.
+
+    Example:
+        >>> import tfx as tf
+        >>> @tf.custom_gradient
+        ... def log1pexp(x):
+        ...     e = tf.exp(x)
+        ...     return tf.math.log(1 + e), lambda dy: dy * (1 - 1 / (1 + e))
+        >>> x = tf.constant(100.0)
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = log1pexp(x)
+        >>> tape.gradient(y, x).numpy()
+        np.float32(1.0)
+    """
+    return CustomGradientFunction if f is None else CustomGradientFunction(f)
+
+
+class CustomGradientFunction:
+    """A callable whose gradient another function computes. Made by ``custom_gradient``."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        functools.update_wrapper(self, function, updated=())
+
+    def __get__(self, instance: Any, owner: type | None = None) -> CustomGradientFunction:
+        if instance is None:
+            return self
+        return CustomGradientFunction(self._function.__get__(instance, owner))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the result; tapes record it with the given gradient."""
+        context = current()
+        watcher = _VariableWatcher()
+        with using(tapes=(*context.tapes, watcher)):
+            returned = self._function(*args, **kwargs)
+        if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[1]):
+            raise TypeError(
+                f"@tf.custom_gradient function {self._name} must return its result and a function "
+                f"that computes gradients, as a pair; got {returned!r}."
+            )
+        result, grad = returned
+        flat_args = nest.flatten(list(args))
+        given = [*flat_args, *nest.flatten(kwargs)]
+        variables = [v for v in watcher.variables if all(v is not x for x in given)]
+        if variables and not _takes_variables(grad):
+            raise TypeError(
+                "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since "
+                f"{self._name} uses variables: {[v.name for v in variables]}."
+            )
+        results = [convert_to_tensor(r) for r in nest.flatten(result)]
+        if context.graph is not None or context.tapes:
+            inputs = [convert_to_tensor(x) for x in flat_args if x is not None]
+            inputs += [v.value() for v in variables]
+            rule = _Rule(self._name, grad, flat_args, inputs, variables)
+            if context.graph is None:
+                results = _record_eager(rule, results)
+            else:
+                results = _record_traced(rule, results, context.graph)
+        return nest.pack_sequence_as(result, results)
+
+    @property
+    def _name(self) -> str:
+        return getattr(self._function, "__name__", type(self._function).__name__)
+
+    def __repr__(self) -> str:
+        return f"<custom_gradient {self._name}>"
+
+
+class _VariableWatcher:
+    """A recorder that only notes which trainable variables are read."""
+
+    def __init__(self) -> None:
+        self.variables: list[Variable] = []
+
+    def record(
+        self, op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[Tensor]
+    ) -> None:
+        """Operations are of no interest."""
+
+    def depends(self, x: Any) -> bool:
+        """Nothing is recorded."""
+        return False
+
+    def watch_variable(self, variable: Variable) -> None:
+        """Note a variable once."""
+        if all(variable is not v for v in self.variables):
+            self.variables.append(variable)
+
+
+class _Rule:
+    """The user's gradient function as one of all inputs: arguments but None, then variables."""
+
+    def __init__(
+        self,
+        name: str,
+        grad: Callable[..., Any],
+        arguments: Sequence[Any],
+        inputs: Sequence[Tensor],
+        variables: Sequence[Variable],
+    ) -> None:
+        self.name = name
+        self.grad = grad
+        self.given = [x is not None for x in arguments]
+        self.inputs = inputs
+        self.variables = variables
+
+    def __call__(self, *dys: Tensor) -> list[Tensor | None]:
+        if self.variables:
+            of_arguments, of_variables = self.grad(*dys, variables=list(self.variables))
+            found = nest.flatten(of_variables)
+            if len(found) != len(self.variables):
+                raise ValueError(
+                    "Must return gradient for each variable from @custom_gradient grad_fn: "
+                    f"{self.name} uses {len(self.variables)}, got {len(found)} gradients."
+                )
+        else:
+            of_arguments, found = self.grad(*dys), []
+        flat = nest.flatten(of_arguments)
+        count = sum(self.given)
+        if len(flat) == len(self.given):
+            flat = [g for g, given in zip(flat, self.given, strict=True) if given]
+        if len(flat) != count:
+            raise ValueError(
+                f"custom_gradient function expected to return {count} gradients, but returned "
+                f"{len(flat)} instead (in the gradient of {self.name})."
+            )
+        return [
+            None if g is None else convert_to_tensor(g, x.dtype)
+            for g, x in zip([*flat, *found], self.inputs, strict=True)
+        ]
+
+
+def _takes_variables(grad: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(grad).parameters.values()
+    except (TypeError, ValueError):  # a builtin without a signature
+        return False
+    return any(p.name == "variables" or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _record_eager(rule: _Rule, results: Sequence[Tensor]) -> list[Tensor]:
+    """Results of their own, so that no gradient flows through what computed them."""
+    own: list[Tensor] = []
+    for result in results:
+        assert isinstance(result, EagerTensor)
+        own.append(EagerTensor(result._value, result._dtype))
+    record(rule, rule.inputs, own)
+    return own
+
+
+def _record_traced(rule: _Rule, results: Sequence[Tensor], graph: FuncGraph) -> list[Tensor]:
+    """The same through a marker that holds the gradient's graph."""
+    traced = GradientGraph(f"{rule.name}_gradient", graph)
+    with using(graph=traced, tapes=(), scope=""):
+        dys = []
+        for i, result in enumerate(results):
+            value = graph.value_of(result)
+            dys.append(traced.add_argument(f"dy{i}", value.dtype, value.shape))
+        found = rule(*dys)
+        traced.graph.outputs = [traced.value_of(g) for g in found if g is not None]
+    if traced.written_states():
+        names = [s.name for s in traced.written_states()]
+        raise ValueError(
+            f"The gradient function of {rule.name} assigns the variables {names}; assign them in "
+            "the function itself or after the gradient was computed."
+        )
+    tag = CustomGradient(traced.graph, tuple(g is not None for g in found), len(results))
+    tensors = [*results, *rule.inputs, *(outer for outer, _ in traced.captures.values())]
+    backward: Backward = functools.partial(run_gradient, tag, tensors)
+    return list(mark(tag, tensors, graph, backward, name=rule.name, source=user_frame()))
+
+
+def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Save memory: let the gradient of a function compute its intermediate values again.
+
+    Args:
+        f: A function of tensors; it may read variables.
+
+    Returns:
+        The function of the same arguments; a tape keeps nothing of it but its arguments.
+
+    Example:
+        >>> import tfx as tf
+        >>> x = tf.constant(2.0)
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = tf.recompute_grad(lambda x: x * x * x)(x)
+        >>> tape.gradient(y, x).numpy()
+        np.float32(12.0)
+    """
+
+    @custom_gradient
+    @functools.wraps(f)
+    def recomputed(*args: Any, **kwargs: Any) -> Any:
+        with using(tapes=tuple(t for t in current().tapes if not isinstance(t, GradientTape))):
+            result = f(*args, **kwargs)
+
+        def grad(*dys: Tensor, variables: Sequence[Variable] = ()) -> Any:
+            with GradientTape() as tape:
+                own = [identity(x) for x in nest.flatten(list(args))]
+                tape.watch([x for x in own if x.dtype.is_floating])
+                again = nest.flatten(f(*nest.pack_sequence_as(list(args), own), **kwargs))
+            pairs = [(y, dy) for y, dy in zip(again, dys, strict=True) if y.dtype.is_floating]
+            found = tape.gradient(
+                [y for y, _ in pairs], [*own, *variables], output_gradients=[dy for _, dy in pairs]
+            )
+            of_arguments, of_variables = found[: len(own)], found[len(own) :]
+            return (of_arguments, of_variables) if variables else of_arguments
+
+        return result, grad
+
+    return recomputed
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Let gradients pass a function as if it returned its arguments.
+
+    Args:
+        f: A function that returns as many tensors as it takes, such as ``tf.round``.
+
+    Returns:
+        The function of the same arguments; variables that it reads get no gradient from it.
+
+    Example:
+        >>> import tfx as tf
+        >>> x = tf.constant(1.6)
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = 3.0 * tf.grad_pass_through(tf.round)(x)
+        >>> float(y), float(tape.gradient(y, x))
+        (6.0, 3.0)
+    """
+
+    @custom_gradient
+    @functools.wraps(f)
+    def passed(*args: Any, **kwargs: Any) -> Any:
+        def grad(*dys: Tensor, variables: Sequence[Variable] = ()) -> Any:
+            return (dys, [None] * len(variables)) if variables else dys
+
+        return f(*args, **kwargs), grad
+
+    return passed
