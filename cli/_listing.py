@@ -13,7 +13,7 @@ import click
 from tfx.cli import _output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from tfx.loaders import BundleSummary, SignatureInfo
 
@@ -41,7 +41,7 @@ def signatures(infos: Iterable[SignatureInfo]) -> None:
             info.name,
             [f"{name} {describe(item)}" for name, item in info.inputs.items()] or "-",
             [f"{name} {describe(item)}" for name, item in info.outputs.items()] or "-",
-            _count(info.updates, "variable") if info.updates else "-",
+            _output.counted(len(info.updates), "variable") if info.updates else "-",
         )
         for info in infos
     ]
@@ -58,7 +58,7 @@ def variables(summary: BundleSummary, *, each: bool) -> None:
     items = summary.variables
     trainable = sum(item.trainable for item in items)
     total = _output.size_text(sum(item.nbytes for item in items))
-    click.echo(f"{_count(items, 'variable')} ({trainable} trainable), {total}\n")
+    click.echo(f"{_output.counted(len(items), 'variable')} ({trainable} trainable), {total}\n")
     if each and items:
         rows = [
             (
@@ -78,7 +78,3 @@ def files(summary: BundleSummary) -> None:
     rows += [(item.path, _output.size_text(item.size)) for item in summary.files]
     rows.append(("total", _output.size_text(summary.nbytes)))
     _output.table("Files", ("path", "size>"), rows)
-
-
-def _count(items: Sequence[object], what: str) -> str:
-    return f"{len(items)} {what}{'' if len(items) == 1 else 's'}"

@@ -56,12 +56,42 @@ def table(
         parts = [[cell] if isinstance(cell, str) else cell for cell in row]
         shown.add_row(*(Text(("\n" if is_terminal else ", ").join(part)) for part in parts))
     if is_terminal:
-        console.print(shown)
+        # Cells cut in the middle of a word can be read in a list of files, not in a signature.
+        if len(columns) > 2 and console.measure(shown).maximum > console.width:
+            _print_blocks(title, columns, rows)
+        else:
+            console.print(shown)
         return
     with console.capture() as capture:
         console.print(shown)
     lines = [line.rstrip() for line in capture.get().splitlines()]
     click.echo("\n".join([f"{title}:", *(f"  {line}" for line in lines), ""]))
+
+
+def _print_blocks(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Sequence[str]]]
+) -> None:
+    """Print a table that is too wide: the first cell of each row, the others below it."""
+    click.secho(f"{title}\n", bold=True)
+    width = max(len(name.rstrip(">")) for name in columns[1:])
+    for first, *others in rows:
+        click.echo(first if isinstance(first, str) else ", ".join(first))
+        for name, cell in zip(columns[1:], others, strict=True):
+            label = name.rstrip(">")
+            for part in [cell] if isinstance(cell, str) else cell:
+                click.echo(f"  {label:{width}}  {part}")
+                label = ""
+        click.echo()
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number of things, such as "1 file".
+
+    Example:
+        >>> counted(1, "file"), counted(2, "file")
+        ('1 file', '2 files')
+    """
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def size_text(count: int) -> str:

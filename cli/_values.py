@@ -29,7 +29,30 @@ INPUT_SUFFIXES = (".npy", ".npz", ".json")
 OUTPUT_SUFFIXES = (".npy", ".npz", ".json")
 # JSON has no such numbers; protobuf's JSON writes them like this too.
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_QUOTE = "'\"'\"'"
 _SPEC = re.compile(r"^(?P<dtype>[A-Za-z]\w*)\s*(?:\[(?P<dims>.*)\])?$")
+
+
+class _Filled(click.Path):
+    """A path that is not empty: an unset variable of a shell script is not the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value:
+            self.fail("the path is empty; give a name", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILLED = _Filled()
+
+
+def quoted(word: str) -> str:
+    """Return a word as a shell takes it: in quotes if it needs some.
+
+    Example:
+        >>> quoted("x=@x.npy"), quoted("my bundle")
+        ('x=@x.npy', "'my bundle'")
+    """
+    return word if re.fullmatch(r"[\w@%+=:,./-]+", word) else f"'{word.replace(chr(39), _QUOTE)}'"
 
 
 def split_assignment(text: str, option: str, expected: str) -> tuple[str, str]:
@@ -49,7 +72,7 @@ def read_value(name: str, text: str, *, is_float: bool) -> Any:
 
     Args:
         name: The input.
-        text: ``@FILE`` or JSON.
+        text: ``@FILE``, ``@-`` for JSON on standard input, or JSON.
         is_float: Whether the input takes floating numbers; then "NaN" and the like are some.
 
     Returns:
@@ -58,10 +81,12 @@ def read_value(name: str, text: str, *, is_float: bool) -> Any:
     Raises:
         UsageError: It is neither a readable file nor JSON.
     """
-    if text.startswith("@"):
+    if text == "@-":
+        value = _member(_parse_json(_read_stdin(name), f"--input {name}=@-"), None, name, "@-")
+    elif text.startswith("@"):
         value = _read_file(name, text[1:])
     else:
-        value = _parse_json(text, f"--input {name}")
+        value = _parse_json(text, f"--input {name}", " or @FILE for a file")
     return _with_not_finite(value) if is_float else value
 
 
@@ -69,7 +94,7 @@ def _read_file(name: str, text: str) -> Any:
     path, key = text, None
     if not os.path.exists(path):
         before, colon, after = text.rpartition(":")
-        if colon and before.lower().endswith(".npz"):
+        if colon and before.lower().endswith((".npz", ".json")):
             path, key = before, after
     where = f"--input {name}=@{text}"
     suffix = Path(path).suffix.lower()
@@ -80,7 +105,8 @@ def _read_file(name: str, text: str) -> Any:
         raise click.UsageError(f"{where}: {path} {what}; check the path")
     try:
         if suffix == ".json":
-            return _parse_json(Path(path).read_text(encoding="utf-8"), where)
+            parsed = _parse_json(Path(path).read_text(encoding="utf-8"), where)
+            return _member(parsed, key, name, where)
         return _read_array(path, key, name, where)
     except UnicodeDecodeError as error:
         raise click.UsageError(f"{where}: not UTF-8 text ({error})") from error
@@ -97,13 +123,7 @@ def _read_array(path: str, key: str | None, name: str, where: str) -> Array:
             if isinstance(loaded, np.ndarray):
                 return loaded
             keys = list(loaded)
-            if key is None:
-                key = keys[0] if len(keys) == 1 else name
-            if key not in keys:
-                raise click.UsageError(
-                    f"{where}: it has the arrays {', '.join(keys)}; choose one with @FILE.npz:KEY"
-                )
-            array: Array = loaded[key]
+            array: Array = loaded[_key(keys, key, name, where, "@FILE.npz:KEY")]
             return array
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         reason = "it holds Python objects" if "pickle" in str(error).lower() else str(error)
@@ -112,14 +132,42 @@ def _read_array(path: str, key: str | None, name: str, where: str) -> Array:
         ) from error
 
 
-def _parse_json(text: str, where: str) -> Any:
+def _member(value: Any, key: str | None, name: str, where: str) -> Any:
+    """The value itself, or of an object, which is what --output writes, the one for the input."""
+    if not isinstance(value, dict):
+        if key is not None:
+            raise click.UsageError(f"{where}: it has no names to choose from; leave out :{key}")
+        return value
+    return value[_key(list(value), key, name, where, "@FILE.json:KEY")]
+
+
+def _key(keys: list[str], key: str | None, name: str, where: str, form: str) -> str:
+    if key is None:
+        key = keys[0] if len(keys) == 1 else name
+    if key not in keys:
+        names = ", ".join(keys) or "nothing"
+        raise click.UsageError(f"{where}: it has {names}; choose one with {form}")
+    return key
+
+
+def _read_stdin(name: str) -> str:
+    stream = click.get_text_stream("stdin", encoding="utf-8")
+    if stream.isatty():
+        raise click.UsageError(
+            f"--input {name}=@-: expected JSON on standard input, which is the terminal; pipe "
+            f"it in: echo '[1, 2]' | tfx load ..."
+        )
+    return stream.read()
+
+
+def _parse_json(text: str, where: str, otherwise: str = "") -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         short = text if len(text) <= 40 else f"{text[:37]}..."
         raise click.UsageError(
-            f"{where}: {short!r} is not JSON ({error}); give numbers, lists, true, false or "
-            '"text" in double quotes, or @FILE for a file'
+            f"{where}: {short!r} is not JSON ({error}); expected numbers, lists, true, false or "
+            f'"text" in double quotes{otherwise and ","}{otherwise}'
         ) from error
 
 

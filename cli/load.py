@@ -9,7 +9,7 @@ import click
 
 from tfx import loaders
 from tfx.cli import _listing, _output, _values
-from tfx.cli._errors import debug_option
+from tfx.cli._errors import OperationError, debug_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ _HELP = """Call a signature of a bundle, or without inputs show what it offers.
 
 An input is a file (NAME=@FILE) that ends in .npy, .npz (one array, or @FILE.npz:KEY) or .json, or
 it is JSON itself: numbers, lists, true, false, "text" in double quotes. Arrays of .npy and .npz
-files must have the dtype that the signature takes; JSON takes it.
+files must have the dtype that the signature takes; JSON takes it. NAME=@- reads JSON from a pipe.
 
 \b
 Examples:
@@ -45,7 +45,7 @@ def _complete_signature(ctx: click.Context, _: click.Parameter, incomplete: str)
 
 
 @click.command("load", help=_HELP, short_help="Call a signature of a bundle.")
-@click.argument("directory", metavar="DIR", type=click.Path())
+@click.argument("directory", metavar="DIR", type=_values.FILLED)
 @click.option(
     "--signature",
     metavar="NAME",
@@ -56,13 +56,13 @@ def _complete_signature(ctx: click.Context, _: click.Parameter, incomplete: str)
 @click.option(
     "--output",
     metavar="FILE",
-    type=click.Path(dir_okay=False),
+    type=_values.FILLED,
     help="Write the outputs to a .npz, .npy or .json file.",
 )
 @click.option(
     "--save",
     metavar="DIR",
-    type=click.Path(),
+    type=_values.FILLED,
     help="Save the bundle with the variables that the call has updated.",
 )
 @click.option(
@@ -107,8 +107,8 @@ def command(
     _show(results, info, output, as_json=as_json)
     if info.updates and save is None:
         click.echo(
-            f"{info.name} updated {len(info.updates)} variables, which are not kept; add --save "
-            "DIR to write the bundle with them",
+            f"{info.name} updated {_output.counted(len(info.updates), 'variable')}, and the bundle "
+            "keeps its old values; add --save DIR to write a bundle with the new ones",
             err=True,
         )
 
@@ -126,7 +126,12 @@ def _choose(bundle: Bundle, name: str | None, *, is_call: bool) -> SignatureInfo
         return signatures[DEFAULT_SIGNATURE]
     if len(signatures) == 1:
         return next(iter(signatures.values()))
-    names = ", ".join(signatures) or "none"
+    if not signatures:
+        raise OperationError(
+            f"{bundle.path} has no signatures, so there is nothing to call; save it again with "
+            "--signature NAME=METHOD"
+        )
+    names = ", ".join(signatures)
     raise click.UsageError(f"{bundle.path} has the signatures {names}; choose with --signature")
 
 
@@ -141,8 +146,9 @@ def _offer(directory: str, info: SignatureInfo | None, *, as_json: bool) -> None
     _listing.signatures(infos)
     if infos:
         first = infos[0]
-        words = "".join(f" --input {name}=@{name}.npy" for name in first.inputs)
-        click.echo(f"Call one with: tfx load {directory} --signature {first.name}{words}")
+        inputs = [word for name in first.inputs for word in ("--input", f"{name}=@{name}.npy")]
+        words = ["tfx", "load", directory, "--signature", first.name, *inputs]
+        click.echo(f"Call one with: {' '.join(map(_values.quoted, words))}")
 
 
 def _read(name: str, text: str, info: SignatureInfo) -> Any:
@@ -163,6 +169,6 @@ def _show(
 
     for name, array in results.items():
         if output is None:
-            click.echo(f"{name} {describe_array(array)}\n{array}")
+            click.echo(f"{name} {describe_array(array)}\n{array!s}")
         else:
             click.echo(f"{name} {describe_array(array)} -> {output}")

@@ -7,15 +7,15 @@ import importlib
 import inspect
 import os
 import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from tfx.cli import _output, _values
 from tfx.cli._errors import OperationError, debug_option
+from tfx.core.errors import OpError
 
 if TYPE_CHECKING:
     from tfx.core.specs import TensorSpec
@@ -25,15 +25,15 @@ _HELP = """Write a bundle from an object of a Python program, or from an ONNX mo
 SOURCE is MODULE:OBJECT (also FILE.py:OBJECT, and OBJECT() to call what makes it), or a file that
 ends in .onnx. The module is imported, so its code runs.
 
-A signature is a traced function of the object. Without --signature its only one is saved as
-serving_default, where there is only one. A function without an input_signature needs an --input for
-each of its tensors: sizes are numbers, names, or None for any.
+A signature is a function with @tfx.function above it. Without --signature the object's only such
+function that assigns no variable becomes serving_default. A function without an input_signature
+needs an --input for each of its tensors: sizes are numbers, names, or None for any size.
 
 \b
 Examples:
   tfx save digits:model --out digits_bundle
-  tfx save digits.py:make_model() --out digits_bundle \\
-      --signature serving_default=predict --input image=float32[batch,8,8]
+  tfx save 'digits.py:make_model()' --out digits_bundle \\
+      --signature serving_default=predict --input 'image=float32[batch,8,8]'
   tfx save resnet50.onnx --out resnet_bundle
 """
 _SOURCE_FORM = "MODULE:OBJECT, FILE.py:OBJECT or FILE.onnx"
@@ -45,7 +45,7 @@ _SOURCE_FORM = "MODULE:OBJECT, FILE.py:OBJECT or FILE.onnx"
     "--out",
     metavar="DIR",
     required=True,
-    type=click.Path(),
+    type=_values.FILLED,
     help="The folder to make; an earlier bundle there is replaced in one step.",
 )
 @click.option(
@@ -100,10 +100,17 @@ def _save_object(
         signatures = [f"{item}={name}" for item in names]
     else:
         owner = found
-        signatures = signatures or (["serving_default=__call__"] if specs else [])
+        signatures = signatures or ([f"serving_default={_only_method(owner)}"] if specs else [])
     chosen = _signatures(owner, signatures, specs)
     with _output.progress(f"Saving {out}"):
-        save(found, out, signatures=chosen)
+        try:
+            save(found, out, signatures=chosen)
+        except ValueError as error:  # the exporter's word on what it was given
+            if isinstance(error, OpError):
+                raise
+            raise OperationError(str(error)) from error
+    if not chosen:
+        _tell_if_nothing_can_be_called(found, out)
 
 
 def _find(source: str) -> tuple[Any, str]:
@@ -157,15 +164,44 @@ def _guarded(call: Callable[[], Any], what: str) -> Any:
     except OperationError:
         raise
     except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
+        from tfx.core.source import UNKNOWN_LOCATION, raised_at
+
+        place = raised_at(error)
+        where = "" if place is UNKNOWN_LOCATION else f" (line {place.line} of {place.file})"
         raise OperationError(
-            f"{what} failed: {type(error).__name__}: {error} (line {frame.lineno} of "
-            f"{frame.filename}); --debug shows the traceback"
+            f"{what} failed: {type(error).__name__}: {str(error).rstrip('.')}{where}; --debug "
+            "shows the traceback"
         ) from error
 
 
 def _is_traced(found: Any) -> bool:
     return hasattr(found, "get_concrete_function") or hasattr(found, "structured_input_signature")
+
+
+def _traced_methods(owner: Any) -> list[str]:
+    names = [name for name in dir(owner) if not name.startswith("_") or name == "__call__"]
+    return [name for name in names if _is_traced(inspect.getattr_static(owner, name, None))]
+
+
+def _only_method(owner: Any) -> str:
+    """The function that --input is for, where --signature does not say so."""
+    names = _traced_methods(owner)
+    if "__call__" in names:
+        return "__call__"
+    if len(names) == 1:
+        return names[0]
+    raise click.UsageError(
+        "--input without --signature: choose the function with --signature NAME=METHOD; "
+        f"{_functions_of(owner)}"
+    )
+
+
+def _functions_of(owner: Any) -> str:
+    names = _traced_methods(owner)
+    if not names:
+        kind = type(owner).__name__
+        return f"the object, of class {kind}, has no function with @tfx.function above it"
+    return f"the object's functions are {', '.join(names)}"
 
 
 def _signatures(
@@ -186,6 +222,8 @@ def _signatures(
             )
         wanted = _accepted(function, specs)
         used.update(wanted)
+        if not wanted and _is_open(function):
+            _refuse_open(text, function)
         if wanted:
             trace = functools.partial(function.get_concrete_function, **wanted)
             function = _guarded(trace, f"tracing {method or name!r}")
@@ -206,10 +244,38 @@ def _accepted(function: Any, specs: Mapping[str, TensorSpec]) -> dict[str, Tenso
     return {item.name: specs[item.name] for item in parameters if item.name in specs}
 
 
+def _is_open(function: Any) -> bool:
+    """Whether it is unknown what the function takes."""
+    if not hasattr(function, "get_concrete_function") or function.input_signature is not None:
+        return False
+    return len(function.concrete_functions()) != 1
+
+
+def _refuse_open(text: str, function: Any) -> NoReturn:
+    parameters = inspect.signature(function.python_function).parameters
+    names = [name for name in parameters if name != "self"]
+    example = " ".join(f"--input {name}=DTYPE[SHAPE]" for name in names) or "an input_signature"
+    raise OperationError(
+        f"--signature {text}: the function has no input_signature, so what it takes is unknown; "
+        f"add {example}, such as --input '{(names or ['x'])[0]}=float32[None,8]'"
+    )
+
+
+def _tell_if_nothing_can_be_called(found: Any, out: str) -> None:
+    from tfx.loaders import summarize
+
+    if not summarize(out).signatures:
+        click.echo(
+            f"{out} has no signature, so tfx load cannot call it; choose functions with "
+            f"--signature NAME=METHOD: {_functions_of(found)}",
+            err=True,
+        )
+
+
 def _report(out: str) -> None:
     from tfx.loaders import summarize
 
     summary = summarize(out)
     names = ", ".join(item.name for item in summary.signatures) or "none"
-    count = len(summary.files) + 1
-    click.echo(f"{out}: signatures {names}; {count} files, {_output.size_text(summary.nbytes)}")
+    files = _output.counted(len(summary.files) + 1, "file")
+    click.echo(f"{out}: signatures {names}; {files}, {_output.size_text(summary.nbytes)}")

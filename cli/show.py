@@ -7,7 +7,7 @@ import json
 import click
 
 from tfx import loaders
-from tfx.cli import _listing
+from tfx.cli import _listing, _values
 from tfx.cli._errors import debug_option
 
 _HELP = """Show what a bundle offers: signatures, variables, files and requirements.
@@ -23,7 +23,7 @@ Examples:
 
 
 @click.command("show", help=_HELP, short_help="Show what a bundle offers.")
-@click.argument("directory", metavar="DIR", type=click.Path())
+@click.argument("directory", metavar="DIR", type=_values.FILLED)
 @click.option("--variables", is_flag=True, help="List every variable.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @debug_option

@@ -46,7 +46,7 @@ class Contents:
         key = self._by_memory.get(memory)
         if key is None:
             flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            group = self._alike.setdefault((*kind, zlib.crc32(flat[:_SAMPLE])), [])
+            group = self._alike.setdefault((*kind, zlib.crc32(flat[:_SAMPLE].data)), [])
             key = next((k for k in group if _same_bytes(self.arrays[k], flat)), None)
             if key is None:
                 key = self._new(name, array)

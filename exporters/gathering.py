@@ -144,7 +144,9 @@ class Gathered:
             parameters, signature, doc = function.signature.parameters, None, ""
         return FunctionEntry(
             name=path,
-            parameters=tuple(self._parameter(p, path) for p in parameters.signature.parameters.values()),
+            parameters=tuple(
+                self._parameter(p, path) for p in parameters.signature.parameters.values()
+            ),
             concrete_functions=tuple(self.numbers[id(c)] for c in traces),
             input_signature=None if signature is None else tuple(to_value(s) for s in signature),
             doc=doc,

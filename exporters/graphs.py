@@ -25,6 +25,7 @@ from tfx.bundle.records import (
     GraphOutput,
 )
 from tfx.bundle.shards import Located
+from tfx.bundle.structure import Leaf
 from tfx.core import nest
 from tfx.core.dtypes import from_onnx
 from tfx.core.specs import TensorSpec
@@ -32,7 +33,6 @@ from tfx.exporters.contents import Contents
 from tfx.exporters.names import unique_name, unique_names
 from tfx.exporters.values import numbered, tensor_info, to_value
 from tfx.function.concrete import ConcreteFunction
-from tfx.bundle.structure import Leaf
 from tfx.graph.ir import Graph, Value, bodies_below
 from tfx.graph.passes import prepare
 from tfx.graph.passes.hoist import hoist_constants, is_large
@@ -128,7 +128,7 @@ class GraphWriter:
         self._arrays = arrays
 
     def write(self, item: Prepared, changing: set[int]) -> ConcreteFunctionEntry:
-        """Write the model files of a function; ``changing``: variables that some function writes."""
+        """Write the models of a function; ``changing``: variables that some function writes."""
         concrete = item.concrete
         specs = concrete.signature.specs
         args, kwargs = concrete.signature.with_leaves([Leaf(i) for i in range(len(specs))])
@@ -140,7 +140,10 @@ class GraphWriter:
             live = self._write_graph(item, f"{item.name}.live.onnx", live=True)
         return ConcreteFunctionEntry(
             name=item.name,
-            arguments=(tuple(to_value(a) for a in args), {k: to_value(v) for k, v in kwargs.items()}),
+            arguments=(
+                tuple(to_value(a) for a in args),
+                {k: to_value(v) for k, v in kwargs.items()},
+            ),
             result=to_value(numbered(concrete.structured_outputs)),
             argument_leaves=tuple(
                 tensor_info(TensorSpec(s.shape, s.dtype), n)

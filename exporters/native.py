@@ -49,7 +49,9 @@ class SaveOptions:
             )
         for key, text in (self.metadata or {}).items():
             if not isinstance(key, str) or not isinstance(text, str):
-                raise InvalidArgumentError(f"metadata has {key!r}: {text!r}, expected text for both.")
+                raise InvalidArgumentError(
+                    f"metadata has {key!r}: {text!r}, expected text for both."
+                )
 
 
 def save(

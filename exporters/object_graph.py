@@ -62,8 +62,10 @@ class ObjectGraph:
     """
 
     def __init__(self, root: Any) -> None:
-        if is_container(root) or not (is_trackable(root) or isinstance(root, Callee)) or isinstance(
-            root, Variable
+        if (
+            is_container(root)
+            or not (is_trackable(root) or isinstance(root, Callee))
+            or isinstance(root, Variable)
         ):
             raise ValueError(
                 f"Expected an object with attributes to save, such as a tf.Module, or a "
@@ -79,7 +81,7 @@ class ObjectGraph:
         self.items: list[Any] = [root]
         self.paths: list[str] = [""]
         self._edges: list[list[tuple[Any, int]]] = []
-        self._numbers: dict[int, int] = {id(root): 0}
+        self._numbers: dict[Any, int] = {id(root): 0}
         for number, item in enumerate(self.items):  # grows meanwhile
             parts = _parts(item, self._slots.get(id(item), {}))
             self._edges.append([(n, self._number(c, number, n)) for n, c in parts])
@@ -108,15 +110,15 @@ class ObjectGraph:
                 table[name] = nodes[slot.number].item
 
     def _number(self, item: Any, parent: int, name: Any) -> int:
-        """The node of an object, made if it is new; scalars have no identity worth sharing."""
-        number = None if is_scalar(item) else self._numbers.get(id(item))
+        """The node of an object, made if it is new; equal scalars share one."""
+        # The repr tells 0.0 from -0.0, and one nan is like another.
+        key: Any = (type(item), repr(item)) if is_scalar(item) else id(item)
+        number = self._numbers.get(key)
         if number is None:
-            number = len(self.items)
+            number = self._numbers[key] = len(self.items)
             self.items.append(item)
             prefix = f"{self.paths[parent]}/" if self.paths[parent] else ""
             self.paths.append(prefix + path_text([str(name)]))
-            if not is_scalar(item):
-                self._numbers[id(item)] = number
         return number
 
     def nodes(
@@ -136,9 +138,12 @@ class ObjectGraph:
         nodes = []
         for item, path, edges in zip(self.items, self.paths, self._edges, strict=True):
             if isinstance(item, Variable):
-                name = {"name": item.name.removesuffix(":0")}
+                # What a loader cannot tell from the path.
+                name = item.name.removesuffix(":0")
+                end = self.variables[id(item)][1].rpartition("/")[2]
+                told = {} if name == end else {"name": name}
                 target = variables[id(item)]
-                nodes.append(ObjectNode("variable", target=target, metadata=name))
+                nodes.append(ObjectNode("variable", target=target, metadata=told))
             elif isinstance(item, Callee):
                 nodes.append(ObjectNode("function", target=functions[id(item)]))
             elif isinstance(item, EagerTensor):
@@ -225,7 +230,9 @@ def _is_public(name: str) -> bool:
 
 def _methods(item: Any) -> Iterator[tuple[str, Function]]:
     """The traced methods of an object's class, base classes included."""
-    names = {n for cls in type(item).__mro__ for n, v in vars(cls).items() if isinstance(v, Function)}
+    names = {
+        n for cls in type(item).__mro__ for n, v in vars(cls).items() if isinstance(v, Function)
+    }
     for name in sorted(names):
         method = getattr(item, name, None)
         if isinstance(method, Function):  # and not overridden by another kind of method

@@ -1,4 +1,4 @@
-"""Which concrete functions a bundle offers by name, and what their inputs and outputs are called."""
+"""Which concrete functions a bundle offers, and the names of their inputs and outputs."""
 
 from __future__ import annotations
 
@@ -75,10 +75,9 @@ def resolve_signatures(
 def _loaded_signatures(obj: Any) -> Mapping[str, Any] | None:
     """Those of a loaded object, which it keeps when it is saved again."""
     found = getattr(obj, "signatures", None)
-    if isinstance(found, Mapping) and found:
-        if all(isinstance(s, NamedSignature) for s in found.values()):
-            return found
-    return None
+    if not isinstance(found, Mapping) or not found:
+        return None
+    return found if all(isinstance(s, NamedSignature) for s in found.values()) else None
 
 
 def _default(

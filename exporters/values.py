@@ -68,7 +68,7 @@ def to_value(value: Any, constant: Constant | None = None) -> Value:
 def _special(value: Any) -> Value:
     """The record of what is no structure; None if it has none."""
     if isinstance(value, np.bool_ | np.integer | np.floating):
-        return value.item()  # type: ignore[no-any-return]
+        return value.item()
     if isinstance(value, TensorSpec):
         return tensor_info(value)
     if isinstance(value, DType):

@@ -72,6 +72,7 @@ from tfx.framework.variable import VariableSynchronization as VariableSynchroniz
 from tfx.function.custom_gradient import custom_gradient as custom_gradient
 from tfx.function.custom_gradient import grad_pass_through as grad_pass_through
 from tfx.function.custom_gradient import recompute_grad as recompute_grad
+from tfx.function.gradients import gradients as gradients
 from tfx.function.polymorphic import function as function
 from tfx.initializers.top_level import constant_initializer as constant_initializer
 from tfx.initializers.top_level import ones_initializer as ones_initializer
@@ -157,6 +158,7 @@ from tfx.ops.norms import norm as norm
 from tfx.ops.numbering import unravel_index as unravel_index
 from tfx.ops.one_hot import one_hot as one_hot
 from tfx.ops.padding import pad as pad
+from tfx.ops.printing import print as print
 from tfx.ops.ranges import linspace as linspace
 from tfx.ops.ranges import range as range
 from tfx.ops.reduction import reduce_all as reduce_all

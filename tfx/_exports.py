@@ -45,6 +45,7 @@ _TABLE = {
     "tfx.framework.variable": "Variable VariableAggregation VariableSynchronization",
     "tfx.autodiff.tape": "GradientTape UnconnectedGradients",
     "tfx.function.custom_gradient": "custom_gradient grad_pass_through recompute_grad",
+    "tfx.function.gradients": "gradients",
     "tfx.function.polymorphic": "function",
     "tfx.initializers.top_level": """
         constant_initializer ones_initializer random_normal_initializer
@@ -78,6 +79,7 @@ _TABLE = {
     "tfx.ops.one_hot": "one_hot",
     "tfx.ops.padding": "pad",
     "tfx.ops.ranges": "linspace range",
+    "tfx.ops.printing": "print",
     "tfx.ops.reduction": """
         reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod
         reduce_sum

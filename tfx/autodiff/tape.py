@@ -76,6 +76,8 @@ class GradientTape:
     ) -> None:
         if self._active:
             self._pop()
+        else:  # popped by ``gradient``, perhaps inside a block whose end brought it back
+            self._leave()
 
     def _push(self) -> None:
         if self._active:
@@ -92,6 +94,9 @@ class GradientTape:
         if not self._active:
             raise ValueError("Tape is not recording.")
         self._active = False
+        self._leave()
+
+    def _leave(self) -> None:
         set_context(tapes=tuple(t for t in current().tapes if t is not self))
 
     # Called by the framework
@@ -100,6 +105,8 @@ class GradientTape:
         self, op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[Tensor]
     ) -> None:
         """An operation happened: keep it if it depends on something watched."""
+        if not self._active:  # another task still has the tape in its context
+            return
         watched = self._watched
         for x in inputs:
             if id(x) in watched:
@@ -112,7 +119,7 @@ class GradientTape:
 
     def watch_variable(self, variable: Variable) -> None:
         """A trainable variable is about to be read."""
-        if self._watch_accessed:
+        if self._watch_accessed and self._active:
             self._watch(variable)
 
     def depends(self, x: Any) -> bool:
@@ -198,7 +205,6 @@ class GradientTape:
             TypeError: a target or source that is neither a tensor nor a variable.
             InvalidArgumentError: ``output_gradients`` do not fit the targets.
         """
-        records = self._take_records()
         unconnected = _unconnected(unconnected_gradients)
         if target is None:
             raise TypeError(
@@ -221,6 +227,7 @@ class GradientTape:
                 f"output_gradients has {len(seeds)} gradients for {len(targets)} targets; expected "
                 "one for each, or None in its place."
             )
+        records = self._take_records()
         gradients = self._seed(targets, seeds)
         found = backpropagate(records, gradients, flat_sources)
         flat = [_finish(g, s, unconnected) for g, s in zip(found, flat_sources, strict=True)]
@@ -229,8 +236,9 @@ class GradientTape:
     def _take_records(self) -> list[OpRecord]:
         if self._records is None:
             raise RuntimeError(
-                "A non-persistent GradientTape can only be used to compute one set "
-                "of gradients (or jacobians)"
+                "A non-persistent GradientTape can only be used to compute one set of gradients "
+                "(or jacobians); make it with GradientTape(persistent=True), and delete it when "
+                "done."
             )
         records = self._records
         if self._active:

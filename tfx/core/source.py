@@ -107,6 +107,25 @@ def is_internal(filename: str) -> bool:
     return skip
 
 
+def raised_at(error: BaseException) -> SourceLocation:
+    """Finds the line of the user's program that led to an error.
+
+    Args:
+        error: An error that was raised and caught.
+
+    Returns:
+        The innermost frame of its traceback that is not tfx's own code, or `UNKNOWN_LOCATION`.
+    """
+    found = UNKNOWN_LOCATION
+    step = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if not is_internal(code.co_filename):
+            found = SourceLocation(code.co_filename, step.tb_lineno, code.co_name)
+        step = step.tb_next
+    return found
+
+
 def user_frame() -> SourceLocation:
     """Finds the innermost stack frame which is not tfx's own code.
 

@@ -72,11 +72,14 @@ current = _variable.get
 @contextmanager
 def using(**changes: Any) -> Iterator[Context]:
     """Change fields of the context inside a ``with`` block."""
-    token = _variable.set(current().replace(**changes))
+    before = current()
+    _variable.set(before.replace(**changes))
     try:
         yield current()
     finally:
-        _variable.reset(token)
+        # Only these fields: a tape may have come or gone since, and a generator that is closed late
+        # ends its blocks out of order.
+        set_context(**{name: getattr(before, name) for name in changes})
 
 
 def set_context(**changes: Any) -> None:

@@ -181,6 +181,8 @@ class FuncGraph:
         """The record of a variable in this graph, made when it is first touched."""
         state = self.variables.get(id(variable))
         if state is None or state.ref() is not variable:
+            if state is not None:  # of a deleted variable, whose input the graph still has
+                self.variables[-len(self.variables)] = state
             state = self.variables[id(variable)] = VariableState(variable)
         return state
 

@@ -111,8 +111,8 @@ class Variable(Operand):
     ) -> None:
         if initial_value is None:
             raise ValueError(
-                "The `initial_value` arg to `tf.Variable` must be specified except when you are "
-                "not providing a `variable_def`. You provided neither."
+                "tf.Variable() came without an initial_value; expected a tensor, numbers, an array "
+                "or a function without arguments that returns one, such as tf.Variable([1.0, 2.0])."
             )
         value = _initial_tensor(initial_value, dtype)
         context = current()

@@ -70,6 +70,7 @@ class ConcreteFunction:
         self._plan: Plan | None = None
         self._freezer = Freezer(graph, device) if self._entries and not self._written else None
         self._pure: PureFunction | None = None
+        self._called: tuple[ir.Graph, list[EagerTensor]] | None = None
         self._plain = not self._captures and not self._entries and not self._written
 
     # Facts
@@ -321,11 +322,28 @@ class ConcreteFunction:
                 graph.add_input(state.name, variable.dtype.onnx, variable.shape.symbolic)
         return PureFunction(graph, leaves=leaves)
 
+    def _callee(self) -> tuple[ir.Graph, list[EagerTensor]]:
+        """The graph that another one calls, and the constants that are inputs of it.
+
+        A tape may watch an eager tensor: the graph around must know of it.
+        """
+        if self._called is None:
+            captured = self._func_graph.captured_eager.values()
+            watchable = [(t, v) for t, v in captured if t.dtype.is_floating]
+            graph = self._func_graph.graph
+            if watchable:
+                graph = graph.copy()
+                constants = {id(v) for _, v in watchable}
+                graph.constants = [v for v in graph.constants if id(v) not in constants]
+                graph.inputs += [v for _, v in watchable]
+            self._called = graph, [t for t, _ in watchable]
+        return self._called
+
     def _call_node(self, graph: FuncGraph, tensors: Sequence[Tensor]) -> list[Tensor]:
         """One call node in the trace around."""
+        callee, constants = self._callee()
         given = self._inputs_in_order(tensors, graph.read)
-        values = [graph.value_of(t) for t in given]
-        callee = self._func_graph.graph
+        values = [graph.value_of(t) for t in (*given, *constants)]
         dims = _dimension_map(callee, values)
         types = [(v.dtype, _substitute(v.shape, dims)) for v in callee.outputs]
         node = graph.graph.add_node(

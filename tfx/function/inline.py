@@ -93,9 +93,7 @@ def run_gradient(
     target = current().graph
     assert target is not None
     given = [*dys, *tag.parts(tensors)[2]]
-    mapping: dict[int, Tensor] = {
-        id(v): t for v, t in zip(tag.graph.inputs, given, strict=True)
-    }
+    mapping: dict[int, Tensor] = {id(v): t for v, t in zip(tag.graph.inputs, given, strict=True)}
     inline_nodes(tag.graph, mapping, target)
     found = iter([mapping[id(v)] for v in tag.graph.outputs])
     return [next(found) if present else None for present in tag.present]

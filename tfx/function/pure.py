@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from tfx.autodiff.tape import GradientTape
+from tfx.framework.apply import apply
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import FuncGraph, VariableState
 from tfx.framework.rules import OpRecord, gradient
@@ -79,7 +80,16 @@ class PureFunction:
             id(v): t for v, t in zip(self.graph.inputs, tensors, strict=True)
         }
         inline_nodes(self.graph, mapping, graph, self.leaf_tensors(tensors))
-        return [mapping[id(v)] for v in self.graph.outputs]
+        # Tensors of their own, as eagerly: a gradient by a result is not one by an argument.
+        taken = {id(t) for t in tensors}
+        results = []
+        for v in self.graph.outputs:
+            result = mapping[id(v)]
+            if id(result) in taken:
+                result = apply("Identity", (result,))
+            taken.add(id(result))
+            results.append(result)
+        return results
 
     def leaf_tensors(self, tensors: Sequence[Tensor]) -> dict[int, Tensor]:
         """The argument that stands for each variable, by the variable's id."""

@@ -141,6 +141,8 @@ class _Reader:
             raise BundleError(f"input {item.name!r}: {e.message}") from e
 
     def contents(self, tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
+        if any(dim < 0 for dim in tensor.dims):
+            raise BundleError(f"tensor {tensor.name!r} has the shape {tuple(tensor.dims)}.")
         if tensor.data_location != onnx.TensorProto.EXTERNAL and not tensor.external_data:
             return protos.tensor_array(tensor)
         if self._external is None:

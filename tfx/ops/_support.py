@@ -119,8 +119,7 @@ def unbroadcast(dy: Tensor, like: Tensor) -> Tensor:
 
 
 def _raw_shape(x: Tensor) -> tuple[int | str | None, ...] | None:
-    shape = x.shape
-    return None if shape.rank is None else tuple(shape.symbolic)
+    return x.shape.symbolic
 
 
 def _known_pattern(

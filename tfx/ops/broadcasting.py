@@ -61,7 +61,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
         left, right = a.view(), b.view()
         if ((left != right) & (left != 1) & (right != 1)).any():
             raise InvalidArgumentError(
-                f"Incompatible shapes: {x.numpy().tolist()} vs. {y.numpy().tolist()}; two "
+                f"Incompatible shapes: {shape_x} vs. {shape_y}; two "
                 "dimensions must be equal or one of them 1.",
                 op="BroadcastArgs",
             )

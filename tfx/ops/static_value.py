@@ -9,6 +9,7 @@ import numpy as np
 from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable
 from tfx.graph.symbolic import elements
+from tfx.ops._shapes import static_dims
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
@@ -40,8 +41,8 @@ def _of_symbol(tensor: SymbolicTensor, partial: bool) -> Any:
     value = tensor._value
     if value.const is not None:
         return value.const.copy()[()]
-    dims = elements(value)
-    if dims is None or value.shape is None or not all(isinstance(d, int) for d in value.shape):
+    dims, shape = elements(value), static_dims(tensor)
+    if dims is None or shape is None:
         return None
     known = [d if isinstance(d, int) else None for d in dims]
     if None not in known:
@@ -50,4 +51,4 @@ def _of_symbol(tensor: SymbolicTensor, partial: bool) -> Any:
         array = np.array(known, object)
     else:
         return None
-    return array.reshape(tuple(tensor.shape))[()]
+    return array.reshape(shape)[()]

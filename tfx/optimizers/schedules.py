@@ -178,7 +178,7 @@ class PiecewiseConstantDecay(_Formula):
     def _rate(self, step: Array) -> Array:
         values = convert_to_tensor(list(self.values), dtypes.float64)
         if not self.boundaries:
-            return values[0]  # type: ignore[index]
+            return values[0]
         passed = greater(step, convert_to_tensor(list(self.boundaries), dtypes.float64))
         counts = (cast_to(passed, dtypes.int64), int64_constant([0]))
         return apply("Gather", (values, apply("ReduceSum", counts, {"keepdims": 0})))

@@ -13,8 +13,9 @@ from tfx.framework.variable import Variable
 from tfx.function.arguments import fit
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.polymorphic import Function
-from tfx.saved_model.matching import Mismatch, match, shown_call
-from tfx.saved_model.traces import LoadedFiles, arguments_of
+from tfx.saved_model.calls import arguments_of
+from tfx.saved_model.matching import MismatchError, match, shown_call
+from tfx.saved_model.traces import LoadedFiles
 from tfx.saved_model.values import from_value
 
 _KINDS = {kind.name.lower(): kind for kind in inspect._ParameterKind}
@@ -121,7 +122,7 @@ class RestoredFunction(Function):
             for index, expected in enumerate(self._expected):
                 try:
                     return index, match(self._parameters.names, expected, values, convert=convert)
-                except Mismatch as e:
+                except MismatchError as e:
                     reasons.append(str(e))
         given = shown_call(self._parameters.names, values)
         options = "".join(

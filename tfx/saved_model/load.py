@@ -160,9 +160,9 @@ class _Loader:
         for asset in self.manifest.assets:
             verify_file(self.root, sources.entries[asset.file])
         names = {
-            n.target: str(n.metadata["name"])
+            n.target: str(n.metadata.get("name") or "")
             for n in self.manifest.objects
-            if n.kind == "variable" and n.metadata.get("name")
+            if n.kind == "variable"
         }
         self.variables = [
             self._variable(i, value, names.get(i)) for i, value in enumerate(sources.take_values())
@@ -199,7 +199,7 @@ class _Loader:
         return Variable(
             EagerTensor(value.raw, as_dtype(entry.dtype)),
             trainable=entry.trainable,
-            name=name or entry.name,
+            name=name or _default_name(entry.name, reachable=name is not None),
             shape=TensorShape(entry.shape),
             synchronization=_member(VariableSynchronization, entry.synchronization, "AUTO"),
             aggregation=_member(VariableAggregation, entry.aggregation, "NONE"),
@@ -234,6 +234,11 @@ class _Loader:
                 item[child.name if child.key is None else child.key] = value
             elif node.kind == "object":
                 vars(item)[child.name] = value
+
+
+def _default_name(path: str, *, reachable: bool) -> str:
+    """What a variable is called whose name is not stored: the end of its path."""
+    return path.rpartition("/")[2] if reachable else path.removeprefix("untracked/")
 
 
 def _member(kind: type[_Enum], name: str, default: str) -> _Enum:

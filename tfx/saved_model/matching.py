@@ -24,7 +24,7 @@ from tfx.function.arguments import check_names, has_named_dims
 _PYTHON = (bool, int, float, complex, str, bytes, list, tuple)
 
 
-class Mismatch(Exception):
+class MismatchError(Exception):
     """The arguments are not those of the trace; the message says which and why."""
 
 
@@ -43,7 +43,7 @@ def match(
         A tensor for each spec, or the spec itself where one was given.
 
     Raises:
-        Mismatch: the trace does not serve this call.
+        MismatchError: the trace does not serve this call.
     """
     found: list[tuple[str, TensorSpec, Any]] = []
     for name, want, value in zip(names, expected, given, strict=True):
@@ -53,7 +53,7 @@ def match(
         try:
             check_names("the trace", [where for where, _, _ in found], specs, tensors)
         except InvalidArgumentError as e:
-            raise Mismatch(e.message) from e
+            raise MismatchError(e.message) from e
     return tensors
 
 
@@ -66,11 +66,11 @@ def _match(
     kind = kind_of(want)
     if kind is None:
         if not _same(want, value):
-            raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(want)}")
+            raise MismatchError(f"{where} is {shown(value)}, the trace is for {shown(want)}")
         return
     given = kind_of(value)
     if given is None or not _alike(want, value, kind.keys(want), given.keys(value)):
-        raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(want)}")
+        raise MismatchError(f"{where} is {shown(value)}, the trace is for {shown(want)}")
     parts = zip(kind.keys(want), kind.values(want), given.values(value), strict=True)
     for key, part, inner in parts:
         _match(f"{where}[{key!r}]", part, inner, convert, found)
@@ -88,18 +88,18 @@ def _tensor(where: str, spec: TensorSpec, value: Any, convert: bool) -> Any:
     elif not isinstance(value, Tensor | TensorSpec):
         value = _converted(where, spec, value, convert)
     if value.dtype is not spec.dtype or not spec.shape.is_compatible_with(value.shape):
-        raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(spec)}")
+        raise MismatchError(f"{where} is {shown(value)}, the trace is for {shown(spec)}")
     return value
 
 
 def _converted(where: str, spec: TensorSpec, value: Any, convert: bool) -> Tensor:
     python = type(value) in _PYTHON
     if value is None or (python and not convert):
-        raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(spec)}")
+        raise MismatchError(f"{where} is {shown(value)}, the trace is for {shown(spec)}")
     try:
         return convert_to_tensor(value, spec.dtype if python else None)
     except (TypeError, ValueError) as e:
-        raise Mismatch(f"{where} is {shown(value)}, the trace is for {shown(spec)}") from e
+        raise MismatchError(f"{where} is {shown(value)}, the trace is for {shown(spec)}") from e
 
 
 def _same(want: Any, value: Any) -> bool:

@@ -50,12 +50,10 @@ class SignatureFunction:
         self._parameters = parameters
         entry = files.entry(signature.concrete_function)
         self._inputs = {
-            i.name: _named(to_spec(entry.argument_leaves[i.leaf]), i.name)
-            for i in signature.inputs
+            i.name: _named(to_spec(entry.argument_leaves[i.leaf]), i.name) for i in signature.inputs
         }
         self._outputs = {
-            o.name: _named(to_spec(entry.result_leaves[o.leaf]), o.name)
-            for o in signature.outputs
+            o.name: _named(to_spec(entry.result_leaves[o.leaf]), o.name) for o in signature.outputs
         }
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SignatureFunction:
@@ -153,7 +151,11 @@ class SignatureFunction:
             raise TypeError(
                 f"Signature {self.name!r} takes {', '.join(names) or 'no inputs'}; "
                 + (f"missing {', '.join(missing)}. " if missing else "")
-                + (f"Unknown: {', '.join(unknown)}{_nearest(unknown[0], names)}." if unknown else "")
+                + (
+                    f"Unknown: {', '.join(unknown)}{_nearest(unknown[0], names)}."
+                    if unknown
+                    else ""
+                )
             )
         return kwargs
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import inspect
 import mmap
 import os
 import threading
@@ -31,11 +30,9 @@ from tfx.bundle.records import (
     GraphOutput,
     Storage,
 )
-from tfx.bundle.structure import Leaf, Value as Recorded
 from tfx.core import nest
 from tfx.core.dtypes import as_dtype
 from tfx.core.errors import BundleError
-from tfx.core.specs import TensorSpec
 from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
 from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable
@@ -50,7 +47,7 @@ from tfx.loaders.describe import describe_type, listed
 from tfx.loaders.onnx_file import OnnxFile
 from tfx.loaders.sources import Sources
 from tfx.runtime.memory import borrow
-from tfx.saved_model.values import from_value, to_spec
+from tfx.saved_model.calls import arguments_of, parameters_of, results_of
 
 _ADVICE = "the files do not belong together: copy or save the bundle again"
 
@@ -227,8 +224,8 @@ class LoadedFiles:
         name = self._of_variables.get(Storage(file, key))
         if name is not None:
             raise BundleError(
-                f"initializer {tensor.name!r} is the variable {name!r}, which the manifest does not "
-                f"say; {_ADVICE}"
+                f"initializer {tensor.name!r} is the variable {name!r}, but the manifest does "
+                f"not say so; {_ADVICE}"
             )
         return stored.array(key)
 
@@ -242,7 +239,7 @@ class LoadedFiles:
         """Tie the graph's inputs and outputs to arguments, results and variables."""
         parameters = parameters or parameters_of(entry)
         values, arguments = arguments_of(entry, parameters)
-        template, results = _numbered_leaves(entry.result, "result")
+        template, results = results_of(entry.result)
         func_graph = FuncGraph(entry.name)
         graph = func_graph.graph = imported.graph
         bound = self._bind_inputs(func_graph, graph_entry, imported.inputs)
@@ -341,66 +338,3 @@ def _check_type(kind: str, item: GraphInput | GraphOutput, dtype: int, shape: Ra
 
 def _unused_input(graph: Graph, leaf: Any) -> Value:
     return graph.add_input(leaf.name or "unused", as_dtype(leaf.dtype).onnx, leaf.shape)
-
-
-def _numbered_leaves(record: Recorded, what: str) -> tuple[Any, list[int]]:
-    """A structure with its ``Leaf`` records in place, and their numbers in flattening order."""
-    structure = from_value(record)
-    flat = _flattened(structure, what)
-    if not all(leaf is None or isinstance(leaf, Leaf) for leaf in flat):
-        raise BundleError(f"its {what} structure has other leaves than tensors and None")
-    return structure, [leaf.index for leaf in flat if isinstance(leaf, Leaf)]
-
-
-def _flattened(structure: Any, what: str) -> list[Any]:
-    try:
-        return nest.flatten(structure)
-    except TypeError as e:
-        raise BundleError(f"its {what} structure cannot be taken apart: {e}") from e
-
-
-def parameters_of(entry: ConcreteFunctionEntry) -> Parameters:
-    """Parameters for a trace that belongs to no function: its arguments by their names."""
-    args, kwargs = entry.arguments
-    assert isinstance(args, tuple)
-    assert isinstance(kwargs, dict)
-    names: list[str] = []
-    for i, argument in enumerate(args):
-        name = entry.argument_leaves[argument.index].name if isinstance(argument, Leaf) else ""
-        names.append(name if name.isidentifier() and name not in (*names, *kwargs) else f"arg{i}")
-    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    try:
-        parameters = [inspect.Parameter(n, positional) for n in names]
-        parameters += [inspect.Parameter(str(n), inspect.Parameter.KEYWORD_ONLY) for n in kwargs]
-        return Parameters.from_signature(inspect.Signature(parameters))
-    except ValueError:  # names that Python has no parameters for
-        return Parameters(lambda *args, **kwargs: None)
-
-
-def arguments_of(
-    entry: ConcreteFunctionEntry, parameters: Parameters
-) -> tuple[tuple[Any, ...], list[int]]:
-    """A trace's arguments, one value for each parameter, and the order of its tensors.
-
-    Returns:
-        The values, with specs for tensors; and the number of each tensor's leaf.
-
-    Raises:
-        BundleError: the parameters do not take such arguments.
-    """
-    args, kwargs = (from_value(part) for part in entry.arguments)
-    try:
-        bound = parameters.signature.bind(*args, **kwargs)
-    except TypeError as e:
-        raise BundleError(
-            f"the arguments of the trace {entry.name!r} are not those of its function: {e}"
-        ) from e
-    bound.apply_defaults()
-    values = list(bound.arguments.values())
-    order = [x.index for x in _flattened(values, "argument") if isinstance(x, Leaf)]
-    specs: list[TensorSpec] = [to_spec(leaf) for leaf in entry.argument_leaves]
-    with_specs = [
-        nest.map_structure(lambda x: specs[x.index] if isinstance(x, Leaf) else x, v)
-        for v in values
-    ]
-    return tuple(with_specs), order

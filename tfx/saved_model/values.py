@@ -29,7 +29,7 @@ def to_spec(info: TensorInfo) -> TensorSpec:
 @lru_cache(maxsize=256)
 def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
     """A named tuple class; the same one for the same name and fields."""
-    return namedtuple(name if name.isidentifier() else "Record", fields, rename=True)  # type: ignore[misc]  # noqa: PYI024
+    return namedtuple(name if name.isidentifier() else "Record", fields, rename=True)  # noqa: PYI024
 
 
 def from_value(

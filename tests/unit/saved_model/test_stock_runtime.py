@@ -109,7 +109,9 @@ def test_external_data_in_shards(shard: int | None, tmp_path: Any) -> None:
     np.testing.assert_array_equal(back.f(x), f(x))
 
 
-NATIVE = "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()
+WIDTHS = (8, 16, 32, 64)
+NATIVE = [f"{kind}{bits}" for kind in ("int", "uint") for bits in WIDTHS]
+NATIVE += ["float16", "float32", "float64", "bool"]
 
 
 def test_every_dtype_as_argument_weight_and_result(tmp_path: Any) -> None:

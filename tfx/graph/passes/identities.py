@@ -42,9 +42,7 @@ class _Forwarder:
                     self._sources[id(output)] = inputs[0]
                     continue
             if node.op == CALL and self._does_nothing(node):
-                copies = zip(node.outputs, node.attrs["graph"].outputs, strict=True)
-                given = dict(zip(map(id, node.attrs["graph"].inputs), inputs, strict=True))
-                self._sources.update((id(y), given[id(x)]) for y, x in copies)
+                self._forward_call(node, inputs)
                 continue
             result.nodes.append(self._rewired(node, tuple(inputs)))
         result.outputs = [v for v in self._replaced(graph.outputs) if v is not None]
@@ -52,11 +50,17 @@ class _Forwarder:
 
     @staticmethod
     def _does_nothing(call: Node) -> bool:
-        """Whether a called graph only returns inputs (a marker of a custom gradient does)."""
+        """Whether a called graph only returns inputs (the marker of a custom gradient does)."""
         callee = call.attrs["graph"]
         known = {id(v) for v in callee.inputs}
         same = [x.shape == y.shape for x, y in zip(callee.outputs, call.outputs, strict=True)]
         return not callee.nodes and all(id(v) in known for v in callee.outputs) and all(same)
+
+    def _forward_call(self, call: Node, inputs: Sequence[Value | None]) -> None:
+        callee = call.attrs["graph"]
+        given = {id(x): v for x, v in zip(callee.inputs, inputs, strict=True) if v is not None}
+        for result, output in zip(callee.outputs, call.outputs, strict=True):
+            self._sources[id(output)] = given[id(result)]
 
     def _replaced(self, values: Sequence[Value | None]) -> list[Value | None]:
         return [None if v is None else self._sources.get(id(v), v) for v in values]

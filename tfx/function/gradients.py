@@ -1,0 +1,168 @@
+"""``gradients``: derivatives by walking the graph being traced, without a tape.
+
+The nodes made so far become the records that a tape would have kept. A called function is one
+record, whose rule is the derivative of the called graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tfx.autodiff.backprop import backpropagate
+from tfx.autodiff.tape import UnconnectedGradients
+from tfx.core import nest
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.context import current
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph
+from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.variable import READ_VARIABLE, Variable
+from tfx.function.inline import run_gradient
+from tfx.function.marker import CUSTOM_GRADIENT, CustomGradient
+from tfx.function.pure import PureFunction
+from tfx.graph.ir import CALL, Node, Value
+from tfx.ops.creation import ones_like, zeros_like
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+) -> list[Tensor | None]:
+    """Derivatives of the sum of ``ys`` with respect to each of ``xs``, inside a function.
+
+    Args:
+        ys: Tensor or list of tensors of the function being traced.
+        xs: Tensor, variable or list of them.
+        grad_ys: Gradient of something else with respect to each of ``ys``; None: ones.
+        name: Accepted for compatibility.
+        gate_gradients: Accepted for compatibility.
+        aggregation_method: Accepted for compatibility.
+        stop_gradients: Tensors that are taken for constants.
+        unconnected_gradients: What to return where nothing depends on an ``x``.
+
+    Returns:
+        A list with a tensor, or None, for each of ``xs``.
+
+    Raises:
+        RuntimeError: no function is being traced.
+        InvalidArgumentError: ``grad_ys`` do not fit ``ys``.
+
+    Example:
+        >>> import tfx as tf
+        >>> @tf.function
+        ... def slope(x):
+        ...     return tf.gradients(x * x * x, x)[0]
+        >>> slope(tf.constant(2.0)).numpy()
+        np.float32(12.0)
+    """
+    graph = current().graph
+    if graph is None:
+        raise RuntimeError(
+            "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape "
+            "instead, or call it inside a tfx.function."
+        )
+    unconnected = UnconnectedGradients(unconnected_gradients)
+    records = _Records(graph, nest.flatten([] if stop_gradients is None else stop_gradients))
+    targets = [records.tensor_of(y) for y in nest.flatten(ys)]
+    seeds = nest.flatten(grad_ys) if grad_ys is not None else [None] * len(targets)
+    if len(seeds) != len(targets):
+        raise InvalidArgumentError(
+            f"Got {len(seeds)} grad_ys for {len(targets)} ys; expected one for each, or None in "
+            "its place."
+        )
+    sources = nest.flatten(xs)
+    places = [x if isinstance(x, Variable) else records.tensor_of(x) for x in sources]
+    found = backpropagate(list(records), _seeded(targets, seeds), places)
+    zero = unconnected is UnconnectedGradients.ZERO
+    return [zeros_like(x) if g is None and zero else g for g, x in zip(found, sources, strict=True)]
+
+
+def _seeded(targets: Sequence[Tensor], seeds: Sequence[Any]) -> dict[int, Tensor]:
+    total: dict[int, Tensor] = {}
+    for y, seed in zip(targets, seeds, strict=True):
+        dy = ones_like(y) if seed is None else convert_to_tensor(seed, y.dtype)
+        known = total.get(id(y))
+        total[id(y)] = dy if known is None else apply("Add", (known, dy))
+    return total
+
+
+class _Records:
+    """The nodes of a graph as records, with one tensor for each value.
+
+    Args:
+        graph: The graph being traced.
+        constants: Tensors through which no gradient flows.
+    """
+
+    def __init__(self, graph: FuncGraph, constants: Sequence[Any]) -> None:
+        self._graph = graph
+        self._nodes = list(graph.graph.nodes)
+        self._tensors: dict[int, SymbolicTensor] = {}
+        self._fixed = {id(self._value_of(x)) for x in constants}
+
+    def tensor_of(self, x: Any) -> SymbolicTensor:
+        """The tensor by which the records know a tensor, or a variable's current value."""
+        return self._tensor(self._value_of(x))
+
+    def _value_of(self, x: Any) -> Value:
+        return self._graph.value_of(
+            self._graph.read(x) if isinstance(x, Variable) else convert_to_tensor(x)
+        )
+
+    def _tensor(self, value: Value) -> SymbolicTensor:
+        return self._tensors.setdefault(id(value), SymbolicTensor(value, self._graph))
+
+    def __iter__(self) -> Iterator[OpRecord]:
+        for state in self._graph.read_states():
+            assert state.entry is not None
+            yield self._read(state.variable(), state.entry)
+        for node in self._nodes:
+            yield from self._record(node)
+
+    def _read(self, variable: Variable, value: Value) -> OpRecord:
+        return OpRecord(READ_VARIABLE, {}, (variable,), (self._tensor(value),))
+
+    def _record(self, node: Node) -> Iterator[OpRecord]:
+        if node.tag == STOP_GRADIENT:
+            return
+        assigned = node.tag.outputs if isinstance(node.tag, Assigned) else {}
+        inputs = [None if v is None else self._tensor(v) for v in node.inputs]
+        # What is behind an assignment or a constant gets a tensor that nothing else knows.
+        outputs = [
+            SymbolicTensor(v, self._graph)
+            if i in assigned or id(v) in self._fixed
+            else self._tensor(v)
+            for i, v in enumerate(node.outputs)
+        ]
+        if isinstance(node.tag, CustomGradient):
+            yield _custom(node.tag, [x for x in inputs if x is not None], outputs)
+        else:
+            yield OpRecord(node.op, node.attrs, inputs, outputs)
+        for i, state in assigned.items():
+            yield self._read(state.variable(), node.outputs[i])
+
+
+def _custom(tag: CustomGradient, tensors: Sequence[Tensor], outputs: Sequence[Tensor]) -> OpRecord:
+    def backward(*dys: Tensor) -> list[Tensor | None]:
+        return run_gradient(tag, tensors, *dys)
+
+    return OpRecord(CUSTOM_GRADIENT, {"backward": backward}, tag.parts(tensors)[1], outputs)
+
+
+@gradient(CALL)
+def _call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None]:
+    """The derivative of the called graph, which computes the graph again."""
+    called = PureFunction(op.attrs["graph"])
+    product = called.vjp(tuple(dy is not None for dy in dys), op.needs)
+    found = iter(product([*op.inputs, *(dy for dy in dys if dy is not None)]))
+    marked = iter([next(found) if present else None for present in product.present])
+    return [next(marked) if needed else None for needed in op.needs]
