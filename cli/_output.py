@@ -57,7 +57,8 @@ def table(
         shown.add_row(*(Text(("\n" if is_terminal else ", ").join(part)) for part in parts))
     if is_terminal:
         # Cells cut in the middle of a word can be read in a list of files, not in a signature.
-        if len(columns) > 2 and console.measure(shown).maximum > console.width:
+        endless = console.options.update(max_width=_ENDLESS)
+        if len(columns) > 2 and console.measure(shown, options=endless).maximum > console.width:
             _print_blocks(title, columns, rows)
         else:
             console.print(shown)
@@ -72,7 +73,7 @@ def _print_blocks(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Sequence[str]]]
 ) -> None:
     """Print a table that is too wide: the first cell of each row, the others below it."""
-    click.secho(f"{title}\n", bold=True)
+    click.echo(f"{click.style(title, bold=True)}\n")
     width = max(len(name.rstrip(">")) for name in columns[1:])
     for first, *others in rows:
         click.echo(first if isinstance(first, str) else ", ".join(first))

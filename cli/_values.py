@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -146,18 +147,17 @@ def _key(keys: list[str], key: str | None, name: str, where: str, form: str) -> 
         key = keys[0] if len(keys) == 1 else name
     if key not in keys:
         names = ", ".join(keys) or "nothing"
-        raise click.UsageError(f"{where}: it has {names}; choose one with {form}")
+        raise click.UsageError(f"{where}: it has the arrays {names}; choose one with {form}")
     return key
 
 
 def _read_stdin(name: str) -> str:
-    stream = click.get_text_stream("stdin", encoding="utf-8")
-    if stream.isatty():
+    if sys.stdin.isatty():
         raise click.UsageError(
             f"--input {name}=@-: expected JSON on standard input, which is the terminal; pipe "
-            f"it in: echo '[1, 2]' | tfx load ..."
+            "it in: echo '[1, 2]' | tfx load ..."
         )
-    return stream.read()
+    return sys.stdin.read()
 
 
 def _parse_json(text: str, where: str, otherwise: str = "") -> Any:

@@ -167,7 +167,8 @@ def _guarded(call: Callable[[], Any], what: str) -> Any:
         from tfx.core.source import UNKNOWN_LOCATION, raised_at
 
         place = raised_at(error)
-        where = "" if place is UNKNOWN_LOCATION else f" (line {place.line} of {place.file})"
+        told = place is UNKNOWN_LOCATION or isinstance(error, SyntaxError)  # it says where itself
+        where = "" if told else f" (line {place.line} of {place.file})"
         raise OperationError(
             f"{what} failed: {type(error).__name__}: {str(error).rstrip('.')}{where}; --debug "
             "shows the traceback"
@@ -265,9 +266,9 @@ def _tell_if_nothing_can_be_called(found: Any, out: str) -> None:
     from tfx.loaders import summarize
 
     if not summarize(out).signatures:
+        hint = "choose with --signature NAME=METHOD; " if _traced_methods(found) else ""
         click.echo(
-            f"{out} has no signature, so tfx load cannot call it; choose functions with "
-            f"--signature NAME=METHOD: {_functions_of(found)}",
+            f"{out} has no signature, so tfx load cannot call it; {hint}{_functions_of(found)}",
             err=True,
         )
 

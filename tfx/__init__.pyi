@@ -2,6 +2,7 @@
 
 from tfx import autodiff as autodiff
 from tfx import config as config
+from tfx import debugging as debugging
 from tfx import dtypes as dtypes
 from tfx import errors as errors
 from tfx import exporters as exporters
@@ -92,6 +93,10 @@ from tfx.ops.arithmetic import multiply as multiply
 from tfx.ops.arithmetic import pow as pow
 from tfx.ops.arithmetic import subtract as subtract
 from tfx.ops.arithmetic import truediv as truediv
+from tfx.ops.assertions import Assert as Assert
+from tfx.ops.assertions import assert_equal as assert_equal
+from tfx.ops.assertions import assert_greater as assert_greater
+from tfx.ops.assertions import assert_less as assert_less
 from tfx.ops.blocks import batch_to_space as batch_to_space
 from tfx.ops.blocks import space_to_batch as space_to_batch
 from tfx.ops.broadcasting import broadcast_dynamic_shape as broadcast_dynamic_shape
@@ -188,6 +193,7 @@ from tfx.ops.slicing import strided_slice as strided_slice
 from tfx.ops.sorting import argsort as argsort
 from tfx.ops.sorting import searchsorted as searchsorted
 from tfx.ops.sorting import sort as sort
+from tfx.ops.static_assertions import assert_rank as assert_rank
 from tfx.ops.static_value import get_static_value as get_static_value
 from tfx.ops.trigonometry import acos as acos
 from tfx.ops.trigonometry import acosh as acosh

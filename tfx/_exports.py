@@ -8,6 +8,7 @@ from __future__ import annotations
 SUBMODULES: tuple[str, ...] = (
     "autodiff",
     "config",
+    "debugging",
     "dtypes",
     "errors",
     "exporters",
@@ -53,6 +54,7 @@ _TABLE = {
     """,
     "tfx.ops.algebra": "realdiv scalar_mul truncatediv truncatemod",
     "tfx.ops.arithmetic": "add add_n divide maximum minimum multiply pow subtract truediv",
+    "tfx.ops.assertions": "Assert assert_equal assert_greater assert_less",
     "tfx.ops.blocks": "batch_to_space space_to_batch",
     "tfx.ops.broadcasting": "broadcast_dynamic_shape broadcast_static_shape",
     "tfx.ops.casting": "cast identity identity_n saturate_cast stop_gradient",
@@ -92,6 +94,7 @@ _TABLE = {
     "tfx.ops.shaping": "broadcast_to expand_dims reshape squeeze",
     "tfx.ops.slicing": "slice strided_slice",
     "tfx.ops.sorting": "argsort searchsorted sort",
+    "tfx.ops.static_assertions": "assert_rank",
     "tfx.ops.static_value": "get_static_value",
     "tfx.ops.trigonometry": "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh",
 }

@@ -73,13 +73,17 @@ current = _variable.get
 def using(**changes: Any) -> Iterator[Context]:
     """Change fields of the context inside a ``with`` block."""
     before = current()
-    _variable.set(before.replace(**changes))
+    inside = before.replace(**changes)
+    _variable.set(inside)
     try:
-        yield current()
+        yield inside
     finally:
-        # Only these fields: a tape may have come or gone since, and a generator that is closed late
-        # ends its blocks out of order.
-        set_context(**{name: getattr(before, name) for name in changes})
+        if current() is inside:
+            _variable.set(before)
+        else:
+            # Only these fields: a tape came or went, or a generator that is closed late ends its
+            # blocks out of order.
+            set_context(**{name: getattr(before, name) for name in changes})
 
 
 def set_context(**changes: Any) -> None:

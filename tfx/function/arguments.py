@@ -47,7 +47,7 @@ class CallSignature:
     def structured(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """``(args, kwargs)`` with named specs in place of tensors."""
         specs = zip(self.specs, self.names, strict=True)
-        return self.with_leaves([TensorSpec(s.shape, s.dtype, n) for s, n in specs])
+        return self.with_leaves([TensorSpec(s.shape, s.dtype, s.name or n) for s, n in specs])
 
     def with_leaves(self, leaves: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """``(args, kwargs)`` with the given objects in place of the tensors, in order."""

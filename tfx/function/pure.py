@@ -9,6 +9,7 @@ emitted under a tape, the gradient nodes after them, and the cut between the two
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -81,15 +82,9 @@ class PureFunction:
         }
         inline_nodes(self.graph, mapping, graph, self.leaf_tensors(tensors))
         # Tensors of their own, as eagerly: a gradient by a result is not one by an argument.
-        taken = {id(t) for t in tensors}
-        results = []
-        for v in self.graph.outputs:
-            result = mapping[id(v)]
-            if id(result) in taken:
-                result = apply("Identity", (result,))
-            taken.add(id(result))
-            results.append(result)
-        return results
+        results = [mapping[id(v)] for v in self.graph.outputs]
+        uses = Counter(id(t) for t in (*tensors, *results))
+        return [apply("Identity", (t,)) if uses[id(t)] > 1 else t for t in results]
 
     def leaf_tensors(self, tensors: Sequence[Tensor]) -> dict[int, Tensor]:
         """The argument that stands for each variable, by the variable's id."""

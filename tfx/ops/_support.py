@@ -53,7 +53,9 @@ def matching(x: Any, y: Any, op: str) -> tuple[Tensor, Tensor]:
 def _refuse_mix(x: Any, y: Any, a: Tensor, b: Tensor, op: str) -> None:
     for given, other in ((y, a), (x, b)):
         if isinstance(given, bool | int | float | complex | str):
-            raise TypeError(f"Cannot convert {given!r} to EagerTensor of dtype {other.dtype.name}")
+            raise DTypeMismatchError(
+                f"Cannot convert {given!r} to EagerTensor of dtype {other.dtype.name}", op=op
+            )
     raise DTypeMismatchError(
         f"cannot compute {op} as input #1(zero-based) was expected to be a {a.dtype.name} tensor "
         f"but is a {b.dtype.name} tensor; use tfx.cast to make them agree.",

@@ -22,9 +22,9 @@ from tfx.ops._support import tensor
 _DIGITS = {8: (15, 17)}
 _FEW_DIGITS = (6, 9)
 _LEVELS = {
-    id(getattr(log, level)): getattr(logging, level.upper())
-    for log in (logging, LOGGER)
-    for level in ("info", "warning", "error")
+    logging.info: logging.INFO,
+    logging.warning: logging.WARNING,
+    logging.error: logging.ERROR,
 }
 
 
@@ -67,8 +67,8 @@ def _writer(stream: Any) -> Callable[[str], Any]:
     if stream in (sys.stderr, sys.stdout):
         written: Callable[[str], Any] = stream.write
         return written
-    if id(stream) in _LEVELS:
-        level = _LEVELS[id(stream)]
+    if stream in _LEVELS:
+        level = _LEVELS[stream]
         return lambda text: LOGGER.log(level, "%s", text.removesuffix("\n"))
     if isinstance(stream, str) and stream.startswith("file://"):
         return lambda text: _append(Path(stream.removeprefix("file://")), text)
@@ -123,9 +123,9 @@ def describe(array: np.ndarray[Any, Any], summarize: int) -> str:
     return _rows(array, summarize if summarize >= 0 else array.size, 1)
 
 
-def _rows(array: np.ndarray[Any, Any], edge: int, depth: int) -> str:
-    if array.ndim == 0:
-        return _element(array[()])
+def _rows(array: Any, edge: int, depth: int) -> str:
+    if not isinstance(array, np.ndarray) or array.ndim == 0:
+        return _element(array[()] if isinstance(array, np.ndarray) else array)
     count = array.shape[0]
     shown = range(count) if count <= 2 * edge else [*range(edge), *range(count - edge, count)]
     rows = [_rows(array[i], edge, depth + 1) for i in shown]

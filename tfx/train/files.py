@@ -314,11 +314,15 @@ def _claim(folder: Path) -> int | None:
     """Lock a folder for as long as this process lives.
 
     Returns:
-        A descriptor to close, -1 where there are no such locks, None if another process has it.
+        A descriptor to close, -1 where there are no such locks, None if another process has it
+        or has just removed it.
     """
     if sys.platform == "win32":
         return -1
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as e:

@@ -96,8 +96,8 @@ def test_several_inputs_and_a_saved_step(
         assert bundle.variables["count"] == 1
     again = tfx("load", out, "--signature", "train_step", *args)
     assert again.stderr == (
-        "train_step updated 3 variables, which are not kept; add --save DIR to write the bundle "
-        "with them\n"
+        "train_step updated 3 variables, and the bundle keeps its old values; add --save DIR to "
+        "write a bundle with the new ones\n"
     )
     losses = [float(r.stdout.splitlines()[1]) for r in (result, again)]
     assert losses[1] < losses[0]

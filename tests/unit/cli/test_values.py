@@ -198,7 +198,7 @@ def test_output_files(tmp_path: Path, suffix: str) -> None:
     assert [item.name for item in tmp_path.iterdir()] == [path.name]
     found = read(f"@{path}")
     if suffix == "json":
-        assert found == {"file": array.tolist()}
+        assert found == array.tolist()
     else:
         np.testing.assert_array_equal(found, array)
 

@@ -61,7 +61,7 @@ def test_a_variable_from_a_variable_is_another():
     ("arguments", "error", "message"),
     [
         ({}, ValueError, "initial_value"),
-        ({"initial_value": None}, ValueError, "must be specified"),
+        ({"initial_value": None}, ValueError, "came without an initial_value"),
         ({"initial_value": tf.constant(1), "dtype": tf.float32}, ValueError, "cannot start from"),
         ({"initial_value": [1, 2], "shape": [3]}, ValueError, r"\(2,\).*not compatible.*\(3,\)"),
         ({"initial_value": object()}, ValueError, "unsupported type"),

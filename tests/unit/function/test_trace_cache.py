@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import functools
 import gc
+from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -14,7 +15,10 @@ import pytest
 
 import tfx as tf
 
-Point = collections.namedtuple("Point", "x y")
+
+class Point(NamedTuple):
+    x: object
+    y: object
 
 
 def _count(function, *calls):
@@ -195,7 +199,8 @@ def test_wrong_calls(args, kwargs, message):
 
 
 def test_tensor_defaults():
-    f = tf.function(lambda x, y=tf.constant(5): x + y)
+    five = tf.constant(5)
+    f = tf.function(lambda x, y=five: x + y)
     assert int(f(tf.constant(1))) == 6
     assert int(f(tf.constant(1), tf.constant(7))) == 8
     assert f.experimental_get_tracing_count() == 1

@@ -1,0 +1,190 @@
+"""Variables that a function makes: on its first call only, with values from its arguments."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import tfx as tf
+from tfx.core.errors import FailedPreconditionError
+
+
+class State:
+    v = None
+
+
+def _lazily(make):
+    """A function that creates its variable when there is none, and the object that holds it."""
+    state = State()
+
+    def f(x):
+        if state.v is None:
+            state.v = make(x)
+        return state.v.assign_add(x)
+
+    return tf.function(f), state
+
+
+def test_created_once():
+    f, state = _lazily(lambda x: tf.Variable(10.0))
+    assert [f(x).numpy() for x in (tf.constant(1.0), tf.constant(2.0))] == [11.0, 13.0]
+    assert state.v.numpy() == 13.0
+    assert f.experimental_get_tracing_count() == 2  # the second time without the creation
+
+
+def test_later_traces_find_the_variable():
+    v = None
+
+    @tf.function
+    def f(x):
+        nonlocal v
+        if v is None:
+            v = tf.Variable(1.0)
+        return tf.cast(x, tf.float32) + v
+
+    assert f(tf.constant(1.0)).numpy() == 2.0
+    assert f(tf.constant(2)).numpy() == 3.0
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda x: tf.Variable(x * 2.0), [3.0, 6.0]),
+        (lambda x: tf.Variable(tf.zeros_like(x)), [1.0, 2.0]),
+        (lambda x: tf.Variable(tf.ones(tf.shape(x))), [2.0, 3.0]),
+        (lambda x: tf.Variable(lambda: [5.0, 5.0]), [6.0, 7.0]),
+        (lambda x: tf.Variable(tf.constant([1.0, 1.0]) + 1.0), [3.0, 4.0]),
+    ],
+    ids=["argument", "zeros_like", "shape", "callable", "constant"],
+)
+def test_initial_values(make, expected):
+    f, _ = _lazily(make)
+    np.testing.assert_array_equal(f(tf.constant([1.0, 2.0])), expected)
+
+
+def test_an_initial_value_from_another_variable():
+    w = tf.Variable(4.0)
+    f, _ = _lazily(lambda x: tf.Variable(w + x))
+    assert f(tf.constant(1.0)).numpy() == 6.0
+
+
+def test_an_initial_value_from_another_created_variable():
+    state = State()
+
+    @tf.function
+    def f(x):
+        if state.v is None:
+            first = tf.Variable(x + 1.0)
+            state.v = [first, tf.Variable(first * 10.0)]
+        return state.v[0] + state.v[1]
+
+    assert f(tf.constant(1.0)).numpy() == 22.0
+
+
+def test_creation_inside_of_a_nested_call():
+    inner, state = _lazily(lambda x: tf.Variable(x * 2.0))
+    outer = tf.function(lambda x: inner(x + 1.0) + 0.5)
+    assert outer(tf.constant(1.0)).numpy() == 6.5
+    assert outer(tf.constant(1.0)).numpy() == 8.5
+    assert state.v.numpy() == 8.0
+
+
+def test_creation_on_every_call_is_refused():
+    f = tf.function(lambda x: tf.Variable(1.0) + x)
+    with pytest.raises(ValueError, match=r"singleton tf\.Variables created on the first call"):
+        f(tf.constant(1.0))
+
+
+def test_creation_on_a_later_call_is_refused():
+    made = []
+
+    @tf.function
+    def f(x, make):
+        if make:
+            made.append(tf.Variable(1.0))
+        return x
+
+    f(tf.constant(1.0), False)
+    with pytest.raises(ValueError, match="on the first call"):
+        f(tf.constant(1.0), True)
+
+
+def test_a_failed_first_call_may_be_repeated():
+    state = State()
+
+    @tf.function
+    def f(fail):
+        if state.v is None:
+            v = tf.Variable(1.0)
+            if fail:
+                raise KeyError
+            state.v = v
+        return state.v + 1.0
+
+    with pytest.raises(KeyError):
+        f(True)
+    assert f(False).numpy() == 2.0
+
+
+def test_a_concrete_function_creates_too():
+    f, state = _lazily(lambda x: tf.Variable(5.0))
+    concrete = f.get_concrete_function(tf.TensorSpec([], tf.float32))
+    assert state.v.numpy() == 5.0
+    assert concrete(tf.constant(1.0)).numpy() == 6.0
+
+
+def test_without_contents_there_is_no_initial_value():
+    f, _ = _lazily(lambda x: tf.Variable(x * 2.0))
+    with pytest.raises(FailedPreconditionError, match=r"initial value.*'x'.*no contents.*callable"):
+        f.get_concrete_function(tf.TensorSpec([], tf.float32))
+
+
+def test_with_an_input_signature():
+    state = State()
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def f(x):
+        if state.v is None:
+            state.v = tf.Variable(tf.reduce_sum(x))
+        return x * state.v
+
+    np.testing.assert_array_equal(f([1.0, 2.0]), [3.0, 6.0])
+    np.testing.assert_array_equal(f([1.0]), [3.0])
+    assert f.experimental_get_tracing_count() == 2
+
+
+def test_only_weak_references_are_kept():
+    f, state = _lazily(lambda x: tf.Variable(10.0, name="mine"))
+    f(tf.constant(1.0))
+    state.v = None
+    gc.collect()
+    with pytest.raises(FailedPreconditionError, match="'mine:0'"):
+        f(tf.constant(1.0))
+
+
+def test_init_scope_lifts_out_of_the_trace():
+    state = State()
+
+    @tf.function
+    def f(x):
+        with tf.init_scope():
+            if state.v is None:
+                state.v = tf.Variable(2.0)
+        return state.v * x
+
+    assert f(tf.constant(3.0)).numpy() == 6.0
+    assert f(tf.constant([3.0])).numpy() == 6.0
+
+
+def test_call_contents_are_not_kept_alive():
+    import weakref
+
+    f, _ = _lazily(lambda x: tf.Variable(x))
+    x = tf.ones([100])
+    reference = weakref.ref(x)
+    f(x)
+    del x
+    gc.collect()
+    assert reference() is None
