@@ -101,6 +101,7 @@ class GraphWriter:
         variables: Number in the manifest of each variable, by ``id``.
         names: Name of each variable in the manifest, in order; its key in the store too.
         arrays: The tensors that were stored, by key.
+        sources: Whether nodes keep the line of the program that made them.
 
     Attributes:
         files: What was written, for the manifest.
@@ -116,6 +117,8 @@ class GraphWriter:
         variables: Mapping[int, int],
         names: list[str],
         arrays: Mapping[str, np.ndarray[Any, Any]],
+        *,
+        sources: bool = False,
     ) -> None:
         self.files: list[FileEntry] = []
         self.opset = 0
@@ -126,6 +129,7 @@ class GraphWriter:
         self._variables = variables
         self._names = names
         self._arrays = arrays
+        self._sources = sources
 
     def write(self, item: Prepared, changing: set[int]) -> ConcreteFunctionEntry:
         """Write the models of a function; ``changing``: variables that some function writes."""
@@ -222,6 +226,7 @@ class GraphWriter:
             input_names=input_names,
             output_names=output_names,
             initializers=initializers,
+            sources=self._sources,
         )
         for item in model.opset_import:
             if item.domain:

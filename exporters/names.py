@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_STEM = 120
+# Windows takes these for devices, with any ending.
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 def unique_name(name: str, taken: Collection[str], separator: str = "_") -> str:
@@ -39,6 +41,8 @@ class FileNames:
         The name with ``.live`` after it is kept free too.
         """
         base = _UNSAFE.sub("_", name.replace("/", "."))[:_MAX_STEM].strip(". ") or "function"
+        if _DEVICES.match(base):
+            base = f"_{base}"
         stem, i = base, 1
         while self._taken & {stem.casefold(), f"{stem}.live".casefold()}:
             stem, i = f"{base}.{i}", i + 1

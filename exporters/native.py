@@ -21,7 +21,8 @@ class SaveOptions:
 
     Attributes:
         namespace_whitelist: Accepted for compatibility: bundles hold standard operators only.
-        save_debug_info: Accepted for compatibility.
+        save_debug_info: Keep with each node the line of the program that made it (the name of the
+            file without its folder), for the messages of errors in loaded functions.
         function_aliases: Accepted for compatibility.
         experimental_io_device: Accepted for compatibility.
         experimental_variable_policy: Accepted for compatibility.
@@ -101,4 +102,10 @@ def save(
     options = options or SaveOptions()
     gathered = Gathered(obj, signatures)
     with AtomicDirectory(export_dir) as folder:
-        write_bundle(folder, gathered, options.metadata or {}, options.max_shard_bytes)
+        write_bundle(
+            folder,
+            gathered,
+            metadata=options.metadata or {},
+            max_shard_bytes=options.max_shard_bytes,
+            sources=options.save_debug_info,
+        )

@@ -89,11 +89,16 @@ def _default(
         if "/" in path:
             continue
         concrete = _single(function)
-        if concrete is not None and not concrete.written_variables and not concrete.graph.captures:
+        if concrete is not None and _can_serve(concrete):
             known.append(concrete)
     if len(known) != 1:
         return []
     return [_resolved(DEFAULT_SERVING_SIGNATURE_DEF_KEY, known[0])]
+
+
+def _can_serve(concrete: ConcreteFunction) -> bool:
+    """Whether a function gives something and leaves all state as it was."""
+    return bool(concrete.outputs) and not concrete.written_variables and not concrete.graph.captures
 
 
 def _single(function: Function | ConcreteFunction) -> ConcreteFunction | None:
@@ -132,9 +137,13 @@ def _resolved(name: str, function: Any) -> ResolvedSignature:
             f"Signature {name!r}: function {function.name!r} uses tensors of the function that it "
             "was defined in, which exist only while that one runs; pass them as arguments."
         )
-    return ResolvedSignature(
-        name, concrete, tuple(input_names(concrete)), tuple(result_names(concrete))
-    )
+    outputs = result_names(concrete)
+    if not outputs and not concrete.written_variables:
+        raise ValueError(
+            f"Signature {name!r}: function {function.name!r} returns no tensor and changes no "
+            "variable, so there is nothing to run. Return a tensor or a dict of tensors."
+        )
+    return ResolvedSignature(name, concrete, tuple(input_names(concrete)), tuple(outputs))
 
 
 def input_names(concrete: ConcreteFunction) -> list[str]:

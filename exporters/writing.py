@@ -31,7 +31,12 @@ PRODUCER = "tfx"
 
 
 def write_bundle(
-    folder: Path, parts: Gathered, metadata: Mapping[str, str], max_shard_bytes: int
+    folder: Path,
+    parts: Gathered,
+    *,
+    metadata: Mapping[str, str],
+    max_shard_bytes: int,
+    sources: bool,
 ) -> None:
     """Write every file of a bundle.
 
@@ -40,11 +45,12 @@ def write_bundle(
         parts: What to write.
         metadata: Text to keep in the manifest.
         max_shard_bytes: Most bytes of tensors in one file.
+        sources: Whether nodes keep the line of the program that made them.
     """
     arrays = parts.contents.arrays
     store = write_store(folder, arrays, max_shard_bytes=max_shard_bytes)
     numbers = {id(v): i for i, v in enumerate(parts.variables)}
-    writer = GraphWriter(folder, store.tensors, numbers, parts.names, arrays)
+    writer = GraphWriter(folder, store.tensors, numbers, parts.names, arrays, sources=sources)
     changing = {key for item in parts.prepared for key in item.written}
     concrete = tuple(writer.write(item, changing) for item in parts.prepared)
     assets = _copy_assets(folder, parts.assets)

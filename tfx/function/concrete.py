@@ -21,6 +21,7 @@ from tfx.framework.locks import in_order, writing
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.arguments import CallSignature
+from tfx.function.describe import describe
 from tfx.function.plan import Freezer, Plan
 from tfx.function.pure import PureFunction
 from tfx.graph import ir
@@ -68,7 +69,8 @@ class ConcreteFunction:
         self._locks = in_order(s.variable()._lock_number for s in self._written)
         self._pack = _packer(results, self._present)
         self._plan: Plan | None = None
-        self._freezer = Freezer(graph, device) if self._entries and not self._written else None
+        freezable = not self._written and Freezer.serves(self._entries)
+        self._freezer = Freezer(graph, device) if freezable else None
         self._pure: PureFunction | None = None
         self._called: tuple[ir.Graph, list[EagerTensor]] | None = None
         self._plain = not self._captures and not self._entries and not self._written
@@ -170,6 +172,17 @@ class ConcreteFunction:
         ]
         names = [f"output_{n}" if n[0].isdigit() else n for n in names]
         return names + [f"{s.name.removesuffix(':0')}_new" for s in self._written]
+
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """The signature as text, one line for each parameter and capture.
+
+        Args:
+            verbose: False: on one line, as ``repr`` shows it.
+        """
+        return describe(self) if verbose else repr(self)
+
+    def __str__(self) -> str:
+        return f"ConcreteFunction {describe(self)}"
 
     def __repr__(self) -> str:
         return f"<ConcreteFunction {self.signature} -> {self.structured_outputs}>"

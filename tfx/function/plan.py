@@ -20,6 +20,7 @@ from tfx.framework.variable import Variable
 from tfx.graph.infer import describe
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes import prepare
+from tfx.graph.passes.hoist import hoist_constants
 from tfx.graph.serialize import ExternalData, to_model
 from tfx.runtime.session import RUN_OPTIONS, Runner, Session, kernel_reason, translate
 from tfx.runtime.values import RawValue, from_numpy
@@ -50,16 +51,18 @@ class Plan:
     ) -> None:
         frozen = frozen or {}
         self.graph = graph
-        ready = prepare(graph, device=device)
+        ready = hoist_constants(prepare(graph, device=device), _INLINE_LIMIT + 1)
         # Names that no value of a graph has: constants keep theirs.
         names = [f"%in{i}" for i in range(len(graph.inputs))]
         shared = {
             v: from_numpy(v.const, owned=True)
             for v in ready.constants
-            if v.const is not None and v.const.nbytes > _INLINE_LIMIT
+            if v.const is not None
+            and v.const.nbytes > _INLINE_LIMIT
+            and not v.const.dtype.hasobject
         }
         values = {**frozen, **shared}
-        stand_ins = {v: _external(raw) for v, raw in values.items()}
+        stand_ins = {v: _external(raw, i) for i, (v, raw) in enumerate(values.items())}
         model = to_model(
             ready,
             input_names=names,
@@ -67,13 +70,19 @@ class Plan:
             initializers=stand_ins,
         )
         self.input_names = [n for n, v in zip(names, graph.inputs, strict=True) if v not in frozen]
-        by_value = dict(zip(graph.inputs, names, strict=True))
+        # Constants of called graphs can have equal names, which the model made unique.
+        raw_values = list(values.values())
+        given = {
+            t.name: raw_values[int(t.external_data[0].value)]
+            for t in model.graph.initializer
+            if t.external_data
+        }
         self.run_raw: Runner = _run_nothing
         if graph.outputs:  # ONNX Runtime takes no model without outputs
             self.session = Session(
                 model.SerializeToString(),
                 device=device,
-                initializers={by_value.get(v, v.name): raw for v, raw in values.items()},
+                initializers=given,
             )
             self.run_raw = self.session.run_raw
         self.output_names = [f"%out{i}" for i in range(len(graph.outputs))]
@@ -141,9 +150,9 @@ def _run_nothing(feeds: dict[str, RawValue], outputs: list[str], options: Any) -
     return []
 
 
-def _external(raw: RawValue) -> ExternalData:
-    """A stand-in for contents that are given to the session directly."""
-    return ExternalData("given-at-session-creation", 0, 0, tuple(raw.shape()))
+def _external(raw: RawValue, number: int) -> ExternalData:
+    """A stand-in, told by its number, for contents that are given to the session directly."""
+    return ExternalData(str(number), 0, 0, tuple(raw.shape()))
 
 
 class Freezer:
@@ -172,6 +181,11 @@ class Freezer:
         self._guards: list[weakref.ref[Variable]] = []
         self.device = device
         self.plan: Plan | None = None
+
+    @staticmethod
+    def serves(entries: Sequence[tuple[Value, Any]]) -> bool:
+        """Whether these inputs can be initializers: ONNX Runtime takes no strings from outside."""
+        return bool(entries) and all(v.dtype != dtypes.string.onnx for v, _ in entries)
 
     def count(self, entries: Sequence[tuple[Value, Variable]]) -> None:
         """A live call was made; freeze after enough of them."""

@@ -8,6 +8,7 @@ with it comes out as a ``BundleError`` that names the model, never as an error o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,15 +16,17 @@ import numpy as np
 import onnx
 
 from tfx.core.errors import BundleError, OpError
+from tfx.core.source import SourceLocation
 from tfx.graph import ir, protos, schema
 from tfx.graph.infer import infer
 from tfx.graph.ir import Graph, Node, RawShape, Value
-from tfx.graph.serialize import TAG_KEY
+from tfx.graph.serialize import SOURCE_KEY, TAG_KEY
 from tfx.graph.symbolic import propagate
 from tfx.graph.upgrade import standard_model
 
 External = Callable[[onnx.TensorProto], "np.ndarray[Any, Any]"]
 _STANDARD = ("", "ai.onnx")
+_SOURCE = re.compile(r"(.*):([0-9]{1,9}) in (.*)", re.DOTALL)
 # What a model that nobody meant to be valid can make of honest code.
 _MALFORMED = (
     ArithmeticError,
@@ -191,7 +194,9 @@ class _Reader:
             callee = self._callees[key] = self._callee(function, inputs)
         results = [(v.dtype, v.shape) for v in callee.outputs]
         name = _text(proto.name) or callee.name
-        return graph.add_node(ir.CALL, inputs, {"graph": callee}, results, name=name)
+        return graph.add_node(
+            ir.CALL, inputs, {"graph": callee}, results, name=name, source=_source(proto)
+        )
 
     def _callee(self, function: onnx.FunctionProto, inputs: Sequence[Value | None]) -> Graph:
         identity = (function.domain, function.name)
@@ -226,7 +231,8 @@ class _Reader:
             count = max(count, schema.operator(proto.op_type).min_outputs)
             types = infer(proto.op_type, inputs, attrs, count)
         name = _text(proto.name) or proto.op_type
-        node = graph.add_node(proto.op_type, inputs, attrs, types, name=name)
+        source = _source(proto)
+        node = graph.add_node(proto.op_type, inputs, attrs, types, name=name, source=source)
         propagate(node)
         for item in proto.metadata_props:
             if item.key == TAG_KEY:
@@ -258,6 +264,15 @@ class _Reader:
         self.nodes(body, proto.node, inner)
         body.outputs = [self.lookup(inner, o.name, body.name) for o in proto.output]
         return body
+
+
+def _source(proto: onnx.NodeProto) -> SourceLocation | None:
+    """The line of the program that made the node, where the model has it."""
+    for item in proto.metadata_props:
+        match = _SOURCE.fullmatch(item.value) if item.key == SOURCE_KEY else None
+        if match is not None:
+            return SourceLocation(match[1], int(match[2]), match[3])
+    return None
 
 
 def _text(name: str | bytes) -> str:

@@ -20,8 +20,9 @@ from tfx.graph.ir import Graph, Node, Value, bodies_below
 
 FUNCTION_DOMAIN = "tfx.function"
 PRODUCER = "tfx"
-# Key of a node's metadata that holds the node's tag, if that is text.
+# Keys of a node's metadata: its tag, if that is text, and the line of the program that made it.
 TAG_KEY = "tfx.tag"
+SOURCE_KEY = "tfx.source"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ def to_model(
     output_names: Sequence[str] | None = None,
     initializers: Mapping[Value, Initializer] | None = None,
     metadata: Mapping[str, str] | None = None,
+    sources: bool = False,
 ) -> onnx.ModelProto:
     """Serialize a graph.
 
@@ -55,8 +57,11 @@ def to_model(
         initializers: Inputs or constants whose contents come from elsewhere. Such an input is
             an initializer of the model and not one of its inputs.
         metadata: ``metadata_props`` of the model.
+        sources: Keep the line of the user's program with each node.
     """
-    return _ModelWriter(graph, initializers or {}).write(input_names, output_names, metadata or {})
+    return _ModelWriter(graph, initializers or {}, sources).write(
+        input_names, output_names, metadata or {}
+    )
 
 
 def opset_of(graph: Graph) -> int:
@@ -101,8 +106,11 @@ class _Names:
 
 
 class _ModelWriter:
-    def __init__(self, graph: Graph, initializers: Mapping[Value, Initializer]) -> None:
+    def __init__(
+        self, graph: Graph, initializers: Mapping[Value, Initializer], sources: bool
+    ) -> None:
         self.graph = graph
+        self.sources = sources
         self.initializers = {id(v): data for v, data in initializers.items()}
         self.functions: dict[int, onnx.FunctionProto] = {}
         self.function_names: set[str] = set()
@@ -211,6 +219,8 @@ class _ModelWriter:
             del proto.input[-1]
         if isinstance(node.tag, str):
             proto.metadata_props.add(key=TAG_KEY, value=node.tag)
+        if self.sources and node.source is not None:
+            proto.metadata_props.add(key=SOURCE_KEY, value=node.source.text())
         if node.op == ir.CALL:
             function = self._function(node.attrs["graph"])
             proto.op_type, proto.domain = function.name, FUNCTION_DOMAIN

@@ -10,7 +10,6 @@ from typing import Any
 from tfx.bundle.records import FunctionEntry, Parameter
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.variable import Variable
-from tfx.function.arguments import fit
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.polymorphic import Function
 from tfx.saved_model.calls import arguments_of
@@ -92,7 +91,7 @@ class RestoredFunction(Function):
     ) -> tuple[ConcreteFunction, list[Any]]:
         values = self._parameters.bind(self._name, args, kwargs)
         if self.input_signature is not None:
-            values = self._fitted(values)
+            values = self._cast_to_signature(values)
         key = self._arguments(values).key
         index = self._known.get(key)
         if index is None:
@@ -104,15 +103,6 @@ class RestoredFunction(Function):
             tensors = match(self._parameters.names, self._expected[index], values, convert=True)
         number = self._entry.concrete_functions[index]
         return self._files.trace(number, self._parameters).concrete, tensors
-
-    def _fitted(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Arguments that fit the input signature; the error names the argument that does not."""
-        signature = self.input_signature or ()
-        fitted = [
-            fit(self._name, n, s, v)
-            for n, s, v in zip(self._parameters.names, signature, values, strict=False)
-        ]
-        return (*fitted, *values[len(fitted) :])
 
     def _find(self, values: tuple[Any, ...]) -> tuple[int, list[Any]]:
         """The first trace that serves the call, and the call's tensors."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import time
 
+import click
 import pytest
 
 from tfx.cli import _output
@@ -21,6 +22,25 @@ def test_sizes(count: int, text: str) -> None:
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+def table_on(width: int, monkeypatch: pytest.MonkeyPatch) -> str:
+    screen = Terminal()
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("COLUMNS", str(width))
+    rows = [("serving_default", ["image float32[None, 8, 8]", "key int64[2]"], "12 B")]
+    _output.table("Signatures", ("name", "inputs", "size>"), rows)
+    return click.unstyle(screen.getvalue())
+
+
+def test_a_table_that_is_too_wide_becomes_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "serving_default   image float32[None, 8, 8]   12 B" in table_on(80, monkeypatch)
+    assert table_on(40, monkeypatch) == (
+        "Signatures\n\nserving_default\n"
+        "  inputs  image float32[None, 8, 8]\n"
+        "          key int64[2]\n"
+        "  size    12 B\n\n"
+    )
 
 
 def test_progress_is_for_terminals_only(

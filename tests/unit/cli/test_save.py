@@ -45,6 +45,21 @@ def make():
 
 def broken():
     raise RuntimeError("no data")
+
+class Single(tf.Module):
+    @tf.function
+    def times(self, x, y):
+        return tf.matmul(x, y)
+
+single = Single()
+empty = Holder()
+number = 3
+
+class Pair(tf.Module):
+    one = tf.function(lambda self, x: x, input_signature=[tf.TensorSpec([])])
+    two = tf.function(lambda self, x: x, input_signature=[tf.TensorSpec([])])
+
+pair = Pair()
 """
 
 
@@ -55,6 +70,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "my_model.py").write_text(PROGRAM)
     (tmp_path / "bad_model.py").write_text("import tfx\n1 / 0\n")
+    (tmp_path / "no_python.py").write_text("x = = 1\n")
     (tmp_path / "needs_more.py").write_text("import not_installed_anywhere\n")
     yield tmp_path
     for name in ("my_model", "bad_model", "needs_more"):
@@ -142,7 +158,24 @@ def test_an_onnx_model(tfx: Run, sample_path: Path, tmp_path: Path) -> None:
             2,
             "--input z: no function of the signatures takes it",
         ),
-        (["my_model:model", "--signature", "a=predict"], 1, "input_signature"),
+        (
+            ["my_model:model", "--signature", "a=predict"],
+            1,
+            "the function has no input_signature, so what it takes is unknown; add --input "
+            "x=DTYPE[SHAPE], such as --input 'x=float32[None,8]'",
+        ),
+        (
+            ["my_model:pair", "--input", "x=float32[]"],
+            2,
+            "choose the function with --signature NAME=METHOD; the object's functions are one, two",
+        ),
+        (
+            ["my_model:single", "--input", "x=float32[2,3]", "--input", "y=float32[2,3]"],
+            1,
+            "(line 39 of {folder}/my_model.py); --debug shows the traceback",
+        ),
+        (["my_model:number"], 1, "tfx: Expected an object with attributes to save"),
+        (["no_python:x"], 1, "(no_python.py, line 1); --debug shows the traceback"),
         (["nothing.onnx"], 1, "nothing.onnx"),
         (["bad_model.py.onnx", "--input", "x=float32[2]"], 2, "an ONNX model has its own inputs"),
         (["a.onnx", "--signature", "a=b"], 2, "an ONNX model has one signature"),
@@ -157,6 +190,35 @@ def test_mistakes_are_one_line(
     assert text.format(folder=program) in result.stderr
     assert result.stderr.count("\n") == 1
     assert not (program / "out").exists()
+
+
+def test_an_empty_path_is_not_this_folder(tfx: Run, program: Path) -> None:
+    result = tfx("save", "my_model:model", "--out", "")
+    assert result.exit_code == 2
+    assert "Invalid value for '--out': the path is empty; give a name" in result.stderr
+
+
+def test_inputs_type_the_only_function(tfx: Run, program: Path) -> None:
+    types = ("--input", "x=float32[1,2]", "--input", "y=float32[2,1]")
+    assert tfx("save", "my_model:single", "--out", "out", *types).exit_code == 0
+    (outputs,) = call(tfx, "out", "--input", "x=[[1,2]]", "--input", "y=[[3],[4]]").values()
+    assert outputs == [[11]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pair", "choose with --signature NAME=METHOD; the object's functions are one, two"),
+        ("empty", "the object, of class Holder, has no function with @tfx.function above it"),
+    ],
+)
+def test_a_bundle_that_nobody_can_call(tfx: Run, program: Path, name: str, text: str) -> None:
+    result = tfx("save", f"my_model:{name}", "--out", "out")
+    assert result.exit_code == 0
+    assert result.stderr == f"out has no signature, so tfx load cannot call it; {text}\n"
+    called = tfx("load", "out", "--input", "x=1")
+    assert called.exit_code == 1
+    assert "has no signatures, so there is nothing to call; save it again with" in called.stderr
 
 
 def test_a_file_that_is_no_model(tfx: Run, program: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,8 @@ def test_numbers_that_json_lacks() -> None:
         ("@objects.npz", "it holds Python objects"),
         ("@two.npz", "it has the arrays a, b; choose one with @FILE.npz:KEY"),
         ("@two.npz:c", "it has the arrays a, b"),
+        ("@two.json", "it has the arrays a, b; choose one with @FILE.json:KEY"),
+        ("@list.json:a", "it has no names to choose from; leave out :a"),
     ],
 )
 def test_what_cannot_be_read(
@@ -75,6 +79,8 @@ def test_what_cannot_be_read(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.npy").mkdir()
     (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "two.json").write_text('{"a": 1, "b": 2}')
+    (tmp_path / "list.json").write_text("[1]")
     (tmp_path / "latin.json").write_bytes(b'"\xe9"')
     (tmp_path / "bad.npy").write_bytes(b"not numpy")
     (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04 not a zip")
@@ -104,6 +110,24 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(found, array)
     np.testing.assert_array_equal(read("@two.npz:y"), array + 1)
     assert read("@a.json") == array.tolist()
+    (tmp_path / "named.json").write_text('{"x": [1], "y": [2]}')
+    assert read("@named.json") == [1]
+    assert read("@named.json:y") == [2]
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("[[1, 2]]\n"))
+    assert read("@-") == [[1, 2]]
+    screen = io.StringIO("")
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", screen)
+    with pytest.raises(click.UsageError, match="which is the terminal; pipe it in"):
+        read("@-")
+
+
+def test_quoted_words() -> None:
+    assert _values.quoted("x=[1]") == "'x=[1]'"
+    assert shlex.split(_values.quoted("it's $1")) == ["it's $1"]
 
 
 @pytest.mark.parametrize("text", ["x", "=1", " =1", ""])

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tfx as tf
 import tfx.core.source
 from tfx.core import source
-from tfx.core.source import UNKNOWN_LOCATION, SourceLocation, is_internal, user_frame
+from tfx.core.source import UNKNOWN_LOCATION, SourceLocation, is_internal, raised_at, user_frame
 
 PACKAGE = Path(tfx.core.source.__file__).parents[1]
 
@@ -35,6 +36,13 @@ def test_text() -> None:
         "model.py:12 in train_step"
     )
     assert UNKNOWN_LOCATION.text() == "<unknown location>"
+
+
+def test_the_line_that_led_to_an_error() -> None:
+    with pytest.raises(TypeError, match="dtype") as caught:
+        run_as("/home/me/model.py", lambda: tf.cast(1.0, "no dtype"))
+    assert raised_at(caught.value).file == __file__
+    assert raised_at(ValueError("never raised")) is UNKNOWN_LOCATION
 
 
 def test_finds_its_caller() -> None:

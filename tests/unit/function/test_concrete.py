@@ -82,7 +82,7 @@ def test_facts():
     concrete = tf.function(model).get_concrete_function(tf.TensorSpec(["batch"], name="image"))
     args, kwargs = concrete.structured_input_signature
     assert (args, kwargs) == ((tf.TensorSpec(["batch"], tf.float32, "image"), False), {})
-    assert concrete.structured_outputs["y"] == tf.TensorSpec([None], tf.float32)
+    assert concrete.structured_outputs["y"] == tf.TensorSpec(["batch"], tf.float32)
     assert concrete.structured_outputs["n"] is None
     assert concrete.output_dtypes == {"y": tf.float32, "n": None}
     assert concrete.output_shapes["y"].as_list() == [None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -103,11 +104,19 @@ def test_any_variable_can_be_frozen(dtype, shape):
     assert _frozen(f)
 
 
-def test_strings_too():
+def test_strings_stay_live():
     v = tf.Variable(["a", "b"])
     f = tf.function(lambda: v.value())
     for _ in range(FIRST_FREEZE + 2):
         assert f().numpy().tolist() == [b"a", b"b"]
+    v.assign(["c", "d"])
+    assert f().numpy().tolist() == [b"c", b"d"]
+
+
+def test_many_captured_strings():
+    words = tf.constant([f"word {i}" for i in range(10_000)])
+    f = tf.function(lambda i: tf.gather(words, i))
+    assert f(tf.constant(9_999)).numpy() == b"word 9999"
 
 
 def test_failures_keep_saying_what_they_met():
@@ -123,7 +132,7 @@ def test_failures_keep_saying_what_they_met():
 
 def test_what_cannot_be_frozen_stays_live(monkeypatch):
     """Folding may meet what only a call may raise."""
-    v, f = _model()
+    _v, f = _model()
     x = tf.ones([3])
     f(x)
     (concrete,) = f.concrete_functions()
@@ -172,9 +181,7 @@ def test_a_deleted_variable_ends_the_frozen_plan():
 
 
 def test_freezers_are_not_kept_alive_by_variables():
-    import weakref
-
-    v, f = _model()
+    _v, f = _model()
     for _ in range(2 * FIRST_FREEZE):
         f(tf.ones([3]))
     reference = weakref.ref(f.concrete_functions()[0]._freezer)
@@ -189,8 +196,8 @@ def test_freezers_are_not_kept_alive_by_variables():
 
 def _graph(array):
     graph = Graph("g")
-    x = graph.add_input("%in0", 1, (None,))
-    constant = graph.add_constant(array, 1, "%out0")
+    x = graph.add_input("i0", 1, (None,))
+    constant = graph.add_constant(array, 1, "o0")
     graph.outputs = list(graph.add_node("Mul", [x, constant], {}, [(1, (None,))]).outputs)
     return graph
 

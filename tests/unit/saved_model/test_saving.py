@@ -121,6 +121,22 @@ def test_options(tmp_path: Any) -> None:
         tf.saved_model.SaveOptions(metadata={"a": 1})  # type: ignore[dict-item]
 
 
+def test_errors_of_loaded_functions_name_the_line_if_it_was_kept(tmp_path: Any) -> None:
+    f = tf.function(lambda x, y: tf.exp(x @ y))
+    f.get_concrete_function(*[tf.TensorSpec([None, None], tf.float32)] * 2)
+    for keep in (True, False):
+        options = tf.saved_model.SaveOptions(save_debug_info=keep)
+        back = saved(f, tmp_path / str(keep), options=options)
+        again = saved(back, tmp_path / f"again {keep}", options=options)
+        for function in (back, again):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="MatMul") as caught:
+                function(tf.constant(numbers(2, 3)), tf.constant(numbers(2, 3)))
+            assert ("[test_saving.py:" in str(caught.value)) == keep
+    data = next((tmp_path / "False").glob("*.onnx")).read_bytes()
+    assert b"test_saving" not in data
+    assert str(tmp_path).encode() not in next((tmp_path / "True").glob("*.onnx")).read_bytes()
+
+
 def test_saving_inside_a_traced_function_is_refused(tmp_path: Any) -> None:
     @tf.function
     def f(x: Any) -> Any:

@@ -148,6 +148,7 @@ def test_facts_of_a_signature(tmp_path: Any) -> None:
         ({3: tf.function(lambda x: x, input_signature=[SPEC])}, "non-empty strings; got 3"),
         ({"a": tf.function(lambda x: x)}, "'lambda' has 0 traces and no input_signature"),
         ([1], "Expected signatures to be"),
+        (tf.function(lambda x: None, input_signature=[SPEC]), "returns no tensor and changes no"),
     ],
 )
 def test_signatures_that_cannot_be_are_refused(

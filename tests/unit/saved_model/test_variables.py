@@ -121,6 +121,20 @@ def test_functions_see_assignments(tmp_path: Any) -> None:
     assert np.any(model.w.numpy())
 
 
+def test_functions_that_only_write(tmp_path: Any) -> None:
+    module = tf.Module()
+    module.v = tf.Variable([1.0, 2.0])
+
+    @tf.function(input_signature=[tf.TensorSpec([2], tf.float32)])
+    def store(x: Any) -> None:
+        module.v.assign(x)
+
+    back = saved(module, tmp_path / "m", signatures={"store": store})
+    assert back.signatures["store"](x=tf.constant([5.0, 6.0])) == {}
+    np.testing.assert_array_equal(back.v, [5.0, 6.0])
+    np.testing.assert_array_equal(module.v, [1.0, 2.0])
+
+
 def test_two_loads_are_independent(tmp_path: Any) -> None:
     model = Trainer()
     one = saved(model, tmp_path / "m")

@@ -1,0 +1,122 @@
+"""The README and the documents: their programs run as printed, their command lines are right."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import source_tree
+from tfx.cli import main
+from tfx.cli.app import app
+
+DOCUMENTS = ("README.md", *sorted(f"docs/{p.name}" for p in (source_tree.ROOT / "docs").iterdir()))
+
+
+def blocks(document: str, language: str) -> list[str]:
+    text = (source_tree.ROOT / document).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def command_lines(text: str) -> list[str]:
+    """The lines after a prompt, or of the examples of a help text, with what continues them."""
+    joined = re.sub(r"\\\n\s*", "", text)
+    return [line[2:] for line in joined.splitlines() if line.startswith(("$ ", "  tfx "))]
+
+
+def run(program: str) -> str:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(program, "document", "exec"), {"__name__": "document"})
+    return printed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder in which the README's first program has saved its bundle."""
+    path = tmp_path_factory.mktemp("readme")
+    with contextlib.chdir(path):
+        run(blocks("README.md", "python")[0])
+    return path
+
+
+@pytest.fixture
+def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder to work in, with the README's bundle."""
+    shutil.copytree(folder / "line", tmp_path / "line")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("document", "number", "shown"),
+    [
+        ("README.md", 1, "tf.Tensor([7.00"),
+        ("README.md", 2, "[array([6.99"),
+        ("docs/bundles.md", 0, "[array([6.99"),
+        ("docs/bundles.md", 1, "[array([1.0"),
+        ("docs/bundles.md", 2, "train_step(x: float32[n], y: float32[n]) -> loss: float32[]"),
+    ],
+)
+def test_programs_run_as_printed(here: Path, document: str, number: int, shown: str) -> None:
+    assert shown in run(blocks(document, "python")[number])
+
+
+def test_every_program_is_run() -> None:
+    counts = {name: len(blocks(name, "python")) for name in DOCUMENTS}
+    assert {name: n for name, n in counts.items() if n} == {"README.md": 3, "docs/bundles.md": 3}
+
+
+def test_the_train_step_learns(here: Path) -> None:
+    loss = float(run(blocks("docs/bundles.md", "python")[1]).split()[0])
+    assert loss < 1e-6
+
+
+def test_the_shell_lines_of_the_readme(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [line for text in blocks("README.md", "console") for line in command_lines(text)]
+    lines = [line for line in lines if line.startswith("tfx ")]
+    assert len(lines) == 2
+    for line in lines:
+        assert main(shlex.split(line)[1:]) == 0
+    assert "y float32[2]" in capsys.readouterr().out
+
+
+def examples() -> list[str]:
+    found = [
+        line
+        for document in DOCUMENTS
+        for text in blocks(document, "console")
+        for line in command_lines(text)
+    ]
+    for name in ("save", "load", "show"):
+        command = app.commands.get(name) or app.get_command(app.make_context("tfx", [name]), name)
+        assert command is not None
+        found += command_lines(command.help or "")
+    return [line for line in found if "tfx " in line]
+
+
+@pytest.mark.parametrize("line", dict.fromkeys(examples()))
+def test_command_lines_are_what_a_shell_and_tfx_take(line: str) -> None:
+    check = subprocess.run(["sh", "-n", "-c", line], capture_output=True, text=True)
+    assert check.returncode == 0, check.stderr
+    words = shlex.split(line)
+    words = words[words.index("tfx") + 1 :]
+    if "|" in words:
+        words = words[: words.index("|")]
+    context = app.make_context("tfx", list(words))
+    command = app.get_command(context, words[0])
+    assert command is not None
+    command.make_context(words[0], words[1:])
+
+
+def test_links_lead_somewhere() -> None:
+    for document in DOCUMENTS:
+        place = source_tree.ROOT / document
+        for link in re.findall(r"\]\(([^)#:]+)\)", place.read_text(encoding="utf-8")):
+            assert (place.parent / link).exists(), f"{document}: {link}"
