@@ -112,7 +112,7 @@ def test_command_lines_are_what_a_shell_and_tfx_take(line: str) -> None:
     context = app.make_context("tfx", list(words))
     command = app.get_command(context, words[0])
     assert command is not None
-    command.make_context(words[0], words[1:])
+    command.make_context(words[0], words[1:], parent=context)
 
 
 def test_links_lead_somewhere() -> None:

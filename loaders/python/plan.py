@@ -271,6 +271,8 @@ def _compile_error(error: OpError, path: str) -> OpError:
             "onnxruntime, or save the bundle without it"
         )
     if "is under development" in text or "Unsupported model IR version" in text:
+        # Before it stands a place in ONNX Runtime's source, with types.
+        text = text[max(text.find("Unsupported model IR version"), 0) :]
         return UnsupportedVersionError(
             f"{path}: it is too new for the installed ONNX Runtime ({text}); upgrade onnxruntime"
         )

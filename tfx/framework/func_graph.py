@@ -19,6 +19,7 @@ from tfx.core.source import SourceLocation
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph import ir
 from tfx.graph.infer import infer
+from tfx.graph.serialize import to_model
 from tfx.graph.symbolic import propagate
 
 if TYPE_CHECKING:
@@ -227,6 +228,10 @@ class FuncGraph:
                 f"while {self.name!r} is traced. Pass a callable that makes the initial value."
             )
         return self.evaluator(tensor)
+
+    def as_graph_def(self) -> Any:
+        """The graph as ONNX's ``GraphProto``: nodes with names, inputs, outputs and attributes."""
+        return to_model(self.graph).graph
 
     def __repr__(self) -> str:
         return f"<FuncGraph {self.name}>"

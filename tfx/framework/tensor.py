@@ -336,7 +336,7 @@ class SymbolicTensor(Tensor):
     def __bool__(self) -> bool:
         raise self._refuse(
             "Using a Tensor as a Python bool",
-            "Use tfx.cond or tfx.where instead, or move the Python branch out of the function.",
+            "Use tfx.where instead, or move the Python branch out of the function.",
         )
 
     def __int__(self) -> int:
@@ -374,7 +374,7 @@ class SymbolicTensor(Tensor):
         if shape.rank is None or (shape.rank and shape[0] is None):
             raise self._refuse(
                 "Iterating over a Tensor of unknown length",
-                "Use tfx.map_fn or tfx.while_loop instead, or give the length in the signature.",
+                "Use operations on the whole tensor instead, or give the length in the signature.",
             )
         if shape.rank == 0:
             raise TypeError("Cannot iterate over a scalar tensor.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfx.core import nest
+from tfx.core import dtypes, nest
 from tfx.core.dims import is_automatic_dim
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError, ShapeMismatchError
 from tfx.core.nest_kinds import kind_of
@@ -154,10 +154,11 @@ def check_tensor(function: str, argument: str, spec: TensorSpec, value: Any) -> 
             ) from e
     tensor: Tensor = value
     if tensor.dtype is not spec.dtype:
+        castable = dtypes.string not in (tensor.dtype, spec.dtype)
         raise DTypeMismatchError(
             f"{function}(): argument {argument!r} expected {spec.dtype.name} of shape "
-            f"{spec.shape}, got {tensor.dtype.name} of shape {tensor.shape}; convert it with "
-            "tfx.cast."
+            f"{spec.shape}, got {tensor.dtype.name} of shape {tensor.shape}"
+            f"{'; convert it with tfx.cast' if castable else ''}."
         )
     if not spec.shape.is_compatible_with(tensor.shape):
         raise ShapeMismatchError(

@@ -189,7 +189,7 @@ class ConcreteFunction:
 
     # Calling
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call with tensors (positional or by name); Python arguments are fixed by the trace.
 
         Raises:
@@ -228,8 +228,12 @@ class ConcreteFunction:
         if freezer is not None:
             plan = freezer.plan
             if plan is not None:
-                raw = plan.run([t._value for t in tensors])  # type: ignore[attr-defined]
-                return self._pack(raw, plan.dtypes)
+                try:
+                    raw = plan.run_raw_values([t._value for t in tensors])  # type: ignore[attr-defined]
+                except Exception:
+                    freezer = None  # the live plan fails as well, and can say what it met
+                else:
+                    return self._pack(raw, plan.dtypes)
         plan = self._plan
         if plan is None:
             plan = self._plan = Plan(self._func_graph.graph, self.device)

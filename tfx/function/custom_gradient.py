@@ -75,7 +75,7 @@ class CustomGradientFunction:
             return self
         return CustomGradientFunction(self._function.__get__(instance, owner))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compute the result; tapes record it with the given gradient."""
         context = current()
         watcher = _VariableWatcher()

@@ -7,7 +7,6 @@ number of times without any of its variables changing, and dropped when one chan
 
 from __future__ import annotations
 
-import re
 import threading
 import weakref
 from collections.abc import Sequence
@@ -17,12 +16,12 @@ from tfx.core import dtypes
 from tfx.core.errors import OpError
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.variable import Variable
-from tfx.graph.infer import describe
-from tfx.graph.ir import Graph, Node, Value
+from tfx.function.failure import explained
+from tfx.graph.ir import Graph, Value
 from tfx.graph.passes import prepare
 from tfx.graph.passes.hoist import hoist_constants
 from tfx.graph.serialize import ExternalData, to_model
-from tfx.runtime.session import RUN_OPTIONS, Runner, Session, kernel_reason, translate
+from tfx.runtime.session import RUN_OPTIONS, Runner, Session
 from tfx.runtime.values import RawValue, from_numpy
 
 # Constants above this size are shared with the session instead of copied into the model.
@@ -31,8 +30,6 @@ _INLINE_LIMIT = 1 << 16
 FIRST_FREEZE = 8
 _LAST_FREEZE = 1 << 14
 _NEVER = 1 << 62
-
-_NODE_NAME = re.compile(r"Name:'([^']*)'")
 
 
 class Plan:
@@ -79,11 +76,10 @@ class Plan:
         }
         self.run_raw: Runner = _run_nothing
         if graph.outputs:  # ONNX Runtime takes no model without outputs
-            self.session = Session(
-                model.SerializeToString(),
-                device=device,
-                initializers=given,
-            )
+            try:
+                self.session = Session(model.SerializeToString(), device=device, initializers=given)
+            except OpError as e:
+                raise explained(e, graph, None, _run_again) from e
             self.run_raw = self.session.run_raw
         self.output_names = [f"%out{i}" for i in range(len(graph.outputs))]
         self.dtypes = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
@@ -99,39 +95,8 @@ class Plan:
 
     def failure(self, error: Exception, inputs: Sequence[RawValue]) -> OpError:
         """The exception for a failed run: operator, reason, the shapes it met, the user's line."""
-        translated = translate(error)
-        text = translated.message
-        node = failed_node(text, self.graph)
-        reason = kernel_reason(text)
-        if node is None:
-            return type(translated)(f"Function {self.graph.name!r} failed: {reason}")
-        given = ", ".join(self._met(node, inputs) or [describe(v) for v in node.inputs])
-        where = f" [{node.source.text()}]" if node.source else ""
-        return type(translated)(
-            f"{node.op} cannot be applied to ({given}) in function {self.graph.name!r}: "
-            f"{reason}{where}",
-            op=node.op,
-            node=node.name,
-            source=node.source,
-        )
-
-    def _met(self, node: Node, inputs: Sequence[RawValue]) -> list[str] | None:
-        """What the node's inputs really were: the part of the graph before it is run again."""
-        wanted = [v for v in node.inputs if v is not None]
-        if len(inputs) != len(self.graph.inputs) or node not in self.graph.nodes:
-            return None  # frozen variables, or a node of a called function
-        before = self.graph.copy()
-        before.outputs = wanted
-        try:
-            values = Plan(before).run_raw_values(inputs)
-        except Exception:
-            return None  # the message is then less precise, the error is raised all the same
-        shapes = iter(values)
-        met = [
-            None if v is None else Value(v.name, v.dtype, tuple(next(shapes).shape()))
-            for v in node.inputs
-        ]
-        return [describe(v) for v in met]
+        complete = len(inputs) == len(self.graph.inputs)  # not with frozen variables
+        return explained(error, self.graph, inputs if complete else None, _run_again)
 
     def run_raw_values(self, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
         """``run`` without translation of errors."""
@@ -148,6 +113,12 @@ class Plan:
 def _run_nothing(feeds: dict[str, RawValue], outputs: list[str], options: Any) -> list[RawValue]:
     """Run a graph that returns nothing."""
     return []
+
+
+def _run_again(graph: Graph, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
+    """Compile a part of a graph that failed, and run it."""
+    values = Plan(graph).run_raw_values(inputs)
+    return [values[i] for i in range(len(graph.outputs))]
 
 
 def _external(raw: RawValue, number: int) -> ExternalData:
@@ -220,20 +191,3 @@ class Freezer:
     def _variable_gone(self, _: object) -> None:
         """Back to the live plan, which says that the variable was deleted."""
         self.plan = None
-
-
-def failed_node(text: str, graph: Graph) -> Node | None:
-    """The node that ONNX Runtime's message names (inlined functions prefix the name)."""
-    match = _NODE_NAME.search(text)
-    if match is None:
-        return None
-    # Inlining prefixes names (``_inlfunc_f_MatMul``), fusions append to them (``MatMul/Fusion/``).
-    name = match[1]
-    best: Node | None = None
-    for g in (graph, *graph.subgraphs()):
-        for node in g.nodes:
-            if name == node.name:
-                return node
-            if node.name in name and (best is None or len(node.name) > len(best.name)):
-                best = node
-    return best

@@ -111,13 +111,11 @@ class Function:
 
     def pretty_printed_concrete_signatures(self) -> str:
         """The signatures of the traces made so far, as text."""
-        return "\n\n".join(
-            f"{self._name}{c.signature!r} -> {c.structured_outputs!r}" for c in self._concrete
-        )
+        return "\n\n".join(c.pretty_printed_signature() for c in self._concrete)
 
     # Calling
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the graph for these arguments, tracing it first if they are of a new kind."""
         context = current()
         key: Any = None
@@ -142,7 +140,7 @@ class Function:
             self._fast[key] = concrete
         return concrete.call_flat(tensors)
 
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+    def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The trace for the given arguments, made if there is none.
 
         Args:

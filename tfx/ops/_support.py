@@ -124,9 +124,7 @@ def _raw_shape(x: Tensor) -> tuple[int | str | None, ...] | None:
     return x.shape.symbolic
 
 
-def _known_pattern(
-    have: tuple[int | str | None, ...], want: tuple[int | str | None, ...]
-) -> bool:
+def _known_pattern(have: tuple[int | str | None, ...], want: tuple[int | str | None, ...]) -> bool:
     """Whether each axis is known to be broadcast or not."""
     tail = have[len(have) - len(want) :]
     return all(

@@ -267,8 +267,9 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """
     items = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
     if not items:
-        raise ValueError("Inputs must be an iterable of at least one Tensor with the same dtype "
-                         "and shape.")
+        raise ValueError(
+            "Inputs must be an iterable of at least one Tensor with the same dtype and shape."
+        )
     tensors = [tensor(x) for x in items]
     total = tensors[0]
     for x in tensors[1:]:

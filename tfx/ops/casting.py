@@ -33,7 +33,7 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
         The converted tensor; ``x`` itself if it has the dtype already.
 
     Raises:
-        InvalidArgumentError: a conversion from or to strings (see ``tfx.strings``).
+        InvalidArgumentError: a conversion from or to strings.
 
     Example:
         >>> import tfx as tf
@@ -44,8 +44,8 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
     x = tensor(x)
     if x.dtype is not wanted and dtypes.string in (x.dtype, wanted):
         raise InvalidArgumentError(
-            f"Cast {x.dtype.name} to {wanted.name} is not supported; use tfx.strings.as_string or "
-            "tfx.strings.to_number.",
+            f"Cast {x.dtype.name} to {wanted.name} is not supported; convert in Python, "
+            "before the tensor is made or with its numpy().",
             op="Cast",
         )
     return cast_to(x, wanted)

@@ -48,7 +48,7 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
     x = tensor(a)
     if conjugate and x.dtype.is_complex:
         raise InvalidArgumentError(
-            f"transpose cannot conjugate a {x.dtype.name} tensor; use tfx.math.conj.",
+            f"transpose cannot conjugate a {x.dtype.name} tensor; leave conjugate out.",
             op="Transpose",
         )
     if perm is None:

@@ -72,8 +72,8 @@ def one_hot(
 def _check(where: Tensor, size: Tensor, axis: int) -> None:
     if where.dtype not in _INDEX_DTYPES:
         raise InvalidArgumentError(
-            f"Value for attr 'TI' of {where.dtype.name} is not in the list of allowed values: "
-            f"{', '.join(d.name for d in _INDEX_DTYPES)}.",
+            f"Value for attr 'TI' of {where.dtype.name} is not in the list of allowed values: the "
+            f"indices of one_hot must be {', '.join(d.name for d in _INDEX_DTYPES)}; use tfx.cast.",
             op="OneHot",
         )
     if rank_of(size) not in (0, None) or not size.dtype.is_integer:

@@ -88,7 +88,13 @@ class Optimizer(Module):
         self.iterations = self._own(f"{self.name}/iterations", np.zeros((), np.int64))
         self._learning_rate: Any = learning_rate
         if not callable(learning_rate):
-            rate = np.asarray(learning_rate, np.float32)
+            try:
+                rate = np.asarray(learning_rate, np.float32)
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"{type(self).__name__}: learning_rate is {learning_rate!r}; expected a "
+                    "number, a schedule of tfx.optimizers.schedules, or a function."
+                ) from None
             self._learning_rate = self._own(f"{self.name}/learning_rate", rate)
         # Slots of the step itself, then those of each variable by the variable's name.
         self._shared: dict[str, Variable] = {}

@@ -51,6 +51,8 @@ class RestoredFunction(Function):
         )
         self._entry = entry
         self._files = files
+        # Of the bundle, if the function is the object that was saved.
+        self.signatures: dict[str, Any] = {}
         self._expected = [
             arguments_of(files.entry(n), self._parameters)[0] for n in entry.concrete_functions
         ]
@@ -60,7 +62,9 @@ class RestoredFunction(Function):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RestoredFunction:
         """The function over copies of its variables."""
-        return RestoredFunction(self._entry, copy.deepcopy(self._files, memo))
+        other = RestoredFunction(self._entry, copy.deepcopy(self._files, memo))
+        other.signatures = copy.deepcopy(self.signatures, memo)
+        return other
 
     def concrete_functions(self) -> list[ConcreteFunction]:
         """The traces that were saved, in the order in which they were made."""

@@ -58,7 +58,7 @@ class LoadedObject(Module):
 
     signatures: dict[str, SignatureFunction]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the saved object's traced ``__call__``.
 
         Raises:
@@ -180,7 +180,7 @@ class _Loader:
             self._fill(node, item, made)
         root = made[0]
         if isinstance(root, LoadedObject | RestoredFunction):
-            root.signatures = self._signatures()  # type: ignore[union-attr]
+            root.signatures = self._signatures()
         return root
 
     def _signatures(self) -> dict[str, SignatureFunction]:

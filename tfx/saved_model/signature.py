@@ -114,7 +114,7 @@ class SignatureFunction:
         """The graph as an ``onnx.ModelProto`` in which variables are inputs."""
         return self.concrete_function.as_onnx()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Tensor]:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> dict[str, Tensor]:
         """Call with one tensor for each input, by name (positionally if there is only one).
 
         Raises:

@@ -206,7 +206,9 @@ class LoadedFiles:
             stored = self._store.file(file)
             keys = self._places.get(file)
             if keys is None:
-                keys = self._places[file] = {stored.entry(k).offset: k for k in stored}
+                # An empty tensor lies where the next one begins.
+                places = {k: stored.entry(k) for k in stored}
+                keys = self._places[file] = {e.offset: k for k, e in places.items() if e.nbytes}
             key = keys.get(int(place.get("offset", "-1")))
             entry = None if key is None else stored.entry(key)
         row = BY_NUMBER.get(tensor.data_type)

@@ -28,13 +28,13 @@ def graph():
 @pytest.mark.parametrize(
     ("misuse", "what", "ways_out"),
     [
-        (bool, "Python bool", ["tfx.cond", "tfx.where"]),
+        (bool, "Python bool", ["tfx.where", "out of the function"]),
         (int, "Python int", ["tfx.cast", "Python argument"]),
         (float, "Python float", ["tfx.cast", "Python argument"]),
         (complex, "Python complex", ["tfx.cast"]),
         (operator.index, "Python index", ["tfx.gather", "slicing"]),
         (len, "len", [r"tensor\.shape\[0\]", "tfx.shape"]),
-        (list, "Iterating", ["tfx.map_fn", "signature"]),
+        (list, "Iterating", ["the whole tensor", "signature"]),
         (np.asarray, "NumPy array", ["tfx operations", "out of the function"]),
         (np.sum, "NumPy array", ["tfx operations"]),
         (math.sqrt, "Python float", ["tfx.cast"]),

@@ -6,6 +6,8 @@ import pytest
 
 import tfx as tf
 from tfx.core.errors import InvalidArgumentError
+from tfx.function.failure import failed_node
+from tfx.graph.ir import Graph
 
 ANY = tf.TensorSpec(None, tf.float32)
 
@@ -60,12 +62,55 @@ def test_under_a_tape():
 
 
 def test_while_tracing():
-    f = tf.function(_product)
+    def total(x, y):
+        return x + y
+
+    line = total.__code__.co_firstlineno + 1
+    shapes = r"float32\[2, 3\], float32\[4, 5\]"
     with pytest.raises(
         InvalidArgumentError,
-        match=rf"MatMul cannot .*float32\[2, 3\], float32\[4, 5\].*test_failures\.py:{LINE} in _pro",
+        match=rf"Add cannot .*{shapes}.*test_failures\.py:{line} in total",
     ):
-        f(tf.ones([2, 3]), tf.ones([4, 5]))
+        tf.function(total)(tf.ones([2, 3]), tf.ones([4, 5]))
+
+
+def test_in_the_second_call_of_a_function_inside_a_function():
+    inner = tf.function(_product, input_signature=[ANY, ANY])
+    middle = tf.function(lambda x, y: inner(x, y) + 1.0, input_signature=[ANY, ANY])
+    outer = tf.function(lambda x, y: middle(middle(x, y) * 2.0, y), input_signature=[ANY, ANY])
+    with pytest.raises(
+        InvalidArgumentError,
+        match=rf"MatMul cannot be applied to \(float32\[2, 5\], float32\[3, 5\]\).*:{LINE}",
+    ):
+        outer(tf.ones([2, 3]), tf.ones([3, 5]))
+
+
+def test_with_a_frozen_plan():
+    v = tf.Variable([[1.0, 2.0]])
+    f = tf.function(lambda x: tf.matmul(x, v), input_signature=[ANY])
+    for _ in range(20):
+        f(tf.ones([2, 1]))
+    with pytest.raises(InvalidArgumentError, match=r"float32\[3, 4\], float32\[1, 2\]"):
+        f(tf.ones([3, 4]))
+    assert f(tf.ones([2, 1])).shape == [2, 2]
+
+
+def test_what_cannot_be_compiled():
+    f = tf.function(lambda x: tf.raw.NonZero(x))
+    with pytest.raises(NotImplementedError, match=r"NonZero cannot .*string\[2\].*test_failures"):
+        f(tf.constant(["a", "b"]))
+
+
+def test_failed_nodes_are_found_behind_prefixes_and_suffixes():
+    graph = Graph("g")
+    x = graph.add_input("x", 1, ())
+    add = graph.add_node("Add", [x, x], {}, [(1, ())])
+    matmul = graph.add_node("MatMul", [x, x], {}, [(1, ())], name="layer/MatMul")
+    assert failed_node("... Name:'Add' Status ...", graph) is add
+    assert failed_node("... Name:'_inlfunc_f_layer/MatMul' ...", graph) is matmul
+    assert failed_node("... Name:'layer/MatMul/MatMulAddFusion/' ...", graph) is matmul
+    assert failed_node("... Name:'other' ...", graph) is None
+    assert failed_node("no name", graph) is None
 
 
 def test_nobody_is_shown_automatic_names():

@@ -1,4 +1,4 @@
-"""Functions that call functions: one node and one local function a call, captures, shapes, leaks."""
+"""Functions that call functions: a node and a local function, captures, shapes, leaks."""
 
 from __future__ import annotations
 

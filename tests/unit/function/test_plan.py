@@ -11,7 +11,7 @@ import pytest
 import tfx as tf
 from tfx.core.errors import InvalidArgumentError, OpError
 from tfx.function import plan as module
-from tfx.function.plan import FIRST_FREEZE, Freezer, Plan, failed_node
+from tfx.function.plan import FIRST_FREEZE, Freezer, Plan
 from tfx.graph.ir import Graph
 from tfx.runtime.values import from_numpy, to_numpy
 
@@ -224,15 +224,3 @@ def test_nothing_to_compute():
     graph = Graph("g")
     graph.add_input("x", 1, ())
     assert list(Plan(graph).run([from_numpy(np.zeros((), np.float32))])) == []
-
-
-def test_failed_nodes_are_found_behind_prefixes_and_suffixes():
-    graph = Graph("g")
-    x = graph.add_input("x", 1, ())
-    add = graph.add_node("Add", [x, x], {}, [(1, ())])
-    matmul = graph.add_node("MatMul", [x, x], {}, [(1, ())], name="layer/MatMul")
-    assert failed_node("... Name:'Add' Status ...", graph) is add
-    assert failed_node("... Name:'_inlfunc_f_layer/MatMul' ...", graph) is matmul
-    assert failed_node("... Name:'layer/MatMul/MatMulAddFusion/' ...", graph) is matmul
-    assert failed_node("... Name:'other' ...", graph) is None
-    assert failed_node("no name", graph) is None

@@ -264,7 +264,9 @@ def test_signatures_as_text():
     assert f.pretty_printed_concrete_signatures() == ""
     f(tf.constant([1.0]), 3)
     text = f.pretty_printed_concrete_signatures()
-    assert text.startswith("lambda(TensorSpec(shape=(1,), dtype=tf.float32, name='x'), 3) ->")
+    x = "x (POSITIONAL_OR_KEYWORD): TensorSpec(shape=(1,), dtype=tf.float32, name=None)"
+    assert x in text
+    assert "y (POSITIONAL_OR_KEYWORD): Literal[3]" in text
     assert repr(f) == "<tfx.function lambda(x, y)>"
 
 

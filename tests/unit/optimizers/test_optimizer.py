@@ -317,3 +317,8 @@ def test_training(name: str, rng: np.random.Generator) -> None:
     for _ in range(200):
         step(tf.constant(x), tf.constant(x @ truth))
     np.testing.assert_allclose(w.numpy(), truth, atol=0.02)
+
+
+def test_a_learning_rate_that_is_none() -> None:
+    with pytest.raises(TypeError, match="Adam: learning_rate is 'fast'; expected a number"):
+        tf.optimizers.Adam("fast")

@@ -107,6 +107,16 @@ def test_deep_copies_are_independent(tmp_path: Any) -> None:
     assert other.w is other.predict.variables[0] or other.w in list(other.predict.variables)
 
 
+def test_deep_copies_of_loaded_functions(tmp_path: Any) -> None:
+    v = tf.Variable(2.0)
+    f = tf.function(lambda x: x * v, input_signature=[tf.TensorSpec([], tf.float32)])
+    back = saved(f, tmp_path / "m")
+    other = copy.deepcopy(back)
+    other.variables[0].assign(5.0)
+    assert (float(back(1.0)), float(other(1.0))) == (2.0, 5.0)
+    assert float(other.signatures["serving_default"](x=1.0)["output_0"]) == 5.0
+
+
 def test_a_save_over_a_bundle_leaves_its_users_alone(tmp_path: Any) -> None:
     model, newer = Trainer(seed=1), Trainer(seed=2)
     x, y = batch()
