@@ -227,10 +227,14 @@ class GradientTape:
                 f"output_gradients has {len(seeds)} gradients for {len(targets)} targets; expected "
                 "one for each, or None in its place."
             )
+        watched = self._watched
         records = self._take_records()
         gradients = self._seed(targets, seeds)
-        found = backpropagate(records, gradients, flat_sources)
-        flat = [_finish(g, s, unconnected) for g, s in zip(found, flat_sources, strict=True)]
+        # What is not watched has no gradient, even if recorded operations used it.
+        found = {id(s): gradients.get(id(s)) for s in flat_sources}
+        known = [s for s in flat_sources if id(s) in watched]
+        found.update(zip(map(id, known), backpropagate(records, gradients, known), strict=True))
+        flat = [_finish(found[id(s)], s, unconnected) for s in flat_sources]
         return nest.pack_sequence_as(sources, flat)
 
     def _take_records(self) -> list[OpRecord]:

@@ -30,6 +30,8 @@ from tfx.function.signature import (
 from tfx.function.trace import Trace
 
 DEFAULT_DEVICE = "CPU:0"
+# One for all functions: two that call each other, traced from two threads, would wait for each other.
+_trace_lock = threading.RLock()
 _FAST_LIMIT = 1024
 
 
@@ -66,7 +68,6 @@ class Function:
         self._signature_specs: Arguments | None = None
         self._concrete: list[ConcreteFunction] = []
         self._traces = 0
-        self._lock = threading.RLock()
         # Of a method: the instance that it is bound to.
         self._instance: weakref.ref[Any] | None = None
         self._bound: dict[int, tuple[weakref.ref[Any], Function]] = {}
@@ -163,7 +164,7 @@ class Function:
         key = (context.device, *specs.key)
         found = self._lookup(key, context.graph)
         if found is None:
-            with self._lock:
+            with _trace_lock:
                 found = self._lookup(key, context.graph)
                 if found is None and not exact:
                     found = self._general(key, context.graph)
@@ -292,7 +293,7 @@ class Function:
         except TypeError:
             # Named tuples, classes with slots: the instance is an argument like any other.
             return types.MethodType(self, instance)
-        with self._lock:
+        with _trace_lock:
             known = everyone.get(key)
             if known is not None and known[0]() is instance:
                 return known[1]

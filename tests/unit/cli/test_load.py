@@ -99,6 +99,8 @@ def test_several_inputs_and_a_saved_step(
         "train_step updated 3 variables, and the bundle keeps its old values; add --save DIR to "
         "write a bundle with the new ones\n"
     )
+    shown = result.stdout.splitlines()[1]
+    assert shown == str(np.float32(shown))  # no more digits than a float32 has
     losses = [float(r.stdout.splitlines()[1]) for r in (result, again)]
     assert losses[1] < losses[0]
 

@@ -227,6 +227,15 @@ def test_an_unknown_operator_is_told_from_damage(own_path: Path) -> None:
         Bundle.open(own_path).call("serving_default", READ)
 
 
+def test_a_newer_format_of_models_is_told_without_internals(own_path: Path) -> None:
+    def edit(model: onnx.ModelProto) -> None:
+        model.ir_version = 1000
+
+    edit_model(own_path, "serving_default.onnx", edit)
+    with pytest.raises(errors.UnsupportedVersionError, match=r"\(Unsupported model IR version"):
+        Bundle.open(own_path).call("serving_default", READ)
+
+
 def test_a_newer_opset_is_told_from_damage(own_path: Path) -> None:
     def edit(model: onnx.ModelProto) -> None:
         model.opset_import[0].version = 1000
