@@ -124,7 +124,9 @@ def test_weights_in_a_checkpoint(tmp_path: Path) -> None:
     model.dense_1.b.assign([1.0, 2.0, 3.0])
     path = str(tmp_path / "my_checkpoint")
     assert tf.train.Checkpoint(model=model).write(path) == path
-    names = [n.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE") for n, _ in tf.train.list_variables(path)]
+    names = [
+        n.removesuffix("/.ATTRIBUTES/VARIABLE_VALUE") for n, _ in tf.train.list_variables(path)
+    ]
     assert [n for n in names if not n.startswith("_")] == [
         "model/dense_1/b",
         "model/dense_1/w",
@@ -156,5 +158,5 @@ def test_saved_functions(tmp_path: Path) -> None:
     np.testing.assert_allclose(loaded([[2.0, 2.0, 2.0]]), [[4.5, 4.5]])
     np.testing.assert_allclose(loaded(X), [[4.5, 4.5]])
     np.testing.assert_array_equal(loaded.dense_1.w, model.dense_1.w)
-    with pytest.raises(ValueError):  # noqa: PT011
+    with pytest.raises(ValueError):
         loaded(tf.constant([[2.0, 2.0]]))

@@ -34,7 +34,7 @@ def test_functions_and_their_state(tmp_path: Path) -> None:
     imported.mutate(tf.constant(2.0))
     assert imported(tf.constant(3.0)).numpy() == 6.0
     assert module(tf.constant(3.0)).numpy() == 3.0
-    with pytest.raises(ValueError):  # noqa: PT011
+    with pytest.raises(ValueError):
         imported(tf.constant([3.0]))  # no graph was traced for vectors
 
 
@@ -131,8 +131,8 @@ def test_containers_of_variables(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_saved(tmp_path: Path) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
+    with pytest.raises(ValueError):
         tf.saved_model.save(1, str(tmp_path / "number"))
     module = Scale()
-    with pytest.raises(ValueError):  # noqa: PT011
+    with pytest.raises(ValueError):
         tf.saved_model.save(module, str(tmp_path / "plain"), signatures=lambda x: x)

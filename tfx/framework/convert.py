@@ -21,7 +21,7 @@ from tfx.core.errors import DTypeMismatchError
 from tfx.core.shapes import TensorShape
 from tfx.framework.context import current
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, from_array
-from tfx.runtime.values import RawValue, from_numpy
+from tfx.runtime.values import RawValue, array_from_dlpack, from_numpy
 
 _INT32 = np.iinfo(np.int32)
 _converters: list[tuple[int, tuple[type, ...], Callable[..., Any]]] = []
@@ -127,7 +127,7 @@ def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
     if isinstance(value, TensorShape):
         value = _static_dims(value)
     if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic):
-        value = np.from_dlpack(value) if _on_cpu(value) else np.asarray(value)
+        value = array_from_dlpack(value) if _on_cpu(value) else np.asarray(value)
     return embed(to_array(value, dtype))
 
 
@@ -141,7 +141,7 @@ def _static_dims(shape: TensorShape) -> tuple[int, ...]:
 
 def _on_cpu(value: Any) -> bool:
     device = getattr(value, "__dlpack_device__", None)
-    return device is not None and device()[0] == 1 and "bfloat16" not in str(value.dtype)
+    return device is not None and bool(device()[0] == 1)
 
 
 @lru_cache(maxsize=1024)

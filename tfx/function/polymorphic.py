@@ -30,7 +30,7 @@ from tfx.function.signature import (
 from tfx.function.trace import Trace
 
 DEFAULT_DEVICE = "CPU:0"
-# One for all functions: two that call each other, traced from two threads, would wait for each other.
+# One for all functions: two that call each other, traced from two threads, would wait for ever.
 _trace_lock = threading.RLock()
 _FAST_LIMIT = 1024
 
@@ -159,6 +159,11 @@ class Function:
         if self.input_signature is not None:
             values = self._cast_to_signature(values)
         arguments = self._arguments(values)
+        if arguments.spec is not None and not exact:
+            raise TypeError(
+                f"{self._name}(): argument {arguments.spec!r} is a TensorSpec, which has no "
+                "contents; give it to get_concrete_function, and call that with tensors."
+            )
         context = current()
         specs = arguments if self.input_signature is None else self._specs(values)
         key = (context.device, *specs.key)

@@ -177,13 +177,15 @@ class Arguments:
         values: One value for each parameter; arrays among them became tensors.
         tensors: The tensor leaves, in order.
         key: Hashable; equal for calls that one trace serves.
+        spec: Name of an argument that is a spec and no tensor; None: all have contents.
     """
 
-    __slots__ = ("key", "leaves", "tensors", "values")
+    __slots__ = ("key", "leaves", "spec", "tensors", "values")
 
     def __init__(self, values: tuple[Any, ...], names: Sequence[str]) -> None:
         self.tensors: list[Tensor] = []
         self.leaves: list[Any] = []
+        self.spec: str | None = None
         key = tuple(
             [
                 self._key(v, n if i < len(names) else str(i))
@@ -209,6 +211,7 @@ class Arguments:
             self.tensors.append(tensor)
             return tensor_key(tensor)
         if isinstance(value, TensorSpec):
+            self.spec = path
             self.leaves.append(value)
             return (value.dtype.onnx, spec_shape(value, f"arg{len(self.leaves)}"))
         structure = kind_of(value)

@@ -155,10 +155,10 @@ def lend(value: RawValue) -> tuple[RawValue, object]:
 
 
 def to_dlpack(value: RawValue, **options: Any) -> Any:
-    """A DLPack capsule with the value's contents; nobody can change the value through it.
+    """A DLPack capsule with the value's contents.
 
-    Consumers that know read-only memory (DLPack 1.0: they pass ``max_version``) share the value's,
-    others get a copy.
+    A copy, because there are consumers that take no notice of read-only memory: whoever wrote to
+    what they made of it would change the value. ``copy=False`` promises not to do that.
 
     Args:
         value: A CPU value.
@@ -167,16 +167,30 @@ def to_dlpack(value: RawValue, **options: Any) -> Any:
     Raises:
         BufferError: the options ask for what cannot be had.
     """
-    version, copy = options.get("max_version"), options.get("copy")
-    shares = version is not None and version[0] >= 1
-    if copy is False and not shares:
-        raise BufferError("A tensor is read-only, which this version of DLPack cannot say.")
+    version = options.get("max_version")
+    if options.get("copy") is False:
+        if version is None or version[0] < 1:
+            raise BufferError("A tensor is read-only, which this version of DLPack cannot say.")
+        return to_numpy(value).__dlpack__(**options)
     if value.element_type() in _RAW_VIEWS:
         return _copied(to_numpy(value), value.element_type()).to_dlpack()
-    array = to_numpy(value)
-    if not shares or copy:
-        return array.copy().__dlpack__()
-    return array.__dlpack__(**options)
+    return to_numpy(value).copy().__dlpack__()
+
+
+def array_from_dlpack(producer: Any) -> np.ndarray[Any, Any]:
+    """A read-only array over the memory of any object on the CPU that has ``__dlpack__``.
+
+    Raises:
+        InvalidArgumentError: it cannot be exported, or not in a layout that is taken.
+    """
+    try:
+        if "bfloat16" in str(getattr(producer, "dtype", "")):  # NumPy has none, ONNX Runtime has
+            return to_numpy(_ort.OrtValue.from_dlpack(producer.__dlpack__(), False))
+        return np.from_dlpack(producer)
+    except (BufferError, RuntimeError, TypeError, ValueError) as e:
+        raise InvalidArgumentError(
+            f"An object of type {type(producer).__name__} cannot be taken over through DLPack: {e}"
+        ) from e
 
 
 def _string_value(array: np.ndarray[Any, Any]) -> RawValue:

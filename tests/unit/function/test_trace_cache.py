@@ -259,6 +259,13 @@ def test_unnamed_dimensions_are_never_taken_for_equal():
     assert first != second
 
 
+def test_a_spec_is_no_argument_of_a_call():
+    for signature in (None, [tf.TensorSpec([])]):
+        f = tf.function(lambda x: x, input_signature=signature)
+        with pytest.raises(TypeError, match=r"'x' is a TensorSpec.*get_concrete_function"):
+            f(tf.TensorSpec([]))
+
+
 def test_signatures_as_text():
     f = tf.function(lambda x, y: x * y)
     assert f.pretty_printed_concrete_signatures() == ""

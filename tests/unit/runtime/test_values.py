@@ -7,6 +7,7 @@ import gc
 import ml_dtypes
 import numpy as np
 import pytest
+from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
@@ -137,57 +138,62 @@ def test_dtypes_that_the_runtime_lacks(dtype, hint):
         values.from_numpy(np.zeros(2, dtype))
 
 
-class _OldConsumer:
-    """What a library of before DLPack 1.0 asks for."""
+class _Exported:
+    """What another library sees of a value."""
 
-    def __init__(self, value, **options):
-        self._capsule = values.to_dlpack(value, **options)
+    def __init__(self, value):
+        self.value = value
 
-    def __dlpack__(self, **_):
-        return self._capsule
+    def __dlpack__(self, **options):
+        return values.to_dlpack(self.value, **options)
 
     def __dlpack_device__(self):
         return (1, 0)
 
 
 @pytest.mark.parametrize("name", [n for n in NUMBERS if "float8" not in n and n != "bfloat16"])
-def test_dlpack_shares_read_only_memory(name, rng):
+def test_dlpack_out_is_a_copy(name, rng):
+    """Some consumers write to memory that is said to be read-only."""
     array = _array(name, (2, 3), rng)
     value = values.from_numpy(array)
-
-    class Producer:
-        def __dlpack__(self, **options):
-            return values.to_dlpack(value, **options)
-
-        def __dlpack_device__(self):
-            return (1, 0)
-
-    result = np.from_dlpack(Producer())
+    result = np.from_dlpack(_Exported(value))
     assert result.dtype == array.dtype
     np.testing.assert_array_equal(result, array)
-    assert not result.flags.writeable
+    assert result.ctypes.data != value.data_ptr()
+
+
+def test_dlpack_shares_with_whom_promises_not_to_write(rng):
+    value = values.from_numpy(rng.normal(size=4))
+    result = np.from_dlpack(_Exported(value), copy=False)
     assert result.ctypes.data == value.data_ptr()
+    assert not result.flags.writeable
+    for old in ({}, {"max_version": (0, 8)}):
+        with pytest.raises(BufferError, match="read-only"):
+            values.to_dlpack(value, copy=False, **old)
 
 
-def test_dlpack_of_old_consumers_is_a_copy(rng):
-    value = values.from_numpy(rng.normal(size=4))
-    result = np.from_dlpack(_OldConsumer(value))
-    assert result.ctypes.data != value.data_ptr()
-    with pytest.raises(BufferError, match="read-only"):
-        values.to_dlpack(value, copy=False)
-
-
-def test_dlpack_copy_on_demand(rng):
-    value = values.from_numpy(rng.normal(size=4))
-    result = np.from_dlpack(_OldConsumer(value, copy=True, max_version=(1, 0)))
-    assert result.ctypes.data != value.data_ptr()
-
-
-def test_dlpack_of_bfloat16_is_a_copy():
-    from onnxruntime.capi import onnxruntime_pybind11_state as ort
-
+def test_dlpack_out_of_bfloat16():
     value = values.from_numpy(np.array([1, 2, 3], ml_dtypes.bfloat16))
-    other = ort.OrtValue.from_dlpack(values.to_dlpack(value), False)
+    other = ort.OrtValue.from_dlpack(values.to_dlpack(value, max_version=(1, 0)), False)
     assert other.element_type() == dtypes.bfloat16.onnx
     assert other.data_ptr() != value.data_ptr()
     np.testing.assert_array_equal(values.to_numpy(other), values.to_numpy(value))
+
+
+@pytest.mark.parametrize("name", ["float32", "int8", "bool", "bfloat16"])
+def test_dlpack_in(name, rng):
+    array = _array(name, (2, 3), rng)
+    exported = _Exported(values.from_numpy(array))
+    exported.dtype = f"torch.{name}"
+    result = values.array_from_dlpack(exported)
+    assert result.dtype == array.dtype
+    np.testing.assert_array_equal(result, array)
+
+
+def test_dlpack_in_that_fails():
+    class Refusing(_Exported):
+        def __dlpack__(self, **options):
+            raise RuntimeError("requires gradient")
+
+    with pytest.raises(InvalidArgumentError, match=r"type Refusing .* requires gradient"):
+        values.array_from_dlpack(Refusing(None))

@@ -124,6 +124,46 @@ def test_equal_captured_constants_are_different_sources():
     assert [_number(g) for g in tape.gradient(y, [a, b])] == [18.0, 9.0]
 
 
+def test_of_tensors_that_a_called_function_captured():
+    def program(function):
+        c, x = tf.constant(3.0), tf.constant(2.0)
+        inner = function(lambda x: x * c)
+        outer = function(lambda x: inner(x) + inner(x * c))
+
+        def differentiate(x):
+            with tf.GradientTape() as tape:
+                tape.watch(c)
+                y = inner(x) * c
+            return tape.gradient(y, c)
+
+        inside = function(differentiate)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch([c, x])
+            y, z = outer(x), inside(x)
+        return [y, z, *tape.gradient(y, [x, c]), *tape.gradient(z, [x, c])]
+
+    assert [_number(r) for r in _both(program)] == [24.0, 12.0, 12.0, 14.0, 6.0, 4.0]
+
+
+def test_of_tensors_that_a_function_around_captured():
+    def program(function):
+        def outer(x):
+            inner = function(lambda z: z * x * x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = inner(x)
+            return tape.gradient(y, x)
+
+        x = tf.constant(2.0)
+        call = function(outer)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = call(x)
+        return [y, tape.gradient(y, x)]
+
+    assert [_number(r) for r in _both(program)] == [12.0, 12.0]
+
+
 def test_nested_calls():
     def program(function):
         v = tf.Variable(1.5)
