@@ -128,7 +128,8 @@ def test_sdist_gives_the_same_wheel(wheel: Path, unpacked_sdist: Path, work: Pat
 def test_sdist_can_be_used_as_it_stands(unpacked_sdist: Path, environment: Path) -> None:
     # As in a checkout, where the links do it: ./tfx hides the installed one, and is complete.
     names = [name for name in source_tree.packages() if name != "tfx"]
-    program = f"import {', '.join(names)}\nfor m in ({', '.join(names)}): print(m.__file__)"
+    # From sys.modules: `tfx.function` is the decorator, whatever was imported.
+    program = f"import sys, {', '.join(names)}\nfor m in {names!r}: print(sys.modules[m].__file__)"
     for line in run([environment / "python", "-c", program], cwd=unpacked_sdist).splitlines():
         assert unpacked_sdist in Path(line).parents
     for name, folder in LINKED.items():
