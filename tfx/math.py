@@ -102,3 +102,5 @@ from tfx.ops.trigonometry import sin as sin
 from tfx.ops.trigonometry import sinh as sinh
 from tfx.ops.trigonometry import tan as tan
 from tfx.ops.trigonometry import tanh as tanh
+
+mod = floormod

@@ -160,3 +160,24 @@ def test_saved_functions(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.dense_1.w, model.dense_1.w)
     with pytest.raises(ValueError):
         loaded(tf.constant([[2.0, 2.0]]))
+
+
+def test_scopes_of_modules_in_modules() -> None:
+    class Inner(tf.Module):
+        @tf.Module.with_name_scope
+        def __call__(self) -> tf.Variable:
+            return tf.Variable(1.0, name="v")
+
+    class Outer(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.beside = Inner()
+            with self.name_scope:
+                self.below = Inner()
+
+        @tf.Module.with_name_scope
+        def __call__(self) -> list[str]:
+            own = tf.Variable(1.0, name="v")
+            return [self.beside().name, self.below().name, own.name]
+
+    assert Outer()() == ["inner/v:0", "outer/inner/v:0", "outer/v:0"]

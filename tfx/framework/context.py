@@ -7,8 +7,9 @@ threads and asyncio tasks by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -117,18 +118,47 @@ def init_scope() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def name_scope(name: str) -> Iterator[str]:
-    """Prefix names of operations and variables made inside.
+class name_scope:  # noqa: N801
+    """Prefix names of operations and variables made inside its ``with`` blocks.
 
     Args:
-        name: The scope's name; scopes nest with ``/``.
+        name: The scope's name. Scopes nest with ``/``; a name that ends with ``/`` is the whole
+            prefix, wherever the block is; the empty name is no prefix at all.
 
-    Yields:
-        The full prefix, ``"outer/inner/"``.
+    Raises:
+        TypeError: ``name`` is no text.
+
+    Example:
+        >>> import tfx as tf
+        >>> with tf.name_scope("layer") as prefix:
+        ...     print(prefix, tf.Variable(1.0, name="w").name)
+        layer/ layer/w:0
     """
-    if not isinstance(name, str):
-        raise TypeError(f"name_scope takes a str; got {name!r} of type {type(name).__name__}.")
-    prefix = f"{current().scope}{name.rstrip('/')}/" if name else ""
-    with using(scope=prefix):
-        yield prefix
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"name_scope takes a str; got {name!r} of type {type(name).__name__}.")
+        self._name = name
+        self._entered: list[AbstractContextManager[Context]] = []
+
+    @property
+    def name(self) -> str:
+        """The name as it was given."""
+        return self._name
+
+    def __enter__(self) -> str:
+        """The full prefix, ``"outer/inner/"``."""
+        whole = self._name.endswith("/") or not self._name
+        prefix = self._name if whole else f"{current().scope}{self._name}/"
+        setting = using(scope=prefix)
+        setting.__enter__()
+        self._entered.append(setting)
+        return prefix
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._entered.pop().__exit__(kind, error, trace)

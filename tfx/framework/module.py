@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import Any, TypeVar
 
-from tfx.framework.context import name_scope
+from tfx.framework.context import current, name_scope
 from tfx.framework.deferred import AutoTrackable
 from tfx.framework.variable import Variable
 
@@ -41,7 +41,7 @@ class Module(AutoTrackable):
         ['w:0']
     """
 
-    _IGNORED: frozenset[str] = frozenset(("_name", "_name_scope"))
+    _IGNORED: frozenset[str] = frozenset(("_name", "_self_name_scope"))
 
     def __init__(self, name: str | None = None) -> None:
         if name is None:
@@ -52,6 +52,8 @@ class Module(AutoTrackable):
                 "Python identifiers (e.g. a valid class name)."
             )
         self._name = name
+        if current().scope:
+            self._self_name_scope = f"{current().scope}{name}/"
 
     @property
     def name(self) -> str:
@@ -60,8 +62,8 @@ class Module(AutoTrackable):
 
     @property
     def name_scope(self) -> Any:
-        """A ``with`` scope that prefixes names with the module's."""
-        return name_scope(self._name)
+        """A ``with`` scope that prefixes names with the module's and that it was made in."""
+        return name_scope(getattr(self, "_self_name_scope", f"{self._name}/"))
 
     @property
     def variables(self) -> tuple[Variable, ...]:

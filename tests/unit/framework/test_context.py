@@ -59,13 +59,32 @@ def test_init_scope_hides_tapes():
 
 
 def test_name_scopes():
-    with tf.name_scope("a") as a, tf.name_scope("b/") as b:
+    with tf.name_scope("a") as a, tf.name_scope("b") as b:
         assert (a, b) == ("a/", "a/b/")
-        with tf.name_scope("") as reset:
-            assert reset == ""
+        with tf.name_scope("") as reset, tf.name_scope("c/d/") as whole:
+            assert (reset, whole) == ("", "c/d/")
         assert current().scope == "a/b/"
     with pytest.raises(TypeError, match="name_scope takes a str; got 3 of type int"):
-        tf.name_scope(3).__enter__()
+        tf.name_scope(3)
+
+
+def test_a_name_scope_can_be_used_again():
+    scope = tf.name_scope("x")
+    assert scope.name == "x"
+    with scope as outer, scope as inner:
+        assert (outer, inner) == ("x/", "x/x/")
+    with pytest.raises(KeyError), scope:
+        raise KeyError
+    assert current().scope == ""
+
+
+def test_a_module_remembers_the_scope_that_it_was_made_in():
+    with tf.name_scope("outer"):
+        inside = tf.Module(name="m")
+    outside = tf.Module(name="m")
+    assert (inside.name_scope.name, outside.name_scope.name) == ("outer/m/", "m/")
+    with tf.name_scope("elsewhere"), inside.name_scope as prefix:
+        assert prefix == "outer/m/"
 
 
 def test_names_of_nodes_are_scoped():
