@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 
 from tfx.bundle.files import ASIDE, siblings
-from tfx.bundle.manifest import MANIFEST_NAME, is_bundle, read_manifest
+from tfx.bundle.manifest import MANIFEST_NAME, read_manifest
 from tfx.bundle.swap import replace_folder, sync_folder
 from tfx.core.errors import AlreadyExistsError, BundleError, NotFoundError
 
@@ -109,16 +109,20 @@ def check_replaceable(target: Path) -> None:
     Raises:
         AlreadyExistsError: The target is a file, or a folder with something else in it.
     """
-    if target.is_dir():
-        if is_bundle(target) or not any(target.iterdir()):
-            return
-        names = ", ".join(sorted(item.name for item in target.iterdir())[:3])
+    # One look each: another save may move the target away and back between two.
+    try:
+        names = sorted(os.listdir(target))
+    except FileNotFoundError:
+        return
+    except NotADirectoryError as error:
         raise AlreadyExistsError(
-            f"{target}: a folder that is no bundle and has other files in it ({names}); expected a "
-            "new path, an empty folder or an earlier bundle"
+            f"{target}: a file, expected the path of a folder to make"
+        ) from error
+    if names and MANIFEST_NAME not in names:
+        raise AlreadyExistsError(
+            f"{target}: a folder that is no bundle and has other files in it "
+            f"({', '.join(names[:3])}); expected a new path, an empty folder or an earlier bundle"
         )
-    if target.exists():
-        raise AlreadyExistsError(f"{target}: a file, expected the path of a folder to make")
 
 
 def clean_leftovers(target: Path) -> None:

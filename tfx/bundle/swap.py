@@ -12,6 +12,7 @@ import ctypes
 import errno
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def replace_folder(new: Path, target: Path, aside: Path) -> Path | None:
     Raises:
         UnavailableError: The file system cannot do it, or others keep on replacing ``target``.
     """
-    for _ in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS):
         try:
             if not target.exists():
                 os.rename(new, target)
@@ -53,6 +54,8 @@ def replace_folder(new: Path, target: Path, aside: Path) -> Path | None:
                 os.rename(aside, target)
             # Another save has put its folder there, or has taken it away, since we looked.
             if error.errno in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST) and new.exists():
+                # Let the other one finish: asking again at once could go on until we give up.
+                time.sleep(attempt / 1000)
                 continue
             raise UnavailableError(
                 f"{target}: cannot be replaced by {new} ({error.strerror}); nothing was changed: "
