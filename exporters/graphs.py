@@ -36,6 +36,7 @@ from tfx.function.concrete import ConcreteFunction
 from tfx.graph.ir import Graph, Value, bodies_below
 from tfx.graph.passes import prepare
 from tfx.graph.passes.hoist import hoist_constants, is_large
+from tfx.graph.passes.host_calls import drop_host_calls, warn_dropped
 from tfx.graph.serialize import ExternalData, Initializer, to_model
 
 # Smaller constants stay inside the model.
@@ -80,7 +81,9 @@ def prepare_function(
     contents: Contents,
 ) -> Prepared:
     """Run the passes, and put large constants into the store."""
-    graph = prepare(concrete.graph.graph, keep_marked=True)
+    graph, dropped = drop_host_calls(concrete.graph.graph)
+    warn_dropped(concrete.name, dropped)
+    graph = prepare(graph, keep_marked=True)
     graph = hoist_constants(graph, EXTERNAL_CONSTANT)
     constants = tuple(
         (value, contents.add_constant(f"constants/{name}/{value.name}", value.const))

@@ -11,6 +11,7 @@ from typing import Any
 
 from tfx.core.errors import InternalError
 from tfx.framework.apply import apply
+from tfx.framework.context import using
 from tfx.framework.rules import OpRecord, rule_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
@@ -87,6 +88,14 @@ def _narrow(dx: Tensor, x: Any) -> None:
         dx._shape = None
 
 
+def _device_of(record: OpRecord) -> str | None:
+    """Where an operation of a graph was placed: its gradient is computed there too."""
+    y = record.outputs[0] if record.outputs else None
+    if isinstance(y, SymbolicTensor) and y._value.node is not None:
+        return y._value.node.device
+    return None
+
+
 def _input_gradients(
     record: OpRecord, needs: tuple[bool, ...], dys: list[Tensor | None]
 ) -> Sequence[Tensor | None]:
@@ -98,7 +107,12 @@ def _input_gradients(
     # A record of its own: rules of different gradient computations must not share ``needs``.
     op = OpRecord(record.op, record.attrs, record.inputs, record.outputs)
     op.needs = needs
-    result = rule(op, *dys)
+    device = _device_of(record)
+    if device is None:
+        result = rule(op, *dys)
+    else:
+        with using(device=device):
+            result = rule(op, *dys)
     if isinstance(result, Tensor) or result is None:
         result = (result,)
     if len(result) != len(record.inputs):

@@ -16,6 +16,7 @@ import numpy as np
 
 from tfx.core.errors import FailedPreconditionError, LeakedTensorError
 from tfx.core.source import SourceLocation
+from tfx.framework.context import current
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph import ir
 from tfx.graph.infer import infer
@@ -91,6 +92,8 @@ class FuncGraph:
         self.name = name
         self.graph = ir.Graph(name)
         self.parent = parent
+        # Where it was traced, canonical; None: the default.
+        self.device = current().device
         self.arguments: list[ir.Value] = []
         # id of the outer tensor -> (the tensor, its stand-in here)
         self.captures: dict[int, tuple[SymbolicTensor, ir.Value]] = {}
@@ -124,8 +127,27 @@ class FuncGraph:
         """Append an ONNX operator."""
         types = infer(op, inputs, attrs, outputs)
         node = self.graph.add_node(op, inputs, attrs, types, name=name, source=source)
+        self.place(node)
         propagate(node)
         return node
+
+    def add_host(
+        self,
+        call: ir.HostCall,
+        inputs: Sequence[ir.Value],
+        types: Sequence[tuple[int, ir.RawShape]],
+        *,
+        name: str,
+        source: SourceLocation | None,
+    ) -> ir.Node:
+        """Append something that Python does."""
+        return self.graph.add_node(ir.HOST, inputs, {"call": call}, types, name=name, source=source)
+
+    def place(self, node: ir.Node) -> None:
+        """Put a node on the device of the scope around it, where that is not the graph's own."""
+        device = current().device
+        if device is not None and device != (self.device or "CPU:0"):
+            node.device = device
 
     def value_of(self, tensor: Tensor) -> ir.Value:
         """The value of this graph that a tensor is, captured if it comes from elsewhere."""

@@ -22,10 +22,13 @@ from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.arguments import CallSignature
 from tfx.function.describe import describe
-from tfx.function.plan import Freezer, Plan
+from tfx.function.freezer import Freezer
+from tfx.function.plan import Plan
 from tfx.function.pure import PureFunction
+from tfx.function.steps import SteppedPlan, make_plan
 from tfx.graph import ir
 from tfx.graph.passes import prepare
+from tfx.graph.passes.host_calls import drop_host_calls, warn_dropped
 from tfx.graph.serialize import to_model
 from tfx.runtime.session import RUN_OPTIONS
 from tfx.runtime.values import RawValue
@@ -68,7 +71,7 @@ class ConcreteFunction:
         ]
         self._locks = in_order(s.variable()._lock_number for s in self._written)
         self._pack = _packer(results, self._present)
-        self._plan: Plan | None = None
+        self._plan: Plan | SteppedPlan | None = None
         freezable = not self._written and Freezer.serves(self._entries)
         self._freezer = Freezer(graph, device) if freezable else None
         self._pure: PureFunction | None = None
@@ -159,8 +162,12 @@ class ConcreteFunction:
         """The graph as an ``onnx.ModelProto``.
 
         Its inputs are arguments and variables, its outputs results and variables' new values.
+
+        Raises:
+            InvalidArgumentError: the function calls Python code that its results depend on.
         """
-        graph = self._func_graph.graph
+        graph, dropped = drop_host_calls(self._func_graph.graph)
+        warn_dropped(self.name, dropped)
         return to_model(prepare(graph), output_names=self.output_names())
 
     def output_names(self) -> list[str]:
@@ -207,7 +214,7 @@ class ConcreteFunction:
         if self._plain:
             plan = self._plan
             if plan is None:
-                plan = self._plan = Plan(self._func_graph.graph, self.device)
+                plan = self._plan = make_plan(self._func_graph.graph, self.device)
             try:
                 raw = plan.run_raw(
                     dict(zip(plan.input_names, [t._value for t in tensors], strict=True)),  # type: ignore[attr-defined]
@@ -236,7 +243,7 @@ class ConcreteFunction:
                     return self._pack(raw, plan.dtypes)
         plan = self._plan
         if plan is None:
-            plan = self._plan = Plan(self._func_graph.graph, self.device)
+            plan = self._plan = make_plan(self._func_graph.graph, self.device)
         if self._written:
             return self._call_writing(plan, tensors)
         raw = plan.run(self._live_values(tensors))
@@ -251,7 +258,7 @@ class ConcreteFunction:
             for kind, i, state in self._input_order
         ]
 
-    def _call_writing(self, plan: Plan, tensors: Sequence[Tensor]) -> Any:
+    def _call_writing(self, plan: Plan | SteppedPlan, tensors: Sequence[Tensor]) -> Any:
         """Run and install new values: all or none, and no other writer comes between."""
         with writing(self._locks):
             raw = plan.run(self._live_values(tensors))
@@ -337,7 +344,7 @@ class ConcreteFunction:
                 variable = state.variable()
                 leaves.append((state, len(graph.inputs)))
                 graph.add_input(state.name, variable.dtype.onnx, variable.shape.symbolic)
-        return PureFunction(graph, leaves=leaves)
+        return PureFunction(graph, leaves=leaves, device=self.device)
 
     def _callee(self) -> tuple[ir.Graph, list[EagerTensor]]:
         """The graph that another one calls, and the constants that are inputs of it.
@@ -366,6 +373,7 @@ class ConcreteFunction:
         node = graph.graph.add_node(
             ir.CALL, values, {"graph": callee}, types, name=self.name, source=user_frame()
         )
+        graph.place(node)
         assigned = {}
         for i, state in enumerate(self._written):
             outer = graph.state_of(state.variable())

@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 from tfx.core.errors import InternalError
-from tfx.framework.context import current
+from tfx.framework.context import current, using
 from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 from tfx.function.marker import CustomGradient, mark
-from tfx.graph.ir import CALL, Graph, Node, Value
+from tfx.graph.ir import CALL, HOST, Graph, Node, Value
 
 
 def inline_nodes(
@@ -61,7 +61,8 @@ def _inline_call(
     for formal, actual in zip(callee.inputs, node.inputs, strict=True):
         assert actual is not None
         inner[id(formal)] = mapping[id(actual)]
-    inline_nodes(callee, inner, target, leaves)
+    with using(device=node.device or current().device):
+        inline_nodes(callee, inner, target, leaves)
     for formal, actual in zip(callee.outputs, node.outputs, strict=True):
         mapping[id(actual)] = inner[id(formal)]
 
@@ -105,7 +106,7 @@ def _emit(
     inputs = [None if v is None else mapping[id(v)] for v in node.inputs]
     values = [None if t is None else target.value_of(t) for t in inputs]
     attrs = node.attrs
-    if any(True for _ in node.bodies()):
+    if node.op == HOST or any(True for _ in node.bodies()):
         attrs = {
             k: _copy_body(v, mapping, target) if isinstance(v, Graph) else v
             for k, v in attrs.items()
@@ -122,6 +123,8 @@ def _emit(
     for old, new in zip(node.outputs, results, strict=True):
         mapping[id(old)] = new
     made.tag = node.tag
+    if node.device is not None:
+        made.device = node.device
     if node.tag == STOP_GRADIENT:
         return
     if isinstance(node.tag, Assigned):
@@ -172,6 +175,7 @@ def _copy_body(body: Graph, mapping: dict[int, Tensor], target: FuncGraph) -> Gr
             name=node.name,
             source=node.source,
         )
+        made.device = node.device
         for old, new in zip(node.outputs, made.outputs, strict=True):
             inner[id(old)] = new
     copied.outputs = [v for v in map(lookup, body.outputs) if v is not None]

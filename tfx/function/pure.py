@@ -21,6 +21,7 @@ from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.inline import inline_nodes
 from tfx.function.plan import Plan
+from tfx.function.steps import SteppedPlan, make_plan
 from tfx.graph.ir import Graph, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
 
@@ -38,25 +39,31 @@ class PureFunction:
         present: For a vector-Jacobian product, which gradients are among the results.
         leaves: Variables among the inputs, with their positions: what the graph reads after it
             assigned one of them depends on that input, not on what was assigned.
+        device: Where it runs, canonical; its derivatives run there too.
     """
 
     def __init__(
-        self, graph: Graph, present: tuple[bool, ...] = (), leaves: Sequence[Leaf] = ()
+        self,
+        graph: Graph,
+        present: tuple[bool, ...] = (),
+        leaves: Sequence[Leaf] = (),
+        device: str = "CPU:0",
     ) -> None:
         self.graph = graph
+        self.device = device
         self.present = present
         self.leaves = tuple(leaves)
         # Derivatives are traced when first asked for; a trace is one thread's.
         self._lock = threading.RLock()
-        self._plans: dict[str, Plan] = {}
+        self._plan: Plan | SteppedPlan | None = None
         self._pairs: dict[tuple[bool, ...], Pair] = {}
         self._vjps: dict[Any, PureFunction] = {}
 
-    def plan(self, device: str) -> Plan:
+    def plan(self) -> Plan | SteppedPlan:
         """The compiled graph, made at first use."""
-        plan = self._plans.get(device)
+        plan = self._plan
         if plan is None:
-            plan = self._plans[device] = Plan(self.graph, device)
+            plan = self._plan = make_plan(self.graph, self.device)
         return plan
 
     def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -67,11 +74,9 @@ class PureFunction:
         tapes = [t for t in context.tapes if isinstance(t, GradientTape)]
         needs = tuple(x.dtype.is_floating and any(t.depends(x) for t in tapes) for x in tensors)
         if not any(needs):
-            return list(self.plan(context.device or "CPU:0").run_tensors(tensors))  # type: ignore[arg-type]
+            return list(self.plan().run_tensors(tensors))  # type: ignore[arg-type]
         pair = self.pair(needs)
-        results: list[Tensor] = list(
-            pair.forward.plan(context.device or "CPU:0").run_tensors(tensors)  # type: ignore[arg-type]
-        )
+        results: list[Tensor] = list(pair.forward.plan().run_tensors(tensors))  # type: ignore[arg-type]
         for tape in tapes:
             tape.record(FUNCTION_CALL, {"pair": pair}, tuple(tensors), tuple(results))
         return results[: len(self.graph.outputs)]
@@ -111,9 +116,12 @@ class PureFunction:
                 joint = Joint(self, needs)
                 grads = joint.gradients(mask)
                 joint.func_graph.graph.outputs = [g for g in grads.results if g is not None]
-                graph = remove_dead_nodes(joint.func_graph.graph)
+                # What Python does happened in the forward call already.
+                graph = remove_dead_nodes(joint.func_graph.graph, keep_effects=False)
                 graph.inputs = [*joint.arguments, *grads.seeds]
-                function = self._vjps[key] = PureFunction(graph, grads.present, self.leaves)
+                function = self._vjps[key] = PureFunction(
+                    graph, grads.present, self.leaves, self.device
+                )
             return function
 
 
@@ -123,9 +131,10 @@ class Joint:
     def __init__(self, function: PureFunction, needs: tuple[bool, ...]) -> None:
         source = function.graph
         self.func_graph = FuncGraph(source.name)
+        self.func_graph.device = self._device = function.device
         self.tape = GradientTape(persistent=True, watch_accessed_variables=False)
         self.needs = needs
-        with using(graph=self.func_graph, tapes=(), scope=""):
+        with using(graph=self.func_graph, tapes=(), scope="", device=self._device):
             placeholders = [
                 self.func_graph.add_argument(v.name, v.dtype, v.shape) for v in source.inputs
             ]
@@ -150,7 +159,7 @@ class Joint:
         start = len(self.func_graph.graph.nodes)
         marked = [r for r, m in zip(self.results, mask, strict=True) if m]
         sources = [p for p, n in zip(self.placeholders, self.needs, strict=True) if n]
-        with using(graph=self.func_graph, tapes=(), scope="gradient/"):
+        with using(graph=self.func_graph, tapes=(), scope="gradient/", device=self._device):
             seeds = [
                 self.func_graph.add_argument(f"d_{_name(r)}", r.dtype.onnx, _raw(r)) for r in marked
             ]
@@ -221,7 +230,9 @@ class Pair:
         for i, v in enumerate(saved.values()):
             self._results[id(v)] = len(results) + i
         forward.outputs = [*results, *saved.values()]
-        self.forward = PureFunction(remove_dead_nodes(forward), leaves=base.leaves)
+        self.forward = PureFunction(
+            remove_dead_nodes(forward), leaves=base.leaves, device=base.device
+        )
         self._backward: dict[tuple[bool, ...], Backward | None] = {}
         self._backward[mask] = self._build(gradients)
 
@@ -256,7 +267,8 @@ class Pair:
             else ("result", self._results[i])
             for i in outside
         ]
-        return Backward(PureFunction(remove_dead_nodes(backward)), origins, gradients.present)
+        function = PureFunction(remove_dead_nodes(backward), device=self.base.device)
+        return Backward(function, origins, gradients.present)
 
 
 class Backward:

@@ -144,7 +144,7 @@ class Trace:
         """Compute a tensor of the unfinished graph from the arguments of the call being traced."""
         graph = self.func_graph.graph.copy()
         graph.outputs = [tensor._value]
-        graph = remove_dead_nodes(graph)
+        graph = remove_dead_nodes(graph, keep_effects=False)
         needed = _needed_inputs(graph)
         entries = {id(s.entry): s for s in self.func_graph.read_states()}
         outer = {id(v): t for t, v in self.func_graph.captures.values()}

@@ -8,7 +8,8 @@ make for every node.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +23,33 @@ Attributes: TypeAlias = dict[str, Any]
 
 # The operator of a node that calls another graph; its attribute "graph" holds the callee.
 CALL = "Call"
+# The operator of a node that Python carries out; its attribute "call" is a ``HostCall``.
+HOST = "Host"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class HostCall:
+    """What Python does in the middle of a graph: print, check, write a summary, call a function.
+
+    Attributes:
+        kind: What it is: ``"print"``, ``"assert"``, ``"summary"``, ``"py_function"``...
+        run: Does it, given one eager tensor for each input of the node; returns one for each
+            output, None where there are none.
+        description: For messages and listings.
+        effect: Whether it must run although nothing uses its outputs.
+        portable: Whether a graph that is saved may leave it out; False: saving is refused.
+        gradient: Rule as in ``framework.rules``; None: no gradient flows through it.
+    """
+
+    kind: str
+    run: Callable[[Sequence[Any]], Sequence[Any] | None]
+    description: str = ""
+    effect: bool = True
+    portable: bool = True
+    gradient: Callable[..., Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"{self.kind} {self.description}".rstrip()
 
 
 class Value:
@@ -59,9 +87,15 @@ class Value:
 
 
 class Node:
-    """One ONNX operator applied to values (None: an optional input left out)."""
+    """One ONNX operator applied to values (None: an optional input left out).
 
-    __slots__ = ("attrs", "inputs", "name", "op", "outputs", "source", "tag")
+    Attributes:
+        device: Canonical name of the device that it was placed on; None: the graph's own.
+        tag: What the layer above wants to know again (e.g. "this output is a variable's new
+            value").
+    """
+
+    __slots__ = ("attrs", "device", "inputs", "name", "op", "outputs", "source", "tag")
 
     def __init__(
         self,
@@ -77,8 +111,20 @@ class Node:
         self.name = name
         self.source = source
         self.outputs: tuple[Value, ...] = ()
-        # What the layer above wants to know again (e.g. "this output is a variable's new value").
+        self.device: str | None = None
         self.tag: Any = None
+
+    def replaced(
+        self, inputs: Sequence[Value | None] | None = None, attrs: Attributes | None = None
+    ) -> Node:
+        """A node in the place of this one, with its outputs, that differs in inputs or attributes.
+
+        Passes make new nodes: those of the traced graph are never changed.
+        """
+        given = self.inputs if inputs is None else tuple(inputs)
+        other = Node(self.op, given, self.attrs if attrs is None else attrs, self.name, self.source)
+        other.outputs, other.tag, other.device = self.outputs, self.tag, self.device
+        return other
 
     def bodies(self) -> Iterator[Graph]:
         """The graphs held in attributes: callee, branches, loop bodies."""

@@ -16,10 +16,12 @@ from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
+from tfx.runtime import cuda
 
 RawValue: TypeAlias = _ort.OrtValue
 
 CPU_DEVICE = _ort.OrtDevice(_ort.OrtDevice.cpu(), _ort.OrtDevice.default_memory(), 0)
+_HOST = "Cpu"
 _STRING = 8
 _BOOL = 9
 # Element types that NumPy lacks (ml_dtypes carries them): moved as raw integers of the same width.
@@ -27,6 +29,41 @@ _RAW_VIEWS: dict[int, Any] = {16: np.uint16, 17: np.uint8, 19: np.uint8}
 _FOUR_BITS = frozenset((dtypes.int4.onnx, dtypes.uint4.onnx))
 # ONNX Runtime gives C's `long long`, which NumPy takes for a type beside int64.
 _STANDARD = {"q": np.int64, "Q": np.uint64}
+
+
+def device_of(value: RawValue) -> str:
+    """The canonical name of the device whose memory a value is in.
+
+    All logical CPU devices share the host's memory, which is ``"CPU:0"`` here.
+    """
+    if value.device_name() == _HOST:
+        return "CPU:0"
+    return f"GPU:{value.__dlpack_device__()[1]}"
+
+
+def copy_to_device(value: RawValue, device: str) -> RawValue:
+    """The value in the memory of a device: itself if it is there already, a copy otherwise.
+
+    Args:
+        value: A value on any device. Strings stay on the host: GPUs have no strings.
+        device: Canonical device name.
+
+    Raises:
+        ResourceExhaustedError: the device has no memory for it.
+        InternalError: CUDA could not copy.
+    """
+    here = device_of(value)
+    if device.startswith("CPU"):
+        if here == "CPU:0":
+            return value
+        shape, code = value.shape(), value.element_type()
+        copy = _ort.OrtValue.ortvalue_from_shape_and_onnx_type(shape, code, CPU_DEVICE)
+    elif here == device or value.element_type() == _STRING:
+        return value
+    else:
+        copy = cuda.allocate(value.shape(), value.element_type(), int(device.split(":")[1]))
+    cuda.copy_contents(copy, value)
+    return copy
 
 
 def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
@@ -120,6 +157,7 @@ def to_numpy(value: RawValue) -> np.ndarray[Any, Any]:
     code = value.element_type()
     raw = _RAW_VIEWS.get(code)
     if raw is not None:
+        value = copy_to_device(value, "CPU:0")
         numpy_dtype = dtypes.from_onnx(code).as_numpy_dtype
         if value.tensor_size_in_bytes() == 0:
             return np.empty(tuple(value.shape()), numpy_dtype)
@@ -145,6 +183,7 @@ def lend(value: RawValue) -> tuple[RawValue, object]:
 
     ONNX Runtime takes initializers from outside only where the memory is not its own.
     """
+    value = copy_to_device(value, "CPU:0")
     code = value.element_type()
     raw = _RAW_VIEWS.get(code)
     if raw is None:

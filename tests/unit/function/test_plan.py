@@ -10,8 +10,9 @@ import pytest
 
 import tfx as tf
 from tfx.core.errors import InvalidArgumentError, OpError
-from tfx.function import plan as module
-from tfx.function.plan import FIRST_FREEZE, Freezer, Plan
+from tfx.function import freezer
+from tfx.function.freezer import FIRST_FREEZE, Freezer
+from tfx.function.plan import Plan
 from tfx.graph.ir import Graph
 from tfx.runtime.values import from_numpy, to_numpy
 
@@ -143,7 +144,7 @@ def test_what_cannot_be_frozen_stays_live(monkeypatch):
             made.append(args)
             raise OpError("folding failed")
 
-    monkeypatch.setattr(module, "Plan", Failing)
+    monkeypatch.setattr(freezer, "make_plan", Failing)
     for _ in range(5 * FIRST_FREEZE):
         np.testing.assert_array_equal(f(x), x)
     assert len(made) == 1
@@ -161,7 +162,7 @@ def test_a_change_while_freezing_wins(monkeypatch):
             v.assign([7.0, 7.0, 7.0])
 
     f(x)
-    monkeypatch.setattr(module, "Plan", Slow)
+    monkeypatch.setattr(freezer, "make_plan", Slow)
     for _ in range(FIRST_FREEZE - 1):
         f(x)
     assert not _frozen(f)

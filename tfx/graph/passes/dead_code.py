@@ -1,22 +1,50 @@
-"""Remove nodes whose results nobody uses. Every node of a graph is pure, so this is always safe."""
+"""Remove nodes whose results nobody uses: all are pure, but for what Python does."""
 
 from __future__ import annotations
 
-from tfx.graph.ir import CALL, Graph, Node, Value, free_values
+from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value, free_values
 
 
-def remove_dead_nodes(graph: Graph) -> Graph:
-    """A copy of the graph without dead nodes and constants; inputs stay as they are."""
+def remove_dead_nodes(graph: Graph, *, keep_effects: bool = True) -> Graph:
+    """A copy of the graph without dead nodes and constants; inputs stay as they are.
+
+    Args:
+        graph: The graph.
+        keep_effects: Keep host calls that have effects, and what holds them, though nothing uses
+            what they return. False where only the outputs are wanted.
+    """
     live = {id(v) for v in graph.outputs}
+    known: dict[int, bool] = {}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        if any(id(v) in live for v in node.outputs):
+        used = any(id(v) in live for v in node.outputs)
+        if used or (keep_effects and _acts(node, known)):
             kept.append(node)
             live.update(id(v) for v in used_values(node))
     result = graph.copy()
     result.nodes = kept[::-1]
     result.constants = [v for v in graph.constants if id(v) in live]
     return result
+
+
+def _acts(node: Node, known: dict[int, bool]) -> bool:
+    """Whether a node, or one in its bodies or its callee, does something besides computing."""
+    if node.op == HOST:
+        call: HostCall = node.attrs["call"]
+        return call.effect
+    for body in node.bodies():
+        found = known.get(id(body))
+        if found is None:
+            found = known[id(body)] = any(_acts(n, known) for n in body.nodes)
+        if found:
+            return True
+    return False
+
+
+def has_effects(graph: Graph) -> bool:
+    """Whether a graph does something besides computing its outputs."""
+    known: dict[int, bool] = {}
+    return any(_acts(node, known) for node in graph.nodes)
 
 
 def used_values(node: Node) -> list[Value]:

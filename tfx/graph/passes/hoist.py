@@ -50,9 +50,7 @@ class _Hoister:
             else:
                 attrs[name], found = self.rewritten(body)
             wanted.update((id(v), v) for v in found)
-        changed = Node(node.op, inputs, attrs, node.name, node.source)
-        changed.outputs, changed.tag = node.outputs, node.tag
-        return changed
+        return node.replaced(inputs, attrs)
 
     def _callee(self, graph: Graph) -> tuple[Graph, list[Value]]:
         known = self._callees.get(id(graph))

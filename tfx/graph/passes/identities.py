@@ -72,9 +72,7 @@ class _Forwarder:
         attrs = dict(node.attrs)
         for name, body in bodies.items():
             attrs[name] = self._callee(body) if node.op == CALL else self.run(body)
-        changed = Node(node.op, inputs, attrs, node.name, node.source)
-        changed.outputs, changed.tag = node.outputs, node.tag
-        return changed
+        return node.replaced(inputs, attrs)
 
     def _callee(self, graph: Graph) -> Graph:
         """A called graph, rewritten once: its calls must go on sharing one function."""

@@ -89,14 +89,13 @@ class _Legalizer:
         bodies = {k: v for k, v in node.attrs.items() if isinstance(v, Graph)}
         if not bodies:
             return node
-        changed = Node(node.op, node.inputs, dict(node.attrs), node.name, node.source)
-        changed.outputs, changed.tag = node.outputs, node.tag
+        attrs = dict(node.attrs)
         for name, body in bodies.items():
             legal = self._callees.get(id(body))
             if legal is None:
                 legal = self._callees[id(body)] = self.run(body)
-            changed.attrs[name] = legal
-        return changed
+            attrs[name] = legal
+        return node.replaced(attrs=attrs)
 
 
 Retyped = tuple[tuple[int | None, ...], tuple[int, ...]]

@@ -1,0 +1,105 @@
+"""Put the nodes of called graphs in the place of the calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfx.graph.ir import CALL, Graph, Node, Value
+
+
+def expand_calls(graph: Graph, chosen: Callable[[Node], bool]) -> Graph:
+    """A copy of the graph in which the chosen calls, at any depth of calls, are expanded.
+
+    Nodes of a callee get the call's device where they have none, and names below the call's.
+
+    Args:
+        graph: The graph; its bodies stay as they are.
+        chosen: Tells of a ``Call`` node whether to expand it.
+    """
+    result = graph.copy()
+    result.nodes = []
+    _Expander(result, chosen).emit(graph, {}, "", None)
+    result.outputs = list(graph.outputs)
+    return result
+
+
+class _Expander:
+    def __init__(self, out: Graph, chosen: Callable[[Node], bool]) -> None:
+        self._out = out
+        self._chosen = chosen
+        self._constants = {id(v) for v in out.constants}
+
+    def emit(self, graph: Graph, values: dict[int, Value], prefix: str, device: str | None) -> None:
+        """Append the nodes of a graph; ``values`` maps its inputs, and gets what it makes."""
+        for constant in graph.constants:
+            if id(constant) not in self._constants:
+                self._constants.add(id(constant))
+                self._out.constants.append(constant)
+        for node in graph.nodes:
+            inputs = [None if v is None else values.get(id(v), v) for v in node.inputs]
+            if node.op == CALL and self._chosen(node):
+                self._expand(node, inputs, values, prefix, device)
+            elif not prefix and device is None:
+                self._out.nodes.append(node.replaced(inputs))
+            else:
+                self._copy(node, inputs, values, prefix, device)
+
+    def _expand(
+        self,
+        call: Node,
+        inputs: list[Value | None],
+        values: dict[int, Value],
+        prefix: str,
+        device: str | None,
+    ) -> None:
+        callee: Graph = call.attrs["graph"]
+        inner = {id(f): a for f, a in zip(callee.inputs, inputs, strict=True) if a is not None}
+        self.emit(callee, inner, f"{prefix}{call.name}/", call.device or device)
+        for made, formal in zip(call.outputs, callee.outputs, strict=True):
+            if prefix:
+                values[id(made)] = inner.get(id(formal), formal)
+            else:  # the graph around knows this value: it keeps its identity
+                self._alias(call, inner.get(id(formal), formal), made)
+
+    def _alias(self, call: Node, value: Value, made: Value) -> None:
+        name = self._out.unique_name(f"{call.name}/result")
+        node = Node("Identity", (value,), {}, name, call.source)
+        node.outputs, node.device = (made,), call.device
+        self._out.nodes.append(node)
+
+    def _copy(
+        self,
+        node: Node,
+        inputs: list[Value | None],
+        values: dict[int, Value],
+        prefix: str,
+        device: str | None,
+    ) -> None:
+        """The node of a callee, with values of its own for this call."""
+        attrs = node.attrs
+        if any(True for _ in node.bodies()) and node.op != CALL:
+            attrs = {k: _body(v, values) if isinstance(v, Graph) else v for k, v in attrs.items()}
+        name = self._out.unique_name(f"{prefix}{node.name}")
+        made = Node(node.op, tuple(inputs), attrs, name, node.source)
+        made.device, made.tag = node.device or device, node.tag
+        made.outputs = tuple(
+            Value(self._out.unique_name(f"{prefix}{v.name}"), v.dtype, v.shape, made)
+            for v in node.outputs
+        )
+        for old, new in zip(node.outputs, made.outputs, strict=True):
+            values[id(old)] = new
+        self._out.nodes.append(made)
+
+
+def _body(body: Graph, values: dict[int, Value]) -> Graph:
+    """A branch or loop body of a callee, using the call's values; its own values are unique."""
+    copied = body.copy()
+    copied.nodes = []
+    for node in body.nodes:
+        inputs = [None if v is None else values.get(id(v), v) for v in node.inputs]
+        attrs = node.attrs
+        if node.op != CALL and any(True for _ in node.bodies()):
+            attrs = {k: _body(v, values) if isinstance(v, Graph) else v for k, v in attrs.items()}
+        copied.nodes.append(node.replaced(inputs, attrs))
+    copied.outputs = [values.get(id(v), v) for v in body.outputs]
+    return copied

@@ -1,0 +1,87 @@
+"""Leave out of a graph what only Python can do, so that it can be saved."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from tfx.core.errors import InvalidArgumentError
+from tfx.graph.ir import HOST, Graph, HostCall, Node
+
+_log = logging.getLogger("tfx")
+
+
+def drop_host_calls(graph: Graph) -> tuple[Graph, list[Node]]:
+    """A copy of the graph, bodies and callees included, of ONNX operators alone.
+
+    Args:
+        graph: The graph.
+
+    Returns:
+        The graph, and the nodes that were left out.
+
+    Raises:
+        InvalidArgumentError: a node calls Python code that the results depend on.
+    """
+    if not _has_host_calls(graph, set()):
+        return graph, []
+    dropper = _Dropper()
+    return dropper.run(graph), dropper.dropped
+
+
+def warn_dropped(name: str, dropped: Iterable[Node]) -> None:
+    """One warning for everything that a saved function will not do."""
+    seen = {f"{n.attrs['call']} [{n.source.text() if n.source else 'unknown'}]" for n in dropped}
+    if seen:
+        _log.warning(
+            "Function %r is saved without what only Python can do: %s.",
+            name,
+            "; ".join(sorted(seen)),
+        )
+
+
+def _has_host_calls(graph: Graph, seen: set[int]) -> bool:
+    if id(graph) in seen:
+        return False
+    seen.add(id(graph))
+    return any(
+        node.op == HOST or any(_has_host_calls(body, seen) for body in node.bodies())
+        for node in graph.nodes
+    )
+
+
+class _Dropper:
+    def __init__(self) -> None:
+        self.dropped: list[Node] = []
+        self._bodies: dict[int, Graph] = {}
+
+    def run(self, graph: Graph) -> Graph:
+        known = self._bodies.get(id(graph))
+        if known is not None:
+            return known
+        result = self._bodies[id(graph)] = graph.copy()
+        result.nodes = []
+        for node in graph.nodes:
+            if node.op == HOST:
+                self._drop(graph, node)
+            elif any(True for _ in node.bodies()):
+                attrs = {
+                    k: self.run(v) if isinstance(v, Graph) else v for k, v in node.attrs.items()
+                }
+                result.nodes.append(node.replaced(attrs=attrs))
+            else:
+                result.nodes.append(node)
+        return result
+
+    def _drop(self, graph: Graph, node: Node) -> None:
+        call: HostCall = node.attrs["call"]
+        if not call.portable or node.outputs:
+            where = f" [{node.source.text()}]" if node.source else ""
+            raise InvalidArgumentError(
+                f"Function {graph.name!r} calls {call}{where}: Python code cannot be saved. Write "
+                "it with operations, or save a function without it.",
+                op=call.kind,
+                node=node.name,
+                source=node.source,
+            )
+        self.dropped.append(node)
