@@ -56,9 +56,22 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
 
 
+@pytest.fixture
+def three_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Divide the CPU into CPU:0, CPU:1 and CPU:2, as a program does before its first operation."""
+    from tfx.runtime import logical
+
+    state = logical.State()
+    state.settled = True
+    state.divisions[logical.CPU] = (logical.LogicalDeviceConfiguration(),) * 3
+    monkeypatch.setattr(logical, "state", state)
+
+
 # Runs in a process of its own because a provider that cannot load prints to stderr, and because
 # only the session says what it runs on: get_available_providers() lists what was compiled in.
 CUDA_PROBE = """
+from tfx.runtime.diagnosis import gpu_trouble
+gpu_trouble()  # loads CUDA's libraries from wheels, too
 import onnx, onnxruntime
 from onnx import helper
 value = lambda name: helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1])
@@ -77,7 +90,11 @@ def cuda_works() -> bool:
     if not any(Path("/dev").glob("nvidia[0-9]*")) and sys.platform == "linux":
         return False
     probe = subprocess.run(
-        [sys.executable, "-c", CUDA_PROBE], capture_output=True, text=True, check=False
+        [sys.executable, "-c", CUDA_PROBE],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=CACHE.parent,
     )
     return probe.stdout.strip() == "CUDAExecutionProvider"
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from tfx.runtime import threads
 from tfx.runtime.threads import set_thread_count, thread_count
+
+_inter_op = 1
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
@@ -24,9 +27,24 @@ def get_intra_op_parallelism_threads() -> int:
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
-    """Accepted for compatibility: nodes run one after another, each on all threads."""
+    """Remembered; nodes run one after another, each on all threads.
+
+    Args:
+        num_threads: What ``get_inter_op_parallelism_threads`` is to return.
+
+    Raises:
+        RuntimeError: operations have run already, and it is another number.
+    """
+    global _inter_op
+    if num_threads != _inter_op:
+        if threads.are_running():
+            raise RuntimeError(
+                f"Inter op parallelism cannot be modified after initialization: it is {_inter_op}, "
+                f"and {num_threads} was asked for. Set it before the first operation runs."
+            )
+        _inter_op = num_threads
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """Always 1; see ``set_inter_op_parallelism_threads``."""
-    return 1
+    """What ``set_inter_op_parallelism_threads`` was told; at first 1."""
+    return _inter_op

@@ -1,46 +1,67 @@
-"""Device names and the execution providers that serve them.
+"""Device names, the devices there are, and the execution providers that serve them.
 
-Names follow TensorFlow (``"/device:GPU:0"``, ``"/GPU:0"``, ``"gpu"``, ``"/cpu:0"``); the canonical
-short form used in keys is ``"CPU:0"`` or ``"GPU:1"``.
+The canonical short form used in keys is ``"CPU:0"`` or ``"GPU:1"``: the numbers of *logical*
+devices, which is what programs name. A CPU or GPU may be divided into several (``logical``).
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
-import onnxruntime
-
 from tfx.core.errors import InvalidArgumentError, NotFoundError
+from tfx.runtime import cuda, logical
+from tfx.runtime.device_spec import DeviceSpec
+from tfx.runtime.diagnosis import gpu_trouble
+from tfx.runtime.logical import PhysicalDevice
 
-_NAME = re.compile(
-    r"^(?:/job:\w+)?(?:/replica:\d+)?(?:/task:\d+)?/?(?:device:)?(?P<kind>[A-Za-z]+)(?::(?P<index>\d+))?$"
-)
-_PROVIDERS = {"CPU": "CPUExecutionProvider", "GPU": "CUDAExecutionProvider"}
+__all__ = [
+    "DeviceSpec",
+    "PhysicalDevice",
+    "canonical_name",
+    "full_name",
+    "gpu_name",
+    "list_physical_devices",
+    "parse_device",
+    "physical_gpu",
+    "place",
+    "providers_for",
+    "require",
+]
 
-
-@dataclass(frozen=True, slots=True)
-class PhysicalDevice:
-    """A device that sessions can run on."""
-
-    name: str
-    device_type: str
+CUDA_PROVIDER = "CUDAExecutionProvider"
+CPU_PROVIDER = "CPUExecutionProvider"
+_HERE = DeviceSpec("localhost", 0, 0)
 
 
 def parse_device(name: str) -> str:
-    """The canonical form (``"CPU:0"``) of a device name.
+    """The canonical form (``"CPU:0"``) of a device name; the device need not exist.
 
     Raises:
         InvalidArgumentError: not a device name, or a kind that does not exist.
     """
-    match = _NAME.match(name)
-    kind = match["kind"].upper() if match else ""
-    kind = {"CUDA": "GPU"}.get(kind, kind)
-    if match is None or kind not in _PROVIDERS:
+    return canonical_name(DeviceSpec.from_string(name), name)
+
+
+def canonical_name(spec: DeviceSpec, name: str) -> str:
+    """The canonical form of a spec that names a kind of device.
+
+    Args:
+        spec: Kind and number; an open number is 0.
+        name: How it was spelt, for the message.
+
+    Raises:
+        InvalidArgumentError: the kind is open or unknown, or the device is of another process.
+    """
+    for own, given in zip(_HERE._parts[:3], spec._parts[:3], strict=True):
+        if given is not None and given != own:
+            raise InvalidArgumentError(
+                f"{name!r} is not a device of this process; there is {_HERE.to_string()} only. "
+                f"{_existing()}"
+            )
+    if spec.device_type not in ("CPU", "GPU"):
         raise InvalidArgumentError(
-            f"{name!r} is not a device name; expected one such as '/CPU:0' or '/GPU:0'."
+            f"{name!r} is not a device name; expected one such as '/CPU:0' or '/GPU:0' (there are "
+            f"no kinds besides CPU and GPU). {_existing()}"
         )
-    return f"{kind}:{match['index'] or 0}"
+    return f"{spec.device_type}:{spec.device_index or 0}"
 
 
 def full_name(device: str) -> str:
@@ -53,40 +74,111 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
     Args:
         device_type: ``"CPU"`` or ``"GPU"`` to list one kind only.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.config.list_physical_devices("CPU")
+        [PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]
     """
-    devices = [PhysicalDevice("/physical_device:CPU:0", "CPU")]
-    devices += [
-        PhysicalDevice(f"/physical_device:GPU:{i}", "GPU") for i in range(_cuda_device_count())
-    ]
-    return [d for d in devices if device_type is None or d.device_type == device_type.upper()]
+    wanted = None if device_type is None else device_type.upper()
+    found: list[PhysicalDevice] = []
+    if wanted in (None, "CPU"):
+        found.append(logical.CPU)
+    if wanted in (None, "GPU") and gpu_trouble() is None:
+        numbers = range(len(cuda.devices()))
+        found += [PhysicalDevice(f"/physical_device:GPU:{i}", "GPU") for i in numbers]
+    return found
 
 
-def _cuda_device_count() -> int:
-    """CUDA devices this process can really use (the providers list names CUDA without one)."""
-    if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
-        return 0
-    try:
-        devices = onnxruntime.get_ep_devices()
-    except (AttributeError, RuntimeError):
-        return 0
-    return sum(1 for d in devices if "cuda" in d.ep_name.lower())
+def require(device: str) -> None:
+    """Make sure that a device exists.
 
-
-def providers_for(device: str) -> list[object]:
-    """ONNX Runtime's provider list for a canonical device name.
+    Args:
+        device: Canonical device name.
 
     Raises:
-        NotFoundError: the installed ONNX Runtime has no provider for the device.
+        InvalidArgumentError: there is no device of this number; the message lists what there is.
+        NotFoundError: it is a GPU and none can be used; the message says why.
     """
-    kind, index = device.split(":")
-    provider = _PROVIDERS[kind]
-    if provider not in onnxruntime.get_available_providers():
-        raise NotFoundError(
-            f"Device '/{device}' was asked for, but the installed onnxruntime "
-            f"{onnxruntime.__version__} has no {provider}; install it with "
-            "`pip install 'onnxruntime-gpu[cuda,cudnn]'` (uninstall onnxruntime first) or use "
-            "'/CPU:0'."
+    kind, number = device.split(":")
+    if kind == "GPU":
+        trouble = gpu_trouble()
+        if trouble is not None:
+            raise NotFoundError(f"Device '/{device}' was asked for, but {trouble}")
+    if device != "CPU:0" and int(number) >= logical.count(kind, list_physical_devices):
+        raise InvalidArgumentError(
+            f"Could not satisfy device specification '/{device}': there is no such device. "
+            f"{_existing()} One CPU or GPU becomes several with "
+            "tfx.config.set_logical_device_configuration; "
+            "tfx.config.set_soft_device_placement(True) lets operations fall back to '/CPU:0'."
         )
-    if kind == "CPU":
-        return [provider]
-    return [(provider, {"device_id": index}), "CPUExecutionProvider"]
+
+
+def place(device: str) -> str:
+    """The device to use for one that was asked for: itself, or CPU:0 if that is allowed.
+
+    Args:
+        device: Canonical device name.
+
+    Raises:
+        OpError: see ``require``; only where falling back is not allowed.
+    """
+    logical.settle()
+    try:
+        require(device)
+    except (InvalidArgumentError, NotFoundError) as e:
+        if not logical.soft_placement():
+            raise
+        logical.tell_fallback(device, str(e))
+        return "CPU:0"
+    return device
+
+
+def _existing() -> str:
+    devices = [
+        full_name(f"{kind}:{i}")
+        for kind in ("CPU", "GPU")
+        for i in range(logical.count(kind, list_physical_devices))
+    ]
+    return f"All available devices: [{', '.join(devices)}]."
+
+
+def providers_for(device: str, options: dict[str, str] | None = None) -> list[object]:
+    """ONNX Runtime's provider list for a canonical device name.
+
+    Args:
+        device: Canonical device name.
+        options: Options of the CUDA provider besides the device's own.
+
+    Raises:
+        NotFoundError: it is a GPU and none can be used; the message says why.
+    """
+    if device.startswith("CPU"):
+        return [CPU_PROVIDER]
+    trouble = gpu_trouble()
+    if trouble is not None:
+        raise NotFoundError(f"Device '/{device}' was asked for, but {trouble}")
+    number, limit = _gpu_behind(device)
+    settings = {"device_id": str(number), **logical.cuda_options(limit), **(options or {})}
+    return [(CUDA_PROVIDER, settings), CPU_PROVIDER]
+
+
+def physical_gpu(device: str) -> int:
+    """The number that CUDA gives to the GPU behind a canonical device name."""
+    return _gpu_behind(device)[0]
+
+
+def _gpu_behind(device: str) -> tuple[int, float | None]:
+    number = int(device.split(":")[1])
+    if not logical.state.divisions and not logical.state.visible:
+        return number, None
+    return logical.gpu_behind(number, list_physical_devices)
+
+
+def gpu_name(number: int) -> str:
+    """The canonical name of (the first part of) the GPU to which CUDA gives a number."""
+    if logical.state.divisions or logical.state.visible:
+        wanted = f"/physical_device:GPU:{number}"
+        parts = logical.logical_devices("GPU", list_physical_devices)
+        number = next((i for i, (d, _) in enumerate(parts) if d.name == wanted), number)
+    return f"GPU:{number}"

@@ -45,7 +45,8 @@ KernelTypes = Mapping[str, frozenset[int]]
 @functools.cache
 def _table() -> dict[str, list[tuple[int, int, dict[str, frozenset[int]]]]]:
     table: dict[str, list[tuple[int, int, dict[str, frozenset[int]]]]] = {}
-    # Not get_all_opkernel_def: it makes every provider, and CUDA's ends the process without a GPU.
+    # Not get_all_opkernel_def: it makes every provider, and those that cannot be loaded (CUDA
+    # without a GPU, TensorRT without its libraries) end the process.
     for kernel in _ort.get_registered_ep_kernel_defs("CPUExecutionProvider"):
         if kernel.provider != "CPUExecutionProvider" or kernel.domain:
             continue

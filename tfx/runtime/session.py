@@ -7,6 +7,7 @@ to the public IO binding where a release has moved it.
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import re
@@ -17,9 +18,14 @@ import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.core import errors
-from tfx.runtime.devices import providers_for
+from tfx.runtime import cuda, fork, logical, runners
+from tfx.runtime.binding import BoundRunner
+from tfx.runtime.capture import ENABLE, CapturingRunner, can_be_captured
+from tfx.runtime.devices import CUDA_PROVIDER, physical_gpu, providers_for
+from tfx.runtime.diagnosis import missing_later_libraries
+from tfx.runtime.memory import lend
 from tfx.runtime.threads import ensure_thread_pool
-from tfx.runtime.values import RawValue, lend
+from tfx.runtime.values import RawValue, copy_to_device, note_gpu, when_gpu_used
 
 Runner: TypeAlias = Callable[[dict[str, RawValue], list[str], Any], Sequence[RawValue]]
 
@@ -28,11 +34,33 @@ _SOURCE_PLACE = re.compile(r"^\S+\.(?:h|cc|cpp):\d+ (?:\w+ )?")
 _log = logging.getLogger("tfx")
 # Severity 4 (fatal): failures come back as exceptions; the runtime must not also print them.
 _SILENT = 4
+# For what is not of a session: each one on a GPU warns that CUDA is no plugin.
+_ERRORS_ONLY = 3
+_RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
+# Release 1.31 may end the process when it puts a branch whose condition is constant in the place of
+# its `If`, which is part of this.
+_FOLDING = "ConstantFolding"
 _DATA_FOLDER = "session.model_external_initializers_file_folder_path"
 
 # ONNX Runtime is quicker with run options than without any (2.1 against 2.6 us on a tiny graph).
 RUN_OPTIONS = onnxruntime.RunOptions()
 RUN_OPTIONS.log_severity_level = _SILENT
+
+
+def new_run_options(severity: int = _SILENT, verbosity: int = 0, tag: str = "") -> Any:
+    """Run options for one call, which ends when their ``terminate`` is set to True.
+
+    Args:
+        severity: What ONNX Runtime prints, 0 (everything) to 4 (fatal errors).
+        verbosity: How much at severity 0.
+        tag: Name of the call in the log.
+    """
+    options = onnxruntime.RunOptions()
+    options.log_severity_level = severity
+    options.log_verbosity_level = verbosity
+    options.logid = tag
+    return options
+
 
 # Raised by ONNX Runtime -> ours. RuntimeException is what kernels throw.
 _ERRORS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
@@ -50,6 +78,8 @@ _ERRORS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
 
 def translate(error: Exception) -> errors.OpError:
     """The ``tfx.errors`` exception for one that ONNX Runtime raised."""
+    if isinstance(error, errors.OpError):  # of a layer around the call, see ``runners``
+        return error
     message = str(error)
     if "Failed to allocate memory" in message or "bad_alloc" in message:
         return errors.ResourceExhaustedError(message)
@@ -83,12 +113,24 @@ class Session:
         prepack: ``False`` keeps kernels from making packed copies of constant weights.
         profile_prefix: Where to write ONNX Runtime's profile; None for no profiling.
         data_folder: For a serialized model: the folder that its external data is below.
+        capture: On a GPU: use CUDA graphs where that can be done. The caller knows that shapes
+            seldom change and that no operator draws random numbers of its own.
+        folds: ``False`` leaves constant expressions as they are.
 
     Raises:
         OpError: the model cannot be compiled; the subclass says why.
     """
 
-    __slots__ = ("_inference", "_kept", "input_names", "output_names", "run_raw")
+    __slots__ = (
+        "__weakref__",
+        "_inference",
+        "_kept",
+        "_recipe",
+        "device",
+        "input_names",
+        "output_names",
+        "run_raw",
+    )
 
     def __init__(
         self,
@@ -100,18 +142,13 @@ class Session:
         prepack: bool = True,
         profile_prefix: str | None = None,
         data_folder: str | os.PathLike[str] | None = None,
+        capture: bool = False,
+        folds: bool = True,
     ) -> None:
+        fork.session_made(device)
         ensure_thread_pool()
-        options = onnxruntime.SessionOptions()
-        options.use_per_session_threads = False
-        options.log_severity_level = _SILENT
-        if not optimize:
-            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        if not prepack:
-            options.add_session_config_entry("session.disable_prepacking", "1")
-        if profile_prefix is not None:
-            options.enable_profiling = True
-            options.profile_file_prefix = profile_prefix
+        self.device = device
+        options = _session_options(optimize, prepack, profile_prefix)
         if data_folder is not None:
             options.add_session_config_entry(_DATA_FOLDER, os.path.abspath(data_folder))
         # Wrappers and values must outlive the session: it reads them without owning them.
@@ -125,23 +162,26 @@ class Session:
             # Not add_initializer: that one wants the external file to exist and cannot be folded.
             options.add_external_initializers(names, [wrapper for wrapper, _ in self._kept])
         source = model if isinstance(model, bytes) else os.fspath(model)
-        try:
-            self._inference = onnxruntime.InferenceSession(
-                source,
-                options,
-                providers=providers_for(device),
-                # Otherwise a failure is printed on stdout, and tried a second time.
-                enable_fallback=0,
-            )
-        except errors.OpError:
-            raise
-        except Exception as e:
-            raise translate(e) from e
-        if not device.startswith("CPU"):
-            _require_provider(self._inference, device)
+        compiled = functools.partial(_compile, source, options, device, folds=folds)
+        if device.startswith("CPU"):
+            self._inference = compiled()
+            self.run_raw: Runner = _raw_runner(self._inference)
+        else:
+            options.add_session_config_entry(_RECORD_ASSIGNMENT, "1")
+            self._inference, self.run_raw = _on_gpu(compiled, device, self._kept, capture)
         self.input_names: list[str] = [i.name for i in self._inference.get_inputs()]
         self.output_names: list[str] = [o.name for o in self._inference.get_outputs()]
-        self.run_raw: Runner = _raw_runner(self._inference)
+        self._recipe: dict[str, Any] = {
+            "model": model,
+            "device": device,
+            "initializers": initializers,
+            "optimize": optimize,
+            "prepack": prepack,
+            "data_folder": data_folder,
+            "capture": capture,
+            "folds": folds,
+        }
+        runners.register(self)
 
     def run(self, feeds: dict[str, RawValue]) -> Sequence[RawValue]:
         """Run the whole model.
@@ -160,20 +200,144 @@ class Session:
         except Exception as e:
             raise translate(e) from e
 
+    def profiled(self, prefix: str) -> Session:
+        """Another session of the same model, which writes a profile.
+
+        Args:
+            prefix: Beginning of the profile's path.
+        """
+        # A captured CUDA graph is replayed as a whole: it has no nodes to measure.
+        return Session(**{**self._recipe, "capture": False}, profile_prefix=prefix)
+
+    def assignments(self) -> list[tuple[str, str, str]]:
+        """Which execution provider runs each node: node name, operator, provider.
+
+        Nodes are those left after ONNX Runtime's optimizations, before it fuses them. On the CPU
+        there is one provider only, and nothing is recorded.
+        """
+        if self.device.startswith("CPU"):
+            return []
+        return [
+            (node.name, node.op_type, part.ep_name)
+            for part in self._inference.get_provider_graph_assignment_info()
+            for node in part.get_nodes()
+        ]
+
     def end_profiling(self) -> str:
         """Stop profiling and return the profile's path."""
         path: str = self._inference.end_profiling()
         return path
 
 
+def _session_options(optimize: bool, prepack: bool, profile_prefix: str | None) -> Any:
+    """ONNX Runtime's session options; the arguments are those of ``Session``."""
+    options = onnxruntime.SessionOptions()
+    options.use_per_session_threads = False
+    options.log_severity_level = _SILENT
+    if logical.state.deterministic:
+        options.use_deterministic_compute = True
+    if not optimize:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    if not prepack:
+        options.add_session_config_entry("session.disable_prepacking", "1")
+    if profile_prefix is not None:
+        options.enable_profiling = True
+        options.profile_file_prefix = profile_prefix
+    return options
+
+
+def _compile(
+    source: bytes | str,
+    options: Any,
+    device: str,
+    extra: dict[str, str] | None = None,
+    *,
+    folds: bool = True,
+) -> Any:
+    """ONNX Runtime's session for a model on a device, and on no other.
+
+    Args:
+        source: The model or its path.
+        options: ONNX Runtime's session options.
+        device: Canonical device name.
+        extra: Options of the CUDA provider.
+        folds: See ``Session``.
+    """
+    try:
+        inference = onnxruntime.InferenceSession(
+            source,
+            options,
+            providers=providers_for(device, extra),
+            disabled_optimizers=None if folds else [_FOLDING],
+            # Otherwise a failure is printed on stdout, and tried a second time.
+            enable_fallback=0,
+        )
+    except errors.OpError:
+        raise
+    except Exception as e:
+        raise translate(e) from e
+    if not device.startswith("CPU"):
+        _require_provider(inference, device)
+    return inference
+
+
+def _on_gpu(
+    compiled: Callable[..., Any], device: str, kept: object, capture: bool
+) -> tuple[Any, Runner]:
+    """A session on a GPU, and what runs it: results stay there.
+
+    Args:
+        compiled: Makes ONNX Runtime's session, given options of the CUDA provider.
+        device: Canonical device name.
+        kept: What the session reads without owning it.
+        capture: Use CUDA graphs if that can be done.
+    """
+    note_gpu()
+    onnxruntime.set_default_logger_severity(_ERRORS_ONLY)
+    memory = cuda.ort_device(physical_gpu(device))
+
+    def plain(kept: object = kept) -> Runner:
+        return BoundRunner(compiled(), memory)
+
+    if capture:
+        try:
+            inference = compiled(ENABLE)
+        except errors.OpError:  # control flow, or operators without a CUDA kernel
+            pass
+        else:
+            if can_be_captured(inference):
+                return inference, CapturingRunner(inference, memory, device, plain)
+    inference = compiled()
+    return inference, BoundRunner(inference, memory)
+
+
+def _bring_home(holder: Any, run: Runner) -> Runner:
+    """A layer for CPU sessions once a GPU is in use: they cannot read its memory."""
+    session = holder if isinstance(holder, Session) else getattr(holder, "session", None)
+    if session is not None and not session.device.startswith("CPU"):
+        return run
+
+    def brought(feeds: dict[str, RawValue], outputs: list[str], options: Any) -> Sequence[RawValue]:
+        here = {name: copy_to_device(value, "CPU:0") for name, value in feeds.items()}
+        return run(here, outputs, options)
+
+    return brought
+
+
+when_gpu_used(lambda: runners.add_layer(_bring_home))
+
+
 def _require_provider(inference: Any, device: str) -> None:
     """ONNX Runtime falls back to the CPU with a log line only; we do not."""
     active = inference.get_providers()
-    if "CUDAExecutionProvider" not in active:
+    if CUDA_PROVIDER not in active:
+        absent = missing_later_libraries()
+        reason = f"; cannot be loaded: {', '.join(absent)}" if absent else ""
         raise errors.NotFoundError(
-            f"Device '/{device}' was asked for, but its execution provider could not be loaded "
-            f"(active: {', '.join(active)}). CUDA 13 and cuDNN 9 are needed; "
-            "`pip install 'onnxruntime-gpu[cuda,cudnn]'` brings both."
+            f"Device '/{device}' was asked for, but its execution provider could not be started "
+            f"(active: {', '.join(active)}{reason}). CUDA 13 and cuDNN 9 are needed; "
+            "`pip install 'onnxruntime-gpu[cuda,cudnn]'` brings both, `nvidia-smi` shows whether "
+            "the driver is new enough."
         )
 
 

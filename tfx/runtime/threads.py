@@ -15,7 +15,9 @@ from pathlib import Path
 import onnxruntime
 from onnxruntime.capi import _pybind_state as _ort
 
-_lock = threading.Lock()
+from tfx.runtime.surviving import survives
+
+_lock = survives(threading.Lock())
 _configured = False
 _requested: int | None = None
 
@@ -64,6 +66,11 @@ def set_thread_count(count: int) -> None:
 def thread_count() -> int:
     """Threads that the process-wide pool has, or will have."""
     return _requested or available_cpus()
+
+
+def are_running() -> bool:
+    """Whether the pool exists, because a session does or did."""
+    return _configured
 
 
 def ensure_thread_pool() -> None:

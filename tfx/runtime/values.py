@@ -8,27 +8,48 @@ caller hands it over, and every array that goes out is a read-only view that kee
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError, UnimplementedError
+from tfx.core.errors import UnimplementedError
 from tfx.runtime import cuda
+from tfx.runtime.devices import gpu_name, physical_gpu
+from tfx.runtime.string_model import constant_model, utf8
 
 RawValue: TypeAlias = _ort.OrtValue
+
+# Whether a value was ever made on a GPU in this process: while not, nobody need ask where they are.
+gpu_in_use = False
+# Called when that happens.
+_when_gpu_used: list[Callable[[], None]] = []
 
 CPU_DEVICE = _ort.OrtDevice(_ort.OrtDevice.cpu(), _ort.OrtDevice.default_memory(), 0)
 _HOST = "Cpu"
 _STRING = 8
 _BOOL = 9
 # Element types that NumPy lacks (ml_dtypes carries them): moved as raw integers of the same width.
-_RAW_VIEWS: dict[int, Any] = {16: np.uint16, 17: np.uint8, 19: np.uint8}
+RAW_VIEWS: dict[int, Any] = {16: np.uint16, 17: np.uint8, 19: np.uint8}
 _FOUR_BITS = frozenset((dtypes.int4.onnx, dtypes.uint4.onnx))
 # ONNX Runtime gives C's `long long`, which NumPy takes for a type beside int64.
 _STANDARD = {"q": np.int64, "Q": np.uint64}
+
+
+def when_gpu_used(action: Callable[[], None]) -> None:
+    """Have something done when a GPU comes into use."""
+    _when_gpu_used.append(action)
+
+
+def note_gpu() -> None:
+    """Values are made on a GPU from here on."""
+    global gpu_in_use
+    if not gpu_in_use:
+        gpu_in_use = True
+        for action in _when_gpu_used:
+            action()
 
 
 def device_of(value: RawValue) -> str:
@@ -38,7 +59,7 @@ def device_of(value: RawValue) -> str:
     """
     if value.device_name() == _HOST:
         return "CPU:0"
-    return f"GPU:{value.__dlpack_device__()[1]}"
+    return gpu_name(value.__dlpack_device__()[1])
 
 
 def copy_to_device(value: RawValue, device: str) -> RawValue:
@@ -52,18 +73,69 @@ def copy_to_device(value: RawValue, device: str) -> RawValue:
         ResourceExhaustedError: the device has no memory for it.
         InternalError: CUDA could not copy.
     """
-    here = device_of(value)
+    on_host = value.device_name() == _HOST
     if device.startswith("CPU"):
-        if here == "CPU:0":
+        if on_host:
             return value
-        shape, code = value.shape(), value.element_type()
-        copy = _ort.OrtValue.ortvalue_from_shape_and_onnx_type(shape, code, CPU_DEVICE)
-    elif here == device or value.element_type() == _STRING:
+    elif value.element_type() == _STRING or (not on_host and same_memory(device_of(value), device)):
         return value
-    else:
-        copy = cuda.allocate(value.shape(), value.element_type(), int(device.split(":")[1]))
-    cuda.copy_contents(copy, value)
+    copy = empty(value.shape(), value.element_type(), device)
+    copy_contents(copy, value)
     return copy
+
+
+def same_memory(first: str, second: str) -> bool:
+    """Whether two devices are parts of one physical GPU."""
+    return physical_gpu(first) == physical_gpu(second)
+
+
+def empty(shape: list[int], element_type: int, device: str) -> RawValue:
+    """A value with memory on a device, its contents undefined.
+
+    Args:
+        shape: Dimensions.
+        element_type: ONNX's code; no strings.
+        device: Canonical device name.
+
+    Raises:
+        ResourceExhaustedError: the device has no memory for it.
+    """
+    if not device.startswith("CPU"):
+        note_gpu()
+        return cuda.allocate(shape, element_type, physical_gpu(device))
+    return _ort.OrtValue.ortvalue_from_shape_and_onnx_type(shape, element_type, CPU_DEVICE)
+
+
+def copy_contents(target: RawValue, source: RawValue) -> None:
+    """Overwrite the memory of a value that nobody else has with another's contents.
+
+    Args:
+        target: A value of the source's type and number of elements (no strings).
+        source: On any device.
+
+    Raises:
+        InternalError: CUDA could not copy.
+    """
+    copy_all(((target, source),))
+
+
+def copy_all(pairs: Iterable[tuple[RawValue, RawValue]]) -> None:
+    """``copy_contents`` for several values: targets, each with its source."""
+    beyond = []
+    for target, source in pairs:
+        if target.device_name() == source.device_name() == _HOST:
+            ctypes.memmove(target.data_ptr(), source.data_ptr(), source.tensor_size_in_bytes())
+        else:
+            beyond.append((target, source))
+    if beyond:
+        cuda.copy_contents(beyond)
+
+
+def duplicates(originals: Sequence[RawValue]) -> list[RawValue]:
+    """Copies of values (no strings), each on the device of the original."""
+    copies = [empty(v.shape(), v.element_type(), device_of(v)) for v in originals]
+    copy_all(zip(copies, originals, strict=True))
+    return copies
 
 
 def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
@@ -95,7 +167,7 @@ def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
             f"ONNX Runtime's Python interface takes no {dtype.name} tensors; keep the numbers in "
             "an int8 or uint8 tensor."
         )
-    if code in _RAW_VIEWS:
+    if code in RAW_VIEWS:
         return _copied(np.asarray(array, order="C"), code)
     if not (owned and array.flags.c_contiguous):
         array = array.copy(order="C")
@@ -109,21 +181,37 @@ def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
     return _ort.OrtValue.from_dlpack(array.__dlpack__(), False)
 
 
-class _Alias:
-    """Array interface over memory that another array owns and that nobody will write to."""
+class _Face:
+    """Array interface over memory that ``owner`` keeps alive."""
 
     __slots__ = ("__array_interface__", "_owner")
 
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        self._owner = array
-        interface = dict(array.__array_interface__)
-        interface["data"] = (interface["data"][0], False)
+    def __init__(self, owner: object, interface: dict[str, Any]) -> None:
+        self._owner = owner
         self.__array_interface__ = interface
+
+
+def array_over(
+    owner: object, address: int, shape: Sequence[int], typestr: str, *, read_only: bool = False
+) -> np.ndarray[Any, Any]:
+    """An array over memory of the host.
+
+    Args:
+        owner: What the memory lives as long as; the array keeps it alive.
+        address: Where the memory begins.
+        shape: Dimensions; none may be 0.
+        typestr: NumPy's text for the element type.
+        read_only: Whether the array refuses to be written to.
+    """
+    interface = {"shape": tuple(shape), "typestr": typestr, "data": (address, read_only)}
+    return np.asarray(_Face(owner, {**interface, "version": 3}))
 
 
 def _writable_alias(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory without the read-only flag, which DLPack refuses. Nobody writes to it."""
-    return np.asarray(_Alias(array)) if array.size else array.copy()
+    if not array.size:
+        return array.copy()
+    return array_over(array, array.ctypes.data, array.shape, array.dtype.str)
 
 
 def _copied(array: np.ndarray[Any, Any], code: int) -> RawValue:
@@ -133,35 +221,20 @@ def _copied(array: np.ndarray[Any, Any], code: int) -> RawValue:
     return value
 
 
-class _Memory:
-    """Array interface over a value's memory; the resulting array keeps the value alive."""
-
-    __slots__ = ("__array_interface__", "_value")
-
-    def __init__(self, value: RawValue, dtype: Any) -> None:
-        self._value = value
-        self.__array_interface__ = {
-            "shape": tuple(value.shape()),
-            "typestr": np.dtype(dtype).str,
-            "data": (value.data_ptr(), True),
-            "version": 3,
-        }
-
-
 def to_numpy(value: RawValue) -> np.ndarray[Any, Any]:
     """A read-only array over the value's memory (strings: a new object array of ``bytes``).
 
     Raises:
         UnimplementedError: strings that are not UTF-8.
     """
-    code = value.element_type()
-    raw = _RAW_VIEWS.get(code)
-    if raw is not None:
+    if gpu_in_use:
         value = copy_to_device(value, "CPU:0")
+    code = value.element_type()
+    if code in RAW_VIEWS:
         numpy_dtype = dtypes.from_onnx(code).as_numpy_dtype
         if value.tensor_size_in_bytes() == 0:
             return np.empty(tuple(value.shape()), numpy_dtype)
-        return np.asarray(_Memory(value, raw)).view(numpy_dtype)
+        return raw_view(value).view(numpy_dtype)
     try:
         array: np.ndarray[Any, Any] = value.numpy()
     except UnicodeDecodeError as e:
@@ -178,58 +251,10 @@ def to_numpy(value: RawValue) -> np.ndarray[Any, Any]:
     return array if standard is None else array.view(standard)
 
 
-def lend(value: RawValue) -> tuple[RawValue, object]:
-    """A value over the same memory that does not own it, and what must outlive it.
-
-    ONNX Runtime takes initializers from outside only where the memory is not its own.
-    """
-    value = copy_to_device(value, "CPU:0")
-    code = value.element_type()
-    raw = _RAW_VIEWS.get(code)
-    if raw is None:
-        array: np.ndarray[Any, Any] = value.numpy()
-        return _ort.OrtValue.ortvalue_from_numpy(array, CPU_DEVICE), (value, array)
-    array = np.asarray(_Memory(value, raw))
-    return _ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, code), (value, array)
-
-
-def to_dlpack(value: RawValue, **options: Any) -> Any:
-    """A DLPack capsule with the value's contents.
-
-    A copy, because there are consumers that take no notice of read-only memory: whoever wrote to
-    what they made of it would change the value. ``copy=False`` promises not to do that.
-
-    Args:
-        value: A CPU value.
-        **options: ``stream``, ``max_version``, ``dl_device`` and ``copy`` of DLPack's protocol.
-
-    Raises:
-        BufferError: the options ask for what cannot be had.
-    """
-    version = options.get("max_version")
-    if options.get("copy") is False:
-        if version is None or version[0] < 1:
-            raise BufferError("A tensor is read-only, which this version of DLPack cannot say.")
-        return to_numpy(value).__dlpack__(**options)
-    if value.element_type() in _RAW_VIEWS:
-        return _copied(to_numpy(value), value.element_type()).to_dlpack()
-    return to_numpy(value).copy().__dlpack__()
-
-
-def array_from_dlpack(producer: Any) -> np.ndarray[Any, Any]:
-    """A read-only array over the memory of any object on the CPU that has ``__dlpack__``.
-
-    Raises:
-        InvalidArgumentError: it cannot be exported, or not in a layout that is taken.
-    """
-    try:
-        if "bfloat16" in str(getattr(producer, "dtype", "")):  # NumPy has none, ONNX Runtime has
-            return to_numpy(_ort.OrtValue.from_dlpack(producer.__dlpack__(), False))
-        return np.from_dlpack(producer)
-    except (BufferError, RuntimeError, TypeError, ValueError) as e:
-        raise InvalidArgumentError(
-            f"An object of type {type(producer).__name__} cannot be taken over through DLPack: {e}"
-        ) from e
+def raw_view(value: RawValue) -> np.ndarray[Any, Any]:
+    """A host value of a type that NumPy lacks as unsigned integers of the same width, read-only."""
+    typestr = np.dtype(RAW_VIEWS[value.element_type()]).str
+    return array_over(value, value.data_ptr(), value.shape(), typestr, read_only=True)
 
 
 def _string_value(array: np.ndarray[Any, Any]) -> RawValue:
@@ -239,52 +264,8 @@ def _string_value(array: np.ndarray[Any, Any]) -> RawValue:
     """
     from tfx.runtime.session import Session
 
-    items = [_utf8(item) for item in array.reshape(-1).tolist()]
-    model = _constant_model(items, array.shape)
-    return Session(model).run({})[0]
-
-
-def _utf8(item: object) -> bytes:
-    if isinstance(item, bytes):
-        return item
-    if isinstance(item, str):
-        return item.encode("utf-8", "surrogateescape")
-    raise InvalidArgumentError(
-        f"A string tensor holds str or bytes; got {item!r} of type {type(item).__name__}."
-    )
-
-
-def _constant_model(items: list[bytes], shape: tuple[int, ...]) -> bytes:
-    """Serialized ONNX model with one string constant as output ``c`` (no need for onnx here)."""
-    tensor = b"".join(_field_int(1, d) for d in shape) + _field_int(2, _STRING)
-    tensor += b"".join(_field_bytes(6, item) for item in items)
-    attribute = _field_bytes(1, b"value") + _field_bytes(5, tensor) + _field_int(20, 4)
-    node = _field_bytes(2, b"c") + _field_bytes(4, b"Constant") + _field_bytes(5, attribute)
-    type_proto = _field_bytes(1, _field_int(1, _STRING) + _field_bytes(2, _shape_proto(shape)))
-    output = _field_bytes(1, b"c") + _field_bytes(2, type_proto)
-    graph = _field_bytes(1, node) + _field_bytes(2, b"g") + _field_bytes(12, output)
-    return _field_int(1, 10) + _field_bytes(7, graph) + _field_bytes(8, _field_int(2, 21))
-
-
-def _shape_proto(shape: tuple[int, ...]) -> bytes:
-    return b"".join(_field_bytes(1, _field_int(1, d)) for d in shape)
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def _field_int(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value)
-
-
-def _field_bytes(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
+    items = [utf8(item) for item in array.reshape(-1).tolist()]
+    return Session(constant_model(items, array.shape)).run({})[0]
 
 
 shape_of: Callable[[RawValue], list[int]] = _ort.OrtValue.shape

@@ -165,8 +165,8 @@ def test_a_provider_that_is_not_active_is_an_error():
 
 def test_onnx_agrees_with_the_hand_written_constant_model():
     """The models that string tensors come from are written without onnx."""
-    from tfx.runtime.values import _constant_model
+    from tfx.runtime.string_model import constant_model
 
-    proto = onnx.ModelProto.FromString(_constant_model([b"a", b"\xc3\xa9"], (2, 1)))
+    proto = onnx.ModelProto.FromString(constant_model([b"a", b"\xc3\xa9"], (2, 1)))
     onnx.checker.check_model(proto)
     assert list(proto.graph.node[0].attribute[0].t.string_data) == [b"a", b"\xc3\xa9"]

@@ -13,7 +13,7 @@ import pytest
 
 from tfx.framework.convert import constant
 from tfx.runtime import threads
-from tfx.runtime.values import _constant_model
+from tfx.runtime.string_model import constant_model
 
 
 def _run(code):
@@ -76,8 +76,8 @@ def test_sessions_add_no_threads():
     code = """
         import os
         from tfx.runtime.session import Session
-        from tfx.runtime.values import _constant_model
-        model = _constant_model([b"x"], ())
+        from tfx.runtime.string_model import constant_model
+        model = constant_model([b"x"], ())
         sessions = [Session(model)]
         before = len(os.listdir("/proc/self/task"))
         sessions += [Session(model) for _ in range(20)]
@@ -89,6 +89,6 @@ def test_sessions_add_no_threads():
 def test_sessions_of_other_code_still_work():
     constant("a string is made by a session")
     other = onnxruntime.InferenceSession(
-        _constant_model([b"x"], ()), providers=["CPUExecutionProvider"]
+        constant_model([b"x"], ()), providers=["CPUExecutionProvider"]
     )
     assert other.run(None, {})[0] == "x"

@@ -11,7 +11,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
-from tfx.runtime import values
+from tfx.runtime import memory, values
 
 INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 NUMBERS = ["float16", "float32", "float64", "bool", *INTEGERS]
@@ -145,7 +145,7 @@ class _Exported:
         self.value = value
 
     def __dlpack__(self, **options):
-        return values.to_dlpack(self.value, **options)
+        return memory.to_dlpack(self.value, **options)
 
     def __dlpack_device__(self):
         return (1, 0)
@@ -169,12 +169,12 @@ def test_dlpack_shares_with_whom_promises_not_to_write(rng):
     assert not result.flags.writeable
     for old in ({}, {"max_version": (0, 8)}):
         with pytest.raises(BufferError, match="read-only"):
-            values.to_dlpack(value, copy=False, **old)
+            memory.to_dlpack(value, copy=False, **old)
 
 
 def test_dlpack_out_of_bfloat16():
     value = values.from_numpy(np.array([1, 2, 3], ml_dtypes.bfloat16))
-    other = ort.OrtValue.from_dlpack(values.to_dlpack(value, max_version=(1, 0)), False)
+    other = ort.OrtValue.from_dlpack(memory.to_dlpack(value, max_version=(1, 0)), False)
     assert other.element_type() == dtypes.bfloat16.onnx
     assert other.data_ptr() != value.data_ptr()
     np.testing.assert_array_equal(values.to_numpy(other), values.to_numpy(value))
@@ -185,7 +185,7 @@ def test_dlpack_in(name, rng):
     array = _array(name, (2, 3), rng)
     exported = _Exported(values.from_numpy(array))
     exported.dtype = f"torch.{name}"
-    result = values.array_from_dlpack(exported)
+    result = memory.array_from_dlpack(exported)
     assert result.dtype == array.dtype
     np.testing.assert_array_equal(result, array)
 
@@ -196,4 +196,4 @@ def test_dlpack_in_that_fails():
             raise RuntimeError("requires gradient")
 
     with pytest.raises(InvalidArgumentError, match=r"type Refusing .* requires gradient"):
-        values.array_from_dlpack(Refusing(None))
+        memory.array_from_dlpack(Refusing(None))

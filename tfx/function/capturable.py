@@ -1,0 +1,66 @@
+"""Which graphs may run as CUDA graphs: their shapes are fixed, and replaying them changes nothing.
+
+A CUDA graph is the kernels of one run with their parameters. What a kernel takes from the host (a
+seed, the length of a loop) is the same in each replay.
+"""
+
+from __future__ import annotations
+
+from tfx.graph.ir import CALL, HOST, Graph, Value
+
+# Control flow is decided on the host; the others draw numbers with a state of their own, or have
+# results whose shape only the device knows.
+_REFUSED = frozenset(
+    (
+        HOST,
+        "Bernoulli",
+        "Compress",
+        "Dropout",
+        "If",
+        "Loop",
+        "Multinomial",
+        "NonMaxSuppression",
+        "NonZero",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+        "Scan",
+        "SequenceMap",
+        "Unique",
+    )
+)
+
+
+def can_capture(graph: Graph, device: str) -> bool:
+    """Whether a graph on a GPU may be captured.
+
+    Args:
+        graph: What is compiled.
+        device: Canonical device name.
+    """
+    if device.startswith("CPU"):
+        return False
+    values = [*graph.inputs, *graph.outputs]
+    # Every input and output is copied: that is to cost less than what is saved.
+    return (
+        _size(graph) > len(values) and all(_is_fixed(v) for v in values) and _has_no_refused(graph)
+    )
+
+
+def _size(graph: Graph) -> int:
+    """Number of nodes, those of called functions included."""
+    return sum(_size(n.attrs["graph"]) if n.op == CALL else 1 for n in graph.nodes)
+
+
+def _is_fixed(value: Value) -> bool:
+    return value.shape is not None and all(isinstance(d, int) for d in value.shape)
+
+
+def _has_no_refused(graph: Graph) -> bool:
+    for node in graph.nodes:
+        if node.op in _REFUSED:
+            return False
+        if node.op == CALL and not _has_no_refused(node.attrs["graph"]):
+            return False
+    return True

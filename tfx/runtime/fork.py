@@ -1,0 +1,178 @@
+"""What ``os.fork()`` needs: a child of a process that ran sessions goes on running them.
+
+A forked child has a copy of ONNX Runtime's memory, but none of its threads. Sessions work there
+nevertheless, on the child's one thread: who starts a parallel section does the work that no thread
+of the pool has begun, and takes back what it gave away. Two things go wrong. A thread that is
+inside ONNX Runtime at the moment of the fork leaves locks that nobody will ever open; so forking
+waits for such threads, and keeps new runs from beginning meanwhile. And CUDA does not survive a
+fork at all. Where a child cannot work, it says so at its first run, and never hangs.
+
+Nothing here costs a run anything: runners are replaced around the fork only (see ``runners``).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+import onnxruntime
+
+from tfx.core.errors import FailedPreconditionError
+from tfx.runtime import runners, values
+from tfx.runtime.values import RawValue
+
+# Seconds that a fork waits for runs of other threads.
+PATIENCE = 10.0
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_RUNTIME = os.path.dirname(os.path.abspath(onnxruntime.__file__)) + os.sep
+# Modules whose functions call runners by other names.
+_CALLERS = tuple(
+    _PACKAGE + os.path.join(*parts)
+    for parts in (
+        ("runtime", "runners.py"),
+        ("function", "run_options.py"),
+        ("function", "profile.py"),
+    )
+)
+_INSTEAD = (
+    "Start processes with multiprocessing.get_context('spawn') or 'forkserver', or fork before the "
+    "first operation runs."
+)
+
+
+class _State:
+    """What this process knows of forks.
+
+    Attributes:
+        started: Whether a session exists.
+        quiet: Whether no other thread was inside ONNX Runtime when the fork came.
+        gate: Closed while a fork is under way.
+        broken: Why sessions cannot run in this child; empty: they can.
+        broken_gpu: The same for sessions on a GPU.
+    """
+
+    def __init__(self) -> None:
+        self.started = False
+        self.quiet = True
+        self.gate = threading.Event()
+        self.gate.set()
+        self.broken = ""
+        self.broken_gpu = ""
+
+
+_state = _State()
+
+
+def session_made(device: str) -> None:
+    """A session is about to be made.
+
+    Args:
+        device: Canonical device name.
+
+    Raises:
+        FailedPreconditionError: this is a forked child that cannot run it.
+    """
+    _check(device)
+    _state.started = True
+
+
+def _check(device: str) -> None:
+    reason = _state.broken or ("" if device.startswith("CPU") else _state.broken_gpu)
+    if reason:
+        raise FailedPreconditionError(reason)
+
+
+def _before() -> None:
+    """Wait until no other thread is inside ONNX Runtime, and let none begin."""
+    _state.quiet = True
+    if not _state.started or len(sys._current_frames()) == 1:
+        return
+    _state.gate.clear()
+    runners.add_layer(_gated)
+    deadline = time.monotonic() + PATIENCE
+    while _others_run():
+        if time.monotonic() > deadline:
+            _state.quiet = False
+            return
+        time.sleep(0.0005)
+
+
+def _others_run() -> bool:
+    own = threading.get_ident()
+    return any(
+        _is_inside(frame) for number, frame in sys._current_frames().items() if number != own
+    )
+
+
+def _is_inside(frame: FrameType) -> bool:
+    """Whether a thread's innermost Python frame is one that calls ONNX Runtime."""
+    code = frame.f_code
+    if code is _wait.__code__:
+        return False
+    file = code.co_filename
+    if file.startswith(_RUNTIME) or file in _CALLERS:
+        return True
+    return file.startswith(_PACKAGE) and "run_raw" in code.co_names
+
+
+def _gated(holder: Any, run: runners.Run) -> runners.Run:
+    """Runs wait here while the process forks."""
+
+    def gated(feeds: dict[str, RawValue], outputs: list[str], options: Any) -> Sequence[RawValue]:
+        _wait()
+        return run(feeds, outputs, options)
+
+    return gated
+
+
+def _wait() -> None:
+    while not _state.gate.is_set():
+        _state.gate.wait(1)
+
+
+def _after_in_child() -> None:
+    _state.gate = threading.Event()
+    _open()
+    if not _state.started:
+        return
+    if not _state.quiet:
+        _state.broken = (
+            f"This process was forked (process {os.getppid()} is its parent) while another thread "
+            f"was running an operation, which did not end within {PATIENCE:g} s; what that thread "
+            f"had locked stays locked here, so nothing can run. {_INSTEAD}"
+        )
+    if values.gpu_in_use:
+        _state.broken_gpu = (
+            f"This process was forked (process {os.getppid()} is its parent) after the GPU had "
+            f"been used, and CUDA does not work in a forked child. {_INSTEAD}"
+        )
+    if _state.broken or _state.broken_gpu:
+        runners.add_layer(_refusing)
+
+
+def _open() -> None:
+    runners.remove_layer(_gated)
+    _state.gate.set()
+
+
+def _refusing(holder: Any, run: runners.Run) -> runners.Run:
+    """Runs in a child that cannot run end with an exception."""
+    session = getattr(holder, "session", holder)
+    device = str(getattr(session, "device", "CPU:0"))
+
+    def refusing(
+        feeds: dict[str, RawValue], outputs: list[str], options: Any
+    ) -> Sequence[RawValue]:
+        _check(device)
+        return run(feeds, outputs, options)
+
+    return refusing
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_open, after_in_child=_after_in_child)
