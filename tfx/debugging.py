@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tfx.function.numerics import check_numerics as check_numerics
 from tfx.ops.assertions import Assert as Assert
-from tfx.ops.assertions import assert_all_finite as assert_all_finite
 from tfx.ops.assertions import assert_equal as assert_equal
 from tfx.ops.assertions import assert_greater as assert_greater
 from tfx.ops.assertions import assert_greater_equal as assert_greater_equal
@@ -15,7 +15,9 @@ from tfx.ops.assertions import assert_non_negative as assert_non_negative
 from tfx.ops.assertions import assert_non_positive as assert_non_positive
 from tfx.ops.assertions import assert_none_equal as assert_none_equal
 from tfx.ops.assertions import assert_positive as assert_positive
-from tfx.ops.assertions import check_numerics as check_numerics
+from tfx.ops.numerics import assert_all_finite as assert_all_finite
+from tfx.ops.numerics_watch import disable_check_numerics as disable_check_numerics
+from tfx.ops.numerics_watch import enable_check_numerics as enable_check_numerics
 from tfx.ops.static_assertions import assert_integer as assert_integer
 from tfx.ops.static_assertions import assert_proper_iterable as assert_proper_iterable
 from tfx.ops.static_assertions import assert_rank as assert_rank
@@ -26,3 +28,5 @@ from tfx.ops.static_assertions import assert_scalar as assert_scalar
 from tfx.ops.static_assertions import assert_shapes as assert_shapes
 from tfx.ops.static_assertions import assert_type as assert_type
 from tfx.ops.static_assertions import is_numeric_tensor as is_numeric_tensor
+from tfx.runtime.placement_log import get_log_device_placement as get_log_device_placement
+from tfx.runtime.placement_log import set_log_device_placement as set_log_device_placement

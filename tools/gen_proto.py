@@ -1,4 +1,4 @@
-"""Regenerate ``tfx/bundle/bundle_pb2.py`` and its stub from ``bundle.proto``.
+"""Regenerate the modules ``*_pb2.py`` and their stubs from ``tfx/*/*.proto``.
 
 Owns the choice of the protobuf compiler; knows nothing of what the messages mean. The one
 decision: the compiler is pinned to the *oldest* 6.x release, because Python's protobuf runtime
@@ -20,8 +20,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PROTO = "tfx/bundle/bundle.proto"
-GENERATED = ("tfx/bundle/bundle_pb2.py", "tfx/bundle/bundle_pb2.pyi")
+PROTOS = ("tfx/bundle/bundle.proto", "tfx/summary/event.proto")
+GENERATED = tuple(p.replace(".proto", end) for p in PROTOS for end in ("_pb2.py", "_pb2.pyi"))
 GENCODE_MAJOR = 6
 
 
@@ -39,20 +39,26 @@ def generate(out: Path) -> None:
             f"-I{include}",
             f"--python_out={out}",
             f"--pyi_out={out}",
-            PROTO,
+            *PROTOS,
         ]
     )
     if code != 0:
         raise SystemExit(f"protoc ended with exit status {code}; its message is above")
-    text = (out / GENERATED[0]).read_text()
-    if f"# Protobuf Python Version: {GENCODE_MAJOR}." not in text:
+    for name in GENERATED:
+        _finish(out / name)
+
+
+def _finish(path: Path) -> None:
+    """Check which compiler made a module; complete the types of a stub."""
+    text = path.read_text()
+    if path.suffix == ".pyi":
+        path.write_text(_with_type_arguments(text))
+    elif f"# Protobuf Python Version: {GENCODE_MAJOR}." not in text:
         found = next((line for line in text.splitlines() if "Python Version" in line), "no version")
         raise SystemExit(
             f"this grpcio-tools generates code for {found!r}, expected major version "
             f"{GENCODE_MAJOR}; install the version that the docstring of {__file__} names"
         )
-    stub = out / GENERATED[1]
-    stub.write_text(_with_type_arguments(stub.read_text()))
 
 
 def _with_type_arguments(stub: str) -> str:

@@ -13,8 +13,10 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.framework.context import current, using
+from tfx.framework.device import DEFAULT_DEVICE, placed
 from tfx.framework.func_graph import FuncGraph
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.framework.naming import name_node
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
 from tfx.graph import ir
 from tfx.graph.passes import prepare
 from tfx.graph.serialize import to_model
@@ -56,11 +58,13 @@ class Composite:
         context = current()
         if context.graph is not None:
             return _call(context.graph, graph, inputs, shapes)
-        return self._run(graph, (key, context.device), inputs, context.device or "CPU:0")
+        device = placed(context.device, self._name, self._name, inputs) or DEFAULT_DEVICE
+        return self._run(graph, (key, device), inputs, device)
 
     def _trace(self, inputs: Sequence[Tensor], options: dict[str, Any]) -> ir.Graph:
         traced = FuncGraph(self._name)
-        with using(graph=traced, tapes=(), scope=""):
+        traced.named_after_calls, traced.graph.library = False, True
+        with using(graph=traced, tapes=(), scope="", device=None):
             arguments = [
                 traced.add_argument(f"x{i}", x.dtype.onnx, _of_rank(x.shape.rank))
                 for i, x in enumerate(inputs)
@@ -83,7 +87,7 @@ class Composite:
         raw = session.run(feeds)
         kinds = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
         # By number: an iterator over ONNX Runtime's vector costs 35 us.
-        return tuple([EagerTensor(raw[i], kind) for i, kind in enumerate(kinds)])
+        return tuple([label(EagerTensor(raw[i], kind), device) for i, kind in enumerate(kinds)])
 
 
 def _of_rank(rank: int | None) -> ir.RawShape:
@@ -100,7 +104,9 @@ def _call(
     values = [trace.value_of(x) for x in inputs]
     known = shapes or [v.shape for v in callee.outputs]
     types = [(v.dtype, shape) for v, shape in zip(callee.outputs, known, strict=True)]
+    name = name_node(trace, callee.name)
     node = trace.graph.add_node(
-        ir.CALL, values, {"graph": callee}, types, name=f"{current().scope}{callee.name}"
+        ir.CALL, values, {"graph": callee}, types, name=name.text, source=name.source
     )
+    name.given_to(node)
     return tuple(SymbolicTensor(v, trace) for v in node.outputs)

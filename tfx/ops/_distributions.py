@@ -44,6 +44,11 @@ class StatelessSource:
                 f"seed must have shape [2], not {known}, in {op}; pass two integers.", op=op
             )
 
+    def part(self, number: int) -> StatelessSource:
+        """Another source, of bits that have nothing to do with these; a number from 1 to 7."""
+        mask = embed(np.array([3 << 61, number << 60], np.int64))
+        return StatelessSource(apply("BitwiseXor", (self._seed, mask)), "part")
+
     def draw(self, sampler: Composite, shape: Tensor, *parameters: Tensor, dtype: DType) -> Tensor:
         """Numbers of the given shape by a sampler of ``_samplers``."""
         shapes = (raw_shape_of(shape), (2,))

@@ -106,12 +106,18 @@ def identity(input: Any, name: str | None = None) -> Tensor:
 def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     """Tensors of their own with the contents of several others.
 
+    Raises:
+        InvalidArgumentError: there is none.
+
     Example:
         >>> import tfx as tf
         >>> [x.numpy() for x in tf.identity_n([1, 2.5])]
         [np.int32(1), np.float32(2.5)]
     """
-    return [identity(x) for x in input]
+    given = list(input)
+    if not given:
+        raise InvalidArgumentError("identity_n: expected at least one tensor, got none.")
+    return [identity(x) for x in given]
 
 
 @gradient("Identity")

@@ -19,15 +19,17 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
-from tfx.framework.context import init_scope
+from tfx.framework.context import current, init_scope
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.module import Module
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
-from tfx.ops import _distributions
+from tfx.ops import _distributions, rejection
 from tfx.ops._composite import Composite
 from tfx.ops._samplers import STATE_SIZE
+from tfx.ops._shapes import shape_argument
 from tfx.ops._support import as_int64, static_int
+from tfx.runtime.surviving import survives
 
 
 class Algorithm(enum.Enum):
@@ -39,7 +41,7 @@ class Algorithm(enum.Enum):
 
 
 # Reading a state and writing it advanced must not be torn apart by another thread.
-_drawing = threading.RLock()
+_drawing = survives(threading.RLock())
 _OFFERED = (None, "philox", "auto_select", 1, 3, Algorithm.PHILOX, Algorithm.AUTO_SELECT)
 # The global seed of operations that are given a seed of their own where set_seed was never called.
 _DEFAULT_SEED = 87654321
@@ -148,7 +150,10 @@ class Generator(Module):
     def draw(self, sampler: Composite, shape: Tensor, *parameters: Tensor, dtype: DType) -> Tensor:
         """Numbers by a sampler of ``ops._samplers``; advances the state."""
         shapes = (_distributions.raw_shape_of(shape), (STATE_SIZE,))
+        graph = current().graph
         with _drawing:
+            if graph is not None:
+                graph.draws_from(self._state_var)
             state = self._state_var._peek()
             drawn, advanced = sampler(
                 state, shape, *parameters, shapes=shapes, stateful=True, dtype=dtype.name
@@ -199,6 +204,18 @@ class Generator(Module):
         if not kind.is_integer:
             raise ValueError(f"uniform_full_int draws integers; got dtype {kind.name}.")
         return _distributions.uniform(self, shape, None, None, kind)
+
+    def binomial(
+        self,
+        shape: Any,
+        counts: Any,
+        probs: Any,
+        dtype: DTypeLike = dtypes.int32,
+        name: str | None = None,
+    ) -> Tensor:
+        """Binomially distributed counts; see ``random.stateless_binomial``."""
+        whole = shape_argument(shape, "Generator.binomial")
+        return rejection.binomial(self, whole, counts, probs, dtype)
 
     def make_seeds(self, count: Any = 1) -> Tensor:
         """Seeds for the stateless functions, ``[2, count]`` int64."""
@@ -284,7 +301,7 @@ class _Global:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = survives(threading.RLock())
         self.seed: int | None = None
         self.generator: Generator | None = None
         self.seeded: dict[int, Generator] = {}
@@ -350,6 +367,11 @@ def set_seed(seed: int) -> None:
 
 def generator_for(seed: Any) -> Generator:
     """The generator of operations that are given ``seed`` (None: none of their own)."""
+    graph = current().graph
+    if graph is not None:
+        own: Generator | None = graph.generator_for(seed)
+        if own is not None:
+            return own
     if seed is None:
         return get_global_generator()
     number = _python_int(seed)

@@ -11,7 +11,7 @@ from typing import Any
 from tfx.core.errors import DTypeMismatchError
 from tfx.framework.apply import apply
 from tfx.framework.rules import no_gradient
-from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.ops import arithmetic, comparison, elementwise, indexing, linalg, slice_assignment
 from tfx.ops._support import is_tensor_like, matching, tensor
@@ -90,11 +90,20 @@ def _comparison(op: str) -> Operator:
     return function
 
 
+def _by_identity(x: Any, y: Any) -> bool:
+    """Whether one of them is a tensor of a graph whose tensors are equal as objects."""
+    return any(isinstance(t, SymbolicTensor) and t._graph.compares_by_identity for t in (x, y))
+
+
 def _equal(self: Any, other: Any) -> Any:
+    if type(self) is not EagerTensor and _by_identity(self, other):
+        return getattr(self, "_value", self) is getattr(other, "_value", other)
     return comparison.tensor_equals(self, other)
 
 
 def _not_equal(self: Any, other: Any) -> Any:
+    if type(self) is not EagerTensor and _by_identity(self, other):
+        return not _equal(self, other)
     return comparison.tensor_not_equals(self, other)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.framework.apply import apply
-from tfx.framework.convert import embed, int64_constant
+from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops import _distributions, _samplers
+from tfx.ops import _distributions, _samplers, rejection
 from tfx.ops._distributions import StatelessSource
 from tfx.ops._shapes import shape_argument
 from tfx.ops._support import as_int64, tensor
@@ -147,6 +147,76 @@ def categorical(
     return _distributions.categorical(generator_for(seed), logits, num_samples, dtype)
 
 
+def gamma(
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: DTypeLike = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Gamma distributed random numbers.
+
+    Several proposals are drawn for each number: it takes some hundred times as long as ``normal``.
+
+    Args:
+        shape: How many to draw for each parameter.
+        alpha: Shape parameter of the distribution. No gradient flows to it.
+        beta: Inverse scale; None: 1.
+        dtype: float16, bfloat16, float32 or float64.
+        seed: Gives this call a sequence of its own; see ``random.set_seed``.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``shape`` followed by the shape that ``alpha`` and ``beta`` broadcast to.
+
+    Raises:
+        ValueError: another dtype.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.random.gamma([5], [0.5, 1.5]).shape
+        TensorShape([5, 2])
+    """
+    kind = dtypes.as_dtype(dtype)
+    parameters = [convert_to_tensor(p, kind) for p in (alpha, beta) if p is not None]
+    whole = rejection.per_parameter(shape, *parameters)
+    return rejection.gamma(generator_for(seed), whole, alpha, beta, kind)
+
+
+def poisson(
+    shape: Any,
+    lam: Any,
+    dtype: DTypeLike = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Poisson distributed random counts.
+
+    Several proposals are drawn for each number: it takes some hundred times as long as ``normal``.
+
+    Args:
+        shape: How many to draw for each rate.
+        lam: The mean; no gradient flows to it.
+        dtype: float16, bfloat16, float32, float64, int32 or int64.
+        seed: Gives this call a sequence of its own; see ``random.set_seed``.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``shape`` followed by the shape of ``lam``.
+
+    Raises:
+        ValueError: another dtype.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.random.poisson([5], [0.5, 20.0]).shape
+        TensorShape([5, 2])
+    """
+    whole = rejection.per_parameter(shape, lam)
+    return rejection.poisson(generator_for(seed), whole, lam, dtype)
+
+
 def stateless_normal(
     shape: Any,
     seed: Any,
@@ -224,6 +294,77 @@ def stateless_categorical(
     """``categorical`` as a function of ``seed``; see ``stateless_normal``."""
     source = StatelessSource(seed, "stateless_categorical")
     return _distributions.categorical(source, logits, num_samples, dtype)
+
+
+def stateless_gamma(
+    shape: Any,
+    seed: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: DTypeLike = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """``gamma`` as a function of ``seed``; see ``stateless_normal``.
+
+    ``shape`` is that of the result, which the parameters broadcast to.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.random.stateless_gamma([5, 2], [1, 2], [0.5, 1.5]).shape
+        TensorShape([5, 2])
+    """
+    source = StatelessSource(seed, "stateless_gamma")
+    return rejection.gamma(source, shape_argument(shape, "stateless_gamma"), alpha, beta, dtype)
+
+
+def stateless_poisson(
+    shape: Any,
+    seed: Any,
+    lam: Any,
+    dtype: DTypeLike = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:
+    """``poisson`` as a function of ``seed``; see ``stateless_gamma``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.random.stateless_poisson([5, 2], [1, 2], [0.5, 20.0]).dtype
+        tf.int32
+    """
+    source = StatelessSource(seed, "stateless_poisson")
+    return rejection.poisson(source, shape_argument(shape, "stateless_poisson"), lam, dtype)
+
+
+def stateless_binomial(
+    shape: Any,
+    seed: Any,
+    counts: Any,
+    probs: Any,
+    output_dtype: DTypeLike = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:
+    """How many of ``counts`` trials succeed, each with a chance ``probs``; a function of ``seed``.
+
+    Args:
+        shape: Shape of the result, which the parameters broadcast to.
+        seed: Two integers, may be a tensor.
+        counts: How many trials.
+        probs: The chance of each; no gradient flows to it.
+        output_dtype: float16, bfloat16, float32, float64, int32 or int64.
+        name: Accepted for compatibility.
+
+    Raises:
+        ValueError: another dtype.
+        InvalidArgumentError: the parameters do not broadcast to ``shape``.
+
+    Example:
+        >>> import tfx as tf
+        >>> bool(tf.reduce_all(tf.random.stateless_binomial([9], [1, 2], 10.0, 0.5) <= 10))
+        True
+    """
+    source = StatelessSource(seed, "stateless_binomial")
+    whole = shape_argument(shape, "stateless_binomial")
+    return rejection.binomial(source, whole, counts, probs, output_dtype)
 
 
 def stateless_shuffle(

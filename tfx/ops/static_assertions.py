@@ -1,21 +1,30 @@
-"""Checks of dtypes and shapes, which hold while a function is traced as well."""
+"""Checks of dtypes, ranks and shapes.
+
+What a trace knows is checked while tracing. If a rank or size is known only when the function runs,
+the same check is a host call that gets the shapes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.errors import InvalidArgumentError
+from tfx.core.shapes import TensorShape
+from tfx.core.source import user_frame
+from tfx.framework.apply import apply
+from tfx.framework.context import using
+from tfx.framework.host import host_call
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
-from tfx.ops._host import refusal
+from tfx.graph.ir import HostCall
 from tfx.ops._support import tensor
 from tfx.ops.static_value import get_static_value
-
-_INSTEAD = "Give the shape in the input_signature, or call set_shape."
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
@@ -137,67 +146,118 @@ def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None 
         name: Accepted for compatibility.
 
     Raises:
-        ValueError: it has another one.
-        OperatorNotAllowedInGraphError: inside a function, its rank is not known.
+        ValueError: it has another one. Inside a function that does not know the rank, or of which
+            rank, an InvalidArgumentError (which is a ValueError) when it runs.
 
     Example:
         >>> import tfx as tf
         >>> tf.debugging.assert_rank([[1, 2]], 2)
     """
-    wanted = _static_rank(rank)
-    _require_rank(x, message, f"{wanted}", lambda have: have == wanted)
+    _check_rank(x, [rank], message, lambda w: f"{w[0]}", lambda have, w: have == w[0])
 
 
 def assert_rank_at_least(
     x: Any, rank: Any, message: str | None = None, name: str | None = None
 ) -> None:
     """Raise unless a tensor has at least a rank; see ``assert_rank``."""
-    wanted = _static_rank(rank)
-    _require_rank(x, message, f"at least {wanted}", lambda have: have >= wanted)
+    _check_rank(x, [rank], message, lambda w: f"at least {w[0]}", lambda have, w: have >= w[0])
 
 
 def assert_rank_in(
     x: Any, ranks: Iterable[Any], message: str | None = None, name: str | None = None
 ) -> None:
     """Raise unless a tensor has one of several ranks; see ``assert_rank``."""
-    wanted = tuple(_static_rank(r) for r in ranks)
-    _require_rank(x, message, f"in {wanted}", lambda have: have in wanted)
+    _check_rank(x, list(ranks), message, lambda w: f"in {tuple(w)}", lambda have, w: have in w)
 
 
 def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> Tensor:
     """Raise unless a tensor is a scalar; see ``assert_rank``. Returns the tensor."""
     given = _tensor(tensor)
-    if _rank(given) != 0:
-        raise ValueError(f"{_prefix(message)}Expected scalar shape, saw shape: {given.shape}.")
+    prefix = _prefix(message)
+
+    def check(shapes: Sequence[_Shape], numbers: Sequence[int | None]) -> bool:
+        if shapes[0]:
+            raise _WrongShape(
+                f"{prefix}Expected scalar shape, saw shape: {TensorShape(shapes[0])}."
+            )
+        return shapes[0] is not None
+
+    _check(check, [given], (), "scalar")
     return given
 
 
-def _static_rank(rank: Any) -> int:
+# Sizes as far as they are known; None: not even how many there are.
+_Shape: TypeAlias = "tuple[int | None, ...] | None"
+# Checks shapes and numbers as far as they are known and tells whether nothing was left open.
+_Checker: TypeAlias = "Callable[[Sequence[_Shape], Sequence[int | None]], bool]"
+
+
+class _WrongShape(Exception):  # noqa: N818
+    """What a checker found wrong."""
+
+
+def _check(
+    check: _Checker, tensors: Sequence[Tensor], numbers: Sequence[Tensor], description: str
+) -> None:
+    """Check what is known now, and the rest when the graph runs."""
+    shapes = [None if (r := t.shape).rank is None else tuple(r) for t in tensors]
+    try:
+        if check(shapes, [_static_int(n) for n in numbers]):
+            return
+    except _WrongShape as e:
+        raise ValueError(str(e)) from None
+    source = user_frame()
+
+    def run(given: Sequence[EagerTensor]) -> None:
+        arrays = [x.view() for x in given]
+        met = [tuple(a.tolist()) for a in arrays[: len(tensors)]]
+        try:
+            check(met, [int(a) for a in arrays[len(tensors) :]])
+        except _WrongShape as e:
+            raise InvalidArgumentError(
+                f"assertion failed: {e} [{source.text()}]", op="Assert", source=source
+            ) from None
+
+    with using(tapes=()):
+        vectors = [apply("Shape", (t,)) for t in tensors]
+    host_call(HostCall("assert", run, description), [*vectors, *numbers])
+
+
+def _static_int(x: Tensor) -> int | None:
+    value = get_static_value(x)
+    return None if value is None else int(value)
+
+
+def _check_rank(
+    x: Any,
+    ranks: Sequence[Any],
+    message: str | None,
+    words: Callable[[Sequence[int]], str],
+    holds: Callable[[int, Sequence[int]], bool],
+) -> None:
+    given = _tensor(x)
+    text = f"{_prefix(message)}Tensor {_name(given)} must have rank"
+
+    def check(shapes: Sequence[_Shape], numbers: Sequence[int | None]) -> bool:
+        wanted = [n for n in numbers if n is not None]
+        if shapes[0] is None or len(wanted) < len(numbers):
+            return False
+        have = len(shapes[0])
+        if not holds(have, wanted):
+            raise _WrongShape(
+                f"{text} {words(wanted)}.  Received rank {have}, shape {TensorShape(shapes[0])}"
+            )
+        return True
+
+    _check(check, [given], [_rank_argument(r) for r in ranks], "rank")
+
+
+def _rank_argument(rank: Any) -> Tensor:
     given = _tensor(rank)
     _require_type(given, dtypes.int32, None)
     if given.shape.rank != 0:
         raise ValueError("Rank must be a scalar.")
-    value = get_static_value(given)
-    if value is None:
-        raise refusal(given, "The rank of an assertion", "Give it as a Python int.")
-    return int(value)
-
-
-def _rank(given: Tensor) -> int:
-    rank = given.shape.rank
-    if rank is None:
-        raise refusal(given, "An assertion about the rank", _INSTEAD)
-    return rank
-
-
-def _require_rank(x: Any, message: str | None, wanted: str, holds: Any) -> None:
-    given = _tensor(x)
-    have = _rank(given)
-    if not holds(have):
-        raise ValueError(
-            f"{_prefix(message)}Tensor {_name(given)} must have rank {wanted}.  Received rank "
-            f"{have}, shape {given.shape}"
-        )
+    return given
 
 
 def _name(given: Tensor) -> str:
@@ -227,8 +287,8 @@ def assert_shapes(
         name: Accepted for compatibility.
 
     Raises:
-        ValueError: a tensor has another shape.
-        OperatorNotAllowedInGraphError: inside a function, a shape is not known.
+        ValueError: a tensor has another shape. Inside a function that does not know the shape, an
+            InvalidArgumentError (which is a ValueError) when it runs.
 
     Example:
         >>> import tfx as tf
@@ -236,51 +296,80 @@ def assert_shapes(
         >>> tf.debugging.assert_shapes([(x, ("N", 3)), (y, ("N",))])
     """
     pairs = shapes.items() if isinstance(shapes, Mapping) else shapes
-    # Name -> its size, and where it was first seen.
-    sizes: dict[Any, tuple[int, str]] = {}
-    for x, wanted in pairs:
-        _check_shape(_tensor(x), wanted, sizes, _prefix(message))
+    rules = [_ShapeRule(_tensor(x), wanted, _prefix(message)) for x, wanted in pairs]
+    # A name that occurs once says nothing.
+    names = Counter(size for rule in rules for size in rule.sizes)
+
+    def check(met: Sequence[_Shape], numbers: Sequence[int | None]) -> bool:
+        # Name -> its size, and where it was first seen.
+        sizes: dict[Any, tuple[int, str]] = {}
+        done = [rule.holds(shape, sizes, names) for rule, shape in zip(rules, met, strict=True)]
+        return all(done)
+
+    _check(check, [rule.tensor for rule in rules], (), "shapes")
 
 
-def _check_shape(
-    given: Tensor, wanted: Any, sizes: dict[Any, tuple[int, str]], prefix: str
-) -> None:
-    text = f"Tensor {_name(given)} shape={given.shape} dtype={given.dtype.name}".replace("  ", " ")
-    if not hasattr(wanted, "__iter__") and not hasattr(wanted, "__getitem__"):
-        raise ValueError(f"{prefix}{text}.  Specified shape must be an iterable.  Got: {wanted!r}")
-    rest = list(wanted)
-    open_ended = bool(rest) and any(rest[0] is s or rest[0] == s for s in _ANY_DIMS)
-    rest = rest[1:] if open_ended else rest
-    if any(d is Ellipsis or d == "*" for d in rest):
-        raise ValueError(
-            f"{prefix}{text}: `...` or `*` for a variable number of unspecified dimensions is only "
-            f"allowed as the first entry; got {wanted!r}."
-        )
-    rank = _rank(given)
-    if rank < len(rest) or (rank > len(rest) and not open_ended):
-        expected = f"at least {len(rest)}" if open_ended else str(len(rest))
-        raise ValueError(
-            f"{prefix}{text} must have rank {expected}.  Received rank {rank}, shape {given.shape}"
-        )
-    for i, size in enumerate(rest, rank - len(rest)):
-        if size not in _ANY_SIZE:
-            _check_size(given, i, size, sizes, f"{prefix}%s  {text}")
+class _ShapeRule:
+    """One tensor of ``assert_shapes`` and the shape that it should have."""
 
+    def __init__(self, tensor: Tensor, wanted: Any, prefix: str) -> None:
+        self.tensor = tensor
+        self._prefix = prefix
+        text = self._text(tuple(tensor.shape) if tensor.shape.rank is not None else None)
+        if not hasattr(wanted, "__iter__") and not hasattr(wanted, "__getitem__"):
+            raise ValueError(
+                f"{prefix}{text}.  Specified shape must be an iterable.  Got: {wanted!r}"
+            )
+        sizes = list(wanted)
+        self._open = bool(sizes) and any(sizes[0] is s or sizes[0] == s for s in _ANY_DIMS)
+        self.sizes = sizes[1:] if self._open else sizes
+        if any(d is Ellipsis or d == "*" for d in self.sizes):
+            raise ValueError(
+                f"{prefix}{text}: `...` or `*` for a variable number of unspecified dimensions is "
+                f"only allowed as the first entry; got {wanted!r}."
+            )
 
-def _check_size(
-    given: Tensor, axis: int, size: Any, sizes: dict[Any, tuple[int, str]], template: str
-) -> None:
-    have = given.shape[axis]
-    if have is None:
-        raise refusal(given, f"An assertion about dimension {axis}", _INSTEAD)
-    place = f"shape={given.shape} dtype={given.dtype.name} dimension {axis}"
-    if isinstance(size, int | np.integer):
-        expected, origin = int(size), "Specified explicitly."
-    else:
-        expected, where = sizes.setdefault(size, (have, place))
-        origin = f"Specified by tensor {where}."
-    if have != expected:
-        raise ValueError(
-            f"{template % origin} dimension {axis} must have size {expected}.  Received size "
-            f"{have}, shape {given.shape}"
-        )
+    def _text(self, shape: _Shape) -> str:
+        name = f" {_name(self.tensor)}".rstrip()
+        return f"Tensor{name} shape={TensorShape(shape)} dtype={self.tensor.dtype.name}"
+
+    def holds(
+        self, shape: _Shape, sizes: dict[Any, tuple[int, str]], names: Mapping[Any, int]
+    ) -> bool:
+        """Check a shape as far as it is known, and tell whether nothing was left open."""
+        wanted = self.sizes
+        if shape is None:
+            return self._open and not wanted
+        rank = len(shape)
+        if rank < len(wanted) or (rank > len(wanted) and not self._open):
+            expected = f"at least {len(wanted)}" if self._open else str(len(wanted))
+            raise _WrongShape(
+                f"{self._prefix}{self._text(shape)} must have rank {expected}.  Received rank "
+                f"{rank}, shape {TensorShape(shape)}"
+            )
+        done = True
+        for i, size in enumerate(wanted, rank - len(wanted)):
+            fixed = isinstance(size, int | np.integer)
+            if size in _ANY_SIZE or (not fixed and names[size] == 1):
+                continue
+            if shape[i] is None:
+                done = False
+            else:
+                self._check_size(shape, i, size, sizes)
+        return done
+
+    def _check_size(
+        self, shape: tuple[int | None, ...], axis: int, size: Any, sizes: dict[Any, Any]
+    ) -> None:
+        have, text = shape[axis], self._text(shape)
+        if isinstance(size, int | np.integer):
+            expected, origin = int(size), "Specified explicitly."
+        else:
+            place = f"{text.removeprefix('Tensor ')} dimension {axis}"
+            expected, where = sizes.setdefault(size, (have, place))
+            origin = f"Specified by tensor {where}."
+        if have != expected:
+            raise _WrongShape(
+                f"{self._prefix}{origin}  {text} dimension {axis} must have size {expected}.  "
+                f"Received size {have}, shape {TensorShape(shape)}"
+            )

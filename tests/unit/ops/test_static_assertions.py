@@ -99,7 +99,71 @@ def test_in_a_function() -> None:
     f.get_concrete_function(tf.TensorSpec([None, 3]))
     with pytest.raises(ValueError, match="Tensor x:0 must have rank 2"):
         f.get_concrete_function(tf.TensorSpec([3]))
-    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="input_signature"):
-        f.get_concrete_function(tf.TensorSpec(None))
-    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="dimension 1"):
-        f.get_concrete_function(tf.TensorSpec([2, None]))
+
+
+RANKS: list[tuple[Callable[[tf.Tensor], Any], str]] = [
+    (lambda x: debug.assert_rank(x, 2, "mine"), "mine.  Tensor x:0 must have rank 2.  Received"),
+    (lambda x: debug.assert_rank_at_least(x, 2), "rank at least 2"),
+    (lambda x: debug.assert_rank_in(x, [2, 3]), r"rank in \(2, 3\)"),
+    (lambda x: debug.assert_shapes([(x, (..., "N", 3))]), "rank at least 2"),
+    (lambda x: debug.assert_shapes([(x, ("N", None))]), r"rank 2.  Received rank 1, shape \(4,\)"),
+]
+
+
+@pytest.mark.parametrize(("check", "message"), RANKS, ids=range(len(RANKS)))
+def test_an_unknown_rank_is_checked_by_the_run(
+    check: Callable[[tf.Tensor], Any], message: str
+) -> None:
+    @tf.function(input_signature=[tf.TensorSpec(None)])
+    def f(x: tf.Tensor) -> tf.Tensor:
+        check(x)
+        return x
+
+    f(tf.ones([2, 3]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message) as caught:
+        f(tf.ones([4]))
+    assert "test_static_assertions.py" in str(caught.value)
+
+
+def test_a_scalar_of_unknown_rank() -> None:
+    f = tf.function(debug.assert_scalar, input_signature=[tf.TensorSpec(None)])
+    assert float(f(2.0)) == 2.0
+    with pytest.raises(ValueError, match=r"Expected scalar shape, saw shape: \(1,\)"):
+        f([2.0])
+
+
+def test_a_rank_that_is_an_argument() -> None:
+    f = tf.function(lambda x, rank: debug.assert_rank(x, rank))
+    f(X, tf.constant(2))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"rank 1.  Received rank 2"):
+        f(X, tf.constant(1))
+
+
+def test_unknown_sizes() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None])])
+    def f(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        debug.assert_shapes([(x, ("N", "M")), (y, ("N",)), (tf.transpose(x), (None, 2))])
+        return x
+
+    f(tf.ones([2, 5]), tf.ones([2]))
+    wrong = [
+        (tf.ones([2, 5]), tf.ones([3]), r"Specified by tensor x:0.*dimension 0 .*size 2.*size 3"),
+        (tf.ones([3, 5]), tf.ones([3]), "Specified explicitly.*dimension 1 must have size 2"),
+    ]
+    for x, y, message in wrong:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            f(x, y)
+
+
+def test_what_is_known_of_a_shape_is_checked_while_tracing() -> None:
+    def trace(spec: tf.TensorSpec, shape: Any) -> Any:
+        f = tf.function(lambda x: debug.assert_shapes([(x, shape)]))
+        return f.get_concrete_function(spec)
+
+    with pytest.raises(ValueError, match="Specified explicitly"):
+        trace(tf.TensorSpec([None, 3]), (5, 4))
+    with pytest.raises(ValueError, match="must have size 3"):
+        trace(tf.TensorSpec([3, None, 4]), ("N", None, "N"))
+    # A name that stands alone asks for nothing: no host call.
+    operations = trace(tf.TensorSpec([None, 3]), ("N", 3)).graph.get_operations()
+    assert [op.type for op in operations] == ["Placeholder"]

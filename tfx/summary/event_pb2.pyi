@@ -1,0 +1,143 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import Any as _Any, ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Event(_message.Message):
+    __slots__ = ("wall_time", "step", "file_version", "graph_def", "summary", "source_metadata")
+    WALL_TIME_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    FILE_VERSION_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_DEF_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_METADATA_FIELD_NUMBER: _ClassVar[int]
+    wall_time: float
+    step: int
+    file_version: str
+    graph_def: bytes
+    summary: Summary
+    source_metadata: SourceMetadata
+    def __init__(self, wall_time: _Optional[float] = ..., step: _Optional[int] = ..., file_version: _Optional[str] = ..., graph_def: _Optional[bytes] = ..., summary: _Optional[_Union[Summary, _Mapping[str, _Any]]] = ..., source_metadata: _Optional[_Union[SourceMetadata, _Mapping[str, _Any]]] = ...) -> None: ...
+
+class SourceMetadata(_message.Message):
+    __slots__ = ("writer",)
+    WRITER_FIELD_NUMBER: _ClassVar[int]
+    writer: str
+    def __init__(self, writer: _Optional[str] = ...) -> None: ...
+
+class Summary(_message.Message):
+    __slots__ = ("value",)
+    class Value(_message.Message):
+        __slots__ = ("tag", "node_name", "tensor", "metadata")
+        TAG_FIELD_NUMBER: _ClassVar[int]
+        NODE_NAME_FIELD_NUMBER: _ClassVar[int]
+        TENSOR_FIELD_NUMBER: _ClassVar[int]
+        METADATA_FIELD_NUMBER: _ClassVar[int]
+        tag: str
+        node_name: str
+        tensor: Tensor
+        metadata: Metadata
+        def __init__(self, tag: _Optional[str] = ..., node_name: _Optional[str] = ..., tensor: _Optional[_Union[Tensor, _Mapping[str, _Any]]] = ..., metadata: _Optional[_Union[Metadata, _Mapping[str, _Any]]] = ...) -> None: ...
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    value: _containers.RepeatedCompositeFieldContainer[Summary.Value]
+    def __init__(self, value: _Optional[_Iterable[_Union[Summary.Value, _Mapping[str, _Any]]]] = ...) -> None: ...
+
+class Metadata(_message.Message):
+    __slots__ = ("plugin_data", "display_name", "summary_description", "data_class")
+    class PluginData(_message.Message):
+        __slots__ = ("plugin_name", "content")
+        PLUGIN_NAME_FIELD_NUMBER: _ClassVar[int]
+        CONTENT_FIELD_NUMBER: _ClassVar[int]
+        plugin_name: str
+        content: bytes
+        def __init__(self, plugin_name: _Optional[str] = ..., content: _Optional[bytes] = ...) -> None: ...
+    PLUGIN_DATA_FIELD_NUMBER: _ClassVar[int]
+    DISPLAY_NAME_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    DATA_CLASS_FIELD_NUMBER: _ClassVar[int]
+    plugin_data: Metadata.PluginData
+    display_name: str
+    summary_description: str
+    data_class: int
+    def __init__(self, plugin_data: _Optional[_Union[Metadata.PluginData, _Mapping[str, _Any]]] = ..., display_name: _Optional[str] = ..., summary_description: _Optional[str] = ..., data_class: _Optional[int] = ...) -> None: ...
+
+class Tensor(_message.Message):
+    __slots__ = ("dtype", "tensor_shape", "tensor_content", "string_val")
+    DTYPE_FIELD_NUMBER: _ClassVar[int]
+    TENSOR_SHAPE_FIELD_NUMBER: _ClassVar[int]
+    TENSOR_CONTENT_FIELD_NUMBER: _ClassVar[int]
+    STRING_VAL_FIELD_NUMBER: _ClassVar[int]
+    dtype: int
+    tensor_shape: Shape
+    tensor_content: bytes
+    string_val: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, dtype: _Optional[int] = ..., tensor_shape: _Optional[_Union[Shape, _Mapping[str, _Any]]] = ..., tensor_content: _Optional[bytes] = ..., string_val: _Optional[_Iterable[bytes]] = ...) -> None: ...
+
+class Shape(_message.Message):
+    __slots__ = ("dim", "unknown_rank")
+    class Dim(_message.Message):
+        __slots__ = ("size",)
+        SIZE_FIELD_NUMBER: _ClassVar[int]
+        size: int
+        def __init__(self, size: _Optional[int] = ...) -> None: ...
+    DIM_FIELD_NUMBER: _ClassVar[int]
+    UNKNOWN_RANK_FIELD_NUMBER: _ClassVar[int]
+    dim: _containers.RepeatedCompositeFieldContainer[Shape.Dim]
+    unknown_rank: bool
+    def __init__(self, dim: _Optional[_Iterable[_Union[Shape.Dim, _Mapping[str, _Any]]]] = ..., unknown_rank: bool = ...) -> None: ...
+
+class AudioData(_message.Message):
+    __slots__ = ("version", "encoding")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    encoding: int
+    def __init__(self, version: _Optional[int] = ..., encoding: _Optional[int] = ...) -> None: ...
+
+class GraphDef(_message.Message):
+    __slots__ = ("node", "versions")
+    class Versions(_message.Message):
+        __slots__ = ("producer",)
+        PRODUCER_FIELD_NUMBER: _ClassVar[int]
+        producer: int
+        def __init__(self, producer: _Optional[int] = ...) -> None: ...
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    node: _containers.RepeatedCompositeFieldContainer[NodeDef]
+    versions: GraphDef.Versions
+    def __init__(self, node: _Optional[_Iterable[_Union[NodeDef, _Mapping[str, _Any]]]] = ..., versions: _Optional[_Union[GraphDef.Versions, _Mapping[str, _Any]]] = ...) -> None: ...
+
+class NodeDef(_message.Message):
+    __slots__ = ("name", "op", "input", "device", "attr")
+    class AttrEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: Attribute
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Attribute, _Mapping[str, _Any]]] = ...) -> None: ...
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    OP_FIELD_NUMBER: _ClassVar[int]
+    INPUT_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_FIELD_NUMBER: _ClassVar[int]
+    ATTR_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    op: str
+    input: _containers.RepeatedScalarFieldContainer[str]
+    device: str
+    attr: _containers.MessageMap[str, Attribute]
+    def __init__(self, name: _Optional[str] = ..., op: _Optional[str] = ..., input: _Optional[_Iterable[str]] = ..., device: _Optional[str] = ..., attr: _Optional[_Mapping[str, Attribute]] = ...) -> None: ...
+
+class Attribute(_message.Message):
+    __slots__ = ("list",)
+    class List(_message.Message):
+        __slots__ = ("shape",)
+        SHAPE_FIELD_NUMBER: _ClassVar[int]
+        shape: _containers.RepeatedCompositeFieldContainer[Shape]
+        def __init__(self, shape: _Optional[_Iterable[_Union[Shape, _Mapping[str, _Any]]]] = ...) -> None: ...
+    LIST_FIELD_NUMBER: _ClassVar[int]
+    list: Attribute.List
+    def __init__(self, list: _Optional[_Union[Attribute.List, _Mapping[str, _Any]]] = ...) -> None: ...

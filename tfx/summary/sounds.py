@@ -1,0 +1,84 @@
+"""``audio``: sounds as WAV."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.tensor import Tensor
+from tfx.summary import event_pb2 as pb
+from tfx.summary.messages import plugin, value_summary
+from tfx.summary.recording import NOTHING, record, skipped, summary_scope
+
+# The audio plugin's number for WAV.
+_WAV = 11
+
+
+def audio(
+    name: str,
+    data: Any,
+    sample_rate: int,
+    step: Any = None,
+    max_outputs: int = 3,
+    encoding: str | None = None,
+    description: str | None = None,
+) -> Tensor:
+    """Write sounds.
+
+    Args:
+        name: Their name; name scopes come in front.
+        data: ``[count, frames, channels]`` of a floating dtype from -1 to 1 (what lies outside is
+            clipped), or a function that gives it.
+        sample_rate: Frames in a second.
+        step: An integer, integer tensor or variable; None: the default step.
+        max_outputs: How many of them to write at most.
+        encoding: ``"wav"``, the default.
+        description: Markdown that TensorBoard shows.
+
+    Returns:
+        A bool tensor: whether they were written.
+
+    Raises:
+        ValueError: there is no step, or another encoding.
+        InvalidArgumentError: another shape.
+
+    Example:
+        >>> import tfx as tf
+        >>> bool(tf.summary.audio("tone", tf.zeros([1, 8, 1]), 8000, step=1))  # no default writer
+        False
+    """
+    if encoding not in (None, "wav"):
+        raise ValueError(f"Unknown encoding: {encoding!r}; expected 'wav'.")
+    rate = int(sample_rate)
+    if skipped():
+        return NOTHING
+    with summary_scope(name, "audio_summary") as (tag, _):
+        content = pb.AudioData(encoding=_WAV).SerializeToString()
+        metadata = plugin("audio", content, description)
+
+        def payload(array: np.ndarray[Any, Any]) -> pb.Summary:
+            if array.ndim != 3:
+                raise InvalidArgumentError(
+                    f"Summary {tag!r} takes sounds [count, frames, channels]; got the shape "
+                    f"{array.shape}."
+                )
+            clips = [wav(a, rate) for a in array[: max(max_outputs, 0)]]
+            # Beside each a label, which is always empty.
+            table = np.array([[clip, b""] for clip in clips], object).reshape(len(clips), 2)
+            return value_summary(tag, table, metadata)
+
+        return record(tag, data, step, payload)
+
+
+def wav(frames: np.ndarray[Any, Any], rate: int) -> bytes:
+    """A sound ``[frames, channels]`` as a WAV file of 16 bits a sample."""
+    channels = frames.shape[1]
+    samples = np.clip(np.rint(frames.astype(np.float64) * 32768), -32768, 32767).astype("<i2")
+    data: bytes = samples.tobytes()
+    layout = struct.pack("<HHIIHH", 1, channels, rate, rate * channels * 2, channels * 2, 16)
+    head = b"WAVEfmt " + struct.pack("<I", len(layout)) + layout
+    body = head + b"data" + struct.pack("<I", len(data)) + data
+    return b"RIFF" + struct.pack("<I", len(body)) + body
