@@ -12,28 +12,39 @@ from typing import Any
 
 from tfx.core import nest
 from tfx.core.errors import LeakedTensorError
+from tfx.framework.apply import apply
 from tfx.framework.context import current
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.operation import Operation
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 
 
-def no_op(name: str | None = None) -> None:
+def no_op(name: str | None = None) -> Any:
     """Nothing.
 
     Args:
-        name: Accepted for compatibility.
+        name: Name of the operation in a ``compat.v1.Graph``.
+
+    Returns:
+        None; in a ``compat.v1.Graph`` an operation.
     """
+    graph = current().graph
+    return None if graph is None else graph.add_no_op((), name or "NoOp")
 
 
-def group(*inputs: Any, name: str | None = None) -> None:
+def group(*inputs: Any, name: str | None = None) -> Any:
     """State that several operations belong together; they have happened already.
 
     Args:
         *inputs: Results of the operations: tensors, variables, None, or structures of them.
-        name: Accepted for compatibility.
+        name: Name of the operation in a ``compat.v1.Graph``.
+
+    Returns:
+        None; in a ``compat.v1.Graph`` an operation that comes after the others.
 
     Raises:
-        TypeError: something else.
+        TypeError: something else, while a function is traced.
 
     Example:
         >>> import tfx as tf
@@ -42,31 +53,55 @@ def group(*inputs: Any, name: str | None = None) -> None:
         >>> float(v), float(w)
         (2.0, 1.0)
     """
-    for x in nest.flatten(list(inputs)):
-        if x is not None and not isinstance(x, Tensor | Variable):
+    graph = current().graph
+    if graph is None:
+        return None
+    given = [x for x in nest.flatten(list(inputs)) if x is not None]
+    for x in given:
+        if not isinstance(x, Tensor | Variable | Operation):
             raise TypeError(
                 f"'inputs' should be zero or more (nested) Tensors. Received {x!r} with type "
                 f"{type(x)}."
             )
+    return graph.add_no_op(given, name or "group_deps")
 
 
-def tuple(tensors: Iterable[Any], control_inputs: Any = None, name: str | None = None) -> list[Any]:
-    """A list of tensors all of which are there before any of them is used.
+def tuple(tensors: Iterable[Any], control_inputs: Any = None, name: str | None = None) -> Any:
+    """Tensors all of which are there before any of them is used.
 
     Args:
         tensors: Tensors, variables, or None.
-        control_inputs: Accepted for compatibility.
-        name: Accepted for compatibility.
+        control_inputs: What else comes before them: tensors, variables or operations.
+        name: Name of the operations while a function is traced.
 
     Returns:
-        The same as a list.
+        ``tensors`` itself; while a function is traced a list of tensors of their own, None kept.
+
+    Raises:
+        ValueError: there is nothing but None in a traced function.
+        TypeError: ``control_inputs`` holds something else, in a traced function.
 
     Example:
         >>> import tfx as tf
         >>> [x.numpy() for x in tf.tuple([tf.constant(1), tf.constant(2)])]
         [np.int32(1), np.int32(2)]
     """
-    return list(tensors)
+    graph = current().graph
+    if graph is None:
+        return tensors
+    given = list(tensors)
+    if all(x is None for x in given):
+        raise ValueError(f"tuple: expected at least one tensor among 'tensors'; got {given!r}.")
+    waited = list(control_inputs or ())
+    for x in waited:
+        if not isinstance(x, Tensor | Variable | Operation):
+            raise TypeError(
+                f"tuple: 'control_inputs' must be operations or tensors; got {x!r} of type "
+                f"{type(x).__name__}."
+            )
+    read = [None if x is None else convert_to_tensor(x) for x in given]
+    with control_dependencies([*(x for x in read if x is not None), *waited]):
+        return [None if x is None else apply("Identity", (x,)) for x in read]
 
 
 @contextmanager
@@ -74,7 +109,7 @@ def control_dependencies(control_inputs: Iterable[Any] | None) -> Iterator[None]
     """State that what happens inside comes after ``control_inputs``, which program order ensures.
 
     Args:
-        control_inputs: Tensors, variables, None; in eager mode callables are called.
+        control_inputs: Tensors, variables, operations, None; callables are called.
 
     Raises:
         LeakedTensorError: a tensor of a function whose trace is over.
@@ -88,7 +123,7 @@ def control_dependencies(control_inputs: Iterable[Any] | None) -> Iterator[None]
     """
     graph = current().graph
     for x in control_inputs or ():
-        if graph is None and callable(x):
+        if callable(x) and not isinstance(x, Tensor | Variable):
             x()
         elif isinstance(x, SymbolicTensor):
             if graph is None:
@@ -96,5 +131,9 @@ def control_dependencies(control_inputs: Iterable[Any] | None) -> Iterator[None]
                     f"{x!r} belongs to function {x.graph.name!r} and cannot be waited for outside "
                     "of it; return it from the function instead."
                 )
-            graph.value_of(x)
-    yield
+            graph.check_reach(x)
+    if graph is None:
+        yield
+        return
+    with graph.control_dependencies(control_inputs):
+        yield

@@ -91,7 +91,7 @@ def test_names_of_nodes_are_scoped():
     graph = FuncGraph("f")
     with using(graph=graph), tf.name_scope("layer"):
         x = graph.add_argument("x", 1, ())
-        assert (x + 1.0).name == "layer/Add:0"
+        assert (x + 1.0).name == "layer/add:0"
 
 
 def test_threads_have_contexts_of_their_own():

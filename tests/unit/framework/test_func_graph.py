@@ -49,8 +49,8 @@ def test_tensors_of_an_enclosing_function_are_captured(graph):
     with using(graph=innermost):
         z = x * y
     assert y.shape.symbolic == z.shape.symbolic == ("n", 3)
-    assert [t for t, _ in inner.captures.values()] == [x]
-    assert [t for t, _ in innermost.captures.values()] == [x, y]
+    assert [t for t, _ in inner.captured.values()] == [x]
+    assert [t for t, _ in innermost.captured.values()] == [x, y]
     assert len(inner.graph.inputs) == 1
 
 
@@ -94,7 +94,7 @@ def test_a_new_variable_at_an_old_address_has_its_own_state(graph):
     v = outside(lambda: tf.Variable(1.0))
     state = graph.state_of(v)
     other = outside(lambda: tf.Variable(2.0))
-    graph.variables[id(other)] = state  # as if v had been freed and its address taken
+    graph.states[id(other)] = state  # as if v had been freed and its address taken
     assert graph.state_of(other) is not state
 
 
@@ -103,15 +103,18 @@ def test_no_variables_on_later_traces(graph):
         tf.Variable(1.0, name="w")
 
 
-def test_created_variables_are_known_to_every_enclosing_trace():
+def test_created_variables_belong_to_the_innermost_function():
     outer = FuncGraph("outer")
     inner = FuncGraph("inner", parent=outer)
-    outer.created_variables, inner.created_variables = [], []
-    with using(graph=inner):
+    inner.created_variables = []
+    body = FuncGraph("branch", parent=inner)
+    body.created_variables, body.is_body = [], True
+    with using(graph=body):
         v = tf.Variable(1.0)
-    assert outer.created_variables[0] is inner.created_variables[0] is v
-    outer.created_variables = None
-    with using(graph=inner), pytest.raises(ValueError, match="'outer'"):
+    assert body.created_variables[0] is inner.created_variables[0] is v
+    assert outer.created_variables is None
+    inner.created_variables = None
+    with using(graph=body), pytest.raises(ValueError, match="'inner'"):
         tf.Variable(1.0)
 
 

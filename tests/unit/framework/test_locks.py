@@ -65,3 +65,25 @@ def test_overlapping_writers_exclude_each_other():
     for thread in threads:
         thread.join()
     assert most == 1
+
+
+def test_installations_are_counted_and_can_be_held_up():
+    installs = locks.Installs()
+    with installs:
+        assert (installs.begun, installs.done) == (1, 0)
+    assert (installs.begun, installs.done) == (1, 1)
+    with pytest.raises(KeyError), installs:
+        raise KeyError
+    assert (installs.begun, installs.done) == (2, 2)
+    began = threading.Event()
+
+    def install():
+        with installs:
+            began.set()
+
+    with installs.paused():
+        thread = threading.Thread(target=install)
+        thread.start()
+        assert not began.wait(0.05)
+    thread.join(30)
+    assert began.is_set()

@@ -111,7 +111,7 @@ def test_use_after_the_trace():
     with using(graph=graph):
         x = graph.add_argument("x", FLOAT, ())
         y = x + 1.0
-    with pytest.raises(LeakedTensorError, match=r"<tf.Tensor 'Add:0'.*'f'.*leaked.*Variable"):
+    with pytest.raises(LeakedTensorError, match=r"<tf.Tensor 'add:0'.*'f'.*leaked.*Variable"):
         y + 1.0
     with pytest.raises(LeakedTensorError, match="leaked"):
         tf.sin(y)

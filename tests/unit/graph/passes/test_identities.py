@@ -9,6 +9,7 @@ import numpy as np
 import tfx as tf
 from tfx.graph import ir
 from tfx.graph.ir import Graph
+from tfx.graph.passes import prepare
 from tfx.graph.passes.identities import forward_identities
 
 FLOAT, BOOL = 1, 9
@@ -131,3 +132,14 @@ def test_shared_callees_stay_shared() -> None:
 def test_eager_identity_runs() -> None:
     x = tf.constant([1.0, 2.0])
     np.testing.assert_array_equal(tf.raw.Identity(x).numpy(), [1.0, 2.0])
+
+
+def test_names_of_the_user_survive_saving() -> None:
+    @tf.function
+    def f(x: tf.Tensor) -> Any:
+        y = tf.identity(x + 1.0, name="mine")
+        return tf.identity(y) * 2.0
+
+    graph = f.get_concrete_function(tf.constant(1.0)).graph.graph
+    assert [n.name for n in prepare(graph, keep_marked=True).nodes] == ["add", "mine", "mul"]
+    assert [n.name for n in prepare(graph).nodes] == ["add", "mul"]
