@@ -20,9 +20,10 @@ from tfx.bundle.manifest import FileEntry, Manifest
 from tfx.loaders.function import LoadedFunction
 from tfx.loaders.signature import SignatureInfo, bind, find_signature, signature_info
 from tfx.loaders.sources import Sources
-from tfx.loaders.state import State, Variables
-from tfx.runtime.devices import parse_device, providers_for
+from tfx.loaders.state import State, Value, Variables
+from tfx.runtime.devices import parse_device, require
 from tfx.runtime.memory import borrow
+from tfx.runtime.surviving import survives
 
 
 class Bundle:
@@ -60,7 +61,7 @@ class Bundle:
         self._entries = {item.name: item for item in self.manifest.signatures}
         self._freeze = freeze
         self._functions: dict[int, LoadedFunction] = {}
-        self._lock = threading.Lock()
+        self._lock = survives(threading.Lock())
         self._closed = False
 
     @classmethod
@@ -93,7 +94,7 @@ class Bundle:
             UnsupportedVersionError: It is newer than this program.
         """
         canonical = parse_device(device)
-        providers_for(canonical)
+        require(canonical)
         return cls(Sources(path, verify=verify), canonical, freeze=freeze)
 
     @property
@@ -167,6 +168,13 @@ class Bundle:
 
         save_again(self._sources, self._state.snapshot, path)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its path, with the variables that are no longer as saved; see ``pickle``."""
+        snapshot = self._state.snapshot
+        changed = {i: snapshot.values[i].array for i in sorted(snapshot.changed)}
+        options = (self.device, self._freeze)
+        return _reopened, (str(self.path), *options, self._sources.fingerprint, changed)
+
     def close(self) -> None:
         """Give the sessions and the mapping back. Arrays that were handed out stay valid."""
         with self._lock:
@@ -211,3 +219,18 @@ class Bundle:
                         freeze=self._freeze,
                     )
         return function
+
+
+def _reopened(
+    path: str,
+    device: str,
+    freeze: bool,
+    fingerprint: str,
+    changed: Mapping[int, npt.NDArray[Any]],
+) -> Bundle:
+    """Open a bundle that was pickled in another process, or copied."""
+    bundle = Bundle.open(path, device, freeze=freeze)
+    bundle._sources.check_fingerprint(fingerprint)
+    if changed:
+        bundle._state.commit({i: Value(array) for i, array in changed.items()})
+    return bundle

@@ -19,6 +19,7 @@ from tfx.core.errors import AbortedError
 from tfx.loaders.plan import Plan
 from tfx.loaders.sources import Sources
 from tfx.loaders.state import Snapshot, Value
+from tfx.runtime.surviving import survives
 from tfx.runtime.values import RawValue
 
 
@@ -46,7 +47,7 @@ class LoadedFunction:
         self._may_freeze = freeze or not self._frozen_ids
         self._frozen: Plan | None = None
         self._live: Plan | None = None
-        self._lock = threading.Lock()
+        self._lock = survives(threading.Lock())
         self.updates = frozenset(
             item.index for item in entry.graph.outputs if item.target == "variable"
         )

@@ -14,7 +14,7 @@ from pathlib import Path
 from tfx.bundle.files import locate, read_limited, verify_files
 from tfx.bundle.manifest import FileEntry, Manifest, read_manifest
 from tfx.bundle.shards import Store
-from tfx.core.errors import BundleError
+from tfx.core.errors import BundleError, FailedPreconditionError
 from tfx.loaders.state import Value
 
 MAX_GRAPH_BYTES = (1 << 31) - 1
@@ -58,6 +58,27 @@ class Sources:
             self.store.file(name)
         self._values = [Value(self.store.value(item)) for item in self.manifest.variables]
         self._constants: dict[int, Value] = {}
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells the bundle from any other, also from a later one in the same folder."""
+        digest = hashlib.sha256()
+        for item in sorted(self.manifest.files, key=lambda item: item.path):
+            digest.update(f"{item.path}\0{item.size}\0".encode() + item.sha256)
+        return digest.hexdigest()
+
+    def check_fingerprint(self, expected: str) -> None:
+        """Refuse a bundle that is not the one that was meant.
+
+        Raises:
+            FailedPreconditionError: Another bundle is in the folder.
+        """
+        if self.fingerprint != expected:
+            raise FailedPreconditionError(
+                f"{self.root}: another bundle is in the folder than when the object was pickled; "
+                "what is pickled of a loaded bundle is its path, so the folder must stay as it is. "
+                "Load the new bundle instead."
+            )
 
     def take_values(self) -> list[Value]:
         """Return the variables' saved values, mapped, and forget them: once."""

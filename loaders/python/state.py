@@ -21,6 +21,7 @@ from tfx.core.errors import FailedPreconditionError, NotFoundError
 from tfx.loaders.convert import to_array
 from tfx.loaders.describe import describe_type, nearest
 from tfx.runtime.memory import borrow
+from tfx.runtime.surviving import survives
 from tfx.runtime.values import RawValue, to_numpy
 
 
@@ -89,7 +90,7 @@ class State:
     ) -> None:
         """Take the loaded values; ``where`` names the bundle in messages."""
         self.entries = tuple(entries)
-        self.turn = threading.RLock()
+        self.turn = survives(threading.RLock())
         self.where = where
         self._snapshot: Snapshot | None = Snapshot(tuple(values))
 

@@ -3,11 +3,16 @@
 Owns a few locks which all variables share, so that a step that writes hundreds of variables takes
 a few only. Must not know what a variable is: it hands out numbers. Every thread takes locks in the
 order of their numbers, so no two can wait for each other.
+
+Readers take no lock. Who reads several variables looks at two counters of ``installs``, before and
+after; only if a writer was installing several values just then does the reader wait for it, and
+reads again. So nobody sees a half of what a call assigned.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -51,3 +56,61 @@ class _Several:
     def __exit__(self, *_: object) -> None:
         for number in self._numbers[: self._taken]:
             _locks[number].release()
+
+
+class Installs:
+    """The moments in which several variables get their new values; a context manager.
+
+    Lock order: the locks of ``writing`` first, then this one, then those of frozen plans.
+
+    Attributes:
+        begun: How many installations began.
+        done: How many ended.
+    """
+
+    __slots__ = ("_lock", "begun", "done")
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.begun = 0
+        self.done = 0
+
+    def __enter__(self) -> None:
+        """Begin to install; readers wait until the end."""
+        self._lock.acquire()
+        self.begun += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.done += 1
+        self._lock.release()
+
+    def paused(self) -> AbstractContextManager[Any]:
+        """Nobody installs several values inside the ``with`` block."""
+        return self._lock
+
+    def after_fork(self) -> None:
+        """In a forked child: what another thread had begun is over, as that thread is gone."""
+        if not _is_free(self._lock):
+            self._lock = threading.RLock()
+            self.done = self.begun
+
+
+installs = Installs()
+
+
+def after_fork() -> None:
+    """In a forked child: make anew the locks that threads of the parent hold for ever."""
+    global _locks
+    _locks = tuple(lock if _is_free(lock) else threading.Lock() for lock in _locks)
+    installs.after_fork()
+
+
+def _is_free(lock: Any) -> bool:
+    free: bool = lock.acquire(blocking=False)
+    if free:
+        lock.release()
+    return free
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=after_fork)

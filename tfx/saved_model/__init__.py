@@ -8,6 +8,7 @@ from tfx.exporters.signatures import (
     DEFAULT_SERVING_SIGNATURE_DEF_KEY as DEFAULT_SERVING_SIGNATURE_DEF_KEY,
 )
 from tfx.framework.asset import Asset as Asset
+from tfx.saved_model import pickling as _pickling  # noqa: F401  tells pickle of the classes
 from tfx.saved_model.load import LoadOptions as LoadOptions
 from tfx.saved_model.load import contains_saved_model as contains_saved_model
 from tfx.saved_model.load import load as load

@@ -58,7 +58,7 @@ class RestoredFunction(Function):
         ]
         # Keys of calls -> which trace served them.
         self._known: dict[Any, int] = {}
-        self._first_call_done = True
+        self._tracer.first_call_done = True
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RestoredFunction:
         """The function over copies of its variables."""
@@ -82,7 +82,7 @@ class RestoredFunction(Function):
             found.update((o.index, None) for o in graph.outputs if o.target == "variable")
         return tuple(self._files.variables[i] for i in found)
 
-    def pretty_printed_concrete_signatures(self) -> str:
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """The signatures of the traces, as text."""
         return "\n\n".join(self._options())
 

@@ -144,6 +144,24 @@ def load(
         return _Loader(export_dir, verify).load()
 
 
+def open_files(export_dir: str, fingerprint: str) -> LoadedFiles:
+    """Variables and graphs of a bundle, without the objects that were saved.
+
+    Args:
+        export_dir: Folder of the bundle.
+        fingerprint: That of the bundle that is meant.
+
+    Raises:
+        NotFoundError: no such folder.
+        BundleError: it is no bundle, or it is damaged.
+        FailedPreconditionError: it is another one.
+    """
+    with init_scope():
+        loader = _Loader(export_dir, False)
+    loader.sources.check_fingerprint(fingerprint)
+    return loader.files
+
+
 def _identity(path: Path) -> tuple[int, ...] | None:
     try:
         status = path.stat()
@@ -154,7 +172,7 @@ def _identity(path: Path) -> tuple[int, ...] | None:
 
 class _Loader:
     def __init__(self, folder: str | os.PathLike[str], verify: bool) -> None:
-        sources = Sources(folder, verify=verify)
+        self.sources = sources = Sources(folder, verify=verify)
         self.root = sources.root
         self.manifest: Manifest = sources.manifest
         for asset in self.manifest.assets:

@@ -114,6 +114,16 @@ class SignatureFunction:
         """The graph as an ``onnx.ModelProto`` in which variables are inputs."""
         return self.concrete_function.as_onnx()
 
+    def prune(self, feeds: Any, fetches: Any, name: str | None = None) -> ConcreteFunction:
+        """A function from some tensors of the graph to others; see ``ConcreteFunction.prune``.
+
+        Args:
+            feeds: What the new function takes.
+            fetches: What it returns.
+            name: Name of the new function.
+        """
+        return self.concrete_function.prune(feeds, fetches, name)
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> dict[str, Tensor]:
         """Call with one tensor for each input, by name (positionally if there is only one).
 

@@ -33,12 +33,12 @@ from tfx.bundle.records import (
 from tfx.core import nest
 from tfx.core.dtypes import as_dtype
 from tfx.core.errors import BundleError
+from tfx.framework.device import DEFAULT_DEVICE
 from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
 from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable
 from tfx.function.arguments import CallSignature
 from tfx.function.concrete import ConcreteFunction
-from tfx.function.polymorphic import DEFAULT_DEVICE
 from tfx.function.signature import Parameters
 from tfx.graph.deserialize import Imported, from_model
 from tfx.graph.ir import Graph, RawShape, Value
@@ -47,6 +47,7 @@ from tfx.loaders.describe import describe_type, listed
 from tfx.loaders.onnx_file import OnnxFile
 from tfx.loaders.sources import Sources
 from tfx.runtime.memory import borrow
+from tfx.runtime.surviving import survives
 from tfx.saved_model.calls import arguments_of, parameters_of, results_of
 
 _ADVICE = "the files do not belong together: copy or save the bundle again"
@@ -93,14 +94,38 @@ class LoadedFiles:
         self._places: dict[str, dict[int, str]] = {}
         self._of_variables = {v.storage: v.name for v in self.manifest.variables}
         self._traces: dict[int, Trace] = {}
-        self._lock = threading.RLock()
+        self.fingerprint = sources.fingerprint
+        # To see which variables are as they were saved.
+        self.saved = [v._value for v in self.variables]
+        self._adopt()
+        self._lock = survives(threading.RLock())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LoadedFiles:
         """The same files with variables of its own."""
-        other = copy.copy(self)
+        other = LoadedFiles.__new__(LoadedFiles)
+        vars(other).update(vars(self))
         other.variables = [copy.deepcopy(v, memo) for v in self.variables]
-        other._traces, other._lock = {}, threading.RLock()
+        other._adopt()
+        other._traces, other._lock = {}, survives(threading.RLock())
         return other
+
+    def _adopt(self) -> None:
+        self._numbers = {id(v): i for i, v in enumerate(self.variables)}
+        for variable in self.variables:
+            variable.origin = self
+
+    def __setstate__(self, changed: dict[int, Variable]) -> None:
+        """Work on other variables; no trace is open yet. See ``pickling``."""
+        for number, variable in changed.items():
+            self.variables[number] = variable
+        self._adopt()
+
+    def reduced(self, variable: Variable) -> tuple[Any, ...] | None:
+        """How to pickle one of the variables; None if it was assigned."""
+        number = self._numbers.get(id(variable))
+        if number is None or variable._value is not self.saved[number]:
+            return None
+        return variable_of, (self, number)
 
     def entry(self, number: int) -> ConcreteFunctionEntry:
         """The record of a concrete function."""
@@ -326,6 +351,11 @@ class LoadedFiles:
 
     def _state(self, func_graph: FuncGraph, number: int) -> VariableState:
         return func_graph.state_of(self.variables[number])
+
+
+def variable_of(files: LoadedFiles, number: int) -> Variable:
+    """A variable by its number."""
+    return files.variables[number]
 
 
 def _check_type(kind: str, item: GraphInput | GraphOutput, dtype: int, shape: RawShape) -> None:

@@ -29,7 +29,15 @@ def to_spec(info: TensorInfo) -> TensorSpec:
 @lru_cache(maxsize=256)
 def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
     """A named tuple class; the same one for the same name and fields."""
-    return namedtuple(name if name.isidentifier() else "Record", fields, rename=True)  # noqa: PYI024
+    title = name if name.isidentifier() else "Record"
+    made: Any = namedtuple(title, fields, rename=True)  # type: ignore[misc] # noqa: PYI024
+    # The class has no name that it could be imported by.
+    reduce = {"__reduce__": lambda self: (_tuple_of, (name, fields, *self)), "__slots__": ()}
+    return type(title, (made,), reduce)
+
+
+def _tuple_of(name: str, fields: tuple[str, ...], *parts: Any) -> Any:
+    return named_tuple(name, fields)(*parts)
 
 
 def from_value(
