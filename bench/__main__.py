@@ -3,86 +3,77 @@
 from __future__ import annotations
 
 import argparse
-import datetime
-import platform
-import sys
-from pathlib import Path
 
 import onnxruntime
 from rich.console import Console
 from rich.table import Table
 
-from bench import calls, startup, storage, tracing
+from bench import calls, functions, report, startup, storage, tracing
 from bench.measure import Result
 
 SUITES = {
     "calls": calls.run,
+    "functions": functions.run,
     "tracing": tracing.run,
     "startup": startup.run,
     "storage": storage.run,
 }
-REPORT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- begin: make bench -->", "<!-- end: make bench -->"
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run what was asked for; returns the exit status (0 also where a target is missed)."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *SUITES], default=[])
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SUITES))
     parser.add_argument("--write", action="store_true", help="update docs/benchmarks.md")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
+    unknown = [n for n in options.names if n not in SUITES]
+    if unknown:
+        parser.error(f"no benchmark is called {unknown[0]!r}; there are {', '.join(SUITES)}")
+    if options.write and options.names:
+        parser.error("--write replaces the whole table: leave out the names")
     results: list[Result] = []
     for name in options.names or SUITES:
         results += SUITES[name]()
     Console().print(_table(results))
     if options.write:
-        text = REPORT.read_text()
-        head, tail = text.split(BEGIN)[0], text.split(END)[1]
-        REPORT.write_text(f"{head}{BEGIN}\n{_markdown(results)}\n{END}{tail}")
+        report.replace("make bench", _markdown(results))
     return 0
 
 
 def _table(results: list[Result]) -> Table:
     table = Table("what", "ours", "reference", "ratio", "target", "")
     for r in results:
-        sign = ">=" if r.at_least else "<="
         table.add_row(
             r.name,
             f"{r.ours:.2f} {r.unit}",
             f"{r.reference:.2f} {r.unit}",
             f"{r.ratio:.2f}",
-            f"{sign} {r.target:g}",
-            "met" if r.met else "MISSED",
+            _target(r, ">=", "<="),
+            "" if r.target is None else "met" if r.met else "MISSED",
         )
     return table
 
 
 def _markdown(results: list[Result]) -> str:
-    machine = f"{platform.machine()}, {_cpu()}, Python {platform.python_version()}, "
-    machine += f"ONNX Runtime {onnxruntime.__version__}, {sys.platform}"
-    lines = [
-        f"{datetime.date.today()}, {machine}.",
-        "",
-        "| what | ours | reference | ratio | target | |",
-        "|---|---|---|---|---|---|",
-    ]
-    for r in results:
-        sign = "≥" if r.at_least else "≤"
-        lines.append(
-            f"| {r.name} | {r.ours:.2f} {r.unit} | {r.reference:.2f} {r.unit} ({r.note}) | "
-            f"{r.ratio:.2f} | {sign} {r.target:g} | {'met' if r.met else '**missed**'} |"
+    rows = [
+        (
+            r.name,
+            f"{r.ours:.2f} {r.unit}",
+            f"{r.reference:.2f} {r.unit} ({r.note})",
+            f"{r.ratio:.2f}",
+            _target(r, "≥", "≤"),
+            "" if r.target is None else "met" if r.met else "**missed**",
         )
-    return "\n".join(lines)
+        for r in results
+    ]
+    lines = report.table(("what", "ours", "reference", "ratio", "target", ""), rows)
+    return f"{report.machine(f'ONNX Runtime {onnxruntime.__version__}')}\n\n{lines}"
 
 
-def _cpu() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or "unknown processor"
+def _target(result: Result, least: str, most: str) -> str:
+    if result.target is None:
+        return ""
+    return f"{least if result.at_least else most} {result.target:g}"
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ class Result(NamedTuple):
         ours: Our figure.
         reference: The figure that it is compared with.
         unit: Of both.
-        target: Greatest ratio that the project asks for (least, if ``at_least``).
+        target: Greatest ratio that the project asks for (least, if ``at_least``); None: none.
         at_least: Whether a higher ratio is better.
         note: What the reference is.
     """
@@ -24,7 +24,7 @@ class Result(NamedTuple):
     ours: float
     reference: float
     unit: str
-    target: float
+    target: float | None
     note: str
     at_least: bool = False
 
@@ -35,14 +35,22 @@ class Result(NamedTuple):
 
     @property
     def met(self) -> bool:
-        """Whether the target is reached."""
+        """Whether the target, if there is one, is reached."""
+        if self.target is None:
+            return True
         return self.ratio >= self.target if self.at_least else self.ratio <= self.target
 
 
 def best_of(
     functions: list[Callable[[], object]], *, number: int, repeats: int = 15
 ) -> list[float]:
-    """Least time of one call of each function in microseconds; rounds are interleaved."""
+    """Least time of one call of each function in microseconds; rounds are interleaved.
+
+    Args:
+        functions: What is called, without arguments.
+        number: Calls in a round.
+        repeats: Rounds.
+    """
     for f in functions:
         f()
     best = [float("inf")] * len(functions)

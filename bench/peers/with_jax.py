@@ -1,0 +1,126 @@
+"""The calls in JAX: ``jax.jit``, with state that goes in and comes out.
+
+A loop of calls is waited for at its end only, so that JAX may work ahead of Python.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bench.peers import cases, worker
+from bench.peers.worker import Case
+
+
+def _sum(result: Any) -> float:
+    return float(np.sum(np.asarray(result)))
+
+
+def _arrays(count: int) -> list[Any]:
+    return [jnp.asarray(worker.matrix()) for _ in range(count)]
+
+
+def _add(arrays: list[Any]) -> Any:
+    return functools.reduce(jnp.add, arrays)
+
+
+def _case(
+    call: Callable[..., Any],
+    value: Callable[[Any], float] = _sum,
+    prepare: Callable[[], Any] | None = None,
+) -> Case:
+    return Case(call, value, prepare, wait=jax.block_until_ready)
+
+
+def _call(count: int) -> Case:
+    function, arrays = jax.jit(worker.with_parameters(count, _add)), _arrays(count)
+    return _case(lambda: function(*arrays))
+
+
+def _nest() -> Case:
+    nested = worker.ten_in_a_nest(_arrays(10))
+    function = jax.jit(lambda given: _add(worker.parts_of_nest(given)))
+    return _case(lambda: function(nested))
+
+
+def _keywords() -> Case:
+    function = jax.jit(lambda a, b: a + b)
+    x, y = _arrays(2)
+    return _case(lambda: function(a=x, b=y))
+
+
+def _update(count: int) -> Case:
+    state = [jnp.zeros((2, 2), jnp.float32) for _ in range(count)]
+
+    @jax.jit
+    def step(state: list[Any], x: Any) -> Any:
+        state = [s + x for s in state]
+        return state, state[-1] * 0.0 + x
+
+    (x,) = _arrays(1)
+
+    def call() -> Any:
+        nonlocal state
+        state, result = step(state, x)
+        return result
+
+    return _case(call)
+
+
+def _body(x: Any) -> Any:
+    y = x
+    for i in range(cases.OPERATIONS // 2):
+        y = jnp.tanh(y) + x if i % 2 else jax.nn.sigmoid(y) * x
+    return y
+
+
+def _chain() -> Case:
+    function = jax.jit(_body)
+    (x,) = _arrays(1)
+    return _case(lambda: function(x))
+
+
+def _eager() -> Case:
+    x, y = _arrays(2)
+    return _case(lambda: x + y)
+
+
+def _retrace() -> Case:
+    """Traced and lowered to StableHLO: the graph, not yet compiled."""
+    function, shapes = jax.jit(_body), worker.growing()
+    return Case(function.lower, lambda _: 0.0, lambda: jnp.asarray(next(shapes)))
+
+
+def _retrace_call() -> Case:
+    """Traced, lowered, compiled by XLA and run."""
+    function, shapes = jax.jit(_body), worker.growing()
+    return _case(function, prepare=lambda: jnp.asarray(next(shapes)))
+
+
+def _first() -> Case:
+    x, y = _arrays(2)
+    return _case(lambda f: f(x, y), prepare=lambda: jax.jit(lambda a, b: a * b + a))
+
+
+MAKERS: dict[str, Callable[[], Case]] = {
+    "call_1": functools.partial(_call, 1),
+    "call_10": functools.partial(_call, 10),
+    "call_100": functools.partial(_call, 100),
+    "nest": _nest,
+    "keywords": _keywords,
+    "update_1": functools.partial(_update, 1),
+    "update_200": functools.partial(_update, cases.VARIABLES),
+    "chain": _chain,
+    "eager": _eager,
+    "retrace": _retrace,
+    "retrace_call": _retrace_call,
+    "first": _first,
+}
+
+if __name__ == "__main__":
+    worker.serve("jax", jax.__version__, MAKERS)

@@ -1,0 +1,192 @@
+"""The peers' scripts and their driver; other frameworks need not be installed."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import report
+from bench.peers import __main__ as driver
+from bench.peers import cases, environments, process, with_tfx, worker
+
+FOLDER = Path(cases.__file__).parent
+
+
+def test_every_row_is_a_case_of_tfx() -> None:
+    assert [row.case for row in cases.ROWS] == list(with_tfx.MAKERS)
+
+
+@pytest.mark.parametrize("case", [row.case for row in cases.ROWS])
+def test_tfx_cases_run(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases, "OPERATIONS", 10)
+    made = with_tfx.MAKERS[case]()
+    assert made.round(1e-5) > 0
+
+
+@pytest.mark.parametrize(
+    ("case", "value"),
+    [("call_1", 4.0), ("call_10", 40.0), ("call_100", 400.0), ("nest", 40.0), ("keywords", 8.0)],
+)
+def test_tfx_cases_compute_what_they_say(case: str, value: float) -> None:
+    made = with_tfx.MAKERS[case]()
+    made.round(1e-5)
+    assert made.first_value == value
+
+
+@pytest.mark.parametrize("peer", sorted(environments.REQUIREMENTS))
+def test_peers_scripts_have_the_same_cases(peer: str) -> None:
+    """Read, not imported: their frameworks are not here."""
+    tree = ast.parse((FOLDER / f"with_{peer}.py").read_text(encoding="utf-8"))
+    tables = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "MAKERS"
+    ]
+    assert len(tables) == 1
+    assert isinstance(tables[0], ast.Dict)
+    names = [ast.literal_eval(key) for key in tables[0].keys if key is not None]
+    known = [row.case for row in cases.ROWS]
+    assert names == known[: len(names)]
+    promised = {row.case for row in cases.ROWS if peer in row.against}
+    assert promised <= set(names)
+    functions = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+    for maker in tables[0].values:
+        name = maker.args[0] if isinstance(maker, ast.Call) else maker
+        assert ast.unparse(name) in functions
+
+
+def test_a_case_counts_waiting_but_not_preparing() -> None:
+    events: list[str] = []
+    case = worker.Case(
+        lambda given: events.append(f"call {given}"),
+        lambda _: 7.0,
+        prepare=lambda: len(events),
+        wait=lambda _: events.append("wait"),
+    )
+    case._number = 2
+    case.round(0.1)
+    assert events == ["call 0", "wait", "call 2", "wait"]
+    case._number = 0
+    case.round(1e-9)
+    assert case.first_value == 7.0
+    assert case._number == 1
+
+
+def test_a_process_answers_until_it_is_closed() -> None:
+    peer = process.Peer("tfx", sys.executable)
+    try:
+        us, value = peer.measure("call_1", 1e-4)
+        assert us is not None
+        assert us > 0
+        assert value == 4.0
+        assert peer.measure("no such case", 1e-4) == (None, 0.0)
+    finally:
+        peer.close()
+    with pytest.raises((process.PeerError, ValueError)):
+        peer.measure("call_1", 1e-4)
+
+
+def test_a_process_that_ends_says_why() -> None:
+    with pytest.raises(process.PeerError, match="No module named"):
+        process.Peer("nothing", sys.executable)
+
+
+class _Fake:
+    """A peer that answers at once."""
+
+    version = "1"
+
+    def __init__(self, us: float | None, value: float = 1.0) -> None:
+        self.us, self.value, self.closed = us, value, False
+
+    def measure(self, case: str, seconds: float) -> tuple[float | None, float]:
+        if self.us is not None and self.us < 0:
+            raise process.PeerError("it fell over")
+        return self.us, self.value
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _run(
+    monkeypatch: pytest.MonkeyPatch, fakes: dict[str, _Fake], arguments: list[str]
+) -> tuple[int, dict[str, str]]:
+    written: dict[str, str] = {}
+    monkeypatch.setattr(driver, "_start", lambda names, pythons: (dict(fakes), []))
+    monkeypatch.setattr(report, "replace", written.__setitem__)
+    status = driver.main(arguments)
+    assert all(f.closed for f in fakes.values())
+    return status, written
+
+
+def test_the_driver_writes_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    fakes = {"tfx": _Fake(2.0), "jax": _Fake(4.0), "tensorflow": _Fake(8.0), "torch": _Fake(None)}
+    status, written = _run(monkeypatch, fakes, ["--write"])
+    assert status == 0
+    text = written["python -m bench.peers"]
+    assert "| call with 1 tensor | 2.00 us | 4.00 us | 8.00 us | - | 0.50 |" in text
+    assert "≤ jax, tf | met |" in text
+    assert "missed" not in text
+
+
+def test_the_driver_says_what_was_missed_and_what_failed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fakes = {"tfx": _Fake(5.0), "jax": _Fake(4.0), "tensorflow": _Fake(-1.0)}
+    status, _ = _run(monkeypatch, fakes, ["call_1", "--rounds", "1"])
+    assert status == 1
+    assert "tensorflow failed in call_1: it fell over" in capsys.readouterr().err
+    fakes = {"tfx": _Fake(5.0), "jax": _Fake(4.0), "tensorflow": _Fake(9.0)}
+    status, written = _run(monkeypatch, fakes, ["--write"])
+    assert "**missed**" in written["python -m bench.peers"]
+
+
+def test_the_driver_compares_results(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _ = _run(monkeypatch, {"tfx": _Fake(1.0, 4.0), "jax": _Fake(1.0, 5.0)}, ["call_1"])
+    assert status == 1
+    assert "results differ" in capsys.readouterr().err
+
+
+def test_environments_that_exist_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(environments.VARIABLE, "jax=/a/python,torch=/b/python")
+    pythons = environments.given(["torch=/c/python"])
+    assert pythons == {"jax": "/a/python", "torch": "/c/python"}
+    assert environments.python_of("torch", pythons) == "/c/python"
+    assert environments.python_of("tfx", pythons) == sys.executable
+    for wrong in ("jax", "numpy=/a", "jax="):
+        with pytest.raises(ValueError, match="PEER=PYTHON"):
+            environments.given([wrong])
+
+
+def test_environments_are_made_once_in_an_ignored_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert environments.FOLDER.parent == environments.ROOT / ".cache"
+    commands: list[list[str]] = []
+
+    class Done:
+        returncode = 0
+        stderr = "no space left"
+
+    def create(folder: Path, **_: object) -> None:
+        folder.mkdir(parents=True)
+
+    def run(command: list[str], **_: object) -> Done:
+        commands.append(command)
+        return Done()
+
+    monkeypatch.setattr(environments, "FOLDER", tmp_path)
+    monkeypatch.setattr(environments.venv, "create", create)
+    monkeypatch.setattr(environments.subprocess, "run", run)
+    first = environments.python_of("torch", {})
+    assert environments.python_of("torch", {}) == first
+    assert len(commands) == 1
+    assert commands[0][1:] == ["-m", "pip", "install", "--quiet", "numpy", "torch==2.13.0"]
+    monkeypatch.setattr(Done, "returncode", 1)
+    with pytest.raises(RuntimeError, match="no space left"):
+        environments.python_of("jax", {})
