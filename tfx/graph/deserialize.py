@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from tfx.core import dtypes
 from tfx.core.errors import BundleError, OpError
 from tfx.core.source import SourceLocation
 from tfx.graph import ir, protos, schema
@@ -137,9 +138,11 @@ class _Reader:
             raise BundleError(f"graph {where!r} uses {name!r} before it is made.")
         return value
 
-    def type_of(self, item: onnx.ValueInfoProto) -> tuple[int, RawShape]:
+    def type_of(
+        self, item: onnx.ValueInfoProto, *, sequences: bool = False
+    ) -> tuple[int, RawShape]:
         try:
-            return protos.type_of(item.type)
+            return protos.type_of(item.type, sequences=sequences)
         except OpError as e:
             raise BundleError(f"input {item.name!r}: {e.message}") from e
 
@@ -194,9 +197,11 @@ class _Reader:
             callee = self._callees[key] = self._callee(function, inputs)
         results = [(v.dtype, v.shape) for v in callee.outputs]
         name = _text(proto.name) or callee.name
-        return graph.add_node(
+        node = graph.add_node(
             ir.CALL, inputs, {"graph": callee}, results, name=name, source=_source(proto)
         )
+        _restore_tag(node, proto)
+        return node
 
     def _callee(self, function: onnx.FunctionProto, inputs: Sequence[Value | None]) -> Graph:
         identity = (function.domain, function.name)
@@ -234,9 +239,7 @@ class _Reader:
         source = _source(proto)
         node = graph.add_node(proto.op_type, inputs, attrs, types, name=name, source=source)
         propagate(node)
-        for item in proto.metadata_props:
-            if item.key == TAG_KEY:
-                node.tag = item.value
+        _restore_tag(node, proto)
         return node
 
     def _attribute(
@@ -257,13 +260,20 @@ class _Reader:
         body = Graph(_text(proto.name), graph)
         inner = dict(scope)
         for item in proto.input:
-            inner[item.name] = body.add_input(_text(item.name), *self.type_of(item))
+            kind = self.type_of(item, sequences=True)
+            inner[item.name] = body.add_input(_text(item.name), *kind)
         for tensor in proto.initializer:
             array = self.contents(tensor)
             inner[tensor.name] = body.add_constant(array, tensor.data_type, _text(tensor.name))
         self.nodes(body, proto.node, inner)
         body.outputs = [self.lookup(inner, o.name, body.name) for o in proto.output]
         return body
+
+
+def _restore_tag(node: Node, proto: onnx.NodeProto) -> None:
+    for item in proto.metadata_props:
+        if item.key == TAG_KEY:
+            node.tag = item.value
 
 
 def _source(proto: onnx.NodeProto) -> SourceLocation | None:
@@ -311,6 +321,8 @@ def _body_types(op: str, bodies: list[Graph], attrs: dict[str, Any]) -> list[tup
             raise BundleError("the branches of an If give tensors of different dtypes.")
         return [(a.dtype, _common(a.shape, b.shape)) for a, b in pairs]
     body = bodies[0]
+    if op == "SequenceMap":
+        return [(dtypes.SEQUENCE + v.dtype, None) for v in body.outputs]
     if op == "Loop":
         carried = len(body.inputs) - 2
         results = body.outputs[1:]

@@ -109,7 +109,7 @@ def _infer(
             raise InvalidArgumentError(
                 refusal(op, inputs, f"the type of output {name!r} cannot be inferred"), op=op
             )
-        types.append(protos.type_of(found[name]))
+        types.append(protos.type_of(found[name], sequences=True))
     types = symbolic.refine_shapes(op, inputs, attrs, types)
     if op == "Reshape":
         _check_element_count(inputs, types[0][1])

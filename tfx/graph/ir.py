@@ -37,7 +37,8 @@ class HostCall:
             output, None where there are none.
         description: For messages and listings.
         effect: Whether it must run although nothing uses its outputs.
-        portable: Whether a graph that is saved may leave it out; False: saving is refused.
+        portable: Whether a graph that is saved may leave it out, with outputs, which must be
+            scalars, of zero or False; False: saving is refused.
         gradient: Rule as in ``framework.rules``; None: no gradient flows through it.
     """
 
@@ -147,7 +148,10 @@ class Graph:
         nodes: In program order.
         outputs: May repeat values and may be inputs or constants.
         parent: The graph around this one if this is a body, whose values it may use freely.
+        library: Whether it is a part of this library, of which people want to see the name only.
     """
+
+    library = False
 
     def __init__(self, name: str, parent: Graph | None = None) -> None:
         self.name = name

@@ -40,9 +40,12 @@ def tensor_array(proto: onnx.TensorProto, base_dir: str = "") -> np.ndarray[Any,
 
 
 def type_proto(dtype: int, shape: RawShape) -> onnx.TypeProto:
-    """A tensor type."""
+    """A tensor type, or that of a sequence of tensors (see ``dtypes.SEQUENCE``)."""
     proto = onnx.TypeProto()
     tensor = proto.tensor_type
+    if dtype > dtypes.SEQUENCE:
+        tensor = proto.sequence_type.elem_type.tensor_type
+        dtype -= dtypes.SEQUENCE
     tensor.elem_type = dtype
     if shape is not None:
         tensor.shape.SetInParent()
@@ -55,13 +58,20 @@ def type_proto(dtype: int, shape: RawShape) -> onnx.TypeProto:
     return proto
 
 
-def type_of(proto: onnx.TypeProto) -> tuple[int, RawShape]:
-    """Element type and shape of a tensor type; sequences and the like are refused.
+def type_of(proto: onnx.TypeProto, *, sequences: bool = False) -> tuple[int, RawShape]:
+    """Element type and shape of a tensor type.
+
+    Args:
+        proto: The type.
+        sequences: Whether it may be a sequence of tensors.
 
     Raises:
         InvalidArgumentError: not a tensor type.
     """
     kind = proto.WhichOneof("value")
+    if sequences and kind == "sequence_type":
+        dtype, shape = type_of(proto.sequence_type.elem_type)
+        return dtypes.SEQUENCE + dtype, shape
     if kind != "tensor_type":
         raise InvalidArgumentError(f"Only tensors can be used here; the type is a {kind}.")
     tensor = proto.tensor_type

@@ -215,7 +215,8 @@ class _ModelWriter:
             input=[names.get(v) for v in node.inputs],
             output=[names.get(v) for v in node.outputs],
         )
-        while proto.input and not proto.input[-1]:
+        required = 2 if node.op == "Loop" else 0  # which may both be left out, but not absent
+        while len(proto.input) > required and not proto.input[-1]:
             del proto.input[-1]
         if isinstance(node.tag, str):
             proto.metadata_props.add(key=TAG_KEY, value=node.tag)

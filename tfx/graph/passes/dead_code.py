@@ -13,18 +13,33 @@ def remove_dead_nodes(graph: Graph, *, keep_effects: bool = True) -> Graph:
         keep_effects: Keep host calls that have effects, and what holds them, though nothing uses
             what they return. False where only the outputs are wanted.
     """
+    return _without_dead_nodes(graph, keep_effects, {})
+
+
+def _without_dead_nodes(graph: Graph, keep_effects: bool, known: dict[int, bool]) -> Graph:
     live = {id(v) for v in graph.outputs}
-    known: dict[int, bool] = {}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
         used = any(id(v) in live for v in node.outputs)
         if used or (keep_effects and _acts(node, known)):
+            node = _with_live_bodies(node, keep_effects, known)
             kept.append(node)
             live.update(id(v) for v in used_values(node))
     result = graph.copy()
     result.nodes = kept[::-1]
     result.constants = [v for v in graph.constants if id(v) in live]
     return result
+
+
+def _with_live_bodies(node: Node, keep_effects: bool, known: dict[int, bool]) -> Node:
+    """The node with branches or a loop body that hold no dead nodes; callees stay as they are."""
+    if node.op == CALL or not any(True for _ in node.bodies()):
+        return node
+    attrs = {
+        k: _without_dead_nodes(v, keep_effects, known) if isinstance(v, Graph) else v
+        for k, v in node.attrs.items()
+    }
+    return node.replaced(attrs=attrs)
 
 
 def _acts(node: Node, known: dict[int, bool]) -> bool:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
+import numpy as np
+
+from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InvalidArgumentError
-from tfx.graph.ir import HOST, Graph, HostCall, Node
+from tfx.graph.ir import HOST, Graph, HostCall, Node, Value
 
 _log = logging.getLogger("tfx")
 
@@ -64,6 +67,7 @@ class _Dropper:
         for node in graph.nodes:
             if node.op == HOST:
                 self._drop(graph, node)
+                result.nodes += [_zero(result, node, output) for output in node.outputs]
             elif any(True for _ in node.bodies()):
                 attrs = {
                     k: self.run(v) if isinstance(v, Graph) else v for k, v in node.attrs.items()
@@ -75,7 +79,7 @@ class _Dropper:
 
     def _drop(self, graph: Graph, node: Node) -> None:
         call: HostCall = node.attrs["call"]
-        if not call.portable or node.outputs:
+        if not call.portable or any(output.shape != () for output in node.outputs):
             where = f" [{node.source.text()}]" if node.source else ""
             raise InvalidArgumentError(
                 f"Function {graph.name!r} calls {call}{where}: Python code cannot be saved. Write "
@@ -85,3 +89,12 @@ class _Dropper:
                 source=node.source,
             )
         self.dropped.append(node)
+
+
+def _zero(graph: Graph, node: Node, output: Value) -> Node:
+    """What stands for an output of a call that was left out: False, "nothing was written"."""
+    zero = np.zeros((), from_onnx(output.dtype).as_numpy_dtype)
+    value = graph.add_constant(zero, output.dtype)
+    stand_in = Node("Identity", (value,), {}, node.name, node.source)
+    stand_in.outputs = (output,)
+    return stand_in

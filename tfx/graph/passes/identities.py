@@ -18,7 +18,8 @@ def forward_identities(graph: Graph, *, keep_marked: bool = False) -> Graph:
 
     Args:
         graph: The graph.
-        keep_marked: Keep those that mean something to differentiation (their tag is text).
+        keep_marked: Keep those that mean something: to differentiation (their tag is text), or to
+            the user, who gave a value this name.
     """
     return _Forwarder(keep_marked).run(graph)
 
@@ -35,7 +36,7 @@ class _Forwarder:
         result.nodes = []
         for node in graph.nodes:
             inputs = self._replaced(node.inputs)
-            kept = self._keep_marked and isinstance(node.tag, str)
+            kept = self._keep_marked and _means_something(node)
             if node.op == "Identity" and inputs[0] is not None and not kept:
                 (output,) = node.outputs
                 if output.shape == inputs[0].shape:
@@ -80,3 +81,9 @@ class _Forwarder:
         if known is None:
             known = self._callees[id(graph)] = self.run(graph)
         return known
+
+
+def _means_something(node: Node) -> bool:
+    """Whether an ``Identity`` is there for more than its value."""
+    named = node.tag is None and not node.name.rpartition("/")[2].startswith(("Identity", "Assign"))
+    return named or isinstance(node.tag, str)

@@ -10,10 +10,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator
 
+from tfx.core import dtypes
 from tfx.graph import ir, schema
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes import integers, positions
 from tfx.graph.passes.decompose import DECOMPOSITIONS
+from tfx.graph.passes.trial import runs_on_gpu
 from tfx.runtime.kernels import cpu_kernels
 
 _FLOAT, _UINT8, _INT8, _UINT16, _INT16, _INT32, _INT64 = 1, 2, 3, 4, 5, 6, 7
@@ -40,13 +42,19 @@ _WIDER: dict[int, tuple[int, ...]] = {
 _CORRECTIONS = {**integers.CORRECTIONS, **positions.CORRECTIONS}
 
 
-def legalize(graph: Graph) -> Graph:
-    """A copy of the graph, bodies and callees included, in which every node has a CPU kernel."""
-    return _Legalizer().run(graph)
+def legalize(graph: Graph, device: str = "CPU:0") -> Graph:
+    """A copy of the graph, bodies and callees included, in which every node has a kernel.
+
+    Args:
+        graph: The graph.
+        device: Where it will run. On a GPU a kernel of either provider will do.
+    """
+    return _Legalizer(device).run(graph)
 
 
 class _Legalizer:
-    def __init__(self) -> None:
+    def __init__(self, device: str) -> None:
+        self._device = device
         self._callees: dict[int, Graph] = {}
 
     def run(self, graph: Graph) -> Graph:
@@ -65,8 +73,11 @@ class _Legalizer:
         if correct is not None and self._corrected(correct, out, node):
             return
         key = tuple(None if v is None else v.dtype for v in node.inputs)
+        if any(code is not None and code > dtypes.SEQUENCE for code in key):
+            out.nodes.append(node)
+            return
         replaced = replacement(node.op, key, tuple(v.dtype for v in node.outputs))
-        if replaced is None:
+        if replaced is None or runs_on_gpu(node, self._device):
             out.nodes.append(node)
             return
         decompose = DECOMPOSITIONS.get(node.op)

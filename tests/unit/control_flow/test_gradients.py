@@ -1,0 +1,342 @@
+"""Gradients through branches, loops and tensor arrays.
+
+The evidence is independent of graphs: the same program runs eagerly, where a loop is a Python loop
+and the tape sees every operation, and as central differences in float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfx as tf
+
+F64 = tf.float64
+
+
+def c(value):
+    return tf.constant(value, F64)
+
+
+def branch(x, v):
+    return tf.cond(x[0] > 0.5, lambda: tf.reduce_sum(tf.exp(x) * v), lambda: tf.sin(x[1]) * v * v)
+
+
+def branch_passing_on(x, v):
+    y, z = tf.cond(x[0] > 0.5, lambda: (x, x * v), lambda: (x * x, x))
+    return tf.reduce_sum(y * z)
+
+
+def branch_without_dependence(x, v):
+    return tf.reduce_sum(tf.cond(x[0] > 0.5, lambda: c([1.0, 2.0, 3.0]), lambda: x * v))
+
+
+def nested_branches(x, v):
+    def inner():
+        return tf.cond(x[1] > 0.7, lambda: x[0] * v, lambda: x[1] * x[2])
+
+    return tf.cond(x[0] > 0.5, inner, lambda: tf.tanh(x[2]) * v)
+
+
+def choice(x, v):
+    k = tf.cast(x[0] * 3.0, tf.int32)
+    return tf.switch_case(
+        k, [lambda: x[1] ** 3.0, lambda: v * x[2], lambda: tf.reduce_prod(x)], lambda: x[0]
+    )
+
+
+def loop(x, v):
+    return tf.reduce_sum(
+        tf.while_loop(lambda i, y: i < 4, lambda i, y: (i + 1, tf.sin(y) * v + x), (0, x))[1]
+    )
+
+
+def loop_until(x, v):
+    """The number of iterations depends on the data."""
+    y, n = tf.while_loop(
+        lambda y, n: tf.reduce_sum(y) < 20.0, lambda y, n: (y * 1.5 + x * v, n + 1), (x, 0)
+    )
+    return tf.reduce_sum(y) * tf.cast(n, F64)
+
+
+def loop_never(x, v):
+    return tf.reduce_sum(tf.while_loop(lambda y: False, lambda y: (y * v,), (x,))[0])
+
+
+def loop_of_two(x, v):
+    def body(i, a, b):
+        return i + 1, a * b + v, tf.tanh(a) + x
+
+    _, a, b = tf.while_loop(lambda i, a, b: i < 3, body, (0, x, x * 2.0))
+    return tf.reduce_sum(a * b)
+
+
+def loop_swapping(x, v):
+    _, a, b = tf.while_loop(
+        lambda i, a, b: i < 3, lambda i, a, b: (i + 1, b, a * v), (0, x, c([1.0, 2.0, 3.0]))
+    )
+    return tf.reduce_sum(a + 2.0 * b)
+
+
+def loop_passing_weights(x, v):
+    """A variable that only comes along is constant, and has a gradient."""
+    w = x * v
+    return tf.reduce_sum(
+        tf.while_loop(lambda i, w, y: i < 3, lambda i, w, y: (i + 1, w, y * w), (0, w, x))[2]
+    )
+
+
+def nested_loops(x, v):
+    def inner(y):
+        return tf.while_loop(lambda j, z: j < 2, lambda j, z: (j + 1, tf.sin(z * v) + y), (0, y))[1]
+
+    return tf.reduce_sum(
+        tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, inner(y) * x), (0, x))[1]
+    )
+
+
+def branch_in_loop(x, v):
+    def body(i, y):
+        return i + 1, tf.cond(y[0] > 1.0, lambda: tf.sin(y) * v, lambda: y * 2.0 + x)
+
+    return tf.reduce_sum(tf.while_loop(lambda i, y: i < 5, body, (0, x))[1])
+
+
+def loop_in_branch(x, v):
+    return tf.cond(x[0] > 0.5, lambda: loop(x, v), lambda: loop_of_two(x, v))
+
+
+def growing(x, v):
+    """The shape is another in each iteration."""
+    y = tf.while_loop(
+        lambda i, y: i < 3,
+        lambda i, y: (i + 1, tf.concat([tf.sin(y), y * v], 0)),
+        (0, x),
+        shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])),
+    )[1]
+    return tf.reduce_sum(y * y)
+
+
+def mapped(x, v):
+    return tf.reduce_sum(tf.map_fn(lambda e: tf.sin(e) * v * e, x))
+
+
+def mapped_pair(x, v):
+    y, z = tf.map_fn(lambda e: (e[0] * e[1], e[1] + v), (x, x * x))
+    return tf.reduce_sum(y * z)
+
+
+def scanned(x, v):
+    return tf.reduce_sum(tf.scan(lambda a, e: a * e + v, x) * c([1.0, 2.0, 3.0]))
+
+
+def scanned_backwards(x, v):
+    out = tf.scan(lambda a, e: tf.tanh(a) * e + v, x, initializer=c(0.5), reverse=True)
+    return tf.reduce_sum(out * out)
+
+
+def folded(x, v):
+    return tf.foldl(lambda a, e: tf.sin(a) * v + e, x) + tf.foldr(lambda a, e: a * e, x)
+
+
+def rnn(x, v):
+    w = tf.stack([x, x * v, x * x])
+    steps = tf.stack([x, x + 1.0, x * 2.0, x - v])
+
+    def step(h, s):
+        return tf.tanh(tf.linalg.matvec(w, h) + s)
+
+    return tf.reduce_sum(tf.scan(step, steps, initializer=c([0.1, 0.2, 0.3])))
+
+
+def array_written(x, v):
+    ta = tf.TensorArray(F64, size=4)
+
+    def body(i, ta, y):
+        return i + 1, ta.write(i, y), y * x + v
+
+    _, ta, y = tf.while_loop(lambda i, *_: i < 4, body, (0, ta, x))
+    return tf.reduce_sum(ta.stack() * tf.reshape(c(np.arange(12.0)), [4, 3])) + y[0]
+
+
+def array_partly_written(x, v):
+    ta = tf.TensorArray(F64, size=5, element_shape=[3])
+    _, ta = tf.while_loop(lambda i, _: i < 3, lambda i, ta: (i + 1, ta.write(i, x * v)), (0, ta))
+    return tf.reduce_sum(ta.stack() * tf.reshape(c(np.arange(15.0)), [5, 3]))
+
+
+def array_written_backwards(x, v):
+    ta = tf.TensorArray(F64, size=3)
+
+    def body(i, ta, y):
+        return i + 1, ta.write(2 - i, y), tf.sin(y) * v
+
+    _, ta, _ = tf.while_loop(lambda i, *_: i < 3, body, (0, ta, x))
+    return tf.reduce_sum(ta.stack() * tf.reshape(c(np.arange(9.0)), [3, 3]))
+
+
+def array_read_back(x, v):
+    """Each element is computed from the one before it."""
+    ta = tf.TensorArray(F64, size=4, clear_after_read=False).write(0, x)
+
+    def body(i, ta):
+        return i + 1, ta.write(i, tf.sin(ta.read(i - 1)) * v + x)
+
+    _, ta = tf.while_loop(lambda i, _: i < 4, body, (1, ta))
+    return tf.reduce_sum(ta.stack() * tf.reshape(c(np.arange(12.0)), [4, 3]))
+
+
+def array_growing(x, v):
+    ta = tf.TensorArray(F64, size=0, dynamic_size=True)
+
+    def body(i, y, ta):
+        return i + 1, y * v, ta.write(i, y)
+
+    _, _, ta = tf.while_loop(lambda i, y, _: tf.reduce_sum(y) < 30.0, body, (0, x, ta))
+    return tf.reduce_sum(ta.stack())
+
+
+def array_read_elsewhere(x, v):
+    ta = tf.TensorArray(F64, size=3, clear_after_read=False).unstack(x * v)
+    return tf.while_loop(
+        lambda i, y: i < 3, lambda i, y: (i + 1, y * ta.read(2 - i) + y), (0, c(1.0))
+    )[1]
+
+
+def array_in_branch(x, v):
+    ta = tf.TensorArray(F64, size=2, clear_after_read=False).write(0, x)
+    ta = tf.cond(x[0] > 0.5, lambda: ta.write(1, x * v), lambda: ta.write(1, tf.sin(x)))
+    return tf.reduce_sum(ta.read(1) * ta.read(0))
+
+
+def array_read_in_branch(x, v):
+    """The element is read where it is used, in a branch inside of the loop."""
+    ta = tf.TensorArray(F64, size=4, clear_after_read=False).write(0, x)
+
+    def body(i, ta):
+        y = tf.cond(i % 2 == 0, lambda: ta.read(i - 1) * v, lambda: tf.sin(ta.read(i - 1)))
+        return i + 1, tf.cond(y[0] > 0.2, lambda: ta.write(i, y), lambda: ta.write(i, y * x))
+
+    _, ta = tf.while_loop(lambda i, _: i < 4, body, (1, ta))
+    return tf.reduce_sum(ta.stack() * tf.reshape(c(np.arange(12.0)), [4, 3]))
+
+
+def array_concatenated(x, v):
+    ta = tf.TensorArray(F64, size=3, element_shape=[3])
+    _, ta = tf.while_loop(
+        lambda i, _: i < 3, lambda i, ta: (i + 1, ta.write(i, x * tf.cast(i, F64) * v)), (0, ta)
+    )
+    return tf.reduce_sum(ta.concat() * c(np.arange(9.0)))
+
+
+PROGRAMS = [
+    branch,
+    branch_passing_on,
+    branch_without_dependence,
+    nested_branches,
+    choice,
+    loop,
+    loop_until,
+    loop_never,
+    loop_of_two,
+    loop_swapping,
+    loop_passing_weights,
+    nested_loops,
+    branch_in_loop,
+    loop_in_branch,
+    growing,
+    mapped,
+    mapped_pair,
+    scanned,
+    scanned_backwards,
+    folded,
+    rnn,
+    array_written,
+    array_partly_written,
+    array_written_backwards,
+    array_read_back,
+    array_growing,
+    array_read_elsewhere,
+    array_in_branch,
+    array_read_in_branch,
+    array_concatenated,
+]
+POINTS = [[0.9, 0.8, 1.1], [0.3, 0.6, -0.4]]
+
+
+def _first(f, x, v):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x, v)
+    dx, dv = tape.gradient(y, [x, v], unconnected_gradients="zero")
+    return y, dx, dv
+
+
+def _second(f, x, v):
+    """A directional second derivative: the gradient of a sum of gradients."""
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        _, dx, dv = _first(f, x, v)
+        total = tf.reduce_sum(dx * c([1.0, -2.0, 0.5])) + 3.0 * dv
+    return outer.gradient(total, [x, v], unconnected_gradients="zero")
+
+
+def _close(found, expected):
+    for a, b in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("point", POINTS, ids=["up", "down"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_graph_and_eager_agree(program, point):
+    x, v = c(point), tf.Variable(1.3, dtype=F64)
+    expected = _first(program, x, v)
+    _close(_first(tf.function(program), x, v), expected)  # the tape is outside
+    _close(tf.function(lambda x: _first(program, x, v))(x), expected)  # and inside
+    for value, at in ((expected[1], x), (expected[2], v)):
+        assert value.shape == at.shape
+
+
+@pytest.mark.parametrize("point", POINTS, ids=["up", "down"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_second_derivatives(program, point):
+    x, v = c(point), tf.Variable(1.3, dtype=F64)
+    expected = _second(program, x, v)
+    _close(_second(tf.function(program), x, v), expected)
+    _close(tf.function(lambda x: _second(program, x, v))(x), expected)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_central_differences(program):
+    traced, v = tf.function(program), tf.Variable(1.3, dtype=F64)
+    x = np.array(POINTS[0])
+    _, dx, dv = _first(traced, c(x), v)
+    step = 1e-6
+    for i in range(3):
+        e = np.eye(3)[i] * step
+        slope = (traced(c(x + e), v).numpy() - traced(c(x - e), v).numpy()) / (2 * step)
+        np.testing.assert_allclose(dx.numpy()[i], slope, rtol=1e-6, atol=1e-6)
+    up, down = (traced(c(x), tf.Variable(1.3 + s, dtype=F64)).numpy() for s in (step, -step))
+    np.testing.assert_allclose(dv.numpy(), (up - down) / (2 * step), rtol=1e-6, atol=1e-6)
+
+
+def test_two_gradients_of_one_persistent_tape():
+    """The second one uses what the first one made the loop keep, and so does an outer tape."""
+
+    def f(x):
+        with tf.GradientTape(persistent=True) as outer:
+            outer.watch(x)
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.sin(y) * x), (0, x))[
+                    1
+                ]
+                z = tf.cond(x > 0.0, lambda: tf.exp(y) * x, lambda: y)
+                w = z * 2.0
+            first, second = tape.gradient(z, x), tape.gradient(w, x)
+        return first, second, outer.gradient(first, x), outer.gradient(second, x)
+
+    x = c(0.8)
+    plain, traced = f(x), tf.function(f)(x)
+    _close(traced, plain)
+    np.testing.assert_allclose(traced[3].numpy(), 2.0 * traced[2].numpy())

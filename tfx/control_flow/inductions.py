@@ -1,0 +1,96 @@
+"""Which integers of a loop's body count its iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfx.control_flow.slots import Slot, TensorSlot
+from tfx.framework.body_graph import LoopGraph
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.graph.ir import Value
+from tfx.graph.symbolic import elements
+
+
+class Inductions:
+    """Which integers of a loop's body count the iterations.
+
+    Args:
+        loop: The finished body.
+        iteration: Its number of the iteration.
+        slots: The loop variables.
+    """
+
+    def __init__(self, loop: LoopGraph, iteration: Value, slots: Sequence[Slot]) -> None:
+        self._starts: dict[int, int] = {id(iteration): 0}
+        self._inside = {id(v) for node in loop.graph.nodes for v in node.outputs}
+        self._inside.update(id(value) for value, _ in loop.entries.values())
+        self._inside.update(id(s.inside) for s in slots if isinstance(s, TensorSlot))
+        self._slots: dict[int, TensorSlot] = {}
+        for slot in slots:
+            if isinstance(slot, TensorSlot) and slot.inside is not None and slot.after is not None:
+                start = _start(slot)
+                if start is not None and counts_up(slot.inside, slot.after):
+                    self._starts[id(slot.inside)] = start
+                    self._slots[id(slot.after)] = slot
+
+    def start_of(self, value: Value | None) -> int | None:
+        """The value in the first iteration, if it is one more in each; None otherwise."""
+        return start_of(value, self._starts)
+
+    def limit(self, going: Value) -> Tensor | None:
+        """How often the loop runs, if its condition is ``number < limit``, starting at 0."""
+        node = going.node
+        if node is None or node.op != "Less":
+            return None
+        number, limit = node.inputs
+        assert number is not None
+        assert limit is not None
+        slot = self._slots.get(id(number))
+        if slot is None or self._starts.get(id(slot.inside)) != 0:
+            return None
+        if id(limit) in self._inside:
+            return None
+        return SymbolicTensor(limit, slot.result._graph.parent)
+
+
+def start_of(value: Value | None, starts: dict[int, int]) -> int | None:
+    """``value`` in the first iteration, if it counts iterations; ``starts`` knows some that do."""
+    if value is None:
+        return None
+    known = starts.get(id(value))
+    if known is not None or value.node is None:
+        return known
+    node = value.node
+    if node.op in ("Identity", "Cast") and value.dtype in (6, 7):
+        source = node.inputs[0]
+        return start_of(source, starts) if source is not None and source.dtype in (6, 7) else None
+    if node.op in ("Add", "Sub"):
+        first, second = start_of(node.inputs[0], starts), elements(node.inputs[1])
+        if first is not None and second is not None and len(second) == 1:
+            step = second[0]
+            if isinstance(step, int):
+                return first + step if node.op == "Add" else first - step
+    return None
+
+
+def counts_up(inside: Value, after: Value) -> bool:
+    """Whether a carried integer becomes one more in each iteration."""
+    node = after.node
+    if node is None or node.op != "Add" or inside.dtype not in (6, 7):
+        return False
+    first, second = node.inputs
+    if second is inside:
+        first, second = second, first
+    return first is inside and elements(second) == (1,)
+
+
+def _start(slot: TensorSlot) -> int | None:
+    initial = slot.initial
+    if isinstance(initial, SymbolicTensor):
+        known = elements(initial._value)
+    elif initial.dtype.is_integer and not initial.shape.rank:
+        known = (int(initial),)  # type: ignore[call-overload]
+    else:
+        known = None
+    first = known[0] if known is not None and len(known) == 1 else None
+    return first if isinstance(first, int) else None

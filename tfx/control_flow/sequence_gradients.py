@@ -1,0 +1,173 @@
+"""Gradients of operators on sequences. That of a sequence is a sequence of the same length.
+
+Zeros like a whole sequence are avoided: in the backward body of a loop the forward sequences are
+not there. The gradient of one element is a ``Part``, which is added to what is known already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tfx.control_flow import sequences
+from tfx.control_flow.nodes import add_control
+from tfx.core import dtypes
+from tfx.framework.apply import apply
+from tfx.framework.body_graph import LoopGraph
+from tfx.framework.convert import int64_constant
+from tfx.framework.rules import OpRecord, gradient, no_gradient
+from tfx.framework.tensor import Tensor
+from tfx.graph import ir
+from tfx.graph.ir import Graph
+
+
+@gradient("SequenceMap")
+def _map_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    """Only sums have a gradient, of all that is made here."""
+    return [dy if op.attrs["body"].name == sequences.SUM else None] * len(op.inputs)
+
+
+class Part:
+    """The gradient of a sequence of which only one element is used.
+
+    Args:
+        sequence: The sequence.
+        index: The number of the element.
+        dy: The element's gradient.
+    """
+
+    def __init__(self, sequence: Tensor, index: Tensor, dy: Tensor) -> None:
+        self._sequence = sequence
+        self._index = index
+        self._dy = dy
+
+    def added_to(self, known: Tensor | None) -> Tensor:
+        """The whole gradient, given what is known of it already."""
+        place = sequences.in_int64(self._index)
+        if known is None:
+            return sequences.write(sequences.zeros(self._sequence), place, self._dy, grows=False)
+        total = apply("Add", (sequences.at(known, place), self._dy))
+        return sequences.write(known, place, total, grows=False)
+
+
+class Whole:
+    """The gradient of a sequence that has in it what was known of it before.
+
+    Args:
+        total: The gradient.
+    """
+
+    def __init__(self, total: Tensor) -> None:
+        self._total = total
+
+    def added_to(self, known: Tensor | None) -> Tensor:
+        """The whole gradient."""
+        return self._total
+
+
+# Attribute of a record: what is known of the gradients of sequences, by the sequences' ``id``.
+KNOWN = "known gradients"
+
+
+def with_known(record: OpRecord, gradients: Mapping[int, Tensor]) -> OpRecord:
+    """The record with what is known of its sequences' gradients, for rules that go on from there.
+
+    So no rule needs zeros like the sequence, which may not be there any more.
+    """
+    known = {
+        id(x): gradients[id(x)]
+        for x in record.inputs
+        if sequences.is_sequence(x) and id(x) in gradients
+    }
+    if not known:
+        return record
+    return OpRecord(record.op, {**record.attrs, KNOWN: known}, record.inputs, record.outputs)
+
+
+@gradient("SequenceAt")
+def _at_grad(op: OpRecord, dy: Tensor) -> list[Any]:
+    """The gradient in its place, zeros elsewhere."""
+    sequence, index = op.inputs
+    return [Part(sequence, index, dy), None]
+
+
+def is_write(callee: Graph) -> bool:
+    """Whether a called graph writes an element of a sequence."""
+    return (
+        callee.name.startswith(sequences.WRITER)
+        and len(callee.inputs) == 3
+        and callee.inputs[0].dtype > dtypes.SEQUENCE
+    )
+
+
+def write_gradient(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    """Gradients of a write: zeros for the element that was there before."""
+    sequence, index, _ = op.inputs
+    element = sequences.at(dy, index)
+    blank = sequences.zeros_of_shape(dy.dtype, apply("Shape", (element,)))
+    rest = sequences.write(dy, index, blank, grows=False)
+    if op.attrs["graph"].name.startswith(f"{sequences.WRITER}_growing"):
+        rest = _cut(rest, apply("Sub", (sequences.length(rest), sequences.length(sequence))))
+    return [rest, None, element]
+
+
+def _cut(sequence: Tensor, count: Tensor) -> Tensor:
+    """A sequence without its last elements."""
+    graph = sequences.tracing()
+    loop = LoopGraph("cut", graph)
+    kind: tuple[int, ir.RawShape] = (dtypes.SEQUENCE + sequence.dtype.onnx, None)
+    body = loop.graph
+    body.add_input("iteration", dtypes.int64.onnx, ())
+    going = body.add_input("going", dtypes.bool.onnx, ())
+    before = body.add_input("sequence", *kind)
+    made = body.add_node("SequenceErase", (before,), {}, [kind])
+    body.outputs = [going, made.outputs[0]]
+    inputs = (count, None, sequence)
+    return add_control(graph, "Loop", inputs, {"body": body}, [kind], [loop], name="cut")[0]
+
+
+@gradient("SequenceInsert")
+def _insert_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    """One element to the element, the others to the sequence."""
+    if len(op.inputs) == 2:
+        return [apply("SequenceErase", (dy,)), sequences.at(dy, int64_constant(-1))]
+    place = sequences.in_int64(op.inputs[2])
+    return [apply("SequenceErase", (dy, place)), sequences.at(dy, place), None]
+
+
+@gradient("SequenceErase")
+def _erase_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    """Zeros for the element that is gone."""
+    last = len(op.inputs) == 1
+    place = int64_constant(-1) if last else sequences.in_int64(op.inputs[1])
+    gap = sequences.zeros_of_shape(dy.dtype, apply("Shape", (sequences.at(op.inputs[0], place),)))
+    if last:
+        return [apply("SequenceInsert", (dy, gap))]
+    return [apply("SequenceInsert", (dy, gap, place)), None]
+
+
+@gradient("SequenceConstruct")
+def _construct_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    """One element for each."""
+    return [sequences.at(dy, int64_constant(i)) for i in range(len(op.inputs))]
+
+
+@gradient("ConcatFromSequence")
+def _concat_grad(op: OpRecord, dy: Tensor) -> Tensor:
+    """Cut again where the elements meet."""
+    if op.attrs.get("new_axis", 0):
+        return sequences.split(dy)
+    lengths = sequences.lengths(op.inputs[0])
+    return apply("SplitToSequence", (dy, lengths), {"axis": 0, "keepdims": 1})
+
+
+@gradient("SplitToSequence")
+def _split_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    """The slices' gradients together."""
+    if len(op.inputs) == 1 and not op.attrs.get("keepdims", 1):
+        return [sequences.stacked(dy)]
+    return [sequences.concatenated(dy), None][: len(op.inputs)]
+
+
+no_gradient("SequenceEmpty", why="it has no inputs")
+no_gradient("SequenceLength", why="its result is an integer")

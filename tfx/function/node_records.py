@@ -1,0 +1,62 @@
+"""Nodes of a graph as the records that a tape would have kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tfx.control_flow.nodes import CONTROL_OPS, control_inputs
+from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph, VariableState
+from tfx.framework.rules import OpRecord
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.variable import READ_VARIABLE
+from tfx.function.inline import run_gradient
+from tfx.function.marker import CUSTOM_GRADIENT, CustomGradient
+from tfx.graph.ir import Graph, Node, Value
+
+
+def records_of(
+    node: Node,
+    home: Graph,
+    owner: FuncGraph,
+    tensor_of: Callable[[Value], Tensor],
+    leaf_of: Callable[[VariableState], Any],
+    fixed: frozenset[int] = frozenset(),
+) -> Iterator[OpRecord]:
+    """The records of one node.
+
+    Args:
+        node: The node.
+        home: The graph that it is in.
+        owner: The graph that its tensors belong to.
+        tensor_of: The tensor by which the records know a value.
+        leaf_of: What they know a variable by; None: nothing.
+        fixed: By ``id``, values through which no gradient flows.
+    """
+    if node.tag == STOP_GRADIENT:
+        return
+    assigned = node.tag.outputs if isinstance(node.tag, Assigned) else {}
+    inputs = [None if v is None else tensor_of(v) for v in node.inputs]
+    # What is behind an assignment or a constant gets a tensor that nothing else knows.
+    outputs = [
+        SymbolicTensor(v, owner) if i in assigned or id(v) in fixed else tensor_of(v)
+        for i, v in enumerate(node.outputs)
+    ]
+    if isinstance(node.tag, CustomGradient):
+        yield _custom(node.tag, [x for x in inputs if x is not None], outputs)
+    elif node.op in CONTROL_OPS:
+        attrs, given = control_inputs(node, home, inputs, tensor_of, leaf_of)
+        yield OpRecord(node.op, attrs, given, outputs)
+    else:
+        yield OpRecord(node.op, node.attrs, inputs, outputs)
+    for i, state in assigned.items():
+        leaf = leaf_of(state)
+        if leaf is not None:
+            yield OpRecord(READ_VARIABLE, {}, (leaf,), (tensor_of(node.outputs[i]),))
+
+
+def _custom(tag: CustomGradient, tensors: Sequence[Tensor], outputs: Sequence[Tensor]) -> OpRecord:
+    def backward(*dys: Tensor) -> list[Tensor | None]:
+        return run_gradient(tag, tensors, *dys)
+
+    return OpRecord(CUSTOM_GRADIENT, {"backward": backward}, tag.parts(tensors)[1], outputs)
