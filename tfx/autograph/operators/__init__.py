@@ -1,0 +1,37 @@
+"""What converted code calls: one operator for each construct.
+
+Each decides by what it is given: Python values go the way of Python, tensors of a function being
+traced become operations.
+"""
+
+from __future__ import annotations
+
+from tfx.autograph.operators.assertions import assert_stmt
+from tfx.autograph.operators.calls import call
+from tfx.autograph.operators.conditionals import if_exp, if_stmt
+from tfx.autograph.operators.containers import contains, list_append, list_pop, set_item
+from tfx.autograph.operators.logic import and_, compare, not_, or_
+from tfx.autograph.operators.loops import for_stmt, while_stmt
+from tfx.autograph.operators.symbols import is_defined, read
+
+slice_ = slice
+
+__all__ = [
+    "and_",
+    "assert_stmt",
+    "call",
+    "compare",
+    "contains",
+    "for_stmt",
+    "if_exp",
+    "if_stmt",
+    "is_defined",
+    "list_append",
+    "list_pop",
+    "not_",
+    "or_",
+    "read",
+    "set_item",
+    "slice_",
+    "while_stmt",
+]

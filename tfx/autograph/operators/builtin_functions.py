@@ -1,0 +1,228 @@
+"""Builtins that mean something for tensors of a graph: ``print``, ``len``, ``range``, ``int``...
+
+Each is Python's own unless it gets a tensor that has no contents yet.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from tfx.autograph.operators.iteration import Counted, counted
+from tfx.autograph.operators.staging import is_staged
+from tfx.autograph.operators.tensor_lists import TensorList
+from tfx.core import dtypes, nest
+from tfx.core.errors import OperatorNotAllowedInGraphError
+from tfx.framework.apply import apply
+from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.tensor import Tensor
+from tfx.ops import (
+    arithmetic,
+    comparison,
+    elementwise,
+    measuring,
+    printing,
+    ranges,
+    reduction,
+    sorting,
+)
+from tfx.ops.casting import cast
+
+_PYTHON_PRINT = builtins.print
+
+
+def counterpart(function: Any) -> Any:
+    """What to call in place of a builtin."""
+    return _COUNTERPARTS.get(function, function)
+
+
+def _any_staged(values: Any) -> bool:
+    return any(is_staged(v) or isinstance(v, TensorList) for v in nest.flatten(list(values)))
+
+
+def _print(*objects: Any, sep: str | None = " ", end: str | None = "\n", **kwargs: Any) -> Any:
+    if not _any_staged(objects):
+        return _PYTHON_PRINT(*objects, sep=sep, end=end, **kwargs)
+    stream = kwargs.get("file")
+    options = {} if stream is None else {"output_stream": stream}
+    return printing.print(
+        *objects, sep=" " if sep is None else sep, end="\n" if end is None else end, **options
+    )
+
+
+def _len(x: Any) -> Any:
+    if isinstance(x, TensorList):
+        return x.size()
+    if not is_staged(x):
+        return len(x)
+    tensor = convert_to_tensor(x)
+    if tensor.shape.rank == 0:
+        raise TypeError(f"len requires a tensor with a first dimension; got the scalar {tensor!r}.")
+    first = tensor.shape[0] if tensor.shape.rank is not None else None
+    return first if first is not None else measuring.shape(tensor)[0]
+
+
+def _range(*limits: Any) -> Any:
+    return ranges.range(*limits) if _any_staged(limits) else range(*limits)
+
+
+def _int(x: Any = 0, *args: Any, **kwargs: Any) -> Any:
+    return cast(x, dtypes.int32) if is_staged(x) else int(x, *args, **kwargs)
+
+
+def _float(x: Any = 0.0, /) -> Any:
+    return cast(x, dtypes.float32) if is_staged(x) else float(x)
+
+
+def _bool(x: Any = False, /) -> Any:
+    return cast(x, dtypes.bool) if is_staged(x) else bool(x)
+
+
+def _abs(x: Any, /) -> Any:
+    return elementwise.abs(x) if is_staged(x) else abs(x)
+
+
+def _max(*args: Any, **kwargs: Any) -> Any:
+    if not _any_staged(args) or kwargs:
+        return max(*args, **kwargs)
+    return _extreme(args, arithmetic.maximum, reduction.reduce_max, "max")
+
+
+def _min(*args: Any, **kwargs: Any) -> Any:
+    if not _any_staged(args) or kwargs:
+        return min(*args, **kwargs)
+    return _extreme(args, arithmetic.minimum, reduction.reduce_min, "min")
+
+
+def _extreme(
+    args: tuple[Any, ...],
+    two: Callable[[Any, Any], Any],
+    reduce: Callable[[Any], Any],
+    name: str,
+) -> Any:
+    if len(args) == 1 and is_staged(args[0]):
+        tensor = convert_to_tensor(args[0])
+        if tensor.shape.rank == 0:
+            raise TypeError(f"{name} of one argument needs a vector; got the scalar {tensor!r}.")
+        return reduce(tensor)
+    values = list(args[0] if len(args) == 1 else args)
+    tensors = [x for x in values if isinstance(x, Tensor)]
+    for x in tensors:
+        if x.shape.rank:
+            raise ValueError(
+                f"{name} of several arguments compares scalars; got {x!r}. Use "
+                f"tf.{'maximum' if name == 'max' else 'minimum'}, which works element by element."
+            )
+    result = values[0]
+    for x in values[1:]:
+        result = two(result, x)
+    return result
+
+
+def _sum(iterable: Any, /, start: Any = 0) -> Any:
+    if is_staged(iterable):
+        total = reduction.reduce_sum(iterable, axis=0)
+        return total if isinstance(start, int) and start == 0 else arithmetic.add(total, start)
+    return sum(iterable, start)
+
+
+def _any(iterable: Any, /) -> Any:
+    if is_staged(iterable):
+        return reduction.reduce_any(iterable)
+    values = list(iterable) if _is_sized(iterable) else iterable
+    if _is_sized(values) and _any_staged(values):
+        result: Any = False
+        for x in values:
+            result = comparison.logical_or(result, x)
+        return result
+    return any(values)
+
+
+def _all(iterable: Any, /) -> Any:
+    if is_staged(iterable):
+        return reduction.reduce_all(iterable)
+    values = list(iterable) if _is_sized(iterable) else iterable
+    if _is_sized(values) and _any_staged(values):
+        result: Any = True
+        for x in values:
+            result = comparison.logical_and(result, x)
+        return result
+    return all(values)
+
+
+def _is_sized(iterable: Any) -> bool:
+    """Whether looking at the elements has no effect."""
+    return isinstance(iterable, list | tuple)
+
+
+def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
+    if not is_staged(iterable):
+        return sorted(iterable, key=key, reverse=reverse)
+    direction = "DESCENDING" if reverse else "ASCENDING"
+    if key is None:
+        return sorting.sort(iterable, direction=direction)
+    raise OperatorNotAllowedInGraphError(
+        "sorted of a tensor of the graph takes no key; sort by tf.argsort of the keys."
+    )
+
+
+def _enumerate(iterable: Any, start: Any = 0) -> Any:
+    steps = counted(iterable)
+    if steps is None:
+        return enumerate(iterable, start)
+    first = convert_to_tensor(start)
+    return Counted(
+        steps.length,
+        steps.known,
+        lambda number: (arithmetic.add(cast(number, first.dtype), first), steps.item(number)),
+    )
+
+
+def _zip(*iterables: Any, strict: bool = False) -> Any:
+    if not any(is_staged(x) or isinstance(x, Counted) for x in iterables):
+        return zip(*iterables, strict=strict)
+    every = [counted(x) or _listed(x) for x in iterables]
+    length, known = every[0].length, every[0].known
+    for steps in every[1:]:
+        if known is not None and steps.known is not None:
+            known = min(known, steps.known)
+            length = int64_constant(known)
+        else:
+            known = None
+            length = apply("Min", (length, steps.length))
+    return Counted(length, known, lambda number: tuple(s.item(number) for s in every))
+
+
+def _listed(iterable: Any) -> Counted:
+    """A Python sequence beside tensors: its elements as one tensor."""
+    steps = counted_eager(convert_to_tensor(list(iterable)))
+    return steps
+
+
+def counted_eager(tensor: Tensor) -> Counted:
+    """Steps over a tensor whose contents are known."""
+    from tfx.ops.gathering import gather
+
+    length = tensor.shape[0]
+    assert isinstance(length, int)
+    return Counted(int64_constant(length), length, lambda number: gather(tensor, number))
+
+
+_COUNTERPARTS: dict[Any, Callable[..., Any]] = {
+    abs: _abs,
+    all: _all,
+    any: _any,
+    bool: _bool,
+    enumerate: _enumerate,
+    float: _float,
+    int: _int,
+    len: _len,
+    max: _max,
+    min: _min,
+    print: _print,
+    range: _range,
+    sorted: _sorted,
+    sum: _sum,
+    zip: _zip,
+}

@@ -1,0 +1,246 @@
+"""``while`` and ``for``: Python's loops over values, a ``Loop`` where a tensor decides.
+
+A loop that begins with Python values goes into the graph from the iteration on in which its
+condition is a tensor. What the loop changes becomes loop variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from tfx.autograph.operators.conditionals import if_stmt
+from tfx.autograph.operators.iteration import Counted, counted
+from tfx.autograph.operators.loop_variables import LoopVariables
+from tfx.autograph.operators.staging import is_staged
+from tfx.autograph.operators.state import State
+from tfx.autograph.operators.symbols import as_unbound_local
+from tfx.control_flow.loops import WhileLoop
+from tfx.framework.apply import apply
+from tfx.framework.context import current
+from tfx.framework.convert import int64_constant
+from tfx.ops.comparison import logical_and
+
+Getter: TypeAlias = Callable[[], tuple[Any, ...]]
+Setter: TypeAlias = Callable[[Sequence[Any]], None]
+Options: TypeAlias = Callable[[], dict[str, Any]] | None
+
+
+def while_stmt(
+    test: Callable[[], Any],
+    body: Callable[[], None],
+    getter: Getter,
+    setter: Setter,
+    symbols: tuple[str, ...],
+    needed: tuple[str, ...],
+    options: Options,
+) -> None:
+    """``while test: body``.
+
+    Args:
+        test: Computes the condition.
+        body: Runs the body.
+        getter: Reads the symbols that the loop changes.
+        setter: Sets them.
+        symbols: Their names.
+        needed: Those that are used after the loop.
+        options: What ``set_loop_options`` was given.
+
+    Raises:
+        TypeError: a symbol changes its dtype or structure from one iteration to the next.
+        ValueError: it changes its shape, or becomes None.
+    """
+    try:
+        while True:
+            going = test()
+            if is_staged(going):
+                break
+            if not going:
+                return
+            body()
+    except NameError as e:
+        raise as_unbound_local(e) from None
+    state = State(getter, setter, symbols)
+    _StagedWhile(state, needed, options, test, body).run(going)
+
+
+class _StagedWhile:
+    """A loop whose condition is a tensor."""
+
+    def __init__(
+        self,
+        state: State,
+        needed: Sequence[str],
+        options: Options,
+        test: Callable[[], Any],
+        body: Callable[[], None],
+    ) -> None:
+        self._options = dict(options()) if options is not None else {}
+        self._test = test
+        self._body = body
+        self._state = state
+        self._variables = LoopVariables(state, needed, self._options.get("shape_invariants"))
+        self._next: Any = None
+
+    def run(self, going: Any) -> None:
+        """Add the loop to the graph, and set the symbols to what they are after it.
+
+        Args:
+            going: The condition, computed for the first iteration.
+        """
+        variables = self._variables
+        variables.run(lambda: self._attempt(going), self._step)
+
+    def _step(self) -> None:
+        """One iteration, and the condition of the next."""
+        self._body()
+        self._next = self._test()
+
+    def _attempt(self, going: Any) -> list[Any]:
+        self._next = going
+        graph = current().graph
+        assert graph is not None
+        variables = self._variables
+
+        def cond(*_: Any) -> Any:
+            return self._next
+
+        def body(*values: Any) -> list[Any]:
+            variables.enter(values)
+            self._step()
+            return variables.leave()
+
+        loop = WhileLoop(graph, cond, body, variables.initial, variables.invariants, "while")
+        result: list[Any] = loop.add(self._options.get("maximum_iterations"))
+        return result
+
+
+def for_stmt(
+    items: Any,
+    test: Callable[[], Any] | None,
+    body: Callable[[Any], None],
+    getter: Getter,
+    setter: Setter,
+    symbols: tuple[str, ...],
+    needed: tuple[str, ...],
+    targets: tuple[str, ...],
+    options: Options,
+) -> None:
+    """``for target in items: body``.
+
+    Args:
+        items: What to iterate over.
+        test: Computes whether to go on, where the body can break; None: always.
+        body: Runs the body with an item.
+        getter: Reads the symbols that the loop changes.
+        setter: Sets them.
+        symbols: Their names.
+        needed: Those that are used after the loop.
+        targets: Names that the item is assigned to.
+        options: What ``set_loop_options`` was given.
+
+    Raises:
+        TypeError: a symbol changes its dtype or structure from one iteration to the next.
+        ValueError: it changes its shape, or becomes None.
+    """
+    steps = counted(items)
+    if steps is not None:
+        state = State(getter, setter, symbols)
+        _StagedFor(state, needed, options, test, body, steps).run()
+        return
+    try:
+        _python_for(items, test, body, getter, setter, symbols)
+    except NameError as e:
+        raise as_unbound_local(e) from None
+
+
+def _python_for(
+    items: Any,
+    test: Callable[[], Any] | None,
+    body: Callable[[Any], None],
+    getter: Getter,
+    setter: Setter,
+    symbols: tuple[str, ...],
+) -> None:
+    rest = iter(items)
+    for item in rest:
+        body(item)
+        if test is None:
+            continue
+        going = test()
+        if is_staged(going):
+            break
+        if not going:
+            return
+    else:
+        return
+    # Whether to go on is a tensor now: each further iteration is a branch.
+    for item in rest:
+        if_stmt(test(), lambda item=item: body(item), _nothing, getter, setter, symbols, symbols)  # type: ignore[misc]
+
+
+def _nothing() -> None:
+    """The other branch."""
+
+
+class _StagedFor(_StagedWhile):
+    """A loop over a tensor."""
+
+    def __init__(
+        self,
+        state: State,
+        needed: Sequence[str],
+        options: Options,
+        test: Callable[[], Any] | None,
+        body: Callable[[Any], None],
+        steps: Counted,
+    ) -> None:
+        super().__init__(state, needed, options, test or (lambda: True), self._run_body)
+        self._for_body = body
+        self._steps = steps
+        self._number: Any = None
+        self._breaks = test is not None
+        if steps.known is not None and steps.known > 0:
+            self._variables.needed = frozenset()
+
+    def _run_body(self) -> None:
+        self._for_body(self._steps.item(self._number))
+
+    def run(self, going: Any = None) -> None:
+        """See ``_StagedWhile``."""
+        self._variables.run(self._attempt_all, self._first_step)
+
+    def _first_step(self) -> None:
+        """An iteration by itself, to see what it does to the variables."""
+        self._number = int64_constant(0)
+        self._step()
+
+    def _attempt_all(self) -> list[Any]:
+        graph = current().graph
+        assert graph is not None
+        variables, length = self._variables, self._steps.length
+
+        def cond(number: Any, *_: Any) -> Any:
+            more = number < length
+            if not self._breaks or self._next is None:
+                return more
+            going = self._next
+            return logical_and(more, going) if is_staged(going) else more if going else going
+
+        def body(number: Any, *values: Any) -> list[Any]:
+            self._number = number
+            variables.enter(values)
+            self._step()
+            following = apply("Add", (number, int64_constant(1)))
+            return [following, *variables.leave()]
+
+        self._next = None
+        initial = [int64_constant(0), *variables.initial]
+        invariants = variables.invariants
+        if invariants is not None:
+            invariants = [None, *invariants]
+        loop = WhileLoop(graph, cond, body, initial, invariants, "for")
+        limit = self._options.get("maximum_iterations")
+        every = not self._breaks and limit is None
+        result = loop.add(exact=length) if every else loop.add(limit)
+        return list(result[1:])

@@ -1,0 +1,75 @@
+"""When a construct goes into the graph, and what Python values become there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfx.control_flow.tensor_array import TensorArray
+from tfx.core.source import user_frame
+from tfx.framework.context import current
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.variable import Variable
+from tfx.ops.creation import zeros
+
+NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
+
+
+def is_staged(value: Any) -> bool:
+    """Whether a value exists only when the graph runs."""
+    if isinstance(value, SymbolicTensor):
+        return True
+    return isinstance(value, Variable) and current().graph is not None
+
+
+def is_tensor_like(value: Any) -> bool:
+    """Whether a leaf can be a tensor of the graph."""
+    return isinstance(value, (Tensor, Variable, TensorArray, *NUMBERS))
+
+
+def as_tensor(value: Any, like: Any = None) -> Any:
+    """A leaf as a tensor; a Python number takes the dtype of what it must agree with.
+
+    Args:
+        value: A leaf.
+        like: The leaf on the other side.
+    """
+    if isinstance(value, TensorArray):
+        return value
+    if isinstance(value, Variable):
+        return value.value()
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(like, Tensor | Variable) and isinstance(value, int | float):
+        fits = like.dtype.is_floating or (like.dtype.is_integer and isinstance(value, int))
+        if fits and not isinstance(value, bool):
+            return convert_to_tensor(value, like.dtype)
+    if isinstance(like, float) and type(value) is int:
+        return convert_to_tensor(float(value))
+    return convert_to_tensor(value)
+
+
+def same_python(a: Any, b: Any) -> bool:
+    """Whether two leaves are one Python value, which then needs no place in the graph."""
+    if a is b:
+        return True
+    if isinstance(a, Tensor | Variable | TensorArray) or isinstance(b, Tensor | Variable):
+        return False
+    try:
+        return type(a) is type(b) and bool(a == b)
+    except (TypeError, ValueError):
+        return False
+
+
+def blank(tensor: Tensor) -> Tensor:
+    """Zeros of a tensor's type, as small as its shape allows."""
+    shape = tensor.shape
+    sizes = [0 if d is None else d for d in shape.as_list()] if shape.rank else []
+    return zeros(sizes, tensor.dtype)
+
+
+def where() -> str:
+    """The user's line, for messages."""
+    return user_frame().text()
