@@ -1,0 +1,56 @@
+"""The names of ``tfx.compat``."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import tfx as tf
+
+MODULES = ["", ".app", ".debugging", ".initializers", ".logging", ".losses", ".nn", ".random"]
+MODULES += [".saved_model", ".train"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_listed_name_exists(module: str) -> None:
+    namespace = importlib.import_module(f"tfx.compat.v1{module}")
+    names = dir(namespace)
+    assert names == sorted(set(names))
+    for name in namespace._OWN:
+        assert name in names
+        assert getattr(namespace, name) is not None
+
+
+def test_other_names_are_those_of_tensorflow_2() -> None:
+    v1 = tf.compat.v1
+    assert v1.float32 is tf.float32
+    assert v1.errors is tf.errors
+    assert v1.log is tf.math.log
+    assert v1.nn.relu is tf.nn.relu
+    assert v1.train.latest_checkpoint is tf.train.latest_checkpoint
+    assert v1.Tensor is tf.Tensor
+    assert v1.Graph is not tf.Graph
+    assert tf.compat.v2.square is tf.square
+    assert "square" in dir(tf.compat.v2)
+    assert dir(tf.compat) == ["v1", "v2"]
+
+
+def test_unknown_names_are_refused_with_the_nearest() -> None:
+    with pytest.raises(AttributeError, match="did you mean 'placeholder'"):
+        tf.compat.v1.placehoder  # noqa: B018
+    with pytest.raises(AttributeError, match="did you mean 'Saver'"):
+        tf.compat.v1.train.Svaer  # noqa: B018
+    with pytest.raises(AttributeError, match="it has 'v1' and 'v2'"):
+        tf.compat.v3  # noqa: B018
+
+
+def test_nothing_is_imported_before_it_is_needed() -> None:
+    program = (
+        "import sys, tfx, tfx.compat.v1 as tf; import tfx.compat.v2\n"
+        "print([m for m in sys.modules if m.startswith('tfx.sessions.graph') or m == 'onnx'])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout.strip() == "[]", run.stderr

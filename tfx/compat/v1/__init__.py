@@ -1,0 +1,101 @@
+"""``tfx.compat.v1``: TensorFlow 1's names.
+
+``import tfx.compat.v1 as tf`` and ``tf.disable_eager_execution()`` run TensorFlow 1 programs;
+``tfx.compat.v1.wrap_function`` brings their functions into TensorFlow 2 programs. Names that
+TensorFlow 1 does not have otherwise are those of ``tfx`` and ``tfx.math``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.compat._table import names, namespace
+
+_OWN = names(
+    {
+        "tfx.framework.operation": "Operation",
+        "tfx.ops.logistic": "log_sigmoid",
+        "tfx.ops.random": "multinomial=categorical",
+        "tfx.sessions.assigning": "assign assign_add assign_sub scatter_add scatter_sub "
+        "scatter_update scatter_mul scatter_div scatter_max scatter_min scatter_nd_add "
+        "scatter_nd_sub scatter_nd_update",
+        "tfx.sessions.collections": "GraphKeys",
+        "tfx.sessions.default": """
+            disable_eager_execution enable_eager_execution executing_eagerly_outside_functions
+            get_default_graph reset_default_graph set_random_seed
+            disable_v2_behavior=disable_eager_execution enable_v2_behavior=enable_eager_execution
+        """,
+        "tfx.sessions.graph": "Graph",
+        "tfx.sessions.grouping": "control_dependencies group no_op tuple",
+        "tfx.sessions.initializers": """
+            constant_initializer=Constant glorot_normal_initializer=GlorotNormal
+            glorot_uniform_initializer=GlorotUniform ones_initializer=Ones
+            random_normal_initializer=RandomNormal random_uniform_initializer=RandomUniform
+            truncated_normal_initializer=TruncatedNormal
+            variance_scaling_initializer=VarianceScaling zeros_initializer=Zeros
+        """,
+        "tfx.sessions.initializing": """
+            add_to_collection add_to_collections all_variables assert_variables_initialized
+            get_collection get_collection_ref global_variables global_variables_initializer
+            initialize_all_variables initialize_local_variables initialize_variables
+            is_variable_initialized local_variables local_variables_initializer model_variables
+            moving_average_variables report_uninitialized_variables tables_initializer
+            trainable_variables variables_initializer
+        """,
+        "tfx.sessions.naming": "name_scope op_scope",
+        "tfx.sessions.ops.arrays": """
+            arg_max arg_min argmax argmin constant expand_dims random_normal random_shuffle
+            random_uniform squeeze to_bfloat16 to_double to_float to_int32 to_int64
+            truncated_normal
+        """,
+        "tfx.ops.norms": "global_norm",
+        "tfx.ops.masking": "where_v2=where",
+        "tfx.ops.ranges": "lin_space=linspace",
+        "tfx.core.version": "VERSION __version__=VERSION",
+        "tfx.sessions.config": "ConfigProto GPUOptions",
+        "tfx.sessions.template": "make_template",
+        "tfx.sessions.ops.older": "Print div py_func",
+        "tfx.sessions.ops.reductions": """
+            reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod
+            reduce_sum
+        """,
+        "tfx.sessions.placeholders": "placeholder placeholder_with_default",
+        "tfx.sessions.session": "InteractiveSession Session get_default_session",
+        "tfx.sessions.switches": """
+            control_flow_v2_enabled disable_control_flow_v2 disable_resource_variables
+            disable_tensor_equality disable_v2_tensorshape enable_control_flow_v2
+            enable_resource_variables enable_tensor_equality enable_v2_tensorshape
+            resource_variables_enabled
+        """,
+        "tfx.sessions.transfer": "import_graph_def",
+        "tfx.sessions.variable_scope": """
+            AUTO_REUSE VariableScope get_local_variable get_variable get_variable_scope
+            no_regularizer variable_scope
+        """,
+        "tfx.sessions.variables": "Variable",
+        "tfx.sessions.wrapping": "wrap_function",
+    }
+)
+_SUBMODULES = (
+    "app",
+    "debugging",
+    "initializers",
+    "logging",
+    "losses",
+    "nn",
+    "random",
+    "saved_model",
+    "train",
+)
+
+_fetch, _known = namespace(__name__, _OWN, _SUBMODULES, ("tfx", "tfx.math", "tfx.debugging"))
+
+
+def __getattr__(name: str) -> Any:
+    value = _fetch(name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return _known()

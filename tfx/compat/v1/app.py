@@ -1,0 +1,23 @@
+"""``tfx.compat.v1.app``: running a program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.compat._table import names, namespace
+
+_OWN = names(
+    {
+        "tfx.sessions.app": "run",
+    }
+)
+
+_fetch, _known = namespace(__name__, _OWN, (), ())
+
+
+def __getattr__(name: str) -> Any:
+    return _fetch(name)
+
+
+def __dir__() -> list[str]:
+    return _known()

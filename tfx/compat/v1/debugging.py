@@ -1,0 +1,19 @@
+"""``tfx.compat.v1.debugging``: checks as operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.compat._table import namespace
+
+_OWN: dict[str, tuple[str, str]] = {}
+
+_fetch, _known = namespace(__name__, _OWN, (), ("tfx.debugging",))
+
+
+def __getattr__(name: str) -> Any:
+    return _fetch(name)
+
+
+def __dir__() -> list[str]:
+    return _known()

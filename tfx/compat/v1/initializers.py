@@ -1,0 +1,33 @@
+"""``tfx.compat.v1.initializers``: initializers with TensorFlow 1's arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.compat._table import names, namespace
+
+_OWN = names(
+    {
+        "tfx.sessions.initializers": """
+            constant=Constant glorot_normal=GlorotNormal glorot_uniform=GlorotUniform he_normal
+            he_uniform identity=Identity lecun_normal lecun_uniform ones=Ones
+            random_normal=RandomNormal random_uniform=RandomUniform
+            truncated_normal=TruncatedNormal variance_scaling=VarianceScaling zeros=Zeros
+        """,
+        "tfx.sessions.initializing": """
+            global_variables=global_variables_initializer
+            local_variables=local_variables_initializer variables=variables_initializer
+            tables_initializer
+        """,
+    }
+)
+
+_fetch, _known = namespace(__name__, _OWN, (), ())
+
+
+def __getattr__(name: str) -> Any:
+    return _fetch(name)
+
+
+def __dir__() -> list[str]:
+    return _known()

@@ -1,0 +1,26 @@
+"""``tfx.compat.v1.logging``: the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.compat._table import names, namespace
+
+_OWN = names(
+    {
+        "tfx.sessions.logging": """
+            DEBUG ERROR FATAL INFO WARN debug error fatal get_verbosity info log set_verbosity vlog
+            warn warning
+        """,
+    }
+)
+
+_fetch, _known = namespace(__name__, _OWN, (), ())
+
+
+def __getattr__(name: str) -> Any:
+    return _fetch(name)
+
+
+def __dir__() -> list[str]:
+    return _known()

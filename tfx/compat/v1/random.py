@@ -1,0 +1,26 @@
+"""``tfx.compat.v1.random``: random numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.compat._table import names, namespace
+
+_OWN = names(
+    {
+        "tfx.sessions.default": "set_random_seed",
+        "tfx.sessions.ops.arrays": """
+            normal=random_normal shuffle=random_shuffle truncated_normal uniform=random_uniform
+        """,
+    }
+)
+
+_fetch, _known = namespace(__name__, _OWN, (), ("tfx.random",))
+
+
+def __getattr__(name: str) -> Any:
+    return _fetch(name)
+
+
+def __dir__() -> list[str]:
+    return _known()

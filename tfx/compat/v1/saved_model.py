@@ -1,0 +1,23 @@
+"""``tfx.compat.v1.saved_model``: saving and loading models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.compat._table import names, namespace
+
+_OWN = names(
+    {
+        "tfx.sessions.saved_models": "simple_save simple_load",
+    }
+)
+
+_fetch, _known = namespace(__name__, _OWN, (), ("tfx.saved_model",))
+
+
+def __getattr__(name: str) -> Any:
+    return _fetch(name)
+
+
+def __dir__() -> list[str]:
+    return _known()

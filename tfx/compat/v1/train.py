@@ -1,0 +1,32 @@
+"""``tfx.compat.v1.train``: training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.compat._table import names, namespace
+
+_OWN = names(
+    {
+        "tfx.sessions.global_step": """
+            assert_global_step create_global_step get_global_step get_or_create_global_step
+            global_step
+        """,
+        "tfx.sessions.optimizers": "Optimizer",
+        "tfx.sessions.saver": "Saver",
+        "tfx.sessions.update_rules": """
+            AdadeltaOptimizer AdagradOptimizer AdamOptimizer GradientDescentOptimizer
+            MomentumOptimizer RMSPropOptimizer
+        """,
+    }
+)
+
+_fetch, _known = namespace(__name__, _OWN, (), ("tfx.train",))
+
+
+def __getattr__(name: str) -> Any:
+    return _fetch(name)
+
+
+def __dir__() -> list[str]:
+    return _known()

@@ -1,0 +1,1 @@
+"""Operations whose arguments TensorFlow 1 has otherwise than TensorFlow 2."""

@@ -1,0 +1,226 @@
+"""Operations on arrays with TensorFlow 1's names and arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DTypeLike
+from tfx.framework import convert
+from tfx.framework.context import current
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.ops import casting, extremes, random, shaping
+from tfx.sessions.graph import Graph
+from tfx.sessions.ops._renamed import one_of
+
+
+def constant(
+    value: Any,
+    dtype: DTypeLike | None = None,
+    shape: Any = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Tensor:
+    """A tensor with the given contents; in a graph an operation with a name.
+
+    Args:
+        value: Number, string, array or nested lists of them.
+        dtype: Element type; None infers it.
+        shape: Shape; a value with fewer elements is filled up with its last one.
+        name: Name of the operation.
+        verify_shape: Whether a value of another shape is refused.
+
+    Raises:
+        TypeError: ``verify_shape`` and the shapes differ.
+        ValueError: more elements than the shape has.
+
+    Example:
+        >>> import tfx.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     tf.constant([1.0, 2.0], name="c")
+        <tf.Tensor 'c:0' shape=(2,) dtype=float32>
+    """
+    graph = current().graph
+    if isinstance(value, Tensor):
+        return convert.constant(value, dtype, shape, name)
+    array = convert.to_array(value, None if dtype is None else dtypes.as_dtype(dtype))
+    if shape is not None:
+        array = _shaped(array, tuple(convert._dims_of(shape)), verify_shape)
+    if not isinstance(graph, Graph):
+        return convert.embed(array)
+    code = dtypes.as_dtype(array.dtype).onnx
+    label = f"{current().scope}{name}"
+    made = SymbolicTensor(graph.ordered.add_named_constant(array, code, label), graph)
+    # A constant has no order; a copy of it has.
+    return casting.identity(made) if graph.ordered.active else made
+
+
+def _shaped(array: np.ndarray[Any, Any], dims: tuple[int, ...], verify: bool) -> Any:
+    if verify and array.shape != dims:
+        raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
+    count = int(np.prod(dims))
+    if array.size > count:
+        raise ValueError(
+            f"Too many elements provided. Takes at most {count}, but got {array.size}."
+        )
+    flat = array.reshape(-1)
+    if flat.size < count:
+        flat = np.concatenate([flat, np.repeat(flat[-1:], count - flat.size)])
+    return np.ascontiguousarray(flat.reshape(dims))
+
+
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """``input`` with one more axis, of one element.
+
+    Args:
+        input: A tensor.
+        axis: Where the axis goes.
+        name: Name of the operation.
+        dim: Older name of ``axis``.
+
+    Raises:
+        ValueError: neither is given.
+    """
+    axis = one_of("axis", axis, "dim", dim)
+    if axis is None:
+        raise ValueError("Must specify an axis argument to tf.expand_dims()")
+    return shaping.expand_dims(input, axis)
+
+
+def squeeze(
+    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
+) -> Tensor:
+    """``input`` without axes of one element.
+
+    Args:
+        input: A tensor.
+        axis: Which; None: all of them.
+        name: Name of the operation.
+        squeeze_dims: Older name of ``axis``.
+    """
+    return shaping.squeeze(input, one_of("axis", axis, "squeeze_dims", squeeze_dims))
+
+
+def argmax(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: DTypeLike = dtypes.int64,
+) -> Tensor:
+    """Where the greatest element is along an axis.
+
+    Args:
+        input: A tensor.
+        axis: The axis; None: the first.
+        name: Name of the operation.
+        dimension: Older name of ``axis``.
+        output_type: int32 or int64.
+    """
+    axis = one_of("axis", axis, "dimension", dimension)
+    return extremes.argmax(input, axis, output_type=output_type)
+
+
+def argmin(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: DTypeLike = dtypes.int64,
+) -> Tensor:
+    """Where the least element is along an axis; see ``argmax``."""
+    axis = one_of("axis", axis, "dimension", dimension)
+    return extremes.argmin(input, axis, output_type=output_type)
+
+
+def arg_max(
+    input: Any, dimension: Any, output_type: DTypeLike = dtypes.int64, name: str | None = None
+) -> Tensor:
+    """Older name of ``argmax``."""
+    return extremes.argmax(input, dimension, output_type=output_type)
+
+
+def arg_min(
+    input: Any, dimension: Any, output_type: DTypeLike = dtypes.int64, name: str | None = None
+) -> Tensor:
+    """Older name of ``argmin``."""
+    return extremes.argmin(input, dimension, output_type=output_type)
+
+
+def to_float(x: Any, name: str = "ToFloat") -> Tensor:
+    """``x`` as float32."""
+    return casting.cast(x, dtypes.float32)
+
+
+def to_double(x: Any, name: str = "ToDouble") -> Tensor:
+    """``x`` as float64."""
+    return casting.cast(x, dtypes.float64)
+
+
+def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
+    """``x`` as int32."""
+    return casting.cast(x, dtypes.int32)
+
+
+def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
+    """``x`` as int64."""
+    return casting.cast(x, dtypes.int64)
+
+
+def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
+    """``x`` as bfloat16."""
+    return casting.cast(x, dtypes.bfloat16)
+
+
+def random_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: DTypeLike = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = "random_normal",
+) -> Tensor:
+    """Normally distributed numbers, other ones in every run; see ``random.normal``.
+
+    Args:
+        shape: Shape of the result.
+        mean: Mean.
+        stddev: Standard deviation.
+        dtype: Element type.
+        seed: With the graph's seed, decides which numbers a session gets.
+        name: Name of the operation.
+    """
+    return random.normal(shape, mean, stddev, dtype, seed)
+
+
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: DTypeLike = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = "truncated_normal",
+) -> Tensor:
+    """Normal numbers within two standard deviations; see ``random_normal``."""
+    return random.truncated_normal(shape, mean, stddev, dtype, seed)
+
+
+def random_uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: DTypeLike = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = "random_uniform",
+) -> Tensor:
+    """Uniformly distributed numbers in ``[minval, maxval)``; see ``random_normal``."""
+    return random.uniform(shape, minval, maxval, dtype, seed)
+
+
+def random_shuffle(
+    value: Any, seed: int | None = None, name: str | None = "RandomShuffle"
+) -> Tensor:
+    """The slices of ``value`` along its first axis in random order."""
+    return random.shuffle(value, seed)

@@ -1,0 +1,90 @@
+"""``OrderedGraph``: an ``ir.Graph`` that notes what must have run before each node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tfx.core.source import SourceLocation
+from tfx.graph.ir import Attributes, Graph, Node, RawShape, Value
+
+
+class OrderedGraph(Graph):
+    """A graph with edges between nodes that carry no value.
+
+    Attributes:
+        control: The nodes that must run before a node, by the node's id.
+        companions: The nodes that must run whenever a node runs, after it, by the node's id.
+        position: The number of each node in the order of creation, by the node's id.
+        finalized: Nothing may be added any more.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.control: dict[int, tuple[Node, ...]] = {}
+        self.companions: dict[int, list[Node]] = {}
+        self.position: dict[int, int] = {}
+        self.finalized = False
+        self._active: tuple[Node, ...] = ()
+
+    def check_open(self) -> None:
+        """Refuse changes of a finalized graph.
+
+        Raises:
+            RuntimeError: the graph was finalized.
+        """
+        if self.finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    def add_node(
+        self,
+        op: str,
+        inputs: Sequence[Value | None],
+        attrs: Attributes,
+        types: Sequence[tuple[int, RawShape]],
+        *,
+        name: str | None = None,
+        source: SourceLocation | None = None,
+    ) -> Node:
+        """Append a node that comes after those of the scopes around it."""
+        self.check_open()
+        node = super().add_node(op, inputs, attrs, types, name=name, source=source)
+        self.position[id(node)] = len(self.nodes) - 1
+        if self._active:
+            self.control[id(node)] = self._active
+        return node
+
+    def add_constant(self, array: np.ndarray[Any, Any], dtype: int, name: str = "const") -> Value:
+        """A constant that an operation needs; ``add_named_constant`` adds those of the program."""
+        return super().add_constant(array, dtype, "const")
+
+    def add_named_constant(self, array: np.ndarray[Any, Any], dtype: int, name: str) -> Value:
+        """A constant with a name."""
+        self.check_open()
+        return super().add_constant(array, dtype, name)
+
+    @property
+    def active(self) -> tuple[Node, ...]:
+        """What a node that is added now comes after."""
+        return self._active
+
+    @contextmanager
+    def after(self, nodes: Sequence[Node] | None) -> Iterator[None]:
+        """Let what is added inside come after ``nodes``; None: after nothing at all."""
+        before = self._active
+        if nodes is None:
+            self._active = ()
+        else:
+            known = {id(n) for n in before}
+            self._active = (*before, *(n for n in nodes if id(n) not in known))
+        try:
+            yield
+        finally:
+            self._active = before
+
+    def accompany(self, node: Node, companion: Node) -> None:
+        """Let ``companion`` run whenever ``node`` does."""
+        self.companions.setdefault(id(node), []).append(companion)
