@@ -30,9 +30,11 @@ from tfx.exporters.signatures import (
 )
 from tfx.exporters.values import to_value
 from tfx.framework.asset import Asset
+from tfx.framework.locks import installs
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.variable import Variable
 from tfx.function.concrete import ConcreteFunction
+from tfx.function.input_signature import is_closed
 from tfx.function.polymorphic import Function
 
 _NO_RANK = 1 << 20
@@ -102,12 +104,13 @@ class Gathered:
             for v in concrete.variables:
                 name = v.name.removesuffix(":0").removeprefix(_UNTRACKED)
                 found.setdefault(id(v), (v, _UNTRACKED + name))
-        for variable, path in found.values():
+        with installs.paused():  # all values of one moment, whatever other threads do
+            values = [v._value for v, _ in found.values()]
+        for (variable, path), value in zip(found.values(), values, strict=True):
             name = unique_name(path, self.contents.arrays)
             self.variables.append(variable)
             self.names.append(name)
-            array = EagerTensor(variable._value, variable.dtype).view()
-            self.contents.add_variable(name, array)
+            self.contents.add_variable(name, EagerTensor(value, variable.dtype).view())
 
     def _prepare(
         self,
@@ -148,7 +151,9 @@ class Gathered:
                 self._parameter(p, path) for p in parameters.signature.parameters.values()
             ),
             concrete_functions=tuple(self.numbers[id(c)] for c in traces),
-            input_signature=None if signature is None else tuple(to_value(s) for s in signature),
+            input_signature=None
+            if not is_closed(signature)
+            else tuple(to_value(s) for s in signature or ()),
             doc=doc,
         )
 
@@ -174,7 +179,7 @@ def _traced(obj: Any, signatures: Any) -> tuple[ObjectGraph, list[ResolvedSignat
         count = _count_traces(functions)
         resolved = resolve_signatures(obj, signatures, graph.functions)
         for function in functions:
-            if isinstance(function, Function) and function.input_signature is not None:
+            if isinstance(function, Function) and is_closed(function.input_signature):
                 function.get_concrete_function()
         if _count_traces(functions) == count:
             return graph, resolved
@@ -202,7 +207,7 @@ def _traces(function: Callee) -> list[ConcreteFunction]:
 def _can_be_called(concrete: ConcreteFunction) -> bool:
     """Not if it uses tensors of the function around it, or a variable that is gone."""
     try:
-        return not concrete.graph.captures and concrete.variables is not None
+        return not concrete.graph.captured and concrete.variables is not None
     except FailedPreconditionError:
         return False
 

@@ -139,7 +139,7 @@ class GraphWriter:
         concrete = item.concrete
         specs = concrete.signature.specs
         args, kwargs = concrete.signature.with_leaves([Leaf(i) for i in range(len(specs))])
-        results = [s for s in nest.flatten(concrete.structured_outputs) if s is not None]
+        results = [s for s in nest.flatten(concrete.structured_outputs, True) if s is not None]
         graph = self._write_graph(item, f"{item.name}.onnx", live=False)
         frozen = {id(v) for v in concrete.variables} - item.written
         live = None

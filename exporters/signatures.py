@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from tfx.exporters.names import unique_names
 from tfx.function.concrete import ConcreteFunction
+from tfx.function.input_signature import is_closed
 from tfx.function.polymorphic import Function
 
 DEFAULT_SERVING_SIGNATURE_DEF_KEY = "serving_default"
@@ -98,13 +99,13 @@ def _default(
 
 def _can_serve(concrete: ConcreteFunction) -> bool:
     """Whether a function gives something and leaves all state as it was."""
-    return bool(concrete.outputs) and not concrete.written_variables and not concrete.graph.captures
+    return bool(concrete.outputs) and not concrete.written_variables and not concrete.graph.captured
 
 
 def _single(function: Function | ConcreteFunction) -> ConcreteFunction | None:
     if isinstance(function, ConcreteFunction):
         return function
-    if function.input_signature is not None:
+    if is_closed(function.input_signature):
         return function.get_concrete_function()
     traces = function.concrete_functions()
     return traces[0] if len(traces) == 1 else None
@@ -132,7 +133,7 @@ def _resolved(name: str, function: Any) -> ResolvedSignature:
             "input_signature, so it is unknown which one to save. Give it an input_signature, or "
             "pass function.get_concrete_function(tf.TensorSpec(...), ...)."
         )
-    if concrete.graph.captures:
+    if concrete.graph.captured:
         raise ValueError(
             f"Signature {name!r}: function {function.name!r} uses tensors of the function that it "
             "was defined in, which exist only while that one runs; pass them as arguments."

@@ -20,7 +20,7 @@ from tfx.bundle.structure import (
 )
 from tfx.core import nest
 from tfx.core.dtypes import DType
-from tfx.core.nest_kinds import kind_of, namedtuple_fields
+from tfx.core.nest_kinds import expanded_kind_of, kind_of, namedtuple_fields
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.framework.tensor import EagerTensor
@@ -89,11 +89,11 @@ def _structure(value: Any, constant: Constant | None) -> Value:
         if all(type(k) in KEYS for k in value):
             return {k: to_value(v, constant) for k, v in value.items()}
         return _opaque(value)
-    kind = kind_of(value)
+    kind = expanded_kind_of(value) or kind_of(value)
     if kind is None:
         return _opaque(value)
     keys, values = kind.keys(value), [to_value(v, constant) for v in kind.values(value)]
-    if all(isinstance(k, str) for k in keys) and keys:  # an attrs class
+    if all(isinstance(k, str) for k in keys) and keys:  # an attrs class or a dataclass
         return Record(type(value).__name__, tuple(zip(keys, values, strict=True)), is_tuple=False)
     if hasattr(value, "__tf_flatten__"):
         parts = tuple((f"field_{i}", v) for i, v in enumerate(values))
@@ -108,8 +108,10 @@ def _opaque(value: Any) -> Opaque:
 
 def numbered(structure: Any) -> Any:
     """A structure with its specs replaced by ``Leaf(0)``, ``Leaf(1)``... in flattening order."""
-    found = [leaf for leaf in nest.flatten(structure) if isinstance(leaf, TensorSpec)]
+    found = [leaf for leaf in nest.flatten(structure, True) if isinstance(leaf, TensorSpec)]
     numbers = iter(range(len(found)))
     return nest.map_structure(
-        lambda x: Leaf(next(numbers)) if isinstance(x, TensorSpec) else x, structure
+        lambda x: Leaf(next(numbers)) if isinstance(x, TensorSpec) else x,
+        structure,
+        expand_composites=True,
     )

@@ -20,13 +20,15 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"graph"}),
     frozenset({"framework"}),
     frozenset({"ops"}),
+    frozenset({"control_flow"}),
     frozenset({"autodiff", "vectorize"}),
     frozenset({"autograph"}),
     frozenset({"function"}),
-    frozenset({"initializers", "optimizers", "train", "summary", "compat", "testing"}),
+    frozenset({"initializers", "optimizers", "train", "summary", "testing"}),
     frozenset({"loaders"}),
     frozenset({"exporters"}),
     frozenset({"saved_model"}),
+    frozenset({"sessions"}),
     frozenset({"cli"}),
     frozenset({"model_zoo"}),
 )
@@ -34,7 +36,7 @@ RANK = {package: rank for rank, row in enumerate(LAYERS) for package in row}
 
 # The public face is `tfx` itself, the single modules beside it such as tfx/math.py, and these
 # packages of names. It may import every layer, and no layer imports it.
-FACES = frozenset({"config"})
+FACES = frozenset({"compat", "config"})
 
 # Packages that may import less than what is below them.
 NARROWED: Mapping[str, frozenset[str]] = {
@@ -48,7 +50,7 @@ NARROWED: Mapping[str, frozenset[str]] = {
 HOMES: Mapping[str, frozenset[str]] = {
     "onnx": frozenset({"graph"}),
     "onnxruntime": frozenset({"runtime"}),
-    "google.protobuf": frozenset({"bundle", "graph"}),
+    "google.protobuf": frozenset({"bundle", "graph", "summary"}),
     "optree": frozenset({"core"}),
     "click": frozenset({"cli"}),
     "rich": frozenset({"cli", "model_zoo"}),

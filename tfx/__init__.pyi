@@ -1,6 +1,7 @@
 # Types of the public names. Written by tools/gen_api_stub.py; do not edit.
 
 from tfx import autodiff as autodiff
+from tfx import compat as compat
 from tfx import config as config
 from tfx import debugging as debugging
 from tfx import dtypes as dtypes
@@ -16,10 +17,20 @@ from tfx import optimizers as optimizers
 from tfx import random as random
 from tfx import raw as raw
 from tfx import saved_model as saved_model
+from tfx import summary as summary
 from tfx import testing as testing
 from tfx import train as train
 from tfx.autodiff.tape import GradientTape as GradientTape
 from tfx.autodiff.tape import UnconnectedGradients as UnconnectedGradients
+from tfx.control_flow.branches import cond as cond
+from tfx.control_flow.choices import case as case
+from tfx.control_flow.choices import switch_case as switch_case
+from tfx.control_flow.loops import while_loop as while_loop
+from tfx.control_flow.mapping import foldl as foldl
+from tfx.control_flow.mapping import foldr as foldr
+from tfx.control_flow.mapping import map_fn as map_fn
+from tfx.control_flow.mapping import scan as scan
+from tfx.control_flow.tensor_array import TensorArray as TensorArray
 from tfx.core.dtypes import DType as DType
 from tfx.core.dtypes import as_dtype as as_dtype
 from tfx.core.dtypes import bfloat16 as bfloat16
@@ -57,9 +68,12 @@ from tfx.framework.convert import convert_to_tensor as convert_to_tensor
 from tfx.framework.convert import (
     register_tensor_conversion_function as register_tensor_conversion_function,
 )
+from tfx.framework.creators import variable_creator_scope as variable_creator_scope
 from tfx.framework.device import device as device
+from tfx.framework.func_graph import Graph as Graph
 from tfx.framework.indexed_slices import IndexedSlices as IndexedSlices
 from tfx.framework.module import Module as Module
+from tfx.framework.operation import Operation as Operation
 from tfx.framework.ordering import control_dependencies as control_dependencies
 from tfx.framework.ordering import group as group
 from tfx.framework.ordering import no_op as no_op
@@ -73,8 +87,19 @@ from tfx.framework.variable import VariableSynchronization as VariableSynchroniz
 from tfx.function.custom_gradient import custom_gradient as custom_gradient
 from tfx.function.custom_gradient import grad_pass_through as grad_pass_through
 from tfx.function.custom_gradient import recompute_grad as recompute_grad
+from tfx.function.defun import defun as defun
+from tfx.function.derived import function_from_graph as function_from_graph
 from tfx.function.gradients import gradients as gradients
+from tfx.function.input_signature import PYTHON_VALUE as PYTHON_VALUE
+from tfx.function.input_signature import TRACE_ON_NEW_VALUE as TRACE_ON_NEW_VALUE
 from tfx.function.polymorphic import function as function
+from tfx.function.profile import profile as profile
+from tfx.function.py_function import numpy_function as numpy_function
+from tfx.function.py_function import py_function as py_function
+from tfx.function.run_metadata import RunMetadata as RunMetadata
+from tfx.function.run_options import CancellationManager as CancellationManager
+from tfx.function.run_options import RunOptions as RunOptions
+from tfx.function.tap import tap as tap
 from tfx.initializers.top_level import constant_initializer as constant_initializer
 from tfx.initializers.top_level import ones_initializer as ones_initializer
 from tfx.initializers.top_level import random_normal_initializer as random_normal_initializer
@@ -208,6 +233,7 @@ from tfx.ops.trigonometry import sin as sin
 from tfx.ops.trigonometry import sinh as sinh
 from tfx.ops.trigonometry import tan as tan
 from tfx.ops.trigonometry import tanh as tanh
+from tfx.runtime.device_spec import DeviceSpec as DeviceSpec
 
 newaxis: None
 __version__: str

@@ -12,11 +12,16 @@ from tfx.ops.generator import set_global_generator as set_global_generator
 from tfx.ops.generator import set_seed as set_seed
 from tfx.ops.random import categorical as categorical
 from tfx.ops.random import fold_in as fold_in
+from tfx.ops.random import gamma as gamma
 from tfx.ops.random import normal as normal
+from tfx.ops.random import poisson as poisson
 from tfx.ops.random import shuffle as shuffle
 from tfx.ops.random import split as split
+from tfx.ops.random import stateless_binomial as stateless_binomial
 from tfx.ops.random import stateless_categorical as stateless_categorical
+from tfx.ops.random import stateless_gamma as stateless_gamma
 from tfx.ops.random import stateless_normal as stateless_normal
+from tfx.ops.random import stateless_poisson as stateless_poisson
 from tfx.ops.random import stateless_shuffle as _stateless_shuffle
 from tfx.ops.random import stateless_truncated_normal as stateless_truncated_normal
 from tfx.ops.random import stateless_uniform as stateless_uniform

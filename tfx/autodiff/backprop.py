@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tfx.control_flow import sequences
+from tfx.control_flow.sequence_gradients import Part, Whole, with_known
 from tfx.core.errors import InternalError
 from tfx.framework.apply import apply
 from tfx.framework.context import using
@@ -63,12 +65,21 @@ def backpropagate(
         for y in record.outputs:
             if id(y) not in source_ids:
                 gradients.pop(id(y), None)
+        if record.op == "If":
+            record = with_known(record, gradients)
         for x, dx in zip(record.inputs, _input_gradients(record, needs, dys), strict=True):
             if dx is not None and x is not None and id(x) in relevant:
-                _narrow(dx, x)
                 known = gradients.get(id(x))
-                gradients[id(x)] = dx if known is None else apply("Add", (known, dx))
+                if isinstance(dx, Part | Whole):
+                    gradients[id(x)] = dx.added_to(known)
+                    continue
+                _narrow(dx, x)
+                gradients[id(x)] = dx if known is None else _sum(known, dx)
     return [gradients.get(id(s)) for s in sources]
+
+
+def _sum(a: Tensor, b: Tensor) -> Tensor:
+    return sequences.add(a, b) if sequences.is_sequence(a) else apply("Add", (a, b))
 
 
 def _narrow(dx: Tensor, x: Any) -> None:

@@ -259,6 +259,10 @@ ALL_DTYPES: Final[tuple[DType, ...]] = (
 """Every dtype, each once, in the order of the documentation."""
 
 _BY_ONNX: Final[dict[builtins.int, DType]] = {dtype.onnx: dtype for dtype in ALL_DTYPES}
+# A graph's code of a sequence of tensors: this and the code of their dtype. Users never see one; it
+# has the dtype of its tensors.
+SEQUENCE: Final = 1000
+_BY_ONNX.update({SEQUENCE + dtype.onnx: dtype for dtype in ALL_DTYPES})
 _BY_TF_ENUM: Final[dict[builtins.int, DType]] = {d.as_datatype_enum: d for d in ALL_DTYPES}
 # Names, NumPy scalar classes, np.dtype instances and Python types in one dict. A dtype instance
 # is a key of its own although it compares equal to its class: their hashes differ. Python types

@@ -13,7 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from tfx.core.nest_kinds import KINDS, MAPPING, SEQUENCE, Kind, classify, kind_of, same_class
+from tfx.core.nest_kinds import (
+    EXPANDED,
+    KINDS,
+    MAPPING,
+    SEQUENCE,
+    Kind,
+    classify,
+    classify_expanded,
+    expanded_kind_of,
+    kind_of,
+    same_class,
+)
 
 Path: TypeAlias = tuple[Any, ...]
 
@@ -39,8 +50,8 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
     Args:
         structure: A structure, or a leaf, which gives a list of one.
-        expand_composites: Taken for TensorFlow's sake. TensorFlow expands sparse and ragged
-            tensors with it; tfx has none, so it makes no difference.
+        expand_composites: Whether plain dataclasses are structures of their fields. (TensorFlow
+            expands sparse and ragged tensors with it; tfx has none.)
 
     Returns:
         The leaves.
@@ -53,7 +64,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
         [None, 1, 2]
     """
     cls = type(structure)
-    kinds = KINDS
+    kinds = EXPANDED if expand_composites else KINDS
     if cls is tuple or cls is list:
         # The arguments of nearly every call: a flat sequence of known classes of leaves.
         for item in structure:
@@ -61,32 +72,37 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
                 break
         else:
             return list(structure)
-    kind = kind_of(structure)
+    kind = expanded_kind_of(structure) if expand_composites else kind_of(structure)
     if kind is None:
         return [structure]
     leaves: list[Any] = []
-    _flatten_into(kind, structure, leaves)
+    _flatten_into(kind, structure, leaves, expand_composites)
     return leaves
 
 
-def _flatten_into(kind: Kind, structure: Any, leaves: list[Any]) -> None:
-    kinds = KINDS
+def _flatten_into(kind: Kind, structure: Any, leaves: list[Any], expand: bool) -> None:
+    kinds = EXPANDED if expand else KINDS
     for value in kind.values(structure):
         try:
             inner = kinds[type(value)]
         except KeyError:
-            inner = classify(type(value))
+            inner = classify_expanded(type(value)) if expand else classify(type(value))
         if inner is None:
             leaves.append(value)
         else:
-            _flatten_into(inner, value, leaves)
+            _flatten_into(inner, value, leaves, expand)
 
 
-def flatten_with_path(structure: Any) -> list[tuple[Path, Any]]:
+def _finder(expand: bool) -> Callable[[Any], Kind | None]:
+    return expanded_kind_of if expand else kind_of
+
+
+def flatten_with_path(structure: Any, expand_composites: bool = False) -> list[tuple[Path, Any]]:
     """Returns the leaves in the order of `flatten`, each with the path that leads to it.
 
     Args:
         structure: A structure or a leaf.
+        expand_composites: See `flatten`.
 
     Returns:
         Pairs of path and leaf. A path is a tuple of positions (int), keys, and field names;
@@ -97,17 +113,22 @@ def flatten_with_path(structure: Any) -> list[tuple[Path, Any]]:
         [(('a',), 3), (('b', 0), 1), (('b', 1), 2)]
     """
     pairs: list[tuple[Path, Any]] = []
-    _paths_into((), structure, pairs)
+    _paths_into((), structure, pairs, _finder(expand_composites))
     return pairs
 
 
-def _paths_into(path: Path, structure: Any, pairs: list[tuple[Path, Any]]) -> None:
-    kind = kind_of(structure)
+def _paths_into(
+    path: Path,
+    structure: Any,
+    pairs: list[tuple[Path, Any]],
+    find: Callable[[Any], Kind | None],
+) -> None:
+    kind = find(structure)
     if kind is None:
         pairs.append((path, structure))
         return
     for key, value in zip(kind.keys(structure), kind.values(structure), strict=True):
-        _paths_into((*path, key), value, pairs)
+        _paths_into((*path, key), value, pairs, find)
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
@@ -116,7 +137,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     Args:
         structure: The structure to imitate, or a leaf.
         flat_sequence: The new leaves, in the order of `flatten`.
-        expand_composites: Taken for TensorFlow's sake; see `flatten`.
+        expand_composites: See `flatten`.
 
     Returns:
         The new structure: of the same classes, mappings with the original's order of keys;
@@ -135,7 +156,8 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
             f"cannot pack {flat_sequence!r} of type {type(flat_sequence).__name__} into a "
             "structure: expected a sequence of leaves, such as flatten() gives"
         )
-    kind = kind_of(structure)
+    find = _finder(expand_composites)
+    kind = find(structure)
     given = list(flat_sequence)
     if kind is None:
         if len(given) != 1:
@@ -146,9 +168,9 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
         return given[0]
     leaves = iter(given)
     try:
-        packed = _pack(kind, structure, leaves)
+        packed = _pack(kind, structure, leaves, find)
     except StopIteration:
-        wanted = len(flatten(structure))
+        wanted = len(flatten(structure, expand_composites))
     else:
         rest = sum(1 for _ in leaves)
         if rest == 0:
@@ -160,11 +182,13 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
     )
 
 
-def _pack(kind: Kind, structure: Any, leaves: Any) -> Any:
+def _pack(
+    kind: Kind, structure: Any, leaves: Any, find: Callable[[Any], Kind | None] = kind_of
+) -> Any:
     values: list[Any] = []
     for value in kind.values(structure):
-        inner = kind_of(value)
-        values.append(next(leaves) if inner is None else _pack(inner, value, leaves))
+        inner = find(value)
+        values.append(next(leaves) if inner is None else _pack(inner, value, leaves, find))
     return kind.build(structure, values)
 
 
@@ -180,7 +204,7 @@ def map_structure(
         func: A function of as many arguments as there are structures.
         *structure: One or more structures of one form.
         check_types: Whether the classes of the structures must agree, not only the form.
-        expand_composites: Taken for TensorFlow's sake; see `flatten`.
+        expand_composites: See `flatten`.
 
     Returns:
         The results in the form of the first structure.
@@ -199,13 +223,13 @@ def map_structure(
         raise ValueError("map_structure got no structure: expected at least one after func")
     first = structure[0]
     if len(structure) == 1:
-        results = [func(leaf) for leaf in flatten(first)]
+        results = [func(leaf) for leaf in flatten(first, expand_composites)]
     else:
         for other in structure[1:]:
-            assert_same_structure(first, other, check_types=check_types)
-        columns = [flatten(each) for each in structure]
+            assert_same_structure(first, other, check_types, expand_composites)
+        columns = [flatten(each, expand_composites) for each in structure]
         results = [func(*leaves) for leaves in zip(*columns, strict=True)]
-    return pack_sequence_as(first, results)
+    return pack_sequence_as(first, results, expand_composites)
 
 
 def assert_same_structure(
@@ -220,7 +244,7 @@ def assert_same_structure(
         nest1: A structure or a leaf.
         nest2: A structure or a leaf.
         check_types: Whether classes and the keys of mappings must agree, not only the form.
-        expand_composites: Taken for TensorFlow's sake; see `flatten`.
+        expand_composites: See `flatten`.
 
     Raises:
         ValueError: If the forms or the keys differ.
@@ -230,14 +254,16 @@ def assert_same_structure(
         >>> assert_same_structure([1, (2, 3)], ["a", ("b", "c")])
     """
     try:
-        _assert_same((), nest1, nest2, check_types)
+        _assert_same((), nest1, nest2, check_types, _finder(expand_composites))
     except (ValueError, TypeError) as e:
         # The whole structures are shown once, here, so that agreement never pays for a repr.
         raise type(e)(f"{e}\n  first structure:  {nest1!r}\n  second structure: {nest2!r}") from e
 
 
-def _assert_same(path: Path, a: Any, b: Any, check_types: bool) -> None:
-    kind_a, kind_b = kind_of(a), kind_of(b)
+def _assert_same(
+    path: Path, a: Any, b: Any, check_types: bool, find: Callable[[Any], Kind | None]
+) -> None:
+    kind_a, kind_b = find(a), find(b)
     if kind_a is None and kind_b is None:
         return
     if kind_a is None or kind_b is None:
@@ -253,7 +279,7 @@ def _assert_same(path: Path, a: Any, b: Any, check_types: bool) -> None:
             _differ("form", path, f"{len(keys_a)} elements", f"{len(keys_b)} elements")
         )
     for key, value_a, value_b in zip(keys_a, kind_a.values(a), kind_b.values(b), strict=True):
-        _assert_same((*path, key), value_a, value_b, check_types)
+        _assert_same((*path, key), value_a, value_b, check_types, find)
 
 
 def _differ(what: str, path: Path, first: str, second: str) -> str:

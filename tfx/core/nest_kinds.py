@@ -5,8 +5,11 @@ Owns the table of kinds. It must not know what is done with structures; that is 
 The structures are sequences (list, tuple, namedtuple, deque, ...; not strings), mappings
 (leaves in the order of the sorted keys, whatever the order of insertion), views of mappings,
 instances of attrs classes, and objects with TensorFlow's pair of methods `__tf_flatten__` and
-`__tf_unflatten__`, which is how a dataclass takes part. Arrays, sets, plain dataclasses and
-generators are leaves.
+`__tf_unflatten__`, which is how a dataclass takes part. Arrays, sets and generators are leaves.
+
+So are plain dataclasses, as in TensorFlow, except where composites are asked to be expanded: the
+arguments and results of traced functions are taken apart so. A dataclass is then put together
+without its constructor: it is the object that it was with other fields.
 
 The design decision: what a class is gets decided once, by `classify`, and from then on is one
 dict lookup. (optree was tried: it keeps the insertion order of an OrderedDict and takes
@@ -15,6 +18,7 @@ subclasses of list, and mappings of other classes, for leaves, so it does not se
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence
 from typing import Any, Final, NamedTuple
@@ -82,6 +86,27 @@ def _build_attrs(like: Any, values: list[Any]) -> Any:
     return type(like)(**given)
 
 
+def _dataclass_fields(structure: Any) -> list[Any]:
+    named = getattr(type(structure), "_tfx_fields", None)
+    if named is not None:
+        return list(named)
+    # A field without default that the constructor does not take may not be there yet.
+    return [f.name for f in dataclasses.fields(structure) if hasattr(structure, f.name)]
+
+
+def _dataclass_values(structure: Any) -> list[Any]:
+    return [getattr(structure, name) for name in _dataclass_fields(structure)]
+
+
+def _build_dataclass(like: Any, values: list[Any]) -> Any:
+    new = object.__new__(type(like))
+    if hasattr(like, "__dict__"):
+        vars(new).update(vars(like))
+    for name, value in zip(_dataclass_fields(like), values, strict=True):
+        object.__setattr__(new, name, value)  # frozen ones too
+    return new
+
+
 def _protocol_values(structure: Any) -> tuple[Any, ...]:
     return tuple(structure.__tf_flatten__()[1])
 
@@ -100,6 +125,7 @@ _VIEW: Final = Kind(_positions, iter, _build_list)
 MAPPING: Final = Kind(_sorted_keys, _mapping_values, _build_mapping)
 _ATTRS: Final = Kind(_attrs_fields, _attrs_values, _build_attrs)
 _PROTOCOL: Final = Kind(_protocol_keys, _protocol_values, _build_protocol)
+_DATACLASS: Final = Kind(_dataclass_fields, _dataclass_values, _build_dataclass)
 
 _STRING_LIKE: Final = (str, bytes, bytearray, memoryview)
 _MAX_CLASSES: Final = 4096
@@ -107,6 +133,10 @@ _MAX_CLASSES: Final = 4096
 # Class -> its kind, or None for a leaf. Emptied when full, so that programs which make classes
 # at run time do not keep them all alive.
 KINDS: Final[dict[type, Kind | None]] = {list: SEQUENCE, tuple: SEQUENCE, dict: MAPPING}
+# The same where plain dataclasses are structures too.
+EXPANDED: Final[dict[type, Kind | None]] = dict(KINDS)
+# Leaves there that are sequences elsewhere: values of arguments, not structures of tensors.
+_VALUES: Final = (range,)
 
 
 def classify(cls: type) -> Kind | None:
@@ -130,6 +160,36 @@ def classify(cls: type) -> Kind | None:
         KINDS.clear()
     KINDS[cls] = kind
     return kind
+
+
+def classify_expanded(cls: type) -> Kind | None:
+    """``classify`` where plain dataclasses are structures; enters the class in `EXPANDED`.
+
+    A class that says ``_tfx_is_object = True`` is a leaf: what matters of it is its identity. A
+    class of ours that names its parts in ``_tfx_fields`` is one of these structures, too.
+    """
+    kind = None if cls in _VALUES else classify(cls)
+    if kind is None and _has_fields(cls) and not getattr(cls, "_tfx_is_object", False):
+        kind = _DATACLASS
+    if len(EXPANDED) >= _MAX_CLASSES:
+        EXPANDED.clear()
+    EXPANDED[cls] = kind
+    return kind
+
+
+def _has_fields(cls: Any) -> bool:
+    """Whether it can be put together from its fields without its constructor."""
+    named = dataclasses.is_dataclass(cls) or hasattr(cls, "_tfx_fields")
+    return named and cls.__new__ is object.__new__
+
+
+def expanded_kind_of(structure: Any) -> Kind | None:
+    """`kind_of` where plain dataclasses are structures."""
+    cls = type(structure)
+    try:
+        return EXPANDED[cls]
+    except KeyError:
+        return classify_expanded(cls)
 
 
 def kind_of(structure: Any) -> Kind | None:

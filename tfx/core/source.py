@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from types import FrameType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -144,4 +145,28 @@ def user_frame() -> SourceLocation:
             return SourceLocation(filename, frame.f_lineno, code.co_name)
         if (back := frame.f_back) is None:
             return UNKNOWN_LOCATION
+        frame = back
+
+
+def user_call() -> tuple[SourceLocation, FrameType | None]:
+    """Finds the user's line like `user_frame`, and the call of tfx that stands there.
+
+    Returns:
+        The location, and the frame of the function that the user called; None if there is none.
+    """
+    frame = sys._getframe(1)
+    called = None
+    skip = _SKIP
+    while True:
+        code = frame.f_code
+        filename = code.co_filename
+        passed = skip.get(filename)
+        if passed is None:
+            passed = is_internal(filename)
+        if not passed:
+            return SourceLocation(filename, frame.f_lineno, code.co_name), called
+        if (back := frame.f_back) is None:
+            return UNKNOWN_LOCATION, None
+        if filename is not contextlib.__file__:
+            called = frame
         frame = back

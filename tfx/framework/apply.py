@@ -16,11 +16,14 @@ from tfx.core.dtypes import DType
 from tfx.core.errors import LeakedTensorError, OpError
 from tfx.core.source import user_frame
 from tfx.framework.context import Context, current
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.framework.device import DEFAULT_DEVICE, placed
+from tfx.framework.naming import name_node
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
 from tfx.graph import ir
 from tfx.graph.infer import infer, refusal
 from tfx.graph.passes import prepare
 from tfx.graph.serialize import to_model
+from tfx.runtime import runners
 from tfx.runtime.session import RUN_OPTIONS, Session, kernel_reason, translate
 from tfx.runtime.values import shape_of
 
@@ -33,7 +36,15 @@ _CHECKED_FIRST = frozenset(("Einsum",))
 class Kernel:
     """An operator compiled for given dtypes."""
 
-    __slots__ = ("dtypes", "input_names", "output_names", "run_raw", "session")
+    __slots__ = (
+        "__weakref__",
+        "dtypes",
+        "input_names",
+        "op",
+        "output_names",
+        "run_raw",
+        "session",
+    )
 
     def __init__(
         self,
@@ -43,6 +54,7 @@ class Kernel:
         outputs: int | None,
         device: str,
     ) -> None:
+        self.op = op
         graph = ir.Graph(op)
         given = [
             None if t is None else graph.add_input(f"x{i}", t.onnx, None)
@@ -59,6 +71,7 @@ class Kernel:
         self.input_names = [f"x{i}" for i in range(len(inputs))]
         self.output_names = self.session.output_names
         self.dtypes = [dtypes.from_onnx(code) for code, _ in types]
+        runners.register(self)
 
 
 # Least recently made is dropped first; hits must not pay for bookkeeping.
@@ -71,10 +84,15 @@ def kernel_count() -> int:
 
 
 def _make_kernel(
-    key: Any, op: str, attrs: dict[str, Any], inputs: Sequence[Tensor | None], outputs: int | None
+    key: Any,
+    op: str,
+    attrs: dict[str, Any],
+    inputs: Sequence[Tensor | None],
+    outputs: int | None,
+    device: str = DEFAULT_DEVICE,
 ) -> Kernel:
     kinds = [None if t is None else t.dtype for t in inputs]
-    kernel = Kernel(op, attrs, kinds, outputs, current().device or "CPU:0")
+    kernel = Kernel(op, attrs, kinds, outputs, device)
     if len(_kernels) >= KERNEL_CACHE_SIZE:
         _kernels.popitem(last=False)
     _kernels[key] = kernel
@@ -98,11 +116,11 @@ def apply(op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any] = NO_A
     context = current()
     if context.graph is not None:
         return _emit(context, op, inputs, attrs, None)[0]
-    if len(inputs) == 2 and not attrs:
-        # The hot path: a binary operator without attributes.
+    if len(inputs) == 2 and not attrs and context.device is None:
+        # The hot path: a binary operator without attributes, on the default device.
         x, y = inputs
         if type(x) is EagerTensor and type(y) is EagerTensor:
-            key: Any = (op, x._dtype.onnx, y._dtype.onnx, context.device)
+            key: Any = (op, x._dtype.onnx, y._dtype.onnx)
             kernel = _kernels.get(key)
             if kernel is None:
                 kernel = _make_kernel(key, op, attrs, inputs, None)
@@ -152,12 +170,15 @@ def _execute(
             for t in inputs
         ]
     )
-    key = (op, kinds, ir.attributes_key(attrs) if attrs else None, outputs, context.device)
+    device = context.device
+    if device is not None:
+        device = placed(device, op, op, inputs)
+    key = (op, kinds, ir.attributes_key(attrs) if attrs else None, outputs, device)
     if op in _CHECKED_FIRST:
         infer(op, _described(inputs), attrs)
     kernel = _kernels.get(key)
     if kernel is None:
-        kernel = _make_kernel(key, op, attrs, inputs, outputs)
+        kernel = _make_kernel(key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE)
     feeds = {n: t._value for n, t in zip(kernel.input_names, inputs, strict=True) if t is not None}  # type: ignore[attr-defined]
     try:
         raw = kernel.run_raw(feeds, kernel.output_names, RUN_OPTIONS)
@@ -165,6 +186,9 @@ def _execute(
         raise _failure(e, op, inputs, attrs) from None
     # By number: an iterator over ONNX Runtime's vector costs 35 us.
     results = tuple([EagerTensor(raw[i], d) for i, d in enumerate(kernel.dtypes)])
+    if device is not None:
+        for result in results:
+            label(result, device)
     if context.tapes:
         _record(context, op, attrs, inputs, results)
     return results
@@ -188,13 +212,15 @@ def _emit(
     graph = context.graph
     assert graph is not None
     values = [None if t is None else graph.value_of(t) for t in inputs]
-    source = user_frame()
+    name = name_node(graph, op)
+    source = name.source
     try:
-        node = graph.add_op(op, values, attrs, outputs, name=context.scope + op, source=source)
+        node = graph.add_op(op, values, attrs, outputs, name=name.text, source=source)
     except OpError as e:
         if source.text() not in e.message:
             e.message, e.source = f"{e.message} [{source.text()}]", source
         raise
+    name.given_to(node)
     results = tuple([SymbolicTensor(v, graph) for v in node.outputs])
     if context.tapes:
         _record(context, op, attrs, inputs, results)

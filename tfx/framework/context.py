@@ -33,18 +33,41 @@ class Recorder(Protocol):
         """A trainable variable was read."""
 
 
+class _Key:
+    """What a trace depends on: a device and traits; told apart by what they are."""
+
+    __slots__ = ("device", "traits")
+
+    def __init__(self, device: Any, traits: tuple[Any, ...]) -> None:
+        self.device = device
+        self.traits = traits
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Key):
+            return False
+        return bool(self.device == other.device) and self.traits == other.traits
+
+    def __hash__(self) -> int:
+        return hash((self.device, self.traits))
+
+    def __repr__(self) -> str:
+        return f"{self.device or 'default device'} with {', '.join(map(str, self.traits))}"
+
+
 class Context:
     """An immutable setting; see ``current``.
 
     Attributes:
         graph: The graph under construction; None: execute eagerly.
         tapes: Recorders that must be told, outermost first.
-        device: Canonical device name, None for the default (CPU:0).
+        device: Canonical device name, or a ``device.DeviceFunction``; None: the default (CPU:0).
         scope: Prefix of node and variable names, such as ``"layer/"``.
         eager_functions: Traced functions run their Python code instead (for debugging).
+        traits: What else the meaning of traced code depends on, hashable.
+        key: ``device`` and ``traits``: two contexts with equal keys can share a trace.
     """
 
-    __slots__ = ("device", "eager_functions", "graph", "scope", "tapes")
+    __slots__ = ("device", "eager_functions", "graph", "key", "scope", "tapes", "traits")
 
     def __init__(
         self,
@@ -53,16 +76,19 @@ class Context:
         device: str | None = None,
         scope: str = "",
         eager_functions: bool = False,
+        traits: tuple[Any, ...] = (),
     ) -> None:
         self.graph = graph
         self.tapes = tapes
         self.device = device
         self.scope = scope
         self.eager_functions = eager_functions
+        self.traits = traits
+        self.key: Any = _Key(device, traits) if traits else device
 
     def replace(self, **changes: Any) -> Context:
         """A copy with some fields changed."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
+        fields = {name: getattr(self, name) for name in self.__slots__ if name != "key"}
         return Context(**{**fields, **changes})
 
 
@@ -90,6 +116,11 @@ def using(**changes: Any) -> Iterator[Context]:
 def set_context(**changes: Any) -> None:
     """Change fields of the context from here on."""
     _variable.set(current().replace(**changes))
+
+
+def lasting(tapes: tuple[Recorder, ...]) -> tuple[Recorder, ...]:
+    """Those recorders that also want to see what a function being traced does."""
+    return tuple(t for t in tapes if getattr(t, "lasting", False)) if tapes else tapes
 
 
 def executing_eagerly() -> bool:

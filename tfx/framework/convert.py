@@ -19,13 +19,23 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError
 from tfx.core.shapes import TensorShape
-from tfx.framework.context import current
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, from_array
-from tfx.runtime.values import RawValue, array_from_dlpack, from_numpy
+from tfx.framework.context import Context, current
+from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
+from tfx.framework.tensor import (
+    EagerTensor,
+    SymbolicTensor,
+    Tensor,
+    from_array,
+    label,
+    settle_on,
+)
+from tfx.runtime.memory import array_from_dlpack, copy_from_gpu
+from tfx.runtime.values import RawValue, from_numpy
 
 _INT32 = np.iinfo(np.int32)
 _converters: list[tuple[int, tuple[type, ...], Callable[..., Any]]] = []
 _PYTHON_SCALARS = frozenset((bool, int, float))
+_DLPACK_CPU, _DLPACK_CUDA = 1, 2
 
 
 def register_tensor_conversion_function(
@@ -108,10 +118,11 @@ def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
     # The cache takes -0.0 for 0.0: it is not asked.
     if (
         kind in _PYTHON_SCALARS
-        and current().graph is None
+        and (context := current()).graph is None
         and (value or kind is not float or copysign(1.0, value) > 0)
     ):
-        return EagerTensor(*_python_scalar(kind, value, dtype))
+        tensor = EagerTensor(*_python_scalar(kind, value, dtype))
+        return tensor if context.device is None else label(tensor, trace_device(context.device))
     if getattr(value, "_is_tfx_variable", False):
         return convert_to_tensor(value.value(), dtype)
     for _, types, converter in _converters:
@@ -127,7 +138,11 @@ def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
     if isinstance(value, TensorShape):
         value = _static_dims(value)
     if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic):
-        value = array_from_dlpack(value) if _on_cpu(value) else np.asarray(value)
+        place = _dlpack_place(value)
+        if place == _DLPACK_CUDA and current().graph is None:
+            raw = copy_from_gpu(value)
+            return convert_to_tensor(EagerTensor(raw, dtypes.from_onnx(raw.element_type())), dtype)
+        value = array_from_dlpack(value) if place == _DLPACK_CPU else np.asarray(value)
     return embed(to_array(value, dtype))
 
 
@@ -139,9 +154,10 @@ def _static_dims(shape: TensorShape) -> tuple[int, ...]:
     return tuple(d for d in shape if d is not None)
 
 
-def _on_cpu(value: Any) -> bool:
+def _dlpack_place(value: Any) -> int:
+    """DLPack's number for the kind of device that an object's memory is on; 0: it does not say."""
     device = getattr(value, "__dlpack_device__", None)
-    return device is not None and bool(device()[0] == 1)
+    return 0 if device is None else int(device()[0])
 
 
 @lru_cache(maxsize=1024)
@@ -153,9 +169,12 @@ def _python_scalar(kind: type, value: Any, dtype: DType | None) -> tuple[RawValu
 
 def embed(array: np.ndarray[Any, Any]) -> Tensor:
     """An array that the caller made for us as a tensor: a graph constant while tracing."""
-    graph = current().graph
+    context = current()
+    graph = context.graph
     if graph is None:
-        return from_array(array, owned=array.flags.owndata)
+        # On the host, on a GPU's scope too: operators take axes and sizes from there.
+        tensor = from_array(array, owned=array.flags.owndata)
+        return tensor if context.device is None else label(tensor, trace_device(context.device))
     array = array if array.flags.owndata else array.copy()
     return SymbolicTensor(graph.constant(array, dtypes.as_dtype(array.dtype).onnx), graph)
 
@@ -356,6 +375,29 @@ def constant(
         >>> tf.constant([[1, 2], [3, 4]], dtype=tf.float32).shape
         TensorShape([2, 2])
     """
+    context = current()
+    tensor = _constant(value, dtype, shape, name)
+    if context.graph is not None and name not in ("Const", None) and tensor is not value:
+        return _named(context, tensor, name)
+    if context.device is None or context.graph is not None or tensor is value:
+        return tensor
+    device = placed(context.device, "Const", name, ()) or DEFAULT_DEVICE
+    return settle_on(tensor, device)  # type: ignore[arg-type]
+
+
+def _named(context: Context, tensor: Tensor, name: str) -> Tensor:
+    """A constant of the graph being traced as one of its own, under the user's name."""
+    graph = context.graph
+    if graph is None or not isinstance(tensor, SymbolicTensor) or tensor._value.const is None:
+        return tensor
+    value = tensor._value
+    assert value.const is not None
+    own = graph.graph.add_constant(value.const, value.dtype, context.scope + name)
+    return SymbolicTensor(own, graph)
+
+
+def _constant(value: Any, dtype: DTypeLike | None, shape: Any, name: str) -> Tensor:
+    """``constant`` on whatever device."""
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if isinstance(value, Tensor) or getattr(value, "_is_tfx_variable", False):
         tensor = convert_to_tensor(value, wanted)

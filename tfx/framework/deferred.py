@@ -76,6 +76,9 @@ class AutoTrackable:
     A value that a pending restore holds for an attribute arrives when the attribute is assigned.
     """
 
+    # Never taken apart as a structure of tensors, even if it is a dataclass: it has identity.
+    _tfx_is_object = True
+
     def __setattr__(self, name: str, value: Any) -> None:
         """Set the attribute, and restore what it holds if a checkpoint is waiting for it."""
         super().__setattr__(name, value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +18,12 @@ import numpy as np
 from tfx.core.errors import FailedPreconditionError, LeakedTensorError
 from tfx.core.source import SourceLocation
 from tfx.framework.context import current
+from tfx.framework.device import placed, trace_device
+from tfx.framework.graph_face import GraphFace
+from tfx.framework.naming import name_node
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph import ir
 from tfx.graph.infer import infer
-from tfx.graph.serialize import to_model
 from tfx.graph.symbolic import propagate
 
 if TYPE_CHECKING:
@@ -80,26 +83,39 @@ class Assigned:
         self.outputs = outputs
 
 
-class FuncGraph:
+class FuncGraph(GraphFace):
     """A graph under construction.
 
     Args:
         name: Name of the function.
         parent: The function being traced around this one, whose tensors may be captured.
+
+    Attributes:
+        variable_class: What ``Variable(...)`` makes while this graph is built; None: a variable
+            that exists at once.
+        compares_by_identity: Whether its tensors are equal, and hash, as objects.
+        named_after_calls: Whether nodes are named after the functions that the user calls (see
+            ``naming``); False for graphs that are kept for others than who happens to call first.
     """
 
-    def __init__(self, name: str, parent: FuncGraph | None = None) -> None:
+    variable_class: type[Variable] | None = None
+    compares_by_identity = False
+    named_after_calls = True
+
+    def __init__(self, name: str = "graph", parent: FuncGraph | None = None) -> None:
         self.name = name
         self.graph = ir.Graph(name)
         self.parent = parent
-        # Where it was traced, canonical; None: the default.
-        self.device = current().device
+        # Where it was traced, canonical.
+        self.home = trace_device(current().device)
         self.arguments: list[ir.Value] = []
         # id of the outer tensor -> (the tensor, its stand-in here)
-        self.captures: dict[int, tuple[SymbolicTensor, ir.Value]] = {}
-        self.variables: dict[int, VariableState] = {}
+        self.captured: dict[int, tuple[SymbolicTensor, ir.Value]] = {}
+        self.states: dict[int, VariableState] = {}
         # Variables made while tracing (first call of a function only); None: not allowed.
         self.created_variables: list[Variable] | None = None
+        # Part of the function around, not a function: what it creates is created by that one.
+        self.is_body = False
         self._constants: dict[Any, ir.Value] = {}
         # id of an eager tensor used in the graph -> (the tensor, the constant it became)
         self.captured_eager: dict[int, tuple[EagerTensor, ir.Value]] = {}
@@ -145,9 +161,12 @@ class FuncGraph:
 
     def place(self, node: ir.Node) -> None:
         """Put a node on the device of the scope around it, where that is not the graph's own."""
-        device = current().device
-        if device is not None and device != (self.device or "CPU:0"):
-            node.device = device
+        scope = current().device
+        if scope is not None:
+            inputs = [None if v is None else SymbolicTensor(v, self) for v in node.inputs]
+            device = placed(scope, node.op, node.name, inputs)
+            if device is not None and device != self.home:
+                node.device = device
 
     def value_of(self, tensor: Tensor) -> ir.Value:
         """The value of this graph that a tensor is, captured if it comes from elsewhere."""
@@ -162,35 +181,46 @@ class FuncGraph:
         known = self.captured_eager.get(id(tensor))
         if known is None:
             # Not shared with equal constants: a tape may watch just this tensor.
-            value = self.graph.add_constant(tensor.view(), tensor.dtype.onnx)
+            value = self.graph.add_constant(tensor.view(), tensor.dtype.onnx, "Const")
             known = self.captured_eager[id(tensor)] = (tensor, value)
         return known[1]
 
     def constant(self, array: np.ndarray[Any, Any], dtype: int) -> ir.Value:
         """A constant; small equal ones are shared."""
         if array.size > 64 or array.dtype.hasobject:
-            return self.graph.add_constant(array, dtype)
+            return self.graph.add_constant(array, dtype, "Const")
         key = (dtype, array.shape, array.tobytes())
         value = self._constants.get(key)
         if value is None:
-            value = self._constants[key] = self.graph.add_constant(array, dtype)
+            value = self._constants[key] = self.graph.add_constant(array, dtype, "Const")
         return value
 
     def _capture(self, tensor: SymbolicTensor) -> ir.Value:
-        known = self.captures.get(id(tensor))
+        known = self.captured.get(id(tensor))
         if known is not None:
             return known[1]
-        if not self._encloses(tensor._graph):
-            raise LeakedTensorError(
-                f"{tensor!r} belongs to function {tensor._graph.name!r} and cannot be used in "
-                f"{self.name!r}: it leaked out of the trace. Return it from the function, or "
-                "store it in a Variable."
-            )
+        self.check_reach(tensor)
         outer = tensor._value
         value = self.graph.add_input(outer.name, outer.dtype, outer.shape)
         value.dims = outer.dims
-        self.captures[id(tensor)] = (tensor, value)
+        self.captured[id(tensor)] = (tensor, value)
         return value
+
+    def leak_message(self, tensor: SymbolicTensor, user: str) -> str:
+        """What to say where one of this graph's tensors is used outside of it."""
+        return (
+            f"{tensor!r} belongs to function {self.name!r} and cannot be used in {user!r}: it "
+            "leaked out of the trace. Return it from the function, or store it in a Variable."
+        )
+
+    def check_reach(self, tensor: SymbolicTensor) -> None:
+        """Refuse a tensor that is neither of this graph nor of one around it.
+
+        Raises:
+            LeakedTensorError: it leaked out of the trace that it belongs to.
+        """
+        if tensor._graph is not self and not self._encloses(tensor._graph):
+            raise LeakedTensorError(tensor._graph.leak_message(tensor, self.name))
 
     def _encloses(self, other: FuncGraph) -> bool:
         graph = self.parent
@@ -202,11 +232,11 @@ class FuncGraph:
 
     def state_of(self, variable: Variable) -> VariableState:
         """The record of a variable in this graph, made when it is first touched."""
-        state = self.variables.get(id(variable))
+        state = self.states.get(id(variable))
         if state is None or state.ref() is not variable:
             if state is not None:  # of a deleted variable, whose input the graph still has
-                self.variables[-len(self.variables)] = state
-            state = self.variables[id(variable)] = VariableState(variable)
+                self.states[-len(self.states)] = state
+            state = self.states[id(variable)] = VariableState(variable)
         return state
 
     def read(self, variable: Variable) -> SymbolicTensor:
@@ -219,24 +249,62 @@ class FuncGraph:
             state.current = state.entry
         return SymbolicTensor(state.current, self)
 
-    def assign(self, variable: Variable, value: Tensor) -> None:
-        """Make ``value`` the variable's value from here on."""
+    def assign(self, variable: Variable, value: Tensor) -> Any:
+        """Make ``value`` the variable's value from here on.
+
+        Returns:
+            What ``variable.assign`` returns.
+        """
         state = self.state_of(variable)
         source = self.value_of(value)
+        name = name_node(self, "Assign", result=False)
         node = self.graph.add_node(
-            "Identity", (source,), {}, [(source.dtype, source.shape)], name="Assign"
+            "Identity",
+            (source,),
+            {},
+            [(source.dtype, source.shape)],
+            name=name.text,
+            source=name.source,
         )
+        name.given_to(node)
         node.tag = Assigned({0: state})
         state.current = node.outputs[0]
         state.written = True
+        return variable
 
     def written_states(self) -> list[VariableState]:
         """The assigned variables, in order of first use."""
-        return [s for s in self.variables.values() if s.written]
+        return [s for s in self.states.values() if s.written]
 
     def read_states(self) -> list[VariableState]:
         """The variables whose entry value is an input, in order of the inputs."""
-        return [s for s in self.variables.values() if s.entry is not None]
+        return [s for s in self.states.values() if s.entry is not None]
+
+    def generator_for(self, seed: Any) -> Any:
+        """The random generator of an operation that is added now; None: the process's own."""
+        return None
+
+    def draws_from(self, variable: Variable) -> None:
+        """Random numbers are about to be drawn from a state, which will be advanced."""
+
+    def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[Any]:
+        """What is added inside the ``with`` block comes after ``control_inputs``, as it does."""
+        return nullcontext()
+
+    def add_no_op(self, inputs: Sequence[Any], name: str) -> Any:
+        """An operation that stands for others, where there is such a thing; None here."""
+        return None
+
+    def run_in_session(self, fetch: Any, feed_dict: Any, session: Any) -> Any:
+        """What ``Tensor.eval`` and ``Operation.run`` do: for graphs that sessions run.
+
+        Raises:
+            RuntimeError: this is the graph of a function.
+        """
+        raise RuntimeError(
+            f"{fetch!r} belongs to function {self.name!r}, which no session runs: call the function"
+            " and use what it returns. Sessions run tensors of a tf.compat.v1.Graph."
+        )
 
     def evaluate(self, tensor: SymbolicTensor) -> EagerTensor:
         """The contents of a tensor of this graph, computed now: for initial values of variables.
@@ -251,13 +319,10 @@ class FuncGraph:
             )
         return self.evaluator(tensor)
 
-    def as_graph_def(self) -> Any:
-        """The graph as ONNX's ``GraphProto``: nodes with names, inputs, outputs and attributes."""
-        return to_model(self.graph).graph
-
-    def __repr__(self) -> str:
-        return f"<FuncGraph {self.name}>"
-
 
 def _input_name(variable: Variable) -> str:
     return variable.name.removesuffix(":0")
+
+
+# The public name: what TensorFlow calls a graph is the graph of a function here.
+Graph = FuncGraph

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfx.core.dtypes import DType
-from tfx.core.source import user_frame
 from tfx.framework.context import current
+from tfx.framework.naming import name_node
 from tfx.framework.rules import Gradients, OpRecord, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.ir import HOST, HostCall, RawShape
@@ -35,13 +35,15 @@ def host_call(
     graph = context.graph
     if graph is None:
         return tuple(call.run(inputs) or ())
+    name = name_node(graph, call.kind)
     node = graph.add_host(
         call,
         [graph.value_of(x) for x in inputs],
         [(dtype.onnx, shape) for dtype, shape in outputs],
-        name=context.scope + call.kind,
-        source=user_frame(),
+        name=name.text,
+        source=name.source,
     )
+    name.given_to(node)
     results = tuple(SymbolicTensor(v, graph) for v in node.outputs)
     if results:
         for tape in context.tapes:

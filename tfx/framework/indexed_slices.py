@@ -15,6 +15,8 @@ class IndexedSlices:
     """
 
     __slots__ = ("dense_shape", "indices", "values")
+    # Arguments and results of traced functions are taken apart; tf.nest takes it for a leaf.
+    _tfx_fields = ("values", "indices", "dense_shape")
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
         self.values = values

@@ -7,6 +7,7 @@ whose shape and dtype are read only when somebody asks.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +22,18 @@ from tfx.core.errors import (
 )
 from tfx.core.shapes import TensorShape
 from tfx.core.source import user_frame
+from tfx.framework.context import using
 from tfx.framework.operand import Operand
 from tfx.graph import ir
-from tfx.runtime import values
+from tfx.runtime import memory, values
+from tfx.runtime.devices import full_name, require
 from tfx.runtime.values import RawValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tfx.framework.func_graph import FuncGraph
+    from tfx.framework.operation import Operation
     from tfx.framework.variable import Variable
 
 
@@ -63,6 +67,35 @@ class Tensor(Operand):
         raise AttributeError(
             "Tensor.name is undefined when eager execution is enabled; name variables, or read "
             "the names of tensors inside a traced function."
+        )
+
+    @property
+    def op(self) -> Operation:
+        """The operation that makes it; eager tensors have none."""
+        raise self._undefined("op")
+
+    @property
+    def graph(self) -> FuncGraph:
+        """The graph that it belongs to; eager tensors have none."""
+        raise self._undefined("graph")
+
+    @property
+    def value_index(self) -> int:
+        """Which output of its operation it is; eager tensors have none."""
+        raise self._undefined("value_index")
+
+    def consumers(self) -> list[Operation]:
+        """The operations that take it; nobody keeps those of eager tensors."""
+        raise NotImplementedError(
+            "Tensor.consumers is undefined when eager execution is enabled; ask a tensor of a "
+            "traced graph, such as concrete.graph.get_tensor_by_name('x:0')."
+        )
+
+    @staticmethod
+    def _undefined(name: str) -> AttributeError:
+        return AttributeError(
+            f"Tensor.{name} is undefined when eager execution is enabled; ask a tensor of a "
+            "traced graph, such as concrete.graph.get_tensor_by_name('x:0')."
         )
 
     def get_shape(self) -> TensorShape:
@@ -120,9 +153,14 @@ class Reference:
 class EagerTensor(Tensor):
     """A tensor with contents."""
 
-    __slots__ = ("_dtype", "_shape", "_value", "assign")
+    __slots__ = ("_device", "_dtype", "_kind", "_shape", "_value", "assign")
 
+    # Canonical name of the logical CPU where it was made; not set on CPU:0 and on GPUs, whose
+    # values know where they are.
+    _device: str
     _dtype: DType
+    # A number that stands for dtype and shape, see ``kind_number``; 0: nobody asked yet.
+    _kind: int
     _shape: TensorShape | None
     _value: RawValue
 
@@ -130,6 +168,7 @@ class EagerTensor(Tensor):
         self._value = value
         self._dtype = dtype
         self._shape = None
+        self._kind = 0
 
     @property
     def dtype(self) -> DType:
@@ -146,9 +185,38 @@ class EagerTensor(Tensor):
 
     @property
     def device(self) -> str:
+        """Where it was made: ``"/job:localhost/replica:0/task:0/device:CPU:0"`` and the like."""
+        made = getattr(self, "_device", None)
+        return full_name(values.device_of(self._value) if made is None else made)
+
+    @property
+    def backing_device(self) -> str:
         """Where the memory is."""
-        kind = self._value.device_name().upper()
-        return f"/job:localhost/replica:0/task:0/device:{'GPU' if kind == 'CUDA' else kind}:0"
+        return self.device
+
+    def cpu(self) -> Tensor:
+        """The same contents on ``"/CPU:0"``; the tensor itself if it is there."""
+        return self._on("CPU:0")
+
+    def gpu(self, gpu_index: int = 0) -> Tensor:
+        """The same contents on a GPU; the tensor itself if it is there.
+
+        Args:
+            gpu_index: Number of the GPU.
+
+        Raises:
+            OpError: there is no such GPU; the message says why.
+        """
+        return self._on(f"GPU:{gpu_index}")
+
+    def _on(self, device: str) -> Tensor:
+        from tfx.framework.apply import apply
+
+        require(device)
+        if self.device == full_name(device):
+            return self
+        with using(device=device):
+            return apply("Identity", (self,))
 
     def numpy(self) -> Any:
         """The contents as a new array (a NumPy scalar for a scalar); changing it is harmless."""
@@ -170,10 +238,11 @@ class EagerTensor(Tensor):
         return array.copy() if copy else array  # as in TensorFlow: read-only unless copied
 
     def __dlpack__(self, **options: Any) -> Any:
-        return values.to_dlpack(self._value, **options)
+        return memory.to_dlpack(self._value, **options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (2 if self._value.device_name() == "cuda" else 1, 0)
+        place: tuple[int, int] = self._value.__dlpack_device__()
+        return place
 
     def _scalar(self, kind: str) -> Any:
         array = values.to_numpy(self._value)
@@ -243,6 +312,29 @@ class EagerTensor(Tensor):
         return self
 
 
+_kinds: dict[tuple[int, ...], int] = {}
+_kind_numbers = itertools.count(1)
+_MAX_KINDS = 1 << 16
+
+
+def kind_number(tensor: EagerTensor) -> int:
+    """A number for dtype and shape: the same for two tensors only if both are the same.
+
+    A tensor keeps it, so that finding the trace for a call need not read shapes again. (Equal
+    kinds may get a second number after very many different ones.)
+    """
+    kind = tensor._kind
+    if not kind:
+        key = (tensor._dtype.onnx, *tensor._value.shape())
+        known = _kinds.get(key)
+        if known is None:
+            if len(_kinds) >= _MAX_KINDS:
+                _kinds.clear()
+            known = _kinds.setdefault(key, next(_kind_numbers))
+        kind = tensor._kind = known
+    return kind
+
+
 def _unpickle(array: Any, dtype: str) -> EagerTensor:
     return from_array(np.asarray(array, dtypes.as_dtype(dtype).as_numpy_dtype))
 
@@ -255,6 +347,22 @@ def _text(tensor: EagerTensor) -> str:
 def _block(text: str) -> str:
     """Text of several lines begins on a line of its own, so that its columns stay aligned."""
     return f"\n{text}" if "\n" in text else text
+
+
+def label(tensor: EagerTensor, device: str) -> EagerTensor:
+    """Note the logical CPU on which a new tensor was made; a GPU's values tell it themselves."""
+    if device != "CPU:0" and device.startswith("CPU"):
+        tensor._device = device
+    return tensor
+
+
+def settle_on(tensor: EagerTensor, device: str) -> EagerTensor:
+    """A tensor that is on a device: itself if it is there, or else a copy."""
+    raw = values.copy_to_device(tensor._value, device)
+    here = getattr(tensor, "_device", "CPU:0")
+    if raw is tensor._value and (here == device or not device.startswith("CPU")):
+        return tensor
+    return label(EagerTensor(raw, tensor._dtype), device)
 
 
 def from_array(array: np.ndarray[Any, Any], *, owned: bool = False) -> EagerTensor:
@@ -307,16 +415,33 @@ class SymbolicTensor(Tensor):
     @property
     def name(self) -> str:
         """Name of the operation and number of its output, ``"MatMul:0"``."""
-        node = self._value.node
-        if node is None:
-            return f"{self._value.name}:0"
-        index = next(i for i, v in enumerate(node.outputs) if v is self._value)
-        return f"{node.name}:{index}"
+        value = self._value
+        return f"{(value.node or value).name}:{self.value_index}"
+
+    @property
+    def op(self) -> Operation:
+        """The operation that makes it."""
+        from tfx.framework.operation import operation_of
+
+        return operation_of(self)
+
+    @property
+    def value_index(self) -> int:
+        """Which output of its operation it is."""
+        outputs = () if self._value.node is None else self._value.node.outputs
+        return next((i for i, v in enumerate(outputs) if v is self._value), 0)
+
+    def consumers(self) -> list[Operation]:
+        """The operations of its graph that take it."""
+        from tfx.framework.operation import consumers_of
+
+        return consumers_of(self)
 
     @property
     def device(self) -> str:
-        """Placement is decided when the function runs."""
-        return ""
+        """The device that a scope inside the function gave it; empty: the function's own."""
+        node = self._value.node
+        return "" if node is None or node.device is None else f"/device:{node.device}"
 
     def set_shape(self, shape: Any) -> None:
         """Assert more about the static shape than is known; see ``Tensor``."""
@@ -324,6 +449,22 @@ class SymbolicTensor(Tensor):
         merged = self.shape.merge_with(shape)
         self._shape = merged
         self._value.shape = merged.symbolic
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """The contents, computed by a session: only for tensors of a ``compat.v1.Graph``.
+
+        Args:
+            feed_dict: What to put in the place of other tensors.
+            session: The session; None: the default one.
+
+        Raises:
+            ValueError: there is no default session.
+            RuntimeError: the tensor belongs to a function.
+        """
+        return self._graph.run_in_session(self, feed_dict, session)
+
+    def __hash__(self) -> int:
+        return id(self._value) if self._graph.compares_by_identity else super().__hash__()
 
     def _refuse(self, what: str, way_out: str) -> OperatorNotAllowedInGraphError:
         where = user_frame()

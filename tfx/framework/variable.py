@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
@@ -19,17 +19,29 @@ from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework import locks
 from tfx.framework.apply import apply
-from tfx.framework.context import current, init_scope
+from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
+from tfx.framework.creators import VariableKind
+from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.operand import Operand
-from tfx.framework.tensor import EagerTensor, Reference, SymbolicTensor, Tensor
+from tfx.framework.tensor import EagerTensor, Reference, SymbolicTensor, Tensor, label
+from tfx.runtime import values
+from tfx.runtime.devices import full_name
+from tfx.runtime.surviving import survives
 from tfx.runtime.values import RawValue
 
 READ_VARIABLE = "ReadVariable"
 
 # Guards every variable's set of plans: the sets are touched when something changes only.
-_plans_lock = threading.Lock()
+_plans_lock = survives(threading.Lock())
+
+
+class Origin(Protocol):
+    """Files that a variable was loaded from."""
+
+    def reduced(self, variable: Variable) -> tuple[Any, ...] | None:
+        """How to pickle the variable; None if its value is no longer the one in the files."""
 
 
 class VariableSynchronization(Enum):
@@ -50,7 +62,7 @@ class VariableAggregation(Enum):
     ONLY_FIRST_REPLICA = 3
 
 
-class Variable(Operand):
+class Variable(Operand, metaclass=VariableKind):
     """A value that programs and functions can change.
 
     Args:
@@ -82,6 +94,7 @@ class Variable(Operand):
         "__weakref__",
         "_constraint",
         "_dtype",
+        "_home",
         "_lock_number",
         "_name",
         "_plans",
@@ -89,10 +102,12 @@ class Variable(Operand):
         "_trainable",
         "_value",
         "aggregation",
+        "origin",
         "synchronization",
     )
     __array_priority__ = 100
     _is_tfx_variable = True
+    _asks_creators = True
 
     def __init__(
         self,
@@ -124,6 +139,8 @@ class Variable(Operand):
         self.aggregation = aggregation
         self._lock_number = locks.new_number()
         self._plans: weakref.WeakSet[Any] | None = None
+        # Files that it was loaded from: they pickle it while its value is theirs.
+        self.origin: Origin | None = None
         if shape is None:
             self._shape = value.shape
         else:
@@ -133,7 +150,9 @@ class Variable(Operand):
                     f"The initial value's shape ({value.shape}) is not compatible with the "
                     f"explicitly supplied `shape` argument ({self._shape})."
                 )
-        self._value: RawValue = value._value
+        # Values that are assigned come here, wherever they were computed.
+        self._home = trace_device(placed(context.device, "VariableV2", self._name, (value,)))
+        self._value: RawValue = values.copy_to_device(value._value, self._home)
         if context.graph is not None:
             _register_created(context.graph, self)
 
@@ -171,8 +190,8 @@ class Variable(Operand):
 
     @property
     def device(self) -> str:
-        """Where the value is."""
-        return EagerTensor(self._value, self._dtype).device
+        """Where the value is: on the device of the scope that the variable was made in."""
+        return full_name(self._home)
 
     @property
     def handle(self) -> Variable:
@@ -200,7 +219,13 @@ class Variable(Operand):
         """The current value as a tensor."""
         context = current()
         graph = context.graph
-        tensor = EagerTensor(self._value, self._dtype) if graph is None else graph.read(self)
+        tensor: Tensor
+        if graph is None:
+            tensor = EagerTensor(self._value, self._dtype)
+            if self._home != DEFAULT_DEVICE:
+                label(tensor, self._home)
+        else:
+            tensor = graph.read(self)
         for tape in context.tapes:
             if self._trainable:
                 tape.watch_variable(self)
@@ -208,8 +233,12 @@ class Variable(Operand):
         return tensor
 
     def read_value(self) -> Tensor:
-        """The current value as a tensor."""
-        return self.value()
+        """The current value as a tensor, on the device of the scope around."""
+        tensor = self.value()
+        context = current()
+        if context.graph is None and trace_device(context.device) != self._home:
+            return apply("Identity", (tensor,))
+        return tensor
 
     def numpy(self) -> Any:
         """The current value as a new array.
@@ -256,9 +285,9 @@ class Variable(Operand):
         if graph is None:
             with locks.writing((self._lock_number,)):
                 self._swap(tensor._value)  # type: ignore[attr-defined]
-        else:
-            graph.assign(self, tensor)
-        return self
+            return self
+        changed: Variable = graph.assign(self, tensor)
+        return changed
 
     def check_shape(self, shape: TensorShape) -> None:
         """Refuse a value that does not fit the variable's shape.
@@ -312,21 +341,35 @@ class Variable(Operand):
         if graph is not None:
             return self.assign(function(graph.read(self)))
         with locks.writing((self._lock_number,)):
-            result = function(EagerTensor(self._value, self._dtype))
+            result = self._at_home(function)
             self.check_shape(result.shape)
             self._swap(result._value)  # type: ignore[attr-defined]
         return self
 
+    def _snapshot(self) -> EagerTensor:
+        """The current value as a tensor, on the variable's device."""
+        tensor = EagerTensor(self._value, self._dtype)
+        return tensor if self._home == DEFAULT_DEVICE else label(tensor, self._home)
+
+    def _at_home(self, function: Callable[[Tensor], Tensor]) -> Tensor:
+        """A function of the value, run on the variable's device."""
+        if self._home == DEFAULT_DEVICE and current().device is None:
+            return function(EagerTensor(self._value, self._dtype))
+        with using(device=None if self._home == DEFAULT_DEVICE else self._home):
+            return function(self._snapshot())
+
     def _peek(self) -> Tensor:
         """The value for an update: no tape needs to know of this read."""
         graph = current().graph
-        return EagerTensor(self._value, self._dtype) if graph is None else graph.read(self)
+        return self._snapshot() if graph is None else graph.read(self)
 
     def _swap(self, value: RawValue) -> None:
         """Install a new value of the right dtype and shape; the caller holds the lock.
 
         Frozen plans learn of it before this returns.
         """
+        if values.gpu_in_use:
+            value = values.copy_to_device(value, self._home)
         self._value = value
         if self._plans is not None:
             with _plans_lock:
@@ -453,17 +496,22 @@ class Variable(Operand):
         return f"{head}, numpy={EagerTensor(self._value, self._dtype)._text_repr()}>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
-        copied = Variable(
-            EagerTensor(self._value, self._dtype),
-            trainable=self._trainable,
-            name=self._name.removesuffix(":0"),
-            constraint=self._constraint,
-            shape=self._shape,
-        )
+        with using(device=self._home):
+            copied = Variable(
+                self._snapshot(),
+                trainable=self._trainable,
+                name=self._name.removesuffix(":0"),
+                constraint=self._constraint,
+                shape=self._shape,
+            )
         memo[id(self)] = copied
         return copied
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self.origin is not None:
+            reduced = self.origin.reduced(self)
+            if reduced is not None:
+                return reduced
         tensor = EagerTensor(self._value, self._dtype)
         return (_unpickle, (tensor, self._trainable, self._name, self._shape))
 
@@ -493,7 +541,10 @@ def _initial_tensor(initial_value: Any, dtype: DTypeLike | None) -> EagerTensor:
 
 
 def _register_created(graph: Any, variable: Variable) -> None:
-    """A variable was made while tracing: only a function's first call may do that."""
+    """A variable was made while tracing: only a function's first call may do that.
+
+    Wherever that call is: a function that is first called by another one has variables of its own.
+    """
     while graph is not None:
         if graph.created_variables is None:
             raise ValueError(
@@ -502,7 +553,7 @@ def _register_created(graph: Any, variable: Variable) -> None:
                 "sure the tf.Variable is only created once, or created outside tf.function."
             )
         graph.created_variables.append(variable)
-        graph = graph.parent
+        graph = graph.parent if graph.is_body else None
 
 
 def _matching(variable: Variable, value: Any) -> Tensor:

@@ -2,20 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import types
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfx.core import dtypes, nest
 from tfx.core.dims import is_automatic_dim
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError, ShapeMismatchError
-from tfx.core.nest_kinds import kind_of
+from tfx.core.nest_kinds import expanded_kind_of
+from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
-from tfx.function.signature import Parameters, leaf_names
+from tfx.function.keys import leaf_names
+from tfx.function.signature import Parameters
 
 _MISSING = object()
+
+
+class Weak:
+    """Stands in a trace's signature for an object that the trace must not keep alive."""
+
+    __slots__ = ("kind", "ref")
+
+    ref: Callable[[], Any]
+
+    def __init__(self, target: Any) -> None:
+        self.ref = weakref.ref(target)
+        self.kind = type(target).__name__
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} object that is gone>"
+
+
+class _WeakMethod(Weak):
+    """The same for a method of an object, which is a new object each time it is looked up."""
+
+    __slots__ = ()
+
+    def __init__(self, method: Any) -> None:
+        owner, function = weakref.ref(method.__self__), method.__func__
+
+        def again() -> Any:
+            instance = owner()
+            return None if instance is None else function.__get__(instance)
+
+        self.ref = again
+        self.kind = type(method.__self__).__name__
+
+
+def _weakly(leaf: Any, owners: Sequence[Any]) -> Any:
+    if any(leaf is owner for owner in owners):
+        return Weak(leaf)
+    is_method = type(leaf) is types.MethodType or getattr(type(leaf), "_tfx_is_method", False)
+    if is_method and any(leaf.__self__ is owner for owner in owners):
+        return _WeakMethod(leaf)
+    return leaf
+
+
+def _strongly(leaf: Any) -> Any:
+    """The object that a ``Weak`` stands for; the ``Weak`` itself if it is gone."""
+    if not isinstance(leaf, Weak):
+        return leaf
+    target = leaf.ref()
+    return leaf if target is None else target
 
 
 class CallSignature:
@@ -24,6 +76,7 @@ class CallSignature:
     Args:
         parameters: Parameters of the Python function.
         values: One value for each parameter, tensors replaced by specs.
+        owners: The objects among the leaves that must not be kept alive.
 
     Attributes:
         specs: The specs among the leaves, in order.
@@ -31,17 +84,28 @@ class CallSignature:
         has_names: Whether the user named a dimension in some spec.
     """
 
-    __slots__ = ("has_names", "names", "parameters", "specs", "values")
+    __slots__ = ("_values", "has_names", "names", "parameters", "specs")
 
-    def __init__(self, parameters: Parameters, values: Sequence[Any]) -> None:
+    def __init__(
+        self, parameters: Parameters, values: Sequence[Any], owners: Sequence[Any] = ()
+    ) -> None:
         self.parameters = parameters
-        self.values = tuple(values)
-        leaves = nest.flatten(list(self.values))
-        named = zip(leaf_names(parameters.names, self.values), leaves, strict=True)
+        leaves = nest.flatten(list(values), expand_composites=True)
+        named = zip(
+            leaf_names(parameters.names, values, parameters.var_keyword), leaves, strict=True
+        )
         pairs = [(n, leaf) for n, leaf in named if isinstance(leaf, TensorSpec)]
         self.names = [n for n, _ in pairs]
         self.specs = [spec for _, spec in pairs]
         self.has_names = has_named_dims(self.specs)
+        if owners:
+            values = [_map(lambda leaf: _weakly(leaf, owners), v) for v in values]
+        self._values = tuple(values)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """One value for each parameter, tensors replaced by specs."""
+        return tuple(_map(_strongly, v) for v in self._values)
 
     @property
     def structured(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -53,8 +117,7 @@ class CallSignature:
         """``(args, kwargs)`` with the given objects in place of the tensors, in order."""
         rest = iter(leaves)
         values = [
-            nest.map_structure(lambda x: next(rest) if isinstance(x, TensorSpec) else x, v)
-            for v in self.values
+            _map(lambda x: next(rest) if isinstance(x, TensorSpec) else x, v) for v in self.values
         ]
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
@@ -80,19 +143,43 @@ class CallSignature:
             TypeError: missing, extra or unknown arguments; another value for a Python argument.
             InvalidArgumentError: a tensor that does not fit.
         """
+        flat = self._by_flat_name(args, kwargs)
+        if flat is not None:
+            tensors = [
+                check_tensor(function, n, spec, x)
+                for n, spec, x in zip(self.names, self.specs, flat, strict=True)
+            ]
+            if self.has_names:
+                check_names(function, self.names, self.specs, tensors)
+            return tensors
         given = self.parameters.bind_some(function, args, kwargs)
-        tensors: list[Tensor] = []
+        tensors = []
         for name, expected in zip(self.parameters.names, self.values, strict=True):
             default = self.parameters.signature.parameters[name].default
             if name in given:
                 _collect(function, name, expected, given[name], tensors)
             elif isinstance(default, Tensor):
                 _collect(function, name, expected, default, tensors)
-            elif any(isinstance(leaf, TensorSpec) for leaf in nest.flatten(expected)):
+            elif any(isinstance(leaf, TensorSpec) for leaf in nest.flatten(expected, True)):
                 raise TypeError(f"{function}() missing required argument {name!r}: {expected}.")
         if self.has_names:
             check_names(function, self.names, self.specs, tensors)
         return tensors
+
+    def _by_flat_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+        """A call with one value for each tensor, some by the names of specs or of leaves.
+
+        Returns:
+            The values in order; None: the call is spelled as the Python function's calls are.
+        """
+        known = self.parameters.signature.parameters
+        if self.parameters.var_keyword is not None or all(k in known for k in kwargs):
+            return None
+        names = [spec.name or n for spec, n in zip(self.specs, self.names, strict=True)]
+        rest = names[len(args) :]
+        if len(args) > len(names) or set(rest) != set(kwargs) or len(set(rest)) != len(rest):
+            return None
+        return [*args, *(kwargs[n] for n in rest)]
 
     def __repr__(self) -> str:
         args, kwargs = self.structured
@@ -107,11 +194,11 @@ def _collect(
     if isinstance(expected, TensorSpec):
         tensors.append(check_tensor(function, argument, expected, value))
         return
-    parts = _paired(expected, value)
+    parts = paired(expected, value)
     if parts is not None:
         for key, want, have in parts:
             _collect(function, f"{argument}[{key!r}]", want, have, tensors)
-    elif kind_of(expected) is not None:
+    elif expanded_kind_of(expected) is not None:
         raise TypeError(
             f"{function}(): argument {argument!r} does not have the structure that was traced: "
             f"expected {expected!r}, got {value!r}."
@@ -123,9 +210,13 @@ def _collect(
         )
 
 
-def _paired(expected: Any, value: Any) -> list[tuple[Any, Any, Any]] | None:
+def _map(function: Callable[[Any], Any], value: Any) -> Any:
+    return nest.map_structure(function, value, expand_composites=True)
+
+
+def paired(expected: Any, value: Any) -> list[tuple[Any, Any, Any]] | None:
     """``(key, expected part, part)`` of two structures; None if they are not alike."""
-    wanted, given = kind_of(expected), kind_of(value)
+    wanted, given = expanded_kind_of(expected), expanded_kind_of(value)
     if wanted is None or given is None or wanted.keys(expected) != given.keys(value):
         return None
     parts = zip(wanted.keys(expected), wanted.values(expected), given.values(value), strict=True)
@@ -136,15 +227,15 @@ def _equal(a: Any, b: Any) -> bool:
     return type(a) is type(b) and not isinstance(a, Tensor | Variable) and bool(a == b)
 
 
-def check_tensor(function: str, argument: str, spec: TensorSpec, value: Any) -> Tensor:
-    """A value as a tensor that fits a spec.
+def check_tensor(function: str, argument: str, spec: TensorSpec, value: Any) -> Any:
+    """A value as a tensor that fits a spec; a spec that fits it as it is.
 
     Raises:
         TypeError: not convertible to a tensor.
         DTypeMismatchError: another dtype.
         ShapeMismatchError: an incompatible shape.
     """
-    if not isinstance(value, Tensor):
+    if not isinstance(value, Tensor | TensorSpec):
         try:
             value = convert_to_tensor(value, dtype_hint=spec.dtype)
         except (TypeError, ValueError, NotImplementedError) as e:
@@ -152,19 +243,40 @@ def check_tensor(function: str, argument: str, spec: TensorSpec, value: Any) -> 
                 f"{function}(): argument {argument!r} expected {spec.dtype.name} of shape "
                 f"{spec.shape}, got {value!r}: {e}"
             ) from e
-    tensor: Tensor = value
-    if tensor.dtype is not spec.dtype:
-        castable = dtypes.string not in (tensor.dtype, spec.dtype)
+    if value.dtype is not spec.dtype:
+        castable = dtypes.string not in (value.dtype, spec.dtype)
         raise DTypeMismatchError(
             f"{function}(): argument {argument!r} expected {spec.dtype.name} of shape "
-            f"{spec.shape}, got {tensor.dtype.name} of shape {tensor.shape}"
-            f"{'; convert it with tfx.cast' if castable else ''}."
+            f"{spec.shape}, got {value.dtype.name} of shape {value.shape}"
+            + (f"; convert it with tfx.cast{_nearest(spec, value.shape)}." if castable else ".")
         )
-    if not spec.shape.is_compatible_with(tensor.shape):
+    return check_shape(function, argument, spec, value)
+
+
+def check_shape(function: str, argument: str, spec: TensorSpec, value: Any) -> Any:
+    """A tensor or spec, whose shape must fit a spec.
+
+    Raises:
+        ShapeMismatchError: it does not.
+    """
+    if not spec.shape.is_compatible_with(value.shape):
         raise ShapeMismatchError(
-            f"{function}(): argument {argument!r} expected shape {spec.shape}, got {tensor.shape}."
+            f"{function}(): argument {argument!r} expected shape {spec.shape}, got {value.shape}"
+            f"{_nearest(spec, value.shape)}."
         )
-    return tensor
+    return value
+
+
+def _nearest(spec: TensorSpec, given: TensorShape) -> str:
+    """The shape that fits and is nearest to a given one, for messages."""
+    wanted = spec.shape.as_list() if spec.shape.rank is not None else None
+    if wanted is None or given.rank is None:
+        return ""
+    have: list[int | None] = given.as_list()[-len(wanted) :] if wanted else []
+    have = [*[None] * (len(wanted) - len(have)), *have]
+    dims = [h if w is None else w for w, h in zip(wanted, have, strict=True)]
+    filled = tuple(1 if d is None else d for d in dims)
+    return f" (the nearest that fits: {spec.dtype.name} of shape {filled})"
 
 
 def has_named_dims(specs: Sequence[TensorSpec]) -> bool:
@@ -195,25 +307,3 @@ def check_names(
                         f"{function}(): the dimension {dim!r} is {known} in argument {other!r} "
                         f"and {size} in argument {argument!r}; expected one size."
                     )
-
-
-def fit(function: str, argument: str, spec: Any, value: Any) -> Any:
-    """A value with tensors that fit a structure of specs; lists and tuples are interchangeable.
-
-    Raises:
-        TypeError: another structure.
-        InvalidArgumentError: a tensor that does not fit its spec.
-    """
-    if isinstance(spec, TensorSpec):
-        given = isinstance(value, TensorSpec)
-        return value if given else check_tensor(function, argument, spec, value)
-    parts = _paired(spec, value)
-    if parts is None:
-        raise TypeError(
-            f"{function}(): argument {argument!r} does not have the structure of the input "
-            f"signature: expected {spec!r}, got {value!r}."
-        )
-    fitted = [fit(function, f"{argument}[{key!r}]", want, have) for key, want, have in parts]
-    kind = kind_of(spec)
-    assert kind is not None
-    return kind.build(spec, fitted)

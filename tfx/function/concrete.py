@@ -8,30 +8,36 @@ every variable that was assigned, which is installed only after the whole call s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 from tfx.core import nest
 from tfx.core.dtypes import DType, from_onnx
 from tfx.core.shapes import TensorShape
 from tfx.core.source import user_frame
 from tfx.core.specs import TensorSpec
-from tfx.framework.context import current
+from tfx.framework.context import current, lasting
+from tfx.framework.device import DEFAULT_DEVICE
 from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
-from tfx.framework.locks import in_order, writing
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.framework.locks import in_order, installs, writing
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
 from tfx.framework.variable import Variable
 from tfx.function.arguments import CallSignature
+from tfx.function.configured import Configured
 from tfx.function.describe import describe
 from tfx.function.freezer import Freezer
+from tfx.function.pickling import from_parts, parts_of
+from tfx.function.placement import Placement, labelled, placement, signature_line
 from tfx.function.plan import Plan
 from tfx.function.pure import PureFunction
+from tfx.function.run_options import RunOptions
 from tfx.function.steps import SteppedPlan, make_plan
 from tfx.graph import ir
-from tfx.graph.passes import prepare
-from tfx.graph.passes.host_calls import drop_host_calls, warn_dropped
-from tfx.graph.serialize import to_model
 from tfx.runtime.session import RUN_OPTIONS
 from tfx.runtime.values import RawValue
+
+if TYPE_CHECKING:
+    from tfx.function.run_metadata import RunMetadata
 
 
 class ConcreteFunction:
@@ -53,7 +59,7 @@ class ConcreteFunction:
         self.signature = signature
         self.device = device
         graph = func_graph.graph
-        flat = nest.flatten(results)
+        flat = nest.flatten(results, expand_composites=True)
         self._template = results
         self._present = [x is not None for x in flat]
         self._result_count = sum(self._present)
@@ -61,7 +67,7 @@ class ConcreteFunction:
         self._entries: list[tuple[ir.Value, VariableState]] = [
             (s.entry, s) for s in func_graph.read_states() if s.entry is not None
         ]
-        self._captures = list(func_graph.captures.values())
+        self._captures = list(func_graph.captured.values())
         self._input_order = _order(graph, func_graph, self._entries)
         # New values whose shape only a call tells: they are checked before any is installed.
         self._unchecked = [
@@ -70,12 +76,15 @@ class ConcreteFunction:
             if _may_not_fit(graph.outputs[i].shape, s.variable().shape)
         ]
         self._locks = in_order(s.variable()._lock_number for s in self._written)
-        self._pack = _packer(results, self._present)
+        self._pack = labelled(_packer(results, self._present), device)
+        func_graph.finish(results, signature)
         self._plan: Plan | SteppedPlan | None = None
         freezable = not self._written and Freezer.serves(self._entries)
         self._freezer = Freezer(graph, device) if freezable else None
         self._pure: PureFunction | None = None
         self._called: tuple[ir.Graph, list[EagerTensor]] | None = None
+        # Variables that only this trace keeps alive: see ``defun``.
+        self.owned: tuple[Variable, ...] = ()
         self._plain = not self._captures and not self._entries and not self._written
 
     # Facts
@@ -93,7 +102,7 @@ class ConcreteFunction:
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The variables that the function reads or writes, in order of first use."""
-        return tuple(s.variable() for s in self._func_graph.variables.values())
+        return tuple(s.variable() for s in self._func_graph.states.values())
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
@@ -135,17 +144,25 @@ class ConcreteFunction:
             for v in self._func_graph.graph.outputs[: self._result_count]
         )
         flat = [next(specs) if p else None for p in self._present]
-        return nest.pack_sequence_as(self._template, flat)
+        return nest.pack_sequence_as(self._template, flat, expand_composites=True)
 
     @property
     def output_dtypes(self) -> Any:
         """What a call returns, tensors replaced by dtypes."""
-        return nest.map_structure(lambda s: None if s is None else s.dtype, self.structured_outputs)
+        return nest.map_structure(
+            lambda s: None if s is None else s.dtype,
+            self.structured_outputs,
+            expand_composites=True,
+        )
 
     @property
     def output_shapes(self) -> Any:
         """What a call returns, tensors replaced by shapes."""
-        return nest.map_structure(lambda s: None if s is None else s.shape, self.structured_outputs)
+        return nest.map_structure(
+            lambda s: None if s is None else s.shape,
+            self.structured_outputs,
+            expand_composites=True,
+        )
 
     def bindings(self) -> list[tuple[str, int, Variable | None]]:
         """What each input of the graph is: its kind, its number and, if it is one, the variable.
@@ -166,19 +183,11 @@ class ConcreteFunction:
         Raises:
             InvalidArgumentError: the function calls Python code that its results depend on.
         """
-        graph, dropped = drop_host_calls(self._func_graph.graph)
-        warn_dropped(self.name, dropped)
-        return to_model(prepare(graph), output_names=self.output_names())
+        return self._func_graph.as_onnx()
 
     def output_names(self) -> list[str]:
         """Names of the graph's outputs: from the result's structure, then the variables'."""
-        names = [
-            "_".join(str(p) for p in path) or "output_0"
-            for path, leaf in nest.flatten_with_path(self._template)
-            if leaf is not None
-        ]
-        names = [f"output_{n}" if n[0].isdigit() else n for n in names]
-        return names + [f"{s.name.removesuffix(':0')}_new" for s in self._written]
+        return self._func_graph.output_names()
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
         """The signature as text, one line for each parameter and capture.
@@ -188,8 +197,25 @@ class ConcreteFunction:
         """
         return describe(self) if verbose else repr(self)
 
+    def placement(self) -> Placement:
+        """Which device and execution provider run each node; compiles the graph if need be.
+
+        Example:
+            >>> import tfx as tf
+            >>> f = tf.function(lambda x: x + 1.0)
+            >>> print(f.get_concrete_function(tf.TensorSpec([2], tf.float32)).placement()[0].device)
+            CPU:0
+        """
+        if self._plan is None:
+            self._plan = make_plan(self._func_graph.graph, self.device)
+        return placement(signature_line(self._func_graph), self.device, self._plan)
+
     def __str__(self) -> str:
         return f"ConcreteFunction {describe(self)}"
+
+    def __reduce__(self) -> Any:
+        """With its graph and its variables, which the new one keeps alive."""
+        return _unpickled, (parts_of(self),)
 
     def __repr__(self) -> str:
         return f"<ConcreteFunction {self.signature} -> {self.structured_outputs}>"
@@ -222,13 +248,87 @@ class ConcreteFunction:
                     RUN_OPTIONS,
                 )
             except Exception as e:
-                raise plan.failure(e, [t._value for t in tensors]) from None  # type: ignore[attr-defined]
+                failure = plan.failure(e, [t._value for t in tensors])  # type: ignore[attr-defined]
+                if failure is e:  # of a host call, with its own cause
+                    raise
+                raise failure from None
             return self._pack(raw, plan.dtypes)
         return self._call_stateful(tensors)
 
+    def with_options(
+        self, options: RunOptions | None = None, run_metadata: RunMetadata | None = None
+    ) -> Configured:
+        """The function with options for its calls; see ``Function.with_options``."""
+        return Configured(self, options, run_metadata)
+
+    async def aio(self, /, *args: Any, **kwargs: Any) -> Any:
+        """``await`` a call; see ``Function.aio``."""
+        return await Configured(self, RunOptions()).aio(*args, **kwargs)
+
+    def prune(
+        self,
+        feeds: Any,
+        fetches: Any,
+        name: str | None = None,
+        input_signature: Any = None,
+        are_keyword_args_also_positional: bool = False,
+        *,
+        drop_stateful: bool = True,
+    ) -> ConcreteFunction:
+        """A function from some tensors of the graph to others.
+
+        Args:
+            feeds: What the new function takes: tensors of the graph (results of operations in
+                the middle, too), their names, or variables, whose value is then an argument. The
+                keys of a dict are the names of the arguments. Inputs of captured variables and
+                tensors are passed over: what is captured stays so.
+            fetches: What it returns: a structure of tensors, their names, variables (the value
+                that they have at the end), or operations, which are carried out and return None.
+            name: Name of the new function; None: ``"pruned"``.
+            input_signature: ``(args, kwargs)`` with a ``TensorSpec`` for each feed, keywords
+                sorted: how the new function is called. None: positionally or by name.
+            are_keyword_args_also_positional: Whether keywords of ``input_signature`` can be given
+                by position.
+            drop_stateful: Leave out assignments, and what Python does (printing, asserting),
+                where no fetch comes after them. False: all of them are carried out.
+
+        Returns:
+            A concrete function: it can be called, differentiated, used in other functions, saved.
+
+        Raises:
+            ValueError: a fetch depends on an argument that is not fed; something belongs to
+                another graph, or is fed twice.
+            KeyError: there is no tensor or operation of a name.
+
+        Example:
+            >>> import tfx as tf
+            >>> @tf.function
+            ... def f(x):
+            ...     hidden = tf.identity(x + 1.0, name="hidden")
+            ...     return hidden * 2.0
+            >>> concrete = f.get_concrete_function(tf.TensorSpec([], tf.float32))
+            >>> first = concrete.prune("x:0", {"hidden": "hidden:0"})
+            >>> first(tf.constant(1.0))["hidden"].numpy()
+            np.float32(2.0)
+            >>> second = concrete.prune("hidden:0", concrete.outputs)
+            >>> second(tf.constant(5.0))[0].numpy()
+            np.float32(10.0)
+        """
+        from tfx.function.derived import prune
+
+        return prune(
+            self._func_graph,
+            feeds,
+            fetches,
+            name,
+            input_signature,
+            are_keyword_args_also_positional,
+            drop_stateful=drop_stateful,
+        )
+
     def call_flat_outputs(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """``call_flat`` with the results as a flat list."""
-        return [x for x in nest.flatten(self.call_flat(tensors)) if x is not None]
+        return [x for x in nest.flatten(self.call_flat(tensors), True) if x is not None]
 
     def _call_stateful(self, tensors: Sequence[Tensor]) -> Any:
         freezer = self._freezer
@@ -238,6 +338,8 @@ class ConcreteFunction:
                 try:
                     raw = plan.run_raw_values([t._value for t in tensors])  # type: ignore[attr-defined]
                 except Exception:
+                    if isinstance(plan, SteppedPlan):  # its effects must not happen twice
+                        raise
                     freezer = None  # the live plan fails as well, and can say what it met
                 else:
                     return self._pack(raw, plan.dtypes)
@@ -252,20 +354,34 @@ class ConcreteFunction:
         return self._pack(raw, plan.dtypes)
 
     def _live_values(self, tensors: Sequence[Tensor]) -> list[RawValue]:
-        """What the graph's inputs are at this moment."""
-        return [
+        """What the graph's inputs are at one moment: all values of an installation, or none."""
+        done = installs.done
+        values = [
             tensors[i]._value if kind == 0 else state.variable()._value  # type: ignore[attr-defined,union-attr]
             for kind, i, state in self._input_order
         ]
+        if installs.begun == done:
+            return values
+        with installs.paused():
+            return [
+                tensors[i]._value if kind == 0 else state.variable()._value  # type: ignore[attr-defined,union-attr]
+                for kind, i, state in self._input_order
+            ]
 
     def _call_writing(self, plan: Plan | SteppedPlan, tensors: Sequence[Tensor]) -> Any:
         """Run and install new values: all or none, and no other writer comes between."""
         with writing(self._locks):
+            # Taken before the run: all are there when the first of them changes.
+            written = [state.variable() for state in self._written]
             raw = plan.run(self._live_values(tensors))
             for i, state in self._unchecked:
                 state.variable().check_shape(TensorShape(raw[i].shape()))
-            for i, state in enumerate(self._written, self._result_count):
-                state.variable()._swap(raw[i])
+            if len(written) == 1:
+                written[0]._swap(raw[self._result_count])
+            else:
+                with installs:
+                    for i, variable in enumerate(written, self._result_count):
+                        variable._swap(raw[i])
         return self._pack(raw, plan.dtypes)
 
     def _is_watched(self, context: Any, tensors: Sequence[Tensor]) -> bool:
@@ -282,14 +398,14 @@ class ConcreteFunction:
 
     def _call_observed(self, context: Any, tensors: Sequence[Tensor]) -> Any:
         """Under a tape or while another function is traced."""
-        if context.graph is not None and not context.tapes:
+        if context.graph is not None and context.tapes == lasting(context.tapes):
             outputs = self._call_node(context.graph, tensors)
         else:
             outputs = self._call_recorded(tensors)
         results = outputs[: self._result_count]
         flat = iter(results)
         leaves = [next(flat) if p else None for p in self._present]
-        return nest.pack_sequence_as(self._template, leaves)
+        return nest.pack_sequence_as(self._template, leaves, expand_composites=True)
 
     def _inputs_in_order(
         self, tensors: Sequence[Tensor], read: Callable[[Variable], Tensor]
@@ -313,18 +429,23 @@ class ConcreteFunction:
             pure = self._pure = self._make_pure()
         tracing = current().graph is not None
         with writing(() if tracing else self._locks):
-            given = self._inputs_in_order(tensors, lambda v: v.value())
-            given += [tensor for tensor, _ in self._func_graph.captured_eager.values()]
-            given += [s.variable().value() for s in self._written if s.entry is None]
+            with nullcontext() if tracing else installs.paused():
+                given = self._inputs_in_order(tensors, lambda v: v.value())
+                given += [tensor for tensor, _ in self._func_graph.captured_eager.values()]
+                given += [s.variable().value() for s in self._written if s.entry is None]
             outputs = pure(given)
+            if not tracing and self.device != DEFAULT_DEVICE:
+                for output in outputs:
+                    label(output, self.device)  # type: ignore[arg-type]
             new = list(zip(self._written, outputs[self._result_count :], strict=True))
             for state, value in new:
                 state.variable().check_shape(value.shape)
-            for state, value in new:
-                if tracing:
-                    state.variable().assign(value)
-                else:
-                    state.variable()._swap(value._value)  # type: ignore[attr-defined]
+            with nullcontext() if tracing else installs:
+                for state, value in new:
+                    if tracing:
+                        state.variable().assign(value)
+                    else:
+                        state.variable()._swap(value._value)  # type: ignore[attr-defined]
         return outputs
 
     def _make_pure(self) -> PureFunction:
@@ -371,7 +492,12 @@ class ConcreteFunction:
         dims = _dimension_map(callee, values)
         types = [(v.dtype, _substitute(v.shape, dims)) for v in callee.outputs]
         node = graph.graph.add_node(
-            ir.CALL, values, {"graph": callee}, types, name=self.name, source=user_frame()
+            ir.CALL,
+            values,
+            {"graph": callee},
+            types,
+            name=current().scope + self.name,
+            source=user_frame(),
         )
         graph.place(node)
         assigned = {}
@@ -383,6 +509,12 @@ class ConcreteFunction:
         if assigned:
             node.tag = Assigned(assigned)
         return [SymbolicTensor(v, graph) for v in node.outputs]
+
+
+def _unpickled(parts: dict[str, Any]) -> ConcreteFunction:
+    concrete = ConcreteFunction(*from_parts(parts))
+    concrete.owned = concrete.variables
+    return concrete
 
 
 def _may_not_fit(value: ir.RawShape, shape: TensorShape) -> bool:
@@ -402,7 +534,7 @@ def _order(
 ) -> list[tuple[int, int, VariableState | None]]:
     """For each input: (0, argument number), (1, capture number) or (2, entry number, variable)."""
     arguments = {id(v): i for i, v in enumerate(func_graph.arguments)}
-    captures = {id(v): i for i, (_, v) in enumerate(func_graph.captures.values())}
+    captures = {id(v): i for i, (_, v) in enumerate(func_graph.captured.values())}
     states = {id(v): (i, s) for i, (v, s) in enumerate(entries)}
     order: list[tuple[int, int, VariableState | None]] = []
     for value in graph.inputs:
@@ -434,7 +566,7 @@ def _packer(results: Any, present: list[bool]) -> Callable[[Sequence[Any], list[
                 leaves.append(EagerTensor(raw[i], dtypes[i]))
             else:
                 leaves.append(None)
-        return nest.pack_sequence_as(results, leaves)
+        return nest.pack_sequence_as(results, leaves, expand_composites=True)
 
     return pack
 

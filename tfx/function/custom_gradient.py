@@ -213,7 +213,7 @@ def _record_traced(rule: _Rule, results: Sequence[Tensor], graph: FuncGraph) -> 
             "the function itself or after the gradient was computed."
         )
     tag = CustomGradient(traced.graph, tuple(g is not None for g in found), len(results))
-    tensors = [*results, *rule.inputs, *(outer for outer, _ in traced.captures.values())]
+    tensors = [*results, *rule.inputs, *(outer for outer, _ in traced.captured.values())]
     backward: Backward = functools.partial(run_gradient, tag, tensors)
     return list(mark(tag, tensors, graph, backward, name=rule.name, source=user_frame()))
 

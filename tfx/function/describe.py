@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfx.core.specs import TensorSpec
 from tfx.framework.variable import Variable
+from tfx.function.arguments import Weak
 
 if TYPE_CHECKING:
     from tfx.function.concrete import ConcreteFunction
@@ -43,7 +44,7 @@ def type_text(value: Any) -> str:
         return f"{type(value).__name__}[{', '.join(named)}]"
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
         return f"Literal[{value!r}]"
-    return f"<{type(value).__name__}>"
+    return repr(value) if isinstance(value, Weak) else f"<{type(value).__name__}>"
 
 
 def _spec_text(x: Any) -> str:

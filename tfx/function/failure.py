@@ -11,7 +11,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from tfx.core.errors import OpError
+from tfx.core.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    OpError,
+)
 from tfx.graph.infer import describe
 from tfx.graph.ir import CALL, Graph, Node, Value
 from tfx.runtime.session import kernel_reason, translate
@@ -20,6 +25,8 @@ from tfx.runtime.values import RawValue
 # Compiles a graph, runs it on its inputs and gives its outputs.
 Run: TypeAlias = Callable[[Graph, Sequence[RawValue]], Sequence[RawValue]]
 
+# What comes from around the run, and not from a kernel.
+_UNCHANGED = (CancelledError, DeadlineExceededError, FailedPreconditionError)
 _NODE_NAME = re.compile(r"(?:Name:|node with name )'([^']+)'")
 
 
@@ -34,6 +41,8 @@ def explained(
         inputs: A value for each input of the graph; None: they are not known.
         run: How to run a part of it again.
     """
+    if isinstance(error, _UNCHANGED):
+        return error
     translated = error if isinstance(error, OpError) else translate(error)
     text = translated.message
     node = failed_node(text, graph)

@@ -13,10 +13,12 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import OpError
+from tfx.framework.locks import installs
 from tfx.framework.variable import Variable
 from tfx.function.plan import Plan
 from tfx.function.steps import SteppedPlan, make_plan
 from tfx.graph.ir import Graph, Value
+from tfx.runtime.surviving import survives
 
 # Unchanged calls before variables are frozen in; doubled each time a change undid it.
 FIRST_FREEZE = 8
@@ -46,7 +48,7 @@ class Freezer:
         self._graph = graph
         self._calls = 0
         self._threshold = FIRST_FREEZE
-        self._lock = threading.Lock()
+        self._lock = survives(threading.Lock())
         self._guards: list[weakref.ref[Variable]] = []
         self.device = device
         self.plan: Plan | SteppedPlan | None = None
@@ -67,13 +69,13 @@ class Freezer:
         values = {value: variable._value for value, variable in entries}
         try:
             plan = make_plan(self._graph, self.device, values)
-        except OpError:
+        except (OpError, RecursionError):
             # Folding met what only a call may raise, such as an index out of range.
             self._threshold = _NEVER
             return
         for _, variable in entries:
             variable.add_plan(self)
-        with self._lock:
+        with installs.paused(), self._lock:
             # Whoever assigns after this comparison waits in variable_changed for the plan to drop.
             if all(values[value] is variable._value for value, variable in entries):
                 self._guards = [weakref.ref(v, self._variable_gone) for _, v in entries]

@@ -16,14 +16,12 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.func_graph import FuncGraph, VariableState
+from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE, Variable
-from tfx.function.inline import run_gradient
-from tfx.function.marker import CUSTOM_GRADIENT, CustomGradient
-from tfx.function.pure import PureFunction
-from tfx.graph.ir import CALL, Node, Value
+from tfx.function.node_records import records_of
+from tfx.graph.ir import Node, Value
 from tfx.ops.creation import ones_like, zeros_like
 
 
@@ -107,7 +105,7 @@ class _Records:
         self._graph = graph
         self._nodes = list(graph.graph.nodes)
         self._tensors: dict[int, SymbolicTensor] = {}
-        self._fixed = {id(self._value_of(x)) for x in constants}
+        self._fixed = frozenset(id(self._value_of(x)) for x in constants)
 
     def tensor_of(self, x: Any) -> SymbolicTensor:
         """The tensor by which the records know a tensor, or a variable's current value."""
@@ -132,37 +130,7 @@ class _Records:
         return OpRecord(READ_VARIABLE, {}, (variable,), (self._tensor(value),))
 
     def _record(self, node: Node) -> Iterator[OpRecord]:
-        if node.tag == STOP_GRADIENT:
-            return
-        assigned = node.tag.outputs if isinstance(node.tag, Assigned) else {}
-        inputs = [None if v is None else self._tensor(v) for v in node.inputs]
-        # What is behind an assignment or a constant gets a tensor that nothing else knows.
-        outputs = [
-            SymbolicTensor(v, self._graph)
-            if i in assigned or id(v) in self._fixed
-            else self._tensor(v)
-            for i, v in enumerate(node.outputs)
-        ]
-        if isinstance(node.tag, CustomGradient):
-            yield _custom(node.tag, [x for x in inputs if x is not None], outputs)
-        else:
-            yield OpRecord(node.op, node.attrs, inputs, outputs)
-        for i, state in assigned.items():
-            yield self._read(state.variable(), node.outputs[i])
-
-
-def _custom(tag: CustomGradient, tensors: Sequence[Tensor], outputs: Sequence[Tensor]) -> OpRecord:
-    def backward(*dys: Tensor) -> list[Tensor | None]:
-        return run_gradient(tag, tensors, *dys)
-
-    return OpRecord(CUSTOM_GRADIENT, {"backward": backward}, tag.parts(tensors)[1], outputs)
-
-
-@gradient(CALL)
-def _call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None]:
-    """The derivative of the called graph, which computes the graph again."""
-    called = PureFunction(op.attrs["graph"])
-    product = called.vjp(tuple(dy is not None for dy in dys), op.needs)
-    found = iter(product([*op.inputs, *(dy for dy in dys if dy is not None)]))
-    marked = iter([next(found) if present else None for present in product.present])
-    return [next(marked) if needed else None for needed in op.needs]
+        graph = self._graph
+        return records_of(
+            node, graph.graph, graph, self._tensor, VariableState.variable, self._fixed
+        )

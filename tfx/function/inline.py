@@ -9,14 +9,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
+from tfx.control_flow.nodes import CONTROL_OPS, control_inputs
+from tfx.control_flow.sequences import WRITE
+from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InternalError
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 from tfx.function.marker import CustomGradient, mark
+from tfx.graph.bodies import copy_body
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value
 
 
@@ -44,13 +47,24 @@ def inline_nodes(
     for node in source.nodes:
         if isinstance(node.tag, CustomGradient):
             _mark_again(node.tag, node, mapping, target)
-        elif node.op == CALL:
+        elif node.op == CALL and not _stays_whole(node):
             _inline_call(node, mapping, target, leaves)
         else:
             _emit(node, mapping, target, leaves)
     for value in source.outputs:
         if id(value) not in mapping:
             raise InternalError(f"Graph {source.name!r}: output {value!r} is never made.")
+
+
+def _stays_whole(call: Node) -> bool:
+    """Whether a call stays one: nothing in it can be differentiated, or its rule is for the whole.
+
+    A random operation is such a part of this library: its inputs are integers.
+    """
+    if call.tag == WRITE:
+        return True
+    library: bool = call.attrs["graph"].library
+    return library and not any(v and from_onnx(v.dtype).is_floating for v in call.inputs)
 
 
 def _inline_call(
@@ -61,7 +75,8 @@ def _inline_call(
     for formal, actual in zip(callee.inputs, node.inputs, strict=True):
         assert actual is not None
         inner[id(formal)] = mapping[id(actual)]
-    with using(device=node.device or current().device):
+    below = f"{current().scope}{node.name}/"
+    with using(device=node.device or current().device, scope=below):
         inline_nodes(callee, inner, target, leaves)
     for formal, actual in zip(callee.outputs, node.outputs, strict=True):
         mapping[id(actual)] = inner[id(formal)]
@@ -73,7 +88,9 @@ def _mark_again(
     """The marker of a part that has a gradient of its own."""
     tensors = [mapping[id(v)] for v in node.inputs if v is not None]
     backward = functools.partial(run_gradient, tag, tensors)
-    results = mark(tag, tensors, target, backward, name=node.name, source=node.source)
+    results = mark(
+        tag, tensors, target, backward, name=current().scope + node.name, source=node.source
+    )
     for old, new in zip(node.outputs, results, strict=True):
         mapping[id(old)] = new
 
@@ -106,18 +123,27 @@ def _emit(
     inputs = [None if v is None else mapping[id(v)] for v in node.inputs]
     values = [None if t is None else target.value_of(t) for t in inputs]
     attrs = node.attrs
-    if node.op == HOST or any(True for _ in node.bodies()):
-        attrs = {
-            k: _copy_body(v, mapping, target) if isinstance(v, Graph) else v
-            for k, v in attrs.items()
-        }
+    if node.op in (CALL, HOST) or any(True for _ in node.bodies()):
+        attrs = (
+            dict(attrs)
+            if node.op == CALL
+            else {
+                k: _copied(v, mapping, target) if isinstance(v, Graph) else v
+                for k, v in attrs.items()
+            }
+        )
         types = [(v.dtype, v.shape) for v in node.outputs]
         made = target.graph.add_node(
-            node.op, values, attrs, types, name=node.name, source=node.source
+            node.op, values, attrs, types, name=current().scope + node.name, source=node.source
         )
     else:
         made = target.add_op(
-            node.op, values, attrs, len(node.outputs), name=node.name, source=node.source
+            node.op,
+            values,
+            attrs,
+            len(node.outputs),
+            name=current().scope + node.name,
+            source=node.source,
         )
     results = [SymbolicTensor(v, target) for v in made.outputs]
     for old, new in zip(node.outputs, results, strict=True):
@@ -127,11 +153,42 @@ def _emit(
         made.device = node.device
     if node.tag == STOP_GRADIENT:
         return
+    if made.op in CONTROL_OPS:
+        _record_control(made, inputs, results, mapping, target, leaves)
+    elif not isinstance(node.tag, Assigned):
+        for tape in current().tapes:
+            tape.record(node.op, attrs, inputs, results)
     if isinstance(node.tag, Assigned):
         _record_reads(node.tag, results, leaves)
-        return
+
+
+def _record_control(
+    node: Node,
+    inputs: Sequence[Tensor | None],
+    results: Sequence[SymbolicTensor],
+    mapping: Mapping[int, Tensor],
+    target: FuncGraph,
+    leaves: Mapping[int, Tensor],
+) -> None:
+    """Tell the tapes of an ``If`` or ``Loop``; what it assigns is none of its results for them."""
+    known: dict[int, Tensor] = {}
+    for tensor in mapping.values():
+        if isinstance(tensor, SymbolicTensor):
+            known.setdefault(id(tensor._value), tensor)
+
+    def tensor_of(value: Value) -> Tensor:
+        tensor = known.get(id(value))
+        return SymbolicTensor(value, target) if tensor is None else tensor
+
+    attrs, given = control_inputs(
+        node, target.graph, inputs, tensor_of, lambda state: leaves.get(id(state.ref()))
+    )
+    assigned = node.tag.outputs if isinstance(node.tag, Assigned) else {}
+    outputs = [
+        SymbolicTensor(t._value, target) if i in assigned else t for i, t in enumerate(results)
+    ]
     for tape in current().tapes:
-        tape.record(node.op, attrs, inputs, results)
+        tape.record(node.op, attrs, given, outputs)
 
 
 def _record_reads(
@@ -145,47 +202,18 @@ def _record_reads(
                 tape.record(READ_VARIABLE, {}, (leaf,), (results[number],))
 
 
-def _copy_body(body: Graph, mapping: dict[int, Tensor], target: FuncGraph) -> Graph:
+def _copied(body: Graph, mapping: Mapping[int, Tensor], target: FuncGraph) -> Graph:
     """A branch or loop body with the values of the enclosing graph replaced."""
-    copied = Graph(body.name, target.graph)
-    inner: dict[int, Value] = {}
 
-    def lookup(value: Value | None) -> Value | None:
-        if value is None:
-            return None
-        known = inner.get(id(value))
-        return known if known is not None else target.value_of(mapping[id(value)])
+    def outer(value: Value) -> Value:
+        tensor = mapping.get(id(value))
+        if tensor is None:
+            assert value.const is not None
+            return target.constant(value.const, value.dtype)
+        return target.value_of(tensor)
 
-    for value in body.inputs:
-        inner[id(value)] = copied.add_input(value.name, value.dtype, value.shape)
-    for value in body.constants:
+    def constant(value: Value) -> Value:
         assert value.const is not None
-        inner[id(value)] = copied.add_constant(value.const, value.dtype, value.name)
-    for node in body.nodes:
-        attrs: dict[str, Any] = {
-            k: _nested(v, mapping, inner, target) if isinstance(v, Graph) and node.op != CALL else v
-            for k, v in node.attrs.items()
-        }
-        types = [(v.dtype, v.shape) for v in node.outputs]
-        made = copied.add_node(
-            node.op,
-            [lookup(v) for v in node.inputs],
-            attrs,
-            types,
-            name=node.name,
-            source=node.source,
-        )
-        made.device = node.device
-        for old, new in zip(node.outputs, made.outputs, strict=True):
-            inner[id(old)] = new
-    copied.outputs = [v for v in map(lookup, body.outputs) if v is not None]
-    return copied
+        return target.constant(value.const, value.dtype)
 
-
-def _nested(
-    body: Graph, mapping: dict[int, Tensor], inner: dict[int, Value], target: FuncGraph
-) -> Graph:
-    combined = dict(mapping)
-    for key, value in inner.items():
-        combined[key] = SymbolicTensor(value, target)
-    return _copy_body(body, combined, target)
+    return copy_body(body, target.graph, outer, constant)

@@ -12,11 +12,14 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.errors import OpError
 from tfx.framework.tensor import EagerTensor
+from tfx.function.capturable import can_capture
 from tfx.function.failure import explained
 from tfx.graph.ir import Graph, Value
 from tfx.graph.passes import prepare
+from tfx.graph.passes.conditions import has_branches
 from tfx.graph.passes.hoist import hoist_constants
 from tfx.graph.serialize import ExternalData, to_model
+from tfx.runtime import runners
 from tfx.runtime.session import RUN_OPTIONS, Runner, Session
 from tfx.runtime.values import RawValue, from_numpy
 
@@ -33,14 +36,22 @@ class Plan:
         frozen: Values of inputs that never change while the plan is used.
     """
 
-    __slots__ = ("dtypes", "graph", "input_names", "output_names", "run_raw", "session")
+    __slots__ = (
+        "__weakref__",
+        "dtypes",
+        "graph",
+        "input_names",
+        "output_names",
+        "run_raw",
+        "session",
+    )
 
     def __init__(
         self, graph: Graph, device: str = "CPU:0", frozen: dict[Value, RawValue] | None = None
     ) -> None:
         frozen = frozen or {}
         self.graph = graph
-        ready = hoist_constants(prepare(graph, device=device), _INLINE_LIMIT + 1)
+        ready = hoist_constants(prepare(graph, device=device, known=frozen), _INLINE_LIMIT + 1)
         # Names that no value of a graph has: constants keep theirs.
         names = [f"%in{i}" for i in range(len(graph.inputs))]
         shared = {
@@ -69,10 +80,17 @@ class Plan:
         self.run_raw: Runner = _run_nothing
         if graph.outputs:  # ONNX Runtime takes no model without outputs
             try:
-                self.session = Session(model.SerializeToString(), device=device, initializers=given)
+                self.session = Session(
+                    model.SerializeToString(),
+                    device=device,
+                    initializers=given,
+                    capture=can_capture(graph, device),
+                    folds=not has_branches(ready),
+                )
             except OpError as e:
                 raise explained(e, graph, None, _run_again) from e
             self.run_raw = self.session.run_raw
+            runners.register(self)
         self.output_names = [f"%out{i}" for i in range(len(graph.outputs))]
         self.dtypes = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
 

@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import sys
-import threading
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from tfx.core import nest
-from tfx.core.specs import TensorSpec
-from tfx.framework import deferred
-from tfx.framework.context import current
-from tfx.framework.func_graph import FuncGraph
-from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.function.arguments import check_names, fit, has_named_dims
+from tfx.framework.context import Context, current
+from tfx.framework.tensor import EagerTensor, kind_number
 from tfx.function.concrete import ConcreteFunction
+from tfx.function.configured import Configured
+from tfx.function.declared import Declared
+from tfx.function.depth import Room
+from tfx.function.fast import call_key, has_identities, order_of, with_arrays_converted
+from tfx.function.input_signature import parse
+from tfx.function.keys import Arguments
+from tfx.function.methods import checked_callable, name_of, weak_method
+from tfx.function.pickling import carry
+from tfx.function.placement import Placements
+from tfx.function.retraces import Explanation
+from tfx.function.run_options import RunOptions
 from tfx.function.settings import functions_run_eagerly as _run_eagerly
-from tfx.function.signature import (
-    Arguments,
-    Parameters,
-    accepts,
-    leaf_names,
-    spec_shape,
-    tensor_key,
-)
-from tfx.function.trace import Trace
+from tfx.function.signature import Parameters
+from tfx.function.tracer import Tracer, trace_lock
 
-DEFAULT_DEVICE = "CPU:0"
-# One for all functions: two that call each other, traced from two threads, would wait for ever.
-_trace_lock = threading.RLock()
-_FAST_LIMIT = 1024
+if TYPE_CHECKING:
+    from tfx.function.run_metadata import RunMetadata
 
 
 class Function:
@@ -56,24 +53,20 @@ class Function:
     ) -> None:
         self._python_function = python_function
         self._name = name
-        self.input_signature = _checked_signature(input_signature)
+        self.input_signature = parse(input_signature)
         self._reduce_retracing = reduce_retracing
         self._parameters = Parameters(python_function)
-        self._arity = self._parameters.simple
-        self._cache: dict[Any, ConcreteFunction] = {}
-        # Device, dtypes and shapes of calls with nothing but eager tensors -> what serves them.
-        self._fast: dict[Any, ConcreteFunction] = {}
-        # The input signature by parameters, and taken apart; made at the first call.
-        self._specified: tuple[Any, ...] | None = None
-        self._signature_specs: Arguments | None = None
-        self._concrete: list[ConcreteFunction] = []
-        self._traces = 0
+        self._declared: Declared | None = None
+        if self.input_signature is not None:
+            self._declared = Declared(self.input_signature, name, self._parameters)
+        self._tracer = Tracer(python_function, name, self._parameters, reduce_retracing)
+        self._cache = self._tracer.cache
+        self._served = self._cache.served
         # Of a method: the instance that it is bound to.
         self._instance: weakref.ref[Any] | None = None
-        self._bound: dict[int, tuple[weakref.ref[Any], Function]] = {}
-        self._seen_shapes: dict[Any, list[Any]] = {}
-        # Variables may be created by the first trace only.
-        self._first_call_done = False
+        self._bound: dict[int, Binding] = {}
+        # Made of a ``staticmethod``: no method, wherever it is an attribute.
+        self._is_static = False
         functools.update_wrapper(self, python_function, updated=())
 
     @property
@@ -93,16 +86,16 @@ class Function:
 
     def experimental_get_tracing_count(self) -> int:
         """How many times the Python function was traced."""
-        return self._traces
+        return self._tracer.count
 
     def concrete_functions(self) -> list[ConcreteFunction]:
-        """The traces made so far."""
-        return list(self._concrete)
+        """The traces that the function has, in the order in which they were made."""
+        return [entry.concrete for entry in self._cache.entries()]
 
     @property
     def variables(self) -> tuple[Any, ...]:
-        """The variables that the traces made so far use."""
-        found = {id(v): v for c in self._concrete for v in c.variables}
+        """The variables that the traces use."""
+        found = {id(v): v for c in self.concrete_functions() for v in c.variables}
         return tuple(found.values())
 
     @property
@@ -110,208 +103,263 @@ class Function:
         """Those of ``variables`` that are trainable."""
         return tuple(v for v in self.variables if v.trainable)
 
-    def pretty_printed_concrete_signatures(self) -> str:
-        """The signatures of the traces made so far, as text."""
-        return "\n\n".join(c.pretty_printed_signature() for c in self._concrete)
+    def placement(self) -> Placements:
+        """Where the nodes of each trace made so far run; print it for a table.
+
+        Example:
+            >>> import tfx as tf
+            >>> @tf.function
+            ... def double(x):
+            ...     return x * 2.0
+            >>> _ = double(tf.constant(1.0))
+            >>> [(row.op, row.device, row.provider) for row in double.placement()[0]]
+            [('Mul', 'CPU:0', 'CPUExecutionProvider')]
+        """
+        return Placements(concrete.placement() for concrete in self.concrete_functions())
+
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        """The signatures of the traces, as text.
+
+        Args:
+            verbose: False: one line for each.
+        """
+        separator = "\n\n" if verbose else "\n"
+        return separator.join(
+            c.pretty_printed_signature(verbose) for c in self.concrete_functions()
+        )
+
+    def explain_retraces(self) -> Explanation:
+        """Why the function was traced as often as it was.
+
+        Returns:
+            A sequence with one item for each trace: the nearest earlier trace, and how each
+            argument differs from that. ``str()`` makes a table of it.
+
+        Example:
+            >>> import tfx as tf
+            >>> f = tf.function(lambda x, n: x * n)
+            >>> results = [f(tf.ones([2]), 1.0), f(tf.ones([2]), 2.0), f(tf.ones([3]), 2.0)]
+            >>> for trace in f.explain_retraces()[1:]:
+            ...     print(trace.number, trace.nearest, trace.reason)
+            2 1 n: number 1.0 -> 2.0
+            3 2 x: shape float32[2] -> float32[3]
+        """
+        return self._tracer.history.explain()
+
+    def keep_created_variables(self) -> None:
+        """Let every trace create variables, and keep them alive: what ``defun`` promises."""
+        self._tracer.keeps_variables = True
 
     # Calling
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the graph for these arguments, tracing it first if they are of a new kind."""
         context = current()
-        key: Any = None
-        if not kwargs and len(args) == self._arity:
+        if not kwargs:
             # The hot path: nothing but eager tensors.
-            parts: list[Any] = [context.device]
+            parts: list[Any] = [context.key]
             for x in args:
                 if type(x) is not EagerTensor:
                     break
-                parts.append((x._dtype.onnx, *x._value.shape()))
+                parts.append(x._kind or kind_number(x))
             else:
                 key = tuple(parts)
-                served = self._fast.get(key)
+                served = self._served.get(key)
                 if served is not None and not context.eager_functions and not _run_eagerly():
                     return served.call_flat(args)
+                return self._call_first(context, key, args, kwargs)
+        structure, tensors = call_key(context.key, args, kwargs)
+        if structure is not None and not context.eager_functions and not _run_eagerly():
+            known = self._cache.served_structured.get(structure)
+            if known is not None:
+                concrete, order = known
+                return concrete.call_flat(tensors if order is None else [tensors[i] for i in order])
+        elif structure is None and self._declared is None and context.graph is None:
+            converted = with_arrays_converted(args)
+            if converted is not None and not context.eager_functions and not _run_eagerly():
+                return self(*converted, **kwargs)
+        return self._call_first(context, structure, args, kwargs, tensors)
+
+    def _call_first(
+        self,
+        context: Context,
+        key: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        met: Sequence[EagerTensor] | None = None,
+    ) -> Any:
+        """A call that the short cut does not serve; it may serve the next one of its kind.
+
+        Args:
+            context: The context.
+            key: Key for the short cut, None if it cannot serve such calls.
+            args: Positional arguments.
+            kwargs: Arguments by name.
+            met: The tensors that ``call_key`` met; None: the arguments are nothing but tensors.
+        """
         if context.eager_functions or _run_eagerly():
             return self._python_function(*args, **kwargs)
         concrete, tensors = self._concrete_for(args, kwargs)
-        if key is not None and not concrete.graph.captures:
-            if len(self._fast) >= _FAST_LIMIT:
-                self._fast.clear()
-            self._fast[key] = concrete
+        if self._tracer.is_fresh(concrete):
+            # Not yet for the short cut: whether a trace is ever used again is seen here.
+            with Room():
+                return concrete.call_flat(tensors)
+        if key is not None and not concrete.graph.captured:
+            if met is None:
+                if len(tensors) == len(args) and all(
+                    a is b for a, b in zip(tensors, args, strict=True)
+                ):
+                    self._cache.serve(key, concrete)
+            else:
+                order = order_of(self._parameters, self._name, args, kwargs, met, tensors)
+                safe = not has_identities(key) or self._cache.holds(concrete)
+                if order is not None and safe:
+                    same = order == list(range(len(order)))
+                    self._cache.serve_structured(key, concrete, None if same else order)
         return concrete.call_flat(tensors)
+
+    def with_options(
+        self, options: RunOptions | None = None, run_metadata: RunMetadata | None = None
+    ) -> Configured:
+        """The function with options for its calls.
+
+        Args:
+            options: A time limit, cancellation, ONNX Runtime's log.
+            run_metadata: Gets the timings of each call; without options, of every node.
+
+        Returns:
+            A callable with the function's arguments; it has ``aio``, too.
+
+        Example:
+            >>> import tfx as tf
+            >>> f = tf.function(lambda x: x + 1.0)
+            >>> float(f.with_options(tf.RunOptions(timeout_in_ms=60_000))(tf.constant(1.0)))
+            2.0
+        """
+        return Configured(self, options, run_metadata)
+
+    async def aio(self, /, *args: Any, **kwargs: Any) -> Any:
+        """``await`` a call, which runs in a thread while the event loop goes on.
+
+        Device, name scope and tapes are those of the task that awaits. If that task is cancelled
+        (or its ``asyncio.timeout`` ends), the call is ended as well, no variable changes, and
+        ``asyncio.CancelledError`` is raised when nothing of it runs any more. Calls of a function
+        that assigns variables run in the order in which they were started.
+
+        Args:
+            *args: Arguments of the function.
+            **kwargs: The same by name.
+
+        Raises:
+            InvalidArgumentError: another function is being traced.
+
+        Example:
+            >>> import asyncio
+            >>> import tfx as tf
+            >>> double = tf.function(lambda x: x * 2.0)
+            >>> float(asyncio.run(double.aio(tf.constant(3.0))))
+            6.0
+        """
+        return await Configured(self, RunOptions()).aio(*args, **kwargs)
 
     def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The trace for the given arguments, made if there is none.
 
         Args:
-            *args: Arguments of the function; ``TensorSpec`` stands for any tensor of its kind.
+            *args: Arguments of the function; ``TensorSpec`` stands for any tensor of its kind. A
+                spec with a name gives its argument that name in the concrete function.
             **kwargs: The same by name.
+
+        Raises:
+            TypeError: the arguments do not fit the parameters or the input signature.
         """
-        if self.input_signature is not None and not args and not kwargs:
-            args, kwargs = self._parameters.call_of(self._signature_by_parameter())
+        if self._declared is not None and not args and not kwargs:
+            args, kwargs = self._declared.call()
         return self._concrete_for(args, kwargs, exact=True)[0]
 
     def _concrete_for(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], *, exact: bool = False
     ) -> tuple[ConcreteFunction, list[Any]]:
         values = self._parameters.bind(self._name, args, kwargs)
-        if self.input_signature is not None:
-            values = self._cast_to_signature(values)
+        if self._declared is not None:
+            values = self._declared.cast(values)
         arguments = self._arguments(values)
         if arguments.spec is not None and not exact:
             raise TypeError(
                 f"{self._name}(): argument {arguments.spec!r} is a TensorSpec, which has no "
                 "contents; give it to get_concrete_function, and call that with tensors."
             )
-        context = current()
-        specs = arguments if self.input_signature is None else self._specs(values)
-        key = (context.device, *specs.key)
-        found = self._lookup(key, context.graph)
-        if found is None:
-            with _trace_lock:
-                found = self._lookup(key, context.graph)
-                if found is None and not exact:
-                    found = self._general(key, context.graph)
-                if found is None:
-                    found = self._trace(key, specs, arguments)
-        return found, arguments.tensors
+        specs = arguments if self._declared is None else self._declared.specs(values)
+        return self._tracer.serving(specs, arguments, exact), arguments.tensors
 
     def _arguments(self, values: tuple[Any, ...]) -> Arguments:
         return Arguments(values, self._parameters.names)
 
-    def _lookup(self, key: Any, graph: FuncGraph | None) -> ConcreteFunction | None:
-        concrete = self._cache.get(key)
-        if concrete is not None and concrete.graph.captures:
-            # It uses tensors of the function it was traced in: good only inside that one.
-            outer = concrete.graph.parent
-            while graph is not None and graph is not outer:
-                graph = graph.parent
-            if graph is None:
-                return None
-        return concrete
-
-    def _general(self, key: Any, graph: FuncGraph | None) -> ConcreteFunction | None:
-        """An existing trace for more general shapes; remembered under this key."""
-        for known in reversed(list(self._cache)):
-            found = self._lookup(known, graph) if _key_accepts(key, known, {}) else None
-            if found is not None:
-                self._cache[key] = found
-                return found
-        return None
-
-    def _trace(self, key: Any, arguments: Arguments, given: Arguments) -> ConcreteFunction:
-        context = current()
-        device = context.device or DEFAULT_DEVICE
-        first = not self._first_call_done
-        shapes = self._generalised(arguments) if self._reduce_retracing else None
-        trace = self._new_trace(arguments, given, shapes)
-        concrete = trace.run(device, allow_variables=first)
-        created = trace.func_graph.created_variables or ()
-        if first:
-            self._first_call_done = True
-            if created:
-                # The behaviour from now on is that of a call that finds its variables there.
-                trace = self._new_trace(arguments, given, shapes)
-                concrete = trace.run(device, allow_variables=False)
-        # A checkpoint that was restored before these variables existed may hold their values.
-        deferred.traced(concrete.variables, created)
-        if shapes is not None:
-            key = (context.device, *_generalised_key(key[1:], iter(shapes)))
-        self._cache[key] = concrete
-        self._concrete.append(concrete)
-        return concrete
-
-    def _new_trace(
-        self, arguments: Arguments, given: Arguments, shapes: Sequence[Any] | None
-    ) -> Trace:
-        self._traces += 1
-        return Trace(self._python_function, self._name, self._parameters, arguments, given, shapes)
-
-    def _generalised(self, arguments: Arguments) -> list[Any] | None:
-        """Shapes with unknown dimensions where earlier calls of the same kind had others."""
-        tensors = [x for x in arguments.leaves if isinstance(x, Tensor | TensorSpec)]
-        keys = [leaf_key(x, f"arg{i}") for i, x in enumerate(tensors)]
-        kind = tuple((d, None if s is None else len(s)) for d, s in keys)
-        shapes = [s for _, s in keys]
-        previous = self._seen_shapes.get(kind)
-        if previous is None:
-            self._seen_shapes[kind] = shapes
-            return None
-        merged = [
-            _merge(a, b, f"arg{i}") for i, (a, b) in enumerate(zip(previous, shapes, strict=True))
-        ]
-        self._seen_shapes[kind] = merged
-        return merged
-
-    # Input signatures
-
-    def _specs(self, values: tuple[Any, ...]) -> Arguments:
-        """The arguments with specs in place of those that the signature covers."""
-        signature = self._specified or ()
-        if len(signature) < len(values):
-            return self._arguments(signature + values[len(signature) :])
-        if self._signature_specs is None:
-            self._signature_specs = self._arguments(signature)
-        return self._signature_specs
-
-    def _signature_by_parameter(self) -> tuple[Any, ...]:
-        """Specs for each parameter. Made late: a method's is not known before it has its instance.
-
-        Raises:
-            TypeError: the signature and the parameters do not match.
-        """
-        if self._specified is None:
-            self._specified = self._parameters.assign_specs(self._name, self.input_signature or ())
-        return self._specified
-
     def _cast_to_signature(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Arguments as tensors that fit the signature.
-
-        Raises:
-            TypeError: the structure differs, or the signature and the parameters do not match.
-            InvalidArgumentError: a dtype or shape does not fit.
-        """
-        signature, names = self._signature_by_parameter(), self._parameters.names
-        cast = [fit(self._name, n, s, v) for n, s, v in zip(names, signature, values, strict=False)]
-        specs = nest.flatten(signature)
-        if has_named_dims(specs):
-            leaves = leaf_names(names[: len(cast)], signature)
-            check_names(self._name, leaves, specs, nest.flatten(cast))
-        return tuple(cast) + values[len(cast) :]
+        return values if self._declared is None else self._declared.cast(values)
 
     # Methods
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
+        if instance is None or self._is_static:
             return self
         known = self._bound.get(id(instance))
-        if known is not None and known[0]() is instance:
-            return known[1]
-        return self._bind(instance)
+        if known is None or known.reference() is not instance:
+            known = self._bind(instance)
+            if known is None:
+                # Named tuples, classes with slots: the instance is an argument like any other.
+                return types.MethodType(self, instance)
+        method = known.method() if known.method is not None else None
+        if method is None:
+            method = Method.__new__(Method)
+            method.__dict__ = known.state
+            method.__self__ = instance
+            known.method = weakref.ref(method)
+        return method
 
-    def _bind(self, instance: Any) -> Any:
+    def _bind(self, instance: Any) -> Binding | None:
         """The method of one instance: traces and variables of its own, no reference to it."""
         key, everyone = id(instance), self._bound
         try:
             reference = weakref.ref(instance, lambda _: everyone.pop(key, None))
         except TypeError:
-            # Named tuples, classes with slots: the instance is an argument like any other.
-            return types.MethodType(self, instance)
-        with _trace_lock:
+            return None
+        with trace_lock:
             known = everyone.get(key)
-            if known is not None and known[0]() is instance:
-                return known[1]
-            method = _weak_method(self._python_function, reference)
+            if known is not None and known.reference() is instance:
+                return known
+            method = weak_method(self._python_function, reference)
             bound = Function(method, self._name, self.input_signature, self._reduce_retracing)
+            bound._tracer.keeps_variables = self._tracer.keeps_variables
             bound._instance = reference
-            everyone[key] = (reference, bound)
-        return bound
+            bound.__dict__["__func__"] = self
+            known = everyone[key] = Binding(reference, bound.__dict__)
+        return known
 
     # Copies
 
     def __reduce__(self) -> Any:
-        """Traces are made anew: a copied or unpickled function is as if never called."""
+        """By name, where that can be imported. A local function carries its traces, without code.
+
+        Traces of others are made anew: an unpickled function is as if never called.
+        """
+        reduced = self._reduced_to_code()
+        if isinstance(reduced, tuple) and reduced[0] is Function and _is_local(reduced[1][0]):
+            traces = self.concrete_functions()
+            if traces:
+                return carry(self, traces)
+        return reduced
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Traces are made anew: a copied function is as if never called."""
+        reduced = self._reduced_to_code()
+        if isinstance(reduced, str):
+            return self
+        make, parts = reduced
+        made = memo[id(self)] = make(*copy.deepcopy(parts, memo))
+        return made
+
+    def _reduced_to_code(self) -> Any:
         instance = None if self._instance is None else self._instance()
         if instance is not None:
             return (getattr, (instance, self._python_function.__name__))
@@ -328,82 +376,45 @@ class Function:
         return f"<tfx.function {self._name}{self._parameters.signature}>"
 
 
-def _weak_method(function: Callable[..., Any], reference: weakref.ref[Any]) -> Callable[..., Any]:
-    """The function with its first parameter bound to what the reference holds."""
-
-    @functools.wraps(function)
-    def method(*args: Any, **kwargs: Any) -> Any:
-        instance = reference()
-        if instance is None:
-            raise ReferenceError(
-                f"The object whose method {function.__name__!r} was called is gone."
-            )
-        return function(instance, *args, **kwargs)
-
-    signature = Parameters(function).signature
-    parameters = list(signature.parameters.values())
-    if parameters and parameters[0].kind.name.startswith("POSITIONAL_"):
-        parameters = parameters[1:]
-    method.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return method
+def _is_local(function: Any) -> bool:
+    """Whether a Python function cannot be imported by its name."""
+    if not isinstance(function, types.FunctionType):
+        return False
+    place: Any = sys.modules.get(function.__module__)
+    for part in function.__qualname__.split("."):
+        place = getattr(place, part, None)
+    # The decorated name leads to the function that ``tfx.function`` made of it.
+    return place is not function and getattr(place, "python_function", None) is not function
 
 
-def _checked_signature(signature: Any) -> tuple[Any, ...] | None:
-    if signature is None:
-        return None
-    if not isinstance(signature, list | tuple) or not all(
-        isinstance(s, TensorSpec) for s in nest.flatten(signature)
-    ):
-        raise TypeError(
-            "input_signature must be a possibly nested sequence of TensorSpec objects, got "
-            f"{signature!r}."
-        )
-    return tuple(signature)
+class Method(Function):
+    """A function that is bound to an instance, which it keeps alive as any bound method does.
 
-
-def leaf_key(leaf: Any, name: str) -> tuple[int, Any]:
-    """Dtype and raw shape of a tensor or spec; dimensions that it leaves open begin with a name."""
-    if isinstance(leaf, TensorSpec):
-        return (leaf.dtype.onnx, spec_shape(leaf, name))
-    return tensor_key(leaf)
-
-
-def _is_tensor_key(key: Any) -> bool:
-    return (
-        type(key) is tuple
-        and len(key) == 2
-        and type(key[0]) is int
-        and (key[1] is None or type(key[1]) is tuple)
-    )
-
-
-def _key_accepts(have: Any, want: Any, sizes: dict[str, Any]) -> bool:
-    """Whether a trace made for ``want`` serves a call with key ``have``.
-
-    Args:
-        have: Key of the call, or a part of it.
-        want: Key of the trace, or the same part.
-        sizes: Gets what the trace's dimension names stand for.
+    Its traces do not, nor does the class: they belong to the state that all bound methods of one
+    instance share.
     """
-    if _is_tensor_key(have) and _is_tensor_key(want):
-        return accepts(have, want, sizes)
-    if type(have) is tuple and type(want) is tuple and len(have) == len(want):
-        return all(_key_accepts(h, w, sizes) for h, w in zip(have, want, strict=True))
-    return type(have) is type(want) and bool(have == want)
+
+    __slots__ = ("__self__",)
+    _tfx_is_method = True
+    __self__: Any
+    __func__: Function
 
 
-def _merge(a: Any, b: Any, name: str) -> Any:
-    if a is None or b is None:
-        return None
-    return tuple(x if x == y else f"{name}.r{i}" for i, (x, y) in enumerate(zip(a, b, strict=True)))
+class Binding:
+    """What the methods of one instance share.
 
+    Attributes:
+        reference: The instance.
+        state: The attributes of the function that is bound to it.
+        method: The bound method that the program has at the moment, if any.
+    """
 
-def _generalised_key(key: Any, shapes: Any) -> Any:
-    if _is_tensor_key(key):
-        return (key[0], next(shapes))
-    if type(key) is tuple:
-        return tuple(_generalised_key(k, shapes) for k in key)
-    return key
+    __slots__ = ("method", "reference", "state")
+
+    def __init__(self, reference: weakref.ref[Any], state: dict[str, Any]) -> None:
+        self.reference = reference
+        self.state = state
+        self.method: weakref.ref[Method] | None = None
 
 
 @overload
@@ -456,10 +467,14 @@ def function(
     Args:
         func: The function; None makes a decorator.
         input_signature: ``TensorSpec`` (or nests of them) for the arguments; exactly one graph is
-            traced and calls that do not fit are refused.
+            traced and calls that do not fit are refused. ``(dtype, shape)`` is a spec, too;
+            ``tfx.PYTHON_VALUE`` stands for a Python argument, ``tfx.TRACE_ON_NEW_VALUE`` for any
+            dtype or shape, ``[spec, ...]`` for a list of any length: each new value of these gets
+            a graph.
         autograph: Accepted; Python control flow on tensors is refused with the ways out.
         jit_compile: Accepted for compatibility: graphs are always compiled by ONNX Runtime.
-        reduce_retracing: Generalise a dimension once it has varied, instead of tracing each size.
+        reduce_retracing: Generalise a dimension once it has varied, instead of tracing each size;
+            where ranks varied, the whole shape.
         experimental_implements: Accepted for compatibility.
         experimental_autograph_options: Accepted for compatibility.
         experimental_attributes: Accepted for compatibility.
@@ -483,13 +498,33 @@ def function(
     """
     relax = reduce_retracing or bool(experimental_relax_shapes)
 
-    def decorate(python_function: Callable[..., Any]) -> Function:
-        if isinstance(python_function, Function):
-            python_function = python_function.python_function
-        if not callable(python_function):
-            raise TypeError(f"tfx.function takes a callable; got {python_function!r}.")
-        name = getattr(python_function, "__name__", type(python_function).__name__)
-        name = "lambda" if name == "<lambda>" else name
-        return Function(python_function, name, input_signature, relax)
+    def decorate(python_function: Any) -> Function:
+        return make_function(python_function, input_signature, relax)
 
     return decorate if func is None else decorate(func)
+
+
+def make_function(
+    given: Any, input_signature: Sequence[Any] | None = None, relax: bool = False
+) -> Function:
+    """A ``Function`` of whatever was decorated.
+
+    Args:
+        given: A callable, a ``staticmethod``, or another traced function.
+        input_signature: As ``function`` takes it.
+        relax: Whether to generalise what varied.
+
+    Raises:
+        TypeError: it cannot be called, or the signature is none.
+    """
+    static = isinstance(given, staticmethod)
+    if static:
+        given = given.__func__
+    if isinstance(given, Method):
+        given = types.MethodType(given.__func__.python_function, given.__self__)
+    elif isinstance(given, Function):
+        given = given.python_function
+    python_function = checked_callable(given)
+    made = Function(python_function, name_of(python_function), input_signature, relax)
+    made._is_static = static
+    return made

@@ -14,16 +14,21 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from tfx.autodiff.tape import GradientTape
+from tfx.control_flow.sequence_gradients import is_write, write_gradient
 from tfx.framework.apply import apply
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import FuncGraph, VariableState
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.function import if_gradient as if_gradient
+from tfx.function import loop_gradient as loop_gradient
 from tfx.function.inline import inline_nodes
 from tfx.function.plan import Plan
 from tfx.function.steps import SteppedPlan, make_plan
-from tfx.graph.ir import Graph, Value
+from tfx.graph.bodies import snapshot
+from tfx.graph.ir import CALL, Graph, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
+from tfx.runtime.surviving import survives
 
 FUNCTION_CALL = "FunctionCall"
 
@@ -54,7 +59,7 @@ class PureFunction:
         self.present = present
         self.leaves = tuple(leaves)
         # Derivatives are traced when first asked for; a trace is one thread's.
-        self._lock = threading.RLock()
+        self._lock = survives(threading.RLock())
         self._plan: Plan | SteppedPlan | None = None
         self._pairs: dict[tuple[bool, ...], Pair] = {}
         self._vjps: dict[Any, PureFunction] = {}
@@ -85,7 +90,10 @@ class PureFunction:
         mapping: dict[int, Tensor] = {
             id(v): t for v, t in zip(self.graph.inputs, tensors, strict=True)
         }
-        inline_nodes(self.graph, mapping, graph, self.leaf_tensors(tensors))
+        # Named like the nodes of a call that is expanded.
+        below = graph.graph.unique_name(current().scope + self.graph.name) + "/"
+        with using(scope=below):
+            inline_nodes(self.graph, mapping, graph, self.leaf_tensors(tensors))
         # Tensors of their own, as eagerly: a gradient by a result is not one by an argument.
         results = [mapping[id(v)] for v in self.graph.outputs]
         uses = Counter(id(t) for t in (*tensors, *results))
@@ -131,7 +139,8 @@ class Joint:
     def __init__(self, function: PureFunction, needs: tuple[bool, ...]) -> None:
         source = function.graph
         self.func_graph = FuncGraph(source.name)
-        self.func_graph.device = self._device = function.device
+        self.func_graph.named_after_calls = False
+        self.func_graph.home = self._device = function.device
         self.tape = GradientTape(persistent=True, watch_accessed_variables=False)
         self.needs = needs
         with using(graph=self.func_graph, tapes=(), scope="", device=self._device):
@@ -152,20 +161,29 @@ class Joint:
                 leaves = function.leaf_tensors(placeholders)
                 inline_nodes(source, mapping, self.func_graph, leaves)
         self.results = [mapping[id(v)] for v in source.outputs]
-        self.forward_nodes = len(self.func_graph.graph.nodes)
+        self.last_node = self._last_node()
+
+    def _last_node(self) -> Any:
+        nodes = self.func_graph.graph.nodes
+        return nodes[-1] if nodes else None
+
+    def end_of(self, node: Any) -> int:
+        """The place behind a node; the gradients of loops also add nodes before others."""
+        nodes = self.func_graph.graph.nodes
+        return 0 if node is None else next(i for i, n in enumerate(nodes) if n is node) + 1
 
     def gradients(self, mask: tuple[bool, ...]) -> Gradients:
         """Append the nodes that compute gradients from those of the marked results."""
-        start = len(self.func_graph.graph.nodes)
+        last = self._last_node()
         marked = [r for r, m in zip(self.results, mask, strict=True) if m]
         sources = [p for p, n in zip(self.placeholders, self.needs, strict=True) if n]
         with using(graph=self.func_graph, tapes=(), scope="gradient/", device=self._device):
             seeds = [
-                self.func_graph.add_argument(f"d_{_name(r)}", r.dtype.onnx, _raw(r)) for r in marked
+                self.func_graph.add_argument(f"d_{_name(r)}", _code(r), _raw(r)) for r in marked
             ]
             found = self.tape.gradient(marked, sources, output_gradients=seeds)
             values = [None if g is None else self.func_graph.value_of(g) for g in found]
-        nodes = self.func_graph.graph.nodes[start:]
+        nodes = self.func_graph.graph.nodes[self.end_of(last) :]
         return Gradients([s._value for s in seeds], nodes, values)
 
 
@@ -181,6 +199,10 @@ class Gradients:
 
 def _name(tensor: Tensor) -> str:
     return tensor._value.name  # type: ignore[attr-defined,no-any-return]
+
+
+def _code(tensor: Tensor) -> int:
+    return tensor._value.dtype  # type: ignore[attr-defined,no-any-return]
 
 
 def _raw(tensor: Tensor) -> Any:
@@ -206,7 +228,7 @@ class Pair:
         gradients = self._joint.gradients(mask)
         graph = self._joint.func_graph.graph
         forward = graph.copy()
-        forward.nodes = graph.nodes[: self._joint.forward_nodes]
+        forward.nodes = snapshot(graph.nodes[: self._joint.end_of(self._joint.last_node)])
         forward.inputs = list(self._joint.arguments)
         results = [
             r._value if isinstance(r, SymbolicTensor) else self._joint.func_graph.value_of(r)
@@ -315,3 +337,15 @@ def _function_call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None
     marked = [next(remaining) if p else None for p in present]
     values = iter(marked)
     return [next(values) if n else None for n in pair.needs]
+
+
+@gradient(CALL)
+def _call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None]:
+    """The derivative of the called graph, which computes the graph again."""
+    if is_write(op.attrs["graph"]):
+        return write_gradient(op, *dys)  # type: ignore[arg-type]
+    called = PureFunction(op.attrs["graph"])
+    product = called.vjp(tuple(dy is not None for dy in dys), op.needs)
+    found = iter(product([*op.inputs, *(dy for dy in dys if dy is not None)]))
+    marked = iter([next(found) if present else None for present in product.present])
+    return [next(marked) if needed else None for needed in op.needs]

@@ -24,6 +24,7 @@ from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value, free_values
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
 from tfx.graph.passes.expand_calls import expand_calls
 from tfx.graph.passes.identities import forward_identities
+from tfx.runtime import runners
 from tfx.runtime import values as raw_values
 from tfx.runtime.session import RUN_OPTIONS
 from tfx.runtime.values import RawValue, from_numpy, to_numpy
@@ -231,6 +232,16 @@ class HostStep:
 
     def act(self, contents: Sequence[RawValue]) -> Sequence[Any] | None:
         """Act on these contents."""
+        around = runners.around.get()
+        if around is None:
+            return self._act(contents)
+        where = self.node.source.text() if self.node.source else ""
+        result: Sequence[Any] | None = around.host(
+            self.call.description, where, lambda: self._act(contents)
+        )
+        return result
+
+    def _act(self, contents: Sequence[RawValue]) -> Sequence[Any] | None:
         tensors = [EagerTensor(v, d) for v, d in zip(contents, self._dtypes, strict=True)]
         context = current()
         if not context.tapes and context.graph is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,19 +11,23 @@ import numpy as np
 from tfx.core import nest
 from tfx.core.errors import FailedPreconditionError
 from tfx.core.shapes import TensorShape
+from tfx.core.source import UNKNOWN_LOCATION, raised_at
 from tfx.core.specs import TensorSpec
-from tfx.framework.context import current, using
+from tfx.framework.context import current, lasting, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.arguments import CallSignature
 from tfx.function.concrete import ConcreteFunction
+from tfx.function.keys import Arguments, leaf_names, spec_shape
 from tfx.function.plan import Plan
-from tfx.function.signature import Arguments, Parameters, leaf_names, spec_shape
+from tfx.function.signature import Parameters
 from tfx.graph.ir import Graph, RawShape, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes
 from tfx.graph.verify import verify_if_enabled
+
+_NOTE = "While tracing function"
 
 
 class Trace:
@@ -72,28 +77,34 @@ class Trace:
         values, specs = self._placeholders()
         before = _structure(values)
         try:
-            with using(graph=func_graph, tapes=(), scope=""):
+            with using(graph=func_graph, tapes=lasting(current().tapes), scope=""):
                 returned = self.parameters.call(self.function, values)
                 if _structure(values) != before:
                     raise ValueError(
                         f"Function {func_graph.name!r} should not modify the structure of its "
                         "arguments; copy a list or dict before changing it."
                     )
-                results = nest.map_structure(self._result, returned)
+                results = nest.map_structure(self._result, returned, expand_composites=True)
+        except Exception as e:
+            _say_where(e, func_graph.name)
+            raise
         finally:
             func_graph.evaluator = None  # it would keep the call's tensors alive
-        flat = [r for r in nest.flatten(results) if r is not None]
+        flat = [r for r in nest.flatten(results, True) if r is not None]
         graph = func_graph.graph
         graph.outputs = [func_graph.value_of(r) for r in flat]
         for state in func_graph.written_states():
             assert state.current is not None
             graph.outputs.append(state.current)
         verify_if_enabled(graph)
-        return ConcreteFunction(func_graph, CallSignature(self.parameters, specs), results, device)
+        signature = CallSignature(self.parameters, specs, self.arguments.owners)
+        return ConcreteFunction(func_graph, signature, results, device)
 
     def _placeholders(self) -> tuple[list[Any], list[Any]]:
         """The argument values with placeholders, and with specs, in place of tensors."""
-        names = iter(leaf_names(self.parameters.names, self.arguments.values))
+        parameters = self.parameters
+        found = leaf_names(parameters.names, self.arguments.values, parameters.var_keyword)
+        names = iter(found)
         leaves = iter(self.arguments.leaves)
         shapes = iter(self.shapes) if self.shapes is not None else None
         contents = (x for x in self.given.leaves if isinstance(x, Tensor | TensorSpec))
@@ -119,9 +130,12 @@ class Trace:
             specs.append(TensorSpec(TensorShape(value.shape), leaf.dtype, name))
             return tensor
 
-        values = [nest.map_structure(placeholder, v) for v in self.arguments.values]
+        given = self.arguments.values
+        values = [nest.map_structure(placeholder, v, expand_composites=True) for v in given]
         flat = iter(specs)
-        return values, [nest.map_structure(lambda _: next(flat), v) for v in self.arguments.values]
+        return values, [
+            nest.map_structure(lambda _: next(flat), v, expand_composites=True) for v in given
+        ]
 
     def _result(self, x: Any) -> Tensor | None:
         if x is None:
@@ -137,7 +151,7 @@ class Trace:
             raise TypeError(
                 f"Function {self.func_graph.name!r} must return zero or more Tensors; in "
                 f"compilation of {self.function!r}, found return value of type "
-                f"{type(x).__name__}, which is not a Tensor: {x!r}."
+                f"{type(x).__name__}, which is not a Tensor: {x!r}.{_remedy(x)}"
             ) from e
 
     def _evaluate(self, tensor: SymbolicTensor) -> EagerTensor:
@@ -147,7 +161,7 @@ class Trace:
         graph = remove_dead_nodes(graph, keep_effects=False)
         needed = _needed_inputs(graph)
         entries = {id(s.entry): s for s in self.func_graph.read_states()}
-        outer = {id(v): t for t, v in self.func_graph.captures.values()}
+        outer = {id(v): t for t, v in self.func_graph.captured.values()}
         given = []
         for value in needed:
             content = self.actual.get(id(value), outer.get(id(value)))
@@ -167,6 +181,32 @@ class Trace:
         return EagerTensor(Plan(graph).run(given)[0], tensor.dtype)
 
 
+def _say_where(error: Exception, name: str) -> None:
+    """Add the user's line to an error of the traced code; the innermost function does it."""
+    if any(note.startswith(_NOTE) for note in getattr(error, "__notes__", ())):
+        return
+    place = raised_at(error)
+    if place is not UNKNOWN_LOCATION:
+        where = f'File "{place.file}", line {place.line}, in {place.function}'
+        error.add_note(f"{_NOTE} {name!r}: {where}")
+
+
+def _remedy(returned: Any) -> str:
+    """What to do about a result that is no tensor, where that is known."""
+    if inspect.iscoroutine(returned):
+        returned.close()  # nobody will await it
+        return (
+            " An `async def` cannot be traced: make it a plain function, and await the traced "
+            "function with `await f.aio(...)`."
+        )
+    if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
+        return (
+            " A generator runs when it is iterated, after the trace: return a list or a stacked "
+            "tensor instead of using `yield`."
+        )
+    return ""
+
+
 def _needed_inputs(graph: Graph) -> list[Value]:
     used = {id(v) for node in graph.nodes for v in node.inputs if v is not None}
     used.update(id(v) for v in graph.outputs)
@@ -184,5 +224,5 @@ def _structure(values: Any) -> Any:
     """What must not change: the paths and identities of all leaves."""
     return [
         (path, leaf if isinstance(leaf, int | float | str | np.generic) else id(leaf))
-        for path, leaf in nest.flatten_with_path(list(values))
+        for path, leaf in nest.flatten_with_path(list(values), expand_composites=True)
     ]

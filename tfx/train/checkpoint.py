@@ -23,6 +23,7 @@ from tfx.core import dtypes
 from tfx.framework import deferred
 from tfx.framework.context import current, init_scope
 from tfx.framework.deferred import UNTRACKED_PREFIX, AutoTrackable
+from tfx.framework.locks import installs
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.trackable import is_trackable, members, walk
 from tfx.framework.variable import Variable
@@ -238,11 +239,12 @@ class Checkpoint(AutoTrackable):
     def _snapshot(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
         nodes = walk(self, also_root=self._self_root)
         saved = from_nodes(nodes)
-        tensors = {
-            record.key: _value(node.item)
-            for node, record in zip(nodes, saved, strict=True)
-            if record.key is not None
-        }
+        with installs.paused():  # all values of one moment, whatever other threads do
+            tensors = {
+                record.key: _value(node.item)
+                for node, record in zip(nodes, saved, strict=True)
+                if record.key is not None
+            }
         return tensors, {FORMAT_KEY: str(FORMAT), GRAPH_KEY: to_json(saved)}
 
     # Restoring

@@ -27,6 +27,7 @@ from tfx.framework.trackable import (
     walk,
 )
 from tfx.framework.variable import Variable
+from tfx.runtime.surviving import survives
 from tfx.train.graph import SavedNode
 from tfx.train.reader import CheckpointReader
 from tfx.train.report import Form, RestoreReport, Row, make_report
@@ -52,7 +53,7 @@ class Restore:
         self._reader = reader
         self._nodes = nodes
         self._skip_mismatch = skip_mismatch
-        self._lock = threading.RLock()
+        self._lock = survives(threading.RLock())
         self._objects: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._bound: dict[int, weakref.ref[Any]] = {}
         # What restored variables are, by id; None: a later restore has taken the variable over.

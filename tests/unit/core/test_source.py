@@ -14,7 +14,14 @@ import pytest
 import tfx as tf
 import tfx.core.source
 from tfx.core import source
-from tfx.core.source import UNKNOWN_LOCATION, SourceLocation, is_internal, raised_at, user_frame
+from tfx.core.source import (
+    UNKNOWN_LOCATION,
+    SourceLocation,
+    is_internal,
+    raised_at,
+    user_call,
+    user_frame,
+)
 
 PACKAGE = Path(tfx.core.source.__file__).parents[1]
 
@@ -58,6 +65,19 @@ def test_passes_over_own_code() -> None:
     exec(compile(code, str(PACKAGE / "function" / "made_up.py"), "exec"), namespace)
     found = namespace["outer"]()
     assert (found.file, found.function) == (__file__, "test_passes_over_own_code")
+
+
+def test_the_function_that_the_user_called() -> None:
+    namespace: dict[str, Any] = {"user_call": user_call}
+    code = "def outer():\n    return inner()\ndef inner():\n    return user_call()\n"
+    exec(compile(code, str(PACKAGE / "function" / "made_up.py"), "exec"), namespace)
+    found, frame = namespace["outer"]()
+    assert (found.file, found.function) == (__file__, "test_the_function_that_the_user_called")
+    assert frame is not None
+    assert frame.f_code.co_name == "outer"
+    found, frame = user_call()
+    assert found.function == "test_the_function_that_the_user_called"
+    assert frame is None
 
 
 def test_user_code_nearest_to_the_call_wins() -> None:

@@ -21,8 +21,15 @@ _NUMPY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply}
 _TFX = {"Add": tf.add, "Sub": tf.subtract, "Mul": tf.multiply}
 
 
+LIMIT = 40.0
+
+
 class StopError(Exception):
-    """Raised by a program itself."""
+    """Raised by a program itself, while it is traced if it is."""
+
+
+class LimitError(Exception):
+    """What a program computes is above the limit: only a run can tell."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Program:
 
 
 @st.composite
-def _functions(draw: st.DrawFn) -> tuple[Function, ...]:
+def _functions(draw: st.DrawFn, limits: bool) -> tuple[Function, ...]:
     value, variable = st.integers(0, 20), st.integers(0, VARIABLES - 1)
     functions: list[Function] = []
     for number in range(draw(st.integers(1, 3))):
@@ -53,7 +60,15 @@ def _functions(draw: st.DrawFn) -> tuple[Function, ...]:
             st.tuples(st.just("assign_sub"), variable, value),
             st.tuples(st.just("constant"), st.integers(-2, 2)),
             st.tuples(st.just("stop")),
+            st.tuples(st.just("swap"), variable, variable),
+            st.tuples(st.just("slice"), variable, value),
+            st.tuples(st.just("scatter"), variable, value),
+            st.tuples(st.just("by_argument"), variable, value),
+            st.tuples(st.just("accumulate"), value),
+            st.tuples(st.just("total")),
         ]
+        if limits:
+            kinds.append(st.tuples(st.just("limit"), value))
         if number:
             callee, flag = st.integers(0, number - 1), st.booleans()
             kinds.append(st.tuples(st.just("call"), callee, value, flag))
@@ -64,12 +79,19 @@ def _functions(draw: st.DrawFn) -> tuple[Function, ...]:
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> Program:
-    """Programs with a few functions and a few calls."""
-    functions = draw(_functions())
+def programs(draw: st.DrawFn, limits: bool = False) -> Program:
+    """Programs with a few functions and a few calls.
+
+    Args:
+        draw: Hypothesis's.
+        limits: Whether functions check what they compute.
+    """
+    functions = draw(_functions(limits))
     number = st.integers(-3, 3)
     step = st.one_of(
         st.tuples(st.just("set"), st.integers(0, VARIABLES - 1), number),
+        st.tuples(st.just("add"), st.integers(0, VARIABLES - 1), st.integers(0, VARIABLES - 1)),
+        st.tuples(st.just("lazy"), number),
         st.tuples(
             st.just("call"),
             st.integers(0, len(functions) - 1),
@@ -90,21 +112,43 @@ class Reference:
 
     program: Program
     all_or_nothing: bool
+    # Vectors, then the number of `accumulate` statements, then what they added up.
     state: list[Any] = field(
-        default_factory=lambda: [np.full(2, float(i + 1)) for i in range(VARIABLES)]
+        default_factory=lambda: [
+            *(np.full(2, float(i + 1)) for i in range(VARIABLES)),
+            np.int64(0),
+            np.float64(0.0),
+        ]
     )
+    lazy_state: Any = 0.0
 
     def set(self, variable: int, value: float) -> None:
         self.state[variable] = np.full(2, float(value))
+
+    def add(self, variable: int, other: int) -> None:
+        self.state[variable] = self.state[variable] + self.state[other]
+
+    def lazy(self, value: float) -> Any:
+        self.lazy_state = self.lazy_state + value
+        return self.lazy_state
 
     def call(self, number: int, x: Any, stop: bool) -> Any:
         before = list(self.state)
         try:
             return self._run(self.program.functions[number], x, stop)
-        except StopError:
+        except (StopError, LimitError):
             if self.all_or_nothing:
                 self.state = before
             raise
+
+    def _change(self, kind: str, variable: int, other: Any, values: list[Any]) -> None:
+        state = self.state
+        if kind == "swap":
+            state[variable], state[other] = state[other], state[variable]
+            return
+        new, old = np.broadcast_to(values[other % len(values)], (2,)), state[variable]
+        parts = {"slice": [new[1], old[1]], "scatter": [old[0], new[0]]}
+        state[variable] = np.array(parts[kind]) if kind in parts else old + new
 
     def _run(self, function: Function, x: Any, stop: bool) -> Any:
         values = [np.asarray(x, np.float64)]
@@ -116,6 +160,16 @@ class Reference:
                 values.append(_NUMPY[rest[0]](a, b))
             elif kind == "constant":
                 values.append(np.full(2, float(rest[0])))
+            elif kind in ("swap", "slice", "scatter", "by_argument"):
+                self._change(kind, rest[0], rest[1], values)
+            elif kind == "accumulate":
+                self.state[-2] = self.state[-2] + 1
+                self.state[-1] = self.state[-1] + np.sum(values[rest[0] % len(values)])
+            elif kind == "total":
+                values.append(np.full(2, self.state[-1] * self.state[-2]))
+            elif kind == "limit":
+                if not np.all(values[rest[0] % len(values)] <= LIMIT):
+                    raise LimitError
             elif kind.startswith("assign"):
                 new = np.broadcast_to(values[rest[1] % len(values)], (2,))
                 old = self.state[rest[0]]
@@ -140,6 +194,10 @@ class Machine:
         self.variables = [
             tf.Variable(np.full(2, float(i + 1)), name=f"v{i}") for i in range(VARIABLES)
         ]
+        self.variables += [tf.Variable(0, dtype=tf.int64), tf.Variable(0.0, dtype=tf.float64)]
+        self._lazy = Lazy() if traced else PlainLazy()
+        add = lambda v, x: v.assign_add(x)  # noqa: E731
+        self._add_to = tf.function(add) if traced else add
         self._functions: list[Any] = []
         for function in program.functions:
             body = self._body(function)
@@ -152,8 +210,30 @@ class Machine:
     def set(self, variable: int, value: float) -> None:
         self.variables[variable].assign(np.full(2, float(value)))
 
+    def add(self, variable: int, other: int) -> None:
+        self.variables[variable].assign_add(self.variables[other])
+
+    def lazy(self, value: float) -> Any:
+        return self._lazy.add(tf.constant(value, tf.float64))
+
     def call(self, number: int, x: Any, stop: bool) -> Any:
         return self._functions[number](x, stop)
+
+    def _change(self, kind: str, variable: int, other: int, values: list[Any]) -> None:
+        v = self.variables[variable]
+        if kind == "swap":
+            w = self.variables[other]
+            first, second = v.value(), w.value()
+            v.assign(second)
+            w.assign(first)
+            return
+        x = values[other % len(values)]
+        if kind == "slice":
+            v[0:1].assign(x[1:2])
+        elif kind == "scatter":
+            v.scatter_nd_update([[1]], x[0:1])
+        else:
+            self._add_to(v, x)
 
     def _body(self, function: Function) -> Any:
         def body(x: Any, stop: bool) -> Any:
@@ -166,6 +246,18 @@ class Machine:
                     values.append(_TFX[rest[0]](a, b))
                 elif kind == "constant":
                     values.append(tf.constant(np.full(2, float(rest[0]))))
+                elif kind in ("swap", "slice", "scatter", "by_argument"):
+                    self._change(kind, rest[0], rest[1], values)
+                elif kind == "accumulate":
+                    self.variables[-2].assign_add(1)
+                    self.variables[-1].assign_add(tf.reduce_sum(values[rest[0] % len(values)]))
+                elif kind == "total":
+                    count = tf.cast(self.variables[-2], tf.float64)
+                    values.append(tf.fill([2], self.variables[-1] * count))
+                elif kind == "limit":
+                    tf.debugging.assert_less_equal(
+                        values[rest[0] % len(values)], tf.constant(LIMIT, tf.float64)
+                    )
                 elif kind.startswith("assign"):
                     getattr(self.variables[rest[0]], kind)(values[rest[1] % len(values)])
                 elif kind in ("call", "try"):
@@ -181,3 +273,22 @@ class Machine:
             return values[-1]
 
         return body
+
+
+class PlainLazy:
+    """Makes its variable in the first call."""
+
+    v: Any = None
+
+    def add(self, x: Any) -> Any:
+        if self.v is None:
+            self.v = tf.Variable(tf.zeros_like(x))
+        return self.v.assign_add(x)
+
+
+class Lazy(PlainLazy):
+    """The same, traced."""
+
+    @tf.function
+    def add(self, x: Any) -> Any:
+        return super().add(x)

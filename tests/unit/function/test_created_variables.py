@@ -91,6 +91,46 @@ def test_creation_inside_of_a_nested_call():
     assert state.v.numpy() == 8.0
 
 
+def test_the_first_call_of_a_function_is_its_own_wherever_it_is():
+    """As in TensorFlow: the function around need not be traced again, nor be in its first call."""
+    inner, state = _lazily(lambda x: tf.Variable(5.0))
+    outer = tf.function(lambda x, use: inner(x) if use else x)
+    assert outer(tf.constant(2.0), False).numpy() == 2.0
+    assert outer(tf.constant(2.0), True).numpy() == 7.0
+    assert outer.experimental_get_tracing_count() == 2
+    assert inner.experimental_get_tracing_count() == 2
+    assert state.v.numpy() == 7.0
+    with pytest.raises(ValueError, match="on the first call"):
+        tf.function(lambda x: tf.function(lambda y: tf.Variable(y))(x))(tf.constant(1.0))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: tf.zeros(tf.shape(x)),
+        lambda x: tf.zeros_like(x),
+        lambda x: tf.zeros(x.shape),
+        lambda x: tf.random.normal([*x.shape]) * 0.0,
+        lambda x: tf.reshape(tf.zeros([tf.size(x)]), tf.shape(x)),
+    ],
+    ids=range(5),
+)
+def test_initial_values_of_the_shape_of_an_argument(make):
+    state = State()
+
+    @tf.function
+    def f(x):
+        if state.v is None:
+            state.v = tf.Variable(make(x))
+        return state.v + x
+
+    np.testing.assert_array_equal(f(tf.ones([2, 3])), np.ones([2, 3]))
+    assert state.v.shape == [2, 3]
+    np.testing.assert_array_equal(f(tf.ones([1, 1])), np.ones([2, 3]))
+    with pytest.raises(ValueError, match=r"broadcast|[Ii]ncompatible"):
+        f(tf.ones([5, 3]))
+
+
 def test_creation_on_every_call_is_refused():
     f = tf.function(lambda x: tf.Variable(1.0) + x)
     with pytest.raises(ValueError, match=r"singleton tf\.Variables created on the first call"):

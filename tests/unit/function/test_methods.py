@@ -80,11 +80,24 @@ def test_instances_are_not_kept_alive():
     assert not Model.__dict__["increment"]._bound
 
 
-def test_a_method_without_its_instance():
-    method = Model().increment
+def test_methods_of_temporary_instances():
+    assert int(Model().increment(3)) == 3
+    method = Model().increment  # a bound method keeps its instance, as any does in Python
+    gc.collect()
+    assert [int(method(1)), int(method(2))] == [1, 3]
+    instance = weakref.ref(method.__self__)
+    del method
+    gc.collect()
+    assert instance() is None
+
+
+def test_a_call_without_its_instance():
+    model = Model()
+    traced = model.increment.python_function
+    del model
     gc.collect()
     with pytest.raises(ReferenceError, match="object whose method 'increment' was called is gone"):
-        method(1)
+        traced(1)
 
 
 def test_calls_through_the_class():

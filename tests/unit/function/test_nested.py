@@ -125,7 +125,7 @@ def test_leaked_tensors():
     f(tf.constant(1.0))
     use = tf.function(lambda x: x + leaked[0])
     for wrong in (lambda: leaked[0] + 1.0, lambda: use(tf.constant(1.0))):
-        with pytest.raises(LeakedTensorError, match=r"'Add:0'.*'lambda'.*leaked out of the trace"):
+        with pytest.raises(LeakedTensorError, match=r"'add:0'.*'lambda'.*leaked out of the trace"):
             wrong()
     assert isinstance(leaked[0], tf.Tensor)
 

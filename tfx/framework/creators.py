@@ -1,0 +1,72 @@
+"""``variable_creator_scope``: a program's say in how variables are made."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from tfx.framework.context import current
+
+Creator = Callable[..., Any]
+
+_creators: ContextVar[tuple[Creator, ...]] = ContextVar("tfx_variable_creators", default=())
+
+
+@contextmanager
+def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
+    """Have variables made inside the ``with`` block by a function of the program.
+
+    Args:
+        variable_creator: ``creator(next_creator, **kwargs)`` returns a variable: what
+            ``next_creator(**kwargs)`` makes of the same or changed arguments of ``Variable``, or
+            something else. The innermost scope's is called first.
+
+    Example:
+        >>> import tfx as tf
+        >>> def frozen(next_creator, **kwargs):
+        ...     kwargs["trainable"] = False
+        ...     return next_creator(**kwargs)
+        >>> with tf.variable_creator_scope(frozen):
+        ...     v = tf.Variable(1.0)
+        >>> v.trainable
+        False
+    """
+    token = _creators.set((*_creators.get(), variable_creator))
+    try:
+        yield
+    finally:
+        _creators.reset(token)
+
+
+def create(make: Creator, options: dict[str, Any]) -> Any:
+    """Make a variable the way that the scopes around say.
+
+    Args:
+        make: Makes it where nobody says.
+        options: Keyword arguments.
+    """
+    for creator in _creators.get():
+        make = functools.partial(creator, make)
+    return make(**options)
+
+
+class VariableKind(type):
+    """The class of ``Variable``: calling that asks the graph and the scopes around."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Make an instance, or what takes its place here."""
+        if "_asks_creators" not in cls.__dict__:
+            return super().__call__(*args, **kwargs)
+        graph = current().graph
+        target = cls if graph is None else graph.variable_class or cls
+        if not _creators.get():
+            return type.__call__(target, *args, **kwargs)
+        bound = inspect.signature(cls.__dict__["__init__"]).bind(None, *args, **kwargs)
+        bound.apply_defaults()
+        options = dict(bound.arguments)
+        options.pop("self")
+        return create(functools.partial(type.__call__, target), options)
