@@ -70,7 +70,6 @@ from tfx.framework.convert import (
 )
 from tfx.framework.creators import variable_creator_scope as variable_creator_scope
 from tfx.framework.device import device as device
-from tfx.framework.func_graph import Graph as Graph
 from tfx.framework.indexed_slices import IndexedSlices as IndexedSlices
 from tfx.framework.module import Module as Module
 from tfx.framework.operation import Operation as Operation
@@ -234,6 +233,7 @@ from tfx.ops.trigonometry import sinh as sinh
 from tfx.ops.trigonometry import tan as tan
 from tfx.ops.trigonometry import tanh as tanh
 from tfx.runtime.device_spec import DeviceSpec as DeviceSpec
+from tfx.sessions.graphs import Graph as Graph
 
 newaxis: None
 __version__: str

@@ -42,7 +42,6 @@ _TABLE = {
     "tfx.framework.convert": "constant convert_to_tensor register_tensor_conversion_function",
     "tfx.framework.creators": "variable_creator_scope",
     "tfx.framework.device": "device",
-    "tfx.framework.func_graph": "Graph",
     "tfx.framework.indexed_slices": "IndexedSlices",
     "tfx.framework.module": "Module",
     "tfx.framework.operation": "Operation",
@@ -115,6 +114,7 @@ _TABLE = {
     "tfx.ops.sorting": "argsort searchsorted sort",
     "tfx.ops.static_assertions": "assert_rank",
     "tfx.ops.static_value": "get_static_value",
+    "tfx.sessions.graphs": "Graph",
     "tfx.ops.trigonometry": "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh",
 }
 

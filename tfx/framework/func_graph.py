@@ -295,6 +295,9 @@ class FuncGraph(GraphFace):
         """An operation that stands for others, where there is such a thing; None here."""
         return None
 
+    def check_part(self, inputs: Any, outputs: Any) -> None:
+        """Refuse a part of the graph that cannot be a function; here every part can."""
+
     def run_in_session(self, fetch: Any, feed_dict: Any, session: Any) -> Any:
         """What ``Tensor.eval`` and ``Operation.run`` do: for graphs that sessions run.
 

@@ -105,6 +105,7 @@ def function_from_graph(
             "function_from_graph takes the graph of a traced function, such as "
             f"f.get_concrete_function(...).graph; got {graph!r}."
         )
+    source.check_part(inputs, outputs)
     return _prune(source, inputs, outputs, name, drop_stateful=prune)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import nest
-from tfx.core.errors import LeakedTensorError
+from tfx.core.errors import InvalidArgumentError, LeakedTensorError
 from tfx.core.source import user_frame
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.device import device as device_scope
@@ -306,6 +306,27 @@ class Graph(FuncGraph, Collections):
         from tfx.sessions.transfer import graph_def_of
 
         return graph_def_of(self)
+
+    def check_part(self, inputs: Any, outputs: Any) -> None:
+        """Refuse to make a function of a part that uses variables, which sessions hold.
+
+        Raises:
+            InvalidArgumentError: naming a variable.
+        """
+        from tfx.sessions.resolve import closure
+
+        fed = {id(x): x for x in (self.as_graph_element(i)._value for i in nest.flatten(inputs))}
+        fetched = [self.as_graph_element(x) for x in nest.flatten(outputs)]
+        values = [x._value for x in fetched if isinstance(x, SymbolicTensor)]
+        nodes = [x._item for x in fetched if isinstance(x, Operation)]
+        for node in closure(self.ordered, values, [n for n in nodes if isinstance(n, Node)], fed):
+            if isinstance(node.tag, Access):
+                raise InvalidArgumentError(
+                    f"No function can be made of a part of {self!r} that uses the variable "
+                    f"{node.tag.state.name!r}: sessions hold its values. Run it in a session, save "
+                    "it with tf.compat.v1.saved_model.simple_save, or build it in "
+                    "tf.compat.v1.wrap_function."
+                )
 
     def is_feedable(self, tensor: Any) -> bool:
         """Every tensor can be fed."""

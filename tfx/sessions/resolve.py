@@ -77,6 +77,7 @@ def resolve(
         resolver.feed(value, argument)
     for node in nodes:
         resolver.add(node)
+    _check_inputs(graph, plan.graph.nodes, fetches, fed)
     plan.graph.constants += _constants(graph, plan.graph.nodes, fetches)
     plan.graph.outputs = list(fetches)
     for state in plan.written_states():
@@ -117,6 +118,25 @@ def _uses(node: Node) -> list[Value | None]:
         for body in node.bodies():
             used += free_values(body)
     return used
+
+
+def _check_inputs(
+    graph: OrderedGraph, nodes: Iterable[Node], fetches: Iterable[Value], fed: dict[int, Value]
+) -> None:
+    used = {id(v) for node in nodes for v in _uses(node)}
+    used.update(id(v) for v in fetches)
+    for value in graph.inputs:
+        if id(value) in used and id(value) not in fed:
+            raise InvalidArgumentError(_unfed(value.name, value))
+
+
+def _unfed(name: str, value: Value) -> str:
+    shape = TensorShape(value.shape)
+    has_shape = "" if shape.rank is None else f" and shape {shape.as_list()}"
+    return (
+        f"You must feed a value for placeholder tensor {name!r} with dtype "
+        f"{dtypes.from_onnx(value.dtype).name}{has_shape}: add it to feed_dict."
+    )
 
 
 def _constants(graph: OrderedGraph, nodes: Iterable[Node], fetches: Iterable[Value]) -> list[Value]:
@@ -170,12 +190,7 @@ class _Resolver:
         value = node.outputs[0]
         if id(value) in self.fed:
             return
-        shape = TensorShape(value.shape)
-        has_shape = "" if shape.rank is None else f" and shape {shape.as_list()}"
-        raise InvalidArgumentError(
-            f"You must feed a value for placeholder tensor {node.name!r} with dtype "
-            f"{dtypes.from_onnx(value.dtype).name}{has_shape}: add it to feed_dict."
-        )
+        raise InvalidArgumentError(_unfed(node.name, value))
 
     def _no_op(self, node: Node) -> None:
         """Only its edges count."""

@@ -25,7 +25,7 @@ _OWN = names(
             get_default_graph reset_default_graph set_random_seed
             disable_v2_behavior=disable_eager_execution enable_v2_behavior=enable_eager_execution
         """,
-        "tfx.sessions.graph": "Graph",
+        "tfx.sessions.graphs": "Graph",
         "tfx.sessions.grouping": "control_dependencies group no_op tuple",
         "tfx.sessions.initializers": """
             constant_initializer=Constant glorot_normal_initializer=GlorotNormal
