@@ -315,7 +315,8 @@ class Graph(FuncGraph, Collections):
         """
         from tfx.sessions.resolve import closure
 
-        fed = {id(x): x for x in (self.as_graph_element(i)._value for i in nest.flatten(inputs))}
+        given = [self.as_graph_element(x) for x in nest.flatten(inputs)]
+        fed = {id(x._value): x._value for x in given if isinstance(x, SymbolicTensor)}
         fetched = [self.as_graph_element(x) for x in nest.flatten(outputs)]
         values = [x._value for x in fetched if isinstance(x, SymbolicTensor)]
         nodes = [x._item for x in fetched if isinstance(x, Operation)]
