@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tfx.control_flow.slots import Slot, TensorSlot
 from tfx.framework.body_graph import LoopGraph
@@ -37,6 +38,33 @@ class Inductions:
         """The value in the first iteration, if it is one more in each; None otherwise."""
         return start_of(value, self._starts)
 
+    def falls_from_end(self, index: Value | None, size: Tensor) -> bool:
+        """Whether an index is ``size - 1`` in the first iteration and one less in each."""
+        if index is None or not isinstance(size, SymbolicTensor):
+            return False
+        place, count = self._linear(index), self._linear(size._value)
+        if place is None or count is None or count.step != 0:
+            return False
+        return place.step == -1 and place.base is count.base and place.number == count.number - 1
+
+    def _linear(self, value: Value) -> _Linear | None:
+        """An integer as ``step * iteration + number + base``; None: it is something else."""
+        start, known = self._starts.get(id(value)), elements(value)
+        if start is not None:
+            return _Linear(1, start, None)
+        if known is not None and len(known) == 1 and isinstance(known[0], int):
+            return _Linear(0, known[0], None)
+        node = value.node
+        if node is not None and value.dtype in (6, 7):
+            parts = [None if v is None or v.dtype not in (6, 7) else v for v in node.inputs]
+            first = parts[0] if parts else None
+            if node.op in ("Cast", "Identity") and first is not None:
+                return self._linear(first)
+            if node.op in ("Add", "Sub") and first is not None and parts[1] is not None:
+                a, b = self._linear(first), self._linear(parts[1])
+                return None if a is None or b is None else a.combined(b, node.op)
+        return None if id(value) in self._inside else _Linear(0, 0, value)
+
     def limit(self, going: Value) -> Tensor | None:
         """How often the loop runs, if its condition is ``number < limit``, starting at 0."""
         node = going.node
@@ -51,6 +79,26 @@ class Inductions:
         if id(limit) in self._inside:
             return None
         return SymbolicTensor(limit, slot.result._graph.parent)
+
+
+class _Linear(NamedTuple):
+    """``step * iteration + number + base``, with a value from outside of the loop or none."""
+
+    step: int
+    number: int
+    base: Value | None
+
+    def combined(self, other: _Linear, op: str) -> _Linear | None:
+        """The sum or difference."""
+        if op == "Add":
+            if self.base is not None and other.base is not None:
+                return None
+            base = other.base if self.base is None else self.base
+            return _Linear(self.step + other.step, self.number + other.number, base)
+        if other.base is not None and other.base is not self.base:
+            return None
+        base = None if other.base is not None else self.base
+        return _Linear(self.step - other.step, self.number - other.number, base)
 
 
 def start_of(value: Value | None, starts: dict[int, int]) -> int | None:

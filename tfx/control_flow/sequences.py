@@ -135,6 +135,7 @@ def write(sequence: Tensor, index: Tensor, value: Tensor, *, grows: bool) -> Ten
 
 def _writer(code: int, grows: bool) -> Graph:
     traced = FuncGraph(f"{WRITER}_growing" if grows else WRITER)
+    traced.named_after_calls, traced.graph.library = False, True
     with using(graph=traced, tapes=(), scope=""):
         sequence = traced.add_argument("sequence", dtypes.SEQUENCE + code, None)
         index = traced.add_argument("index", dtypes.int64.onnx, ())

@@ -201,6 +201,8 @@ class ArraySlot(Slot):
         self._carried: list[Carried] = []
         self._scan: list[Value] = []
         self._whole = False
+        # Written from the last element to the first.
+        self._turned = False
 
     def enter(self, loop: LoopGraph) -> Any:
         """See ``Slot``."""
@@ -238,13 +240,16 @@ class ArraySlot(Slot):
             self._only_read(loop)
             return
         node = after.node
+        index = node.inputs[1] if node is not None and node.tag == sequences.WRITE else None
+        upwards = numbers.start_of(index) == 0
+        self._turned = not upwards and not self.initial.dynamic_size
         if (
             node is not None
             and node.tag == sequences.WRITE
             and node in body.nodes
             and node.inputs[0] is inside
             and self.initial.is_blank
-            and numbers.start_of(node.inputs[1]) == 0
+            and (upwards or (self._turned and numbers.falls_from_end(index, self.initial.size())))
             and uses(body, inside) == 1
             and uses(body, after) == 0
             and _steady(node.inputs[2])
@@ -292,8 +297,12 @@ class ArraySlot(Slot):
         if not rows:
             return self.initial
         dense: Tensor = rows[0]
+        if self._turned:
+            back, end = int64_constant([-1]), int64_constant([-(2**63)])
+            dense = apply("Slice", (dense, back, end, int64_constant([0]), back))
         if not self._whole:
-            dense = _filled_up(dense, self.initial.size(), self._scan[0].shape)
+            shape = self._scan[0].shape
+            dense = _filled_up(dense, self.initial.size(), shape, in_front=self._turned)
         elif isinstance(dense, SymbolicTensor) and not self.initial.dynamic_size:
             size = self.initial._known_size()
             if size is not None and dense.shape.rank:
@@ -301,8 +310,8 @@ class ArraySlot(Slot):
         return result.with_dense(cast_to(dense, self.initial.dtype))
 
 
-def _filled_up(rows: Tensor, size: Tensor, shape: RawShape) -> Tensor:
-    """Zeros behind the rows until there are ``size``."""
+def _filled_up(rows: Tensor, size: Tensor, shape: RawShape, *, in_front: bool) -> Tensor:
+    """Zeros behind, or in front of, the rows until there are ``size``; more rows are refused."""
     have = apply("Shape", (rows,), {"end": 1})
     want = apply("Reshape", (as_int64(size), int64_constant([1])))
     known = [d for d in shape or () if isinstance(d, int)]
@@ -310,12 +319,13 @@ def _filled_up(rows: Tensor, size: Tensor, shape: RawShape) -> Tensor:
         rest: Tensor = int64_constant(known)
     else:
         rest = apply("Shape", (rows,), {"start": 1})
-    missing = apply("Max", (apply("Sub", (want, have)), int64_constant([0])))
+    # More rows than elements were writes out of range: Expand refuses a negative length.
+    missing = apply("Sub", (want, have))
     target = apply("Concat", (missing, rest), {"axis": 0})
     blank = sequences.zeros_of_shape(rows.dtype, target)
     if shape is not None and len(known) == len(shape):
         rows = apply("Reshape", (rows, int64_constant([-1, *known]))) if 0 not in known else rows
-    return apply("Concat", (rows, blank), {"axis": 0})
+    return apply("Concat", (blank, rows) if in_front else (rows, blank), {"axis": 0})
 
 
 def _steady(value: Value | None) -> bool:

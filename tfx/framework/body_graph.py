@@ -39,6 +39,8 @@ class BodyGraph(FuncGraph):
         super().__init__(name, parent)
         self.graph = ir.Graph(name, parent.graph)
         self.is_body = True
+        self.home = parent.home
+        self.named_after_calls = parent.named_after_calls
         self.created_variables = None if parent.created_variables is None else []
         self.variable_class = parent.variable_class
         self.compares_by_identity = parent.compares_by_identity

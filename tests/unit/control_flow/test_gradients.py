@@ -175,6 +175,29 @@ def array_written_backwards(x, v):
     return tf.reduce_sum(ta.stack() * tf.reshape(c(np.arange(9.0)), [3, 3]))
 
 
+def array_scattered(x, v):
+    """Neither at the loop's index nor at its mirror image: a sequence."""
+    ta = tf.TensorArray(F64, size=5, element_shape=[3])
+
+    def body(i, ta, y):
+        return i + 1, ta.write(i * 2 % 5, y), tf.sin(y) * v
+
+    _, ta, _ = tf.while_loop(lambda i, *_: i < 4, body, (0, ta, x))
+    return tf.reduce_sum(ta.stack() * tf.reshape(c(np.arange(15.0)), [5, 3]))
+
+
+def array_growing_scattered(x, v):
+    """Written behind the end, over what is there, and read in between."""
+    ta = tf.TensorArray(F64, size=1, dynamic_size=True, clear_after_read=False).write(0, x)
+
+    def body(i, ta, y):
+        ta = ta.write(i * 2 % 5, y * v)
+        return i + 1, ta, y + ta.read(i * 2 % 5 - i % 2)
+
+    _, ta, y = tf.while_loop(lambda i, *_: i < 5, body, (1, ta, x))
+    return tf.reduce_sum(ta.stack() * tf.reshape(c(np.arange(15.0)), [5, 3])) + y[1]
+
+
 def array_read_back(x, v):
     """Each element is computed from the one before it."""
     ta = tf.TensorArray(F64, size=4, clear_after_read=False).write(0, x)
@@ -254,6 +277,8 @@ PROGRAMS = [
     array_written,
     array_partly_written,
     array_written_backwards,
+    array_scattered,
+    array_growing_scattered,
     array_read_back,
     array_growing,
     array_read_elsewhere,
@@ -261,6 +286,9 @@ PROGRAMS = [
     array_read_in_branch,
     array_concatenated,
 ]
+# A second derivative would need whole arrays of each iteration, which is refused by name.
+ONCE = [array_growing_scattered]
+TWICE = [p for p in PROGRAMS if p not in ONCE]
 POINTS = [[0.9, 0.8, 1.1], [0.3, 0.6, -0.4]]
 
 
@@ -298,7 +326,7 @@ def test_graph_and_eager_agree(program, point):
 
 
 @pytest.mark.parametrize("point", POINTS, ids=["up", "down"])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@pytest.mark.parametrize("program", TWICE, ids=lambda p: p.__name__)
 def test_second_derivatives(program, point):
     x, v = c(point), tf.Variable(1.3, dtype=F64)
     expected = _second(program, x, v)
@@ -340,3 +368,87 @@ def test_two_gradients_of_one_persistent_tape():
     plain, traced = f(x), tf.function(f)(x)
     _close(traced, plain)
     np.testing.assert_allclose(traced[3].numpy(), 2.0 * traced[2].numpy())
+
+
+def test_a_called_function_that_reads_what_it_assigned():
+    """In a branch: what is read after the assignment depends on the variable."""
+    v = tf.Variable(0.0, dtype=F64)
+
+    @tf.function
+    def called(x):
+        v.assign(x * 3.0)
+        return x + v * x
+
+    x = c(2.0)
+    plain = _first(lambda x, v: tf.cond(x > 0.0, lambda: called(x), lambda: x), x, v)
+    traced = _first(tf.function(lambda x, v: tf.cond(x > 0.0, lambda: called(x), lambda: x)), x, v)
+    _close(traced, plain)
+    assert traced[2].numpy() == 2.0
+
+    @tf.function
+    def inside(x):
+        y = tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, called(y)), (0, x))[1]
+        return tf.gradients(y, [x, v])
+
+    # y1 = x + v1 x with v1 = 3 x; y2 = y1 + v2 y1 with v2 = 3 y1
+    y1 = 2.0 + 6.0 * 2.0
+    dx, dv = inside(x)
+    np.testing.assert_allclose(dx.numpy(), (1.0 + 3.0 * y1) * 7.0)
+    np.testing.assert_allclose(dv.numpy(), y1 + (1.0 + 3.0 * y1) * 2.0)
+
+
+def _cell(x, w, b):
+    def step(h, e):
+        return tf.tanh(tf.matmul(tf.concat([h, e], 1), w) + b)
+
+    h = tf.foldl(step, x, initializer=tf.zeros([2, 3], F64))
+    return tf.reduce_sum(h * h)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 6])
+def test_gradients_of_weights_are_summed_after_the_loop(steps, rng):
+    """One product of all iterations' rows, and no sum of matrices in the loop."""
+    x = tf.constant(rng.normal(size=(steps, 2, 2)))
+    w, b = tf.Variable(rng.normal(size=(5, 3))), tf.Variable(rng.normal(size=3))
+
+    def f(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = _cell(x, w, b)
+        return tape.gradient(y, [x, w, b], unconnected_gradients="zero")
+
+    traced = tf.function(f)
+    _close(traced(x), f(x))
+    nodes = traced.get_concrete_function(x).graph.graph.nodes
+    loops = [n for n in nodes if n.op == "Loop"]
+    inside = [(n.op, n.attrs.get("transA", 0)) for n in loops[-1].attrs["body"].nodes]
+    assert ("Gemm", 1) not in inside
+    assert not any(op == "ReduceSum" for op, _ in inside)
+    assert any(n.op == "Gemm" and n.attrs.get("transA") for n in nodes)
+
+
+def test_slices_have_their_gradients_collected():
+    """Of ``x[i]`` in iteration ``i``: not a tensor of the whole in each iteration."""
+
+    @tf.function
+    def f(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.map_fn(lambda e: e * tf.sin(e), x))
+        return tape.gradient(y, x)
+
+    x = c(np.linspace(-1, 1, 7))
+    np.testing.assert_allclose(f(x).numpy(), np.sin(x) + x.numpy() * np.cos(x))
+    loop = [n for n in f.get_concrete_function(x).graph.graph.nodes if n.op == "Loop"][-1]
+    assert not any(
+        n.op in ("ScatterND", "Add") and n.outputs[0].shape == (7,)
+        for n in loop.attrs["body"].nodes
+    )
+    assert all(v.shape == () for v in loop.attrs["body"].outputs)
+
+
+@pytest.mark.parametrize("program", ONCE, ids=lambda p: p.__name__)
+def test_second_derivatives_that_are_refused(program):
+    x, v = c(POINTS[0]), tf.Variable(1.3, dtype=F64)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="all elements of a TensorArray"):
+        _second(tf.function(program), x, v)

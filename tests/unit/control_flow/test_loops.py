@@ -213,3 +213,19 @@ def test_only_what_the_gradient_needs_is_kept():
     ]
     assert len(loops) == 2
     assert len(loops[0].outputs) == 3  # the counter, y, and one value of each iteration
+
+
+def test_shape_invariants_of_structures():
+    @tf.function
+    def f(x):
+        def body(i, state):
+            return i + 1, {"b": tf.concat([state["b"], [1.0]], 0), "a": [state["a"][0] * 2.0]}
+
+        invariants = (tf.TensorShape([]), {"b": tf.TensorShape([None]), "a": [tf.TensorShape([])]})
+        return tf.while_loop(
+            lambda i, _: i < 3, body, (0, {"b": x, "a": [1.0]}), shape_invariants=invariants
+        )[1]
+
+    state = f(tf.zeros([2]))
+    np.testing.assert_array_equal(state["b"].numpy(), [0, 0, 1, 1, 1])
+    assert float(state["a"][0]) == 8.0

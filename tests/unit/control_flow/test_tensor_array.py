@@ -172,6 +172,36 @@ def test_an_array_that_is_not_filled(run):
         assert size.numpy() == 6
 
 
+def countdown(n, size=None):
+    ta = tf.TensorArray(tf.int32, size=n if size is None else size, element_shape=[])
+    last = (n if size is None else size) - 1
+    return tf.while_loop(lambda i, _: i < n, lambda i, ta: (i + 1, ta.write(last - i, i)), (0, ta))[
+        1
+    ].stack()
+
+
+def test_written_from_the_end(run):
+    """That is a scan output too, turned around."""
+    for n in (0, 1, 4):
+        np.testing.assert_array_equal(run(countdown, tf.constant(n)).numpy(), np.arange(n)[::-1])
+    found = run(lambda n: countdown(n, 6), tf.constant(4)).numpy()
+    np.testing.assert_array_equal(found, [0, 0, 3, 2, 1, 0])
+    assert not any("Sequence" in op or op == "Call" for op in _ops(countdown, tf.constant(3)))
+
+
+def test_writes_behind_the_end_fail_when_it_runs(run):
+    def f(n, offset):
+        ta = array(2)
+        return tf.while_loop(
+            lambda i, _: i < n, lambda i, ta: (i + 1, ta.write(i + offset, 1.0)), (0, ta)
+        )[1].stack()
+
+    assert run(f, tf.constant(2), 0).shape == [2]
+    for offset in (0, 1):
+        with pytest.raises(tf.errors.OpError):
+            run(f, tf.constant(3), offset)
+
+
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_written_elsewhere(run, dynamic):
     def f(n):
