@@ -45,7 +45,7 @@ def of(count: int) -> Any:
     space: dict[str, Any] = {"tf": tf}
     # Parameters of its own for each tensor: *args would be a nest.
     exec(f"def add_{count}({names}):\n    return tf.add_n([{names}])", space)
-    return tf.function(space[f"add_{count}"])
+    return tf.function(space[f"add_{count}"], autograph=False)  # it has no source
 
 
 def total(nested: Any) -> Any:

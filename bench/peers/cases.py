@@ -6,6 +6,18 @@ from typing import NamedTuple
 
 OPERATIONS = 1000
 VARIABLES = 200
+ITERATIONS = 1000
+
+
+class Recurrent(NamedTuple):
+    """Sizes of the recurrent network."""
+
+    units: int
+    steps: int
+    batch: int
+
+
+LSTM = Recurrent(128, 100, 32)
 
 
 class Row(NamedTuple):
@@ -25,6 +37,7 @@ class Row(NamedTuple):
 
 
 _BOTH = ("jax", "tensorflow")
+_SIZES = f"of {LSTM.units} units, {LSTM.steps} steps, batch {LSTM.batch}"
 ROWS = (
     Row("call_1", "call with 1 tensor", "us", _BOTH),
     Row("call_10", "call with 10 tensors", "us", _BOTH),
@@ -38,4 +51,7 @@ ROWS = (
     Row("retrace", f"retrace of {OPERATIONS:,} operations: the graph", "ms", ("tensorflow",)),
     Row("retrace_call", f"retrace of {OPERATIONS:,} operations, compiled and called", "ms"),
     Row("first", "first call of a new function of two operations", "ms"),
+    Row("loop", f"loop of {ITERATIONS:,} iterations of two operations", "us", ("tensorflow",)),
+    Row("lstm", f"LSTM {_SIZES}: loss", "ms", _BOTH),
+    Row("lstm_gradient", f"LSTM {_SIZES}: loss and gradient", "ms", _BOTH),
 )

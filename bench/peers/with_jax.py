@@ -107,6 +107,52 @@ def _first() -> Case:
     return _case(lambda f: f(x, y), prepare=lambda: jax.jit(lambda a, b: a * b + a))
 
 
+def _loop() -> Case:
+    def repeat(x: Any) -> Any:
+        def body(state: Any) -> Any:
+            i, y = state
+            return i + 1, y * 1.001 + 0.5
+
+        return jax.lax.while_loop(lambda state: state[0] < cases.ITERATIONS, body, (0, x))[1]
+
+    function = jax.jit(repeat)
+    (x,) = _arrays(1)
+    return _case(lambda: function(x))
+
+
+def _lstm_loss(weights: Any, xs: Any) -> Any:
+    """Mean square of what an LSTM returns, over all steps."""
+    kernel, recurrent, bias = weights
+    zeros = jnp.zeros((cases.LSTM.batch, cases.LSTM.units), jnp.float32)
+
+    def body(state: Any, x: Any) -> Any:
+        h, c = state
+        z = x @ kernel + h @ recurrent + bias
+        i, f, g, o = jnp.split(z, 4, axis=1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    _, rows = jax.lax.scan(body, (zeros, zeros), xs)
+    return jnp.mean(jnp.square(rows))
+
+
+def _lstm() -> Case:
+    xs, *weights = map(jnp.asarray, worker.lstm_arrays(*cases.LSTM))
+    function = jax.jit(_lstm_loss)
+    return _case(lambda: function(weights, xs))
+
+
+def _lstm_gradient() -> Case:
+    xs, *weights = map(jnp.asarray, worker.lstm_arrays(*cases.LSTM))
+    step = jax.jit(jax.value_and_grad(_lstm_loss))
+
+    def value(result: Any) -> float:
+        return _sum(result[0]) + sum(_sum(g**2) for g in result[1])
+
+    return _case(lambda: step(weights, xs), value)
+
+
 MAKERS: dict[str, Callable[[], Case]] = {
     "call_1": functools.partial(_call, 1),
     "call_10": functools.partial(_call, 10),
@@ -120,6 +166,9 @@ MAKERS: dict[str, Callable[[], Case]] = {
     "retrace": _retrace,
     "retrace_call": _retrace_call,
     "first": _first,
+    "loop": _loop,
+    "lstm": _lstm,
+    "lstm_gradient": _lstm_gradient,
 }
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ def _tensors(count: int) -> list[Any]:
 
 
 def _call(count: int) -> Case:
-    function, tensors = tf.function(worker.with_parameters(count, tf.add_n)), _tensors(count)
+    add, tensors = worker.with_parameters(count, tf.add_n), _tensors(count)
+    function = tf.function(add, autograph=False)  # it has no source
     return Case(lambda: function(*tensors), _sum)
 
 
@@ -85,6 +86,58 @@ def _first() -> Case:
     return Case(lambda f: f(x, y), _sum, lambda: tf.function(lambda a, b: a * b + a))
 
 
+def _loop() -> Case:
+    def body(i: Any, y: Any) -> Any:
+        return i + 1, y * 1.001 + 0.5
+
+    def repeat(x: Any) -> Any:
+        return tf.while_loop(lambda i, _: i < cases.ITERATIONS, body, (0, x))[1]
+
+    function = tf.function(repeat)
+    (x,) = _tensors(1)
+    return Case(lambda: function(x), _sum)
+
+
+def _lstm_loss(xs: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
+    """Mean square of what an LSTM returns, over all steps."""
+    units, steps, batch = cases.LSTM
+    zeros = tf.zeros((batch, units))
+
+    def body(t: Any, h: Any, c: Any, ys: Any) -> Any:
+        z = tf.matmul(xs[t], kernel) + tf.matmul(h, recurrent) + bias
+        i, f, g, o = tf.split(z, 4, axis=1)
+        c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
+        h = tf.sigmoid(o) * tf.tanh(c)
+        return t + 1, h, c, ys.write(t, h)
+
+    rows = tf.TensorArray(tf.float32, steps, element_shape=(batch, units))
+    *_, rows = tf.while_loop(lambda t, *_: t < steps, body, (0, zeros, zeros, rows))
+    return tf.reduce_mean(tf.square(rows.stack()))
+
+
+def _lstm() -> Case:
+    xs, *weights = map(tf.constant, worker.lstm_arrays(*cases.LSTM))
+    variables = [tf.Variable(w) for w in weights]
+    function = tf.function(lambda xs: _lstm_loss(xs, *variables))
+    return Case(lambda: function(xs), _sum)
+
+
+def _lstm_gradient() -> Case:
+    xs, *weights = map(tf.constant, worker.lstm_arrays(*cases.LSTM))
+    variables = [tf.Variable(w) for w in weights]
+
+    @tf.function
+    def step(xs: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = _lstm_loss(xs, *variables)
+        return loss, tape.gradient(loss, variables)
+
+    def value(result: Any) -> float:
+        return _sum(result[0]) + sum(float(np.sum(g.numpy() ** 2)) for g in result[1])
+
+    return Case(lambda: step(xs), value)
+
+
 MAKERS: dict[str, Callable[[], Case]] = {
     "call_1": functools.partial(_call, 1),
     "call_10": functools.partial(_call, 10),
@@ -98,6 +151,9 @@ MAKERS: dict[str, Callable[[], Case]] = {
     "retrace": _retrace,
     "retrace_call": _retrace_call,
     "first": _first,
+    "loop": _loop,
+    "lstm": _lstm,
+    "lstm_gradient": _lstm_gradient,
 }
 
 if __name__ == "__main__":

@@ -71,6 +71,49 @@ def _eager() -> Case:
     return Case(lambda: x + y, _sum)
 
 
+def _loop() -> Case:
+    (x,) = _tensors(1)
+
+    def repeat() -> Any:
+        y = x
+        for _ in range(cases.ITERATIONS):
+            y = y * 1.001 + 0.5
+        return y
+
+    return Case(repeat, _sum)
+
+
+def _lstm_loss(xs: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
+    """Mean square of what an LSTM returns, over all steps."""
+    h = c = torch.zeros((cases.LSTM.batch, cases.LSTM.units))
+    rows = []
+    for x in xs:
+        i, f, g, o = torch.chunk(x @ kernel + h @ recurrent + bias, 4, dim=1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        h = torch.sigmoid(o) * torch.tanh(c)
+        rows.append(h)
+    return torch.square(torch.stack(rows)).mean()
+
+
+def _lstm() -> Case:
+    xs, *weights = map(torch.from_numpy, worker.lstm_arrays(*cases.LSTM))
+    return Case(lambda: _lstm_loss(xs, *weights), _sum)
+
+
+def _lstm_gradient() -> Case:
+    xs, *weights = map(torch.from_numpy, worker.lstm_arrays(*cases.LSTM))
+    weights = [w.requires_grad_() for w in weights]
+
+    def step() -> Any:
+        loss = _lstm_loss(xs, *weights)
+        return loss.detach(), torch.autograd.grad(loss, weights)
+
+    def value(result: Any) -> float:
+        return _sum(result[0]) + sum(_sum(g**2) for g in result[1])
+
+    return Case(step, value)
+
+
 MAKERS: dict[str, Callable[[], Case]] = {
     "call_1": functools.partial(_call, 1),
     "call_10": functools.partial(_call, 10),
@@ -81,6 +124,9 @@ MAKERS: dict[str, Callable[[], Case]] = {
     "update_200": functools.partial(_update, cases.VARIABLES),
     "chain": _chain,
     "eager": _eager,
+    "loop": _loop,
+    "lstm": _lstm,
+    "lstm_gradient": _lstm_gradient,
 }
 
 if __name__ == "__main__":

@@ -90,6 +90,23 @@ def matrix() -> Any:
     return np.ones((2, 2), np.float32)
 
 
+def lstm_arrays(units: int, steps: int, batch: int) -> list[Any]:
+    """Inputs, the two matrices and the bias of an LSTM, the same in all frameworks.
+
+    Args:
+        units: Size of the state, and of the inputs.
+        steps: Length of the sequence.
+        batch: Sequences.
+    """
+    rng = np.random.default_rng(0)
+    shapes = [(steps, batch, units), (units, 4 * units), (units, 4 * units), (4 * units,)]
+    scales = (1.0, 0.1, 0.1, 0.1)
+    return [
+        (rng.standard_normal(shape) * scale).astype(np.float32)
+        for shape, scale in zip(shapes, scales, strict=True)
+    ]
+
+
 def growing() -> Iterator[Any]:
     """Arguments of which no two have the same shape."""
     for rows in itertools.count(2):

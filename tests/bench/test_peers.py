@@ -49,7 +49,7 @@ def test_peers_scripts_have_the_same_cases(peer: str) -> None:
     assert isinstance(tables[0], ast.Dict)
     names = [ast.literal_eval(key) for key in tables[0].keys if key is not None]
     known = [row.case for row in cases.ROWS]
-    assert names == known[: len(names)]
+    assert names == [name for name in known if name in names]
     promised = {row.case for row in cases.ROWS if peer in row.against}
     assert promised <= set(names)
     functions = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}

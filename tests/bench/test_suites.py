@@ -10,7 +10,7 @@ import pytest
 
 import tfx as tf
 from bench import __main__ as command
-from bench import calls, functions, report, startup, storage, tracing
+from bench import calls, control_flow, functions, report, startup, storage, tracing
 from bench.measure import Result, best_of
 
 
@@ -38,12 +38,36 @@ def test_functions_run_and_have_the_promised_rows() -> None:
     assert targets["step that assigns 200 variables: over ORT"] == 1.0
 
 
+def test_control_flow_runs_and_has_the_promised_rows() -> None:
+    results = control_flow.run(effort=1e-3)
+    _sane(results)
+    targets = {r.name: r.target for r in results}
+    assert targets["conversion of a function of 200 lines"] == 1.0
+    tiny = [r for r in results if "tiny iterations" in r.name]
+    assert {r.target for r in tiny} == {1.5}
+    assert len(tiny) == 4
+
+
+def test_the_long_function_has_200_lines() -> None:
+    source = control_flow._long_function(200)
+    function = source[source.index("def long") :]
+    assert len(function.splitlines()) == 200
+    compile(source, "long", "exec")
+
+
 def test_tracing_runs() -> None:
     _sane(tracing.run(nodes=10))
 
 
 def test_startup_and_storage_have_what_the_command_calls() -> None:
-    assert set(command.SUITES) == {"calls", "functions", "tracing", "startup", "storage"}
+    assert list(command.SUITES) == [
+        "calls",
+        "functions",
+        "control_flow",
+        "tracing",
+        "startup",
+        "storage",
+    ]
     assert command.SUITES["startup"] is startup.run
     assert command.SUITES["storage"] is storage.run
 
