@@ -6,10 +6,28 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tfx.control_flow.slots import Slot, TensorSlot
+from tfx.core import dtypes
 from tfx.framework.body_graph import LoopGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.ir import Value
 from tfx.graph.symbolic import elements
+from tfx.ops._support import static_int
+
+_INTEGERS = (dtypes.int32.onnx, dtypes.int64.onnx)
+
+
+class Counter(NamedTuple):
+    """A loop variable that grows by the same number in each iteration.
+
+    Attributes:
+        slot: The variable.
+        step: By how much.
+        start: Its first value, if it is known.
+    """
+
+    slot: TensorSlot
+    step: int
+    start: int | None
 
 
 class Inductions:
@@ -19,24 +37,34 @@ class Inductions:
         loop: The finished body.
         iteration: Its number of the iteration.
         slots: The loop variables.
+
+    Attributes:
+        counters: The loop variables that grow evenly, by the ``id`` of their values after an
+            iteration.
     """
 
     def __init__(self, loop: LoopGraph, iteration: Value, slots: Sequence[Slot]) -> None:
         self._starts: dict[int, int] = {id(iteration): 0}
-        self._inside = {id(v) for node in loop.graph.nodes for v in node.outputs}
+        self._inside = {id(iteration)}
+        self._inside.update(id(v) for node in loop.graph.nodes for v in node.outputs)
         self._inside.update(id(value) for value, _ in loop.entries.values())
         self._inside.update(id(s.inside) for s in slots if isinstance(s, TensorSlot))
-        self._slots: dict[int, TensorSlot] = {}
+        self.counters: dict[int, Counter] = {}
         for slot in slots:
             if isinstance(slot, TensorSlot) and slot.inside is not None and slot.after is not None:
-                start = _start(slot)
-                if start is not None and counts_up(slot.inside, slot.after):
+                step, start = step_of(slot.inside, slot.after), _start(slot)
+                if step is not None:
+                    self.counters[id(slot.after)] = Counter(slot, step, start)
+                if step == 1 and start is not None:
                     self._starts[id(slot.inside)] = start
-                    self._slots[id(slot.after)] = slot
 
     def start_of(self, value: Value | None) -> int | None:
         """The value in the first iteration, if it is one more in each; None otherwise."""
         return start_of(value, self._starts)
+
+    def is_inside(self, value: Value) -> bool:
+        """Whether a value is made in each iteration."""
+        return id(value) in self._inside
 
     def falls_from_end(self, index: Value | None, size: Tensor) -> bool:
         """Whether an index is ``size - 1`` in the first iteration and one less in each."""
@@ -55,8 +83,8 @@ class Inductions:
         if known is not None and len(known) == 1 and isinstance(known[0], int):
             return _Linear(0, known[0], None)
         node = value.node
-        if node is not None and value.dtype in (6, 7):
-            parts = [None if v is None or v.dtype not in (6, 7) else v for v in node.inputs]
+        if node is not None and value.dtype in _INTEGERS:
+            parts = [None if v is None or v.dtype not in _INTEGERS else v for v in node.inputs]
             first = parts[0] if parts else None
             if node.op in ("Cast", "Identity") and first is not None:
                 return self._linear(first)
@@ -64,21 +92,6 @@ class Inductions:
                 a, b = self._linear(first), self._linear(parts[1])
                 return None if a is None or b is None else a.combined(b, node.op)
         return None if id(value) in self._inside else _Linear(0, 0, value)
-
-    def limit(self, going: Value) -> Tensor | None:
-        """How often the loop runs, if its condition is ``number < limit``, starting at 0."""
-        node = going.node
-        if node is None or node.op != "Less":
-            return None
-        number, limit = node.inputs
-        assert number is not None
-        assert limit is not None
-        slot = self._slots.get(id(number))
-        if slot is None or self._starts.get(id(slot.inside)) != 0:
-            return None
-        if id(limit) in self._inside:
-            return None
-        return SymbolicTensor(limit, slot.result._graph.parent)
 
 
 class _Linear(NamedTuple):
@@ -109,9 +122,11 @@ def start_of(value: Value | None, starts: dict[int, int]) -> int | None:
     if known is not None or value.node is None:
         return known
     node = value.node
-    if node.op in ("Identity", "Cast") and value.dtype in (6, 7):
+    if node.op in ("Identity", "Cast") and value.dtype in _INTEGERS:
         source = node.inputs[0]
-        return start_of(source, starts) if source is not None and source.dtype in (6, 7) else None
+        return (
+            start_of(source, starts) if source is not None and source.dtype in _INTEGERS else None
+        )
     if node.op in ("Add", "Sub"):
         first, second = start_of(node.inputs[0], starts), elements(node.inputs[1])
         if first is not None and second is not None and len(second) == 1:
@@ -123,22 +138,25 @@ def start_of(value: Value | None, starts: dict[int, int]) -> int | None:
 
 def counts_up(inside: Value, after: Value) -> bool:
     """Whether a carried integer becomes one more in each iteration."""
+    return step_of(inside, after) == 1
+
+
+def step_of(inside: Value, after: Value) -> int | None:
+    """By how much a carried integer grows in each iteration; None: not by the same."""
     node = after.node
-    if node is None or node.op != "Add" or inside.dtype not in (6, 7):
-        return False
+    if node is None or node.op not in ("Add", "Sub") or inside.dtype not in _INTEGERS:
+        return None
     first, second = node.inputs
-    if second is inside:
+    if node.op == "Add" and second is inside:
         first, second = second, first
-    return first is inside and elements(second) == (1,)
+    step = elements(second)
+    if first is not inside or inside.shape != () or step is None or len(step) != 1:
+        return None
+    if not isinstance(step[0], int) or not step[0]:
+        return None
+    return step[0] if node.op == "Add" else -step[0]
 
 
 def _start(slot: TensorSlot) -> int | None:
     initial = slot.initial
-    if isinstance(initial, SymbolicTensor):
-        known = elements(initial._value)
-    elif initial.dtype.is_integer and not initial.shape.rank:
-        known = (int(initial),)  # type: ignore[call-overload]
-    else:
-        known = None
-    first = known[0] if known is not None and len(known) == 1 else None
-    return first if isinstance(first, int) else None
+    return static_int(initial) if initial.dtype.is_integer and initial.shape.rank == 0 else None

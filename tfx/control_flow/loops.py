@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfx.control_flow.branches import truth
+from tfx.control_flow.counters import Counting
+from tfx.control_flow.hoisting import hoist_products
 from tfx.control_flow.inductions import Inductions
 from tfx.control_flow.nodes import add_control
 from tfx.control_flow.results import own_all, place_of, trace
@@ -212,12 +214,23 @@ class WhileLoop:
             with using(graph=loop, tapes=()):
                 last = loop.value_of(truth(after, "The loop condition"))
         numbers = Inductions(loop, iteration, slots)
-        whole = (
-            exact if exact is not None else (None if maximum is not None else numbers.limit(last))
-        )
+        counting = Counting(loop, iteration, slots, numbers)
+        tested = last
+        if exact is None and maximum is None and isinstance(going, SymbolicTensor):
+            count, rest = counting.trip_count(last, going._value)
+            if count is not None and rest is None:
+                exact, last = count, keep_going
+            elif count is not None and rest is not None:
+                maximum, last = count, rest
+        if exact is not None:
+            going = None
+            counting.settle(exact)
         for slot in slots:
-            slot.settle(loop, numbers, whole)
-        return self._emit(loop, slots, (iteration, keep_going, last), going, maximum, exact)
+            slot.settle(loop, numbers, exact)
+        control = (iteration, keep_going, last)
+        result = self._emit(loop, slots, control, going, maximum, exact, numbers)
+        counting.drop(tested)
+        return result
 
     def _emit(
         self,
@@ -227,6 +240,7 @@ class WhileLoop:
         going: Tensor | None,
         maximum: Any,
         exact: Tensor | None,
+        numbers: Inductions,
     ) -> Any:
         graph, body = self._graph, loop.graph
         carried = [c for slot in slots for c in slot.carried()]
@@ -245,6 +259,8 @@ class WhileLoop:
             inputs.append(graph.read(state.variable()))
             types.append((inside.dtype, inside.shape))
         known = None if exact is None else static_int(exact)
+        if known is not None:
+            hoist_products(graph, loop, numbers, known)
         types += [(v.dtype, None if v.shape is None else (known, *v.shape)) for v in scans]
         results = add_control(
             graph, "Loop", inputs, {"body": body}, types, [loop], assigned=assigned, name=self._name

@@ -168,7 +168,12 @@ def _tell_tapes(
                 tape.watch_variable(variable)
         return variable
 
-    watched = frozenset(key for key, t in known.items() if not isinstance(t, SymbolicTensor))
+    watched = frozenset(
+        key
+        for key, t in known.items()
+        if not isinstance(t, SymbolicTensor)
+        or (t._value.const is not None and any(tape.depends(t) for tape in tapes))
+    )
     attrs, given = control_inputs(node, graph.graph, inputs, tensor_of, leaf_of, watched)
     assigned = node.tag.outputs if isinstance(node.tag, Assigned) else {}
     # What is behind an assignment depends on the variable and not on what was assigned.

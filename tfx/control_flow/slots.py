@@ -1,8 +1,8 @@
 """A loop variable while its loop is traced: what goes in, what comes out, what the ``Loop`` keeps.
 
-A tensor is carried. A tensor array becomes, by what the body did with it, nothing at all (it was
-only read), a scan output (it was written once, at the number of the iteration) or a carried
-sequence.
+A tensor is carried, unless it counts the iterations. A tensor array becomes, by what the body did
+with it, nothing at all (it was only read), a scan output (each iteration wrote one element; unless
+at its own number, the indices are another one) or a carried sequence.
 """
 
 from __future__ import annotations
@@ -126,6 +126,8 @@ class TensorSlot(Slot):
         self.shape: RawShape = raw
         self.inside: Value | None = None
         self.after: Value | None = None
+        # What it is after the loop, where that is known without carrying it.
+        self.last: SymbolicTensor | None = None
 
     def enter(self, loop: LoopGraph) -> Any:
         """See ``Slot``."""
@@ -168,13 +170,15 @@ class TensorSlot(Slot):
 
     def carried(self) -> Sequence[Carried]:
         """See ``Slot``."""
+        if self.last is not None:
+            return ()
         assert self.inside is not None
         assert self.after is not None
         return (Carried(self.initial, self.inside, self.after, self.shape),)
 
     def finish(self, ends: list[SymbolicTensor], rows: list[SymbolicTensor]) -> Any:
         """See ``Slot``."""
-        return ends[0]
+        return ends[0] if self.last is None else self.last
 
 
 _WAY_OUT = (
@@ -242,14 +246,15 @@ class ArraySlot(Slot):
         node = after.node
         index = node.inputs[1] if node is not None and node.tag == sequences.WRITE else None
         upwards = numbers.start_of(index) == 0
-        self._turned = not upwards and not self.initial.dynamic_size
+        downwards = not upwards and numbers.falls_from_end(index, self.initial.size())
+        self._turned = downwards and not self.initial.dynamic_size
         if (
             node is not None
             and node.tag == sequences.WRITE
             and node in body.nodes
             and node.inputs[0] is inside
             and self.initial.is_blank
-            and (upwards or (self._turned and numbers.falls_from_end(index, self.initial.size())))
+            and (upwards or not self.initial.dynamic_size)
             and uses(body, inside) == 1
             and uses(body, after) == 0
             and _steady(node.inputs[2])
@@ -258,6 +263,9 @@ class ArraySlot(Slot):
             element = node.inputs[2]
             assert element is not None
             self._scan = [element]
+            if index is not None and not upwards and not downwards:
+                self._scan.append(index)
+                return
             self._whole = self.initial.dynamic_size or _same_number(whole, self.initial.size())
             return
         learned = self.result.element_shape
@@ -297,6 +305,9 @@ class ArraySlot(Slot):
         if not rows:
             return self.initial
         dense: Tensor = rows[0]
+        if len(rows) > 1:
+            dense = _placed(dense, rows[1], self.initial.size(), self._scan[0].shape)
+            return result.with_dense(cast_to(dense, self.initial.dtype))
         if self._turned:
             back, end = int64_constant([-1]), int64_constant([-(2**63)])
             dense = apply("Slice", (dense, back, end, int64_constant([0]), back))
@@ -308,6 +319,28 @@ class ArraySlot(Slot):
             if size is not None and dense.shape.rank:
                 dense.set_shape([size, *dense.shape[1:]])
         return result.with_dense(cast_to(dense, self.initial.dtype))
+
+
+def _placed(rows: Tensor, places: Tensor, size: Tensor, shape: RawShape) -> Tensor:
+    """The rows at their places; of several the last one, zeros where there is none."""
+    known = [d for d in shape or () if isinstance(d, int)]
+    if shape is not None and len(known) == len(shape):
+        rest: Tensor = int64_constant(known)
+        # Without an iteration the rows have no shape yet.
+        rows = apply("Reshape", (rows, int64_constant([-1, *known]))) if 0 not in known else rows
+    else:
+        rest = apply("Shape", (rows,), {"start": 1})
+    count = apply("Reshape", (apply("Shape", (rows,), {"end": 1}), int64_constant([])))
+    numbers = apply("Range", (int64_constant(0), count, int64_constant(1)))
+    none = apply(
+        "Expand", (int64_constant([-1]), apply("Reshape", (as_int64(size), int64_constant([1]))))
+    )
+    where = apply("Reshape", (places, int64_constant([-1, 1])))
+    latest = apply("ScatterND", (none, where, numbers), {"reduction": "max"})
+    # Number -1 is the last row: zeros.
+    target = apply("Concat", (int64_constant([1]), rest), {"axis": 0})
+    padded = apply("Concat", (rows, sequences.zeros_of_shape(rows.dtype, target)), {"axis": 0})
+    return apply("Gather", (padded, latest), {"axis": 0})
 
 
 def _filled_up(rows: Tensor, size: Tensor, shape: RawShape, *, in_front: bool) -> Tensor:
@@ -350,11 +383,11 @@ def _same_number(a: Tensor | None, b: Tensor) -> bool:
 
 def _origin(value: Value) -> Value:
     """What a value is a copy of, in another integer type or the same."""
-    while value.node is not None and value.node.op in ("Identity", "Cast"):
-        source = value.node.inputs[0]
+    while value.node is not None and value.node.op in ("Identity", "Cast", "Max"):
+        source, *others = value.node.inputs
         assert source is not None
-        if source.dtype not in (6, 7):
-            break
+        if source.dtype not in (6, 7) or any(elements(v) != (0,) for v in others):
+            break  # a number of elements is never less than 0
         value = source
     return value
 

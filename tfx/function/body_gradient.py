@@ -155,7 +155,7 @@ class BodyGradient:
         """
         graph = self.graph.graph
         graph.outputs = list(outputs)
-        graph.nodes = remove_dead_nodes(graph, keep_effects=False).nodes
+        graph.nodes = remove_dead_nodes(graph).nodes
         self._inside.update(id(v) for node in self.forward.nodes for v in node.outputs)
         self._sink_forms()
         wanted = self._used()

@@ -25,8 +25,9 @@ from tfx.framework.func_graph import Assigned, FuncGraph
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.body_gradient import BodyGradient
-from tfx.function.loop_saving import Saving, always
+from tfx.function.loop_saving import Saving
 from tfx.function.loop_sums import LateSum, late_product, late_row_sum
+from tfx.graph.bodies import uses
 from tfx.graph.ir import Graph, Node, RawShape, Value
 from tfx.graph.symbolic import elements
 
@@ -78,7 +79,9 @@ class LoopGradient:
         self._step = Value(unique("step"), _INT64, ())
         # The number of the forward iteration, and the last one's, known when the rest is there.
         self._time = Value(unique("time"), _INT64, ())
-        self._back.placeholders |= {id(self._step), id(self._time)}
+        # Never false: the loop runs as often as the forward one did.
+        self._going = Value(unique("going"), _BOOL, ())
+        self._back.placeholders |= {id(self._step), id(self._going), id(self._time)}
         self._sums: dict[int, SymbolicTensor] = {}
         # By ``id``, slices that the forward loop takes from the last to the first.
         self._ascending: set[int] = set()
@@ -253,25 +256,57 @@ class LoopGradient:
         late = self._late_sums(frees, parts)
         sums = [self._summed(frees[key], added) for key, added in parts.items()]
         taken = [(slot, x) for slot, x in slots if found[id(slot)] is not None]
-        kept = list({id(v): v for _, total in late for v in total.values}.values())
-        places = {id(v): i for i, v in enumerate(kept)}
-        outputs = [back.graph.value_of(always(back))]
+        outputs = [self._going]
         outputs += [back.value(found[id(x)], x) for x in entering]
         outputs += [after for _, _, after in sums]
-        outputs += [back.value(found[id(slot)], slot) for slot, _ in taken]
+        # By ``id``, the number of the result that has a value of all iterations.
+        places: dict[int, int] = {}
+        for slot, _ in taken:
+            value = back.value(found[id(slot)], slot)
+            places.setdefault(id(value), len(outputs) - 1)
+            outputs.append(value)
+        kept = {id(v): v for _, item in late for v in item.values if id(v) not in places}
         saving = Saving(op, back, self._time, self._owner)
-        back.complete([*outputs, *kept], self._given(), saving.save)
+        back.complete([*outputs, *kept.values()], self._given(), saving.save)
+        ready = self._collected_before(list(kept), len(outputs))
+        left = [key for key in kept if key not in ready]
+        places |= {key: len(outputs) - 1 + i for i, key in enumerate(left)}
         count = saving.trip_count()
         self._number_iterations(count)
         saving.tell_tapes()
         results = self._add_loop(active, carried, sums, count)
-        rows = results[len(results) - len(kept) :]
+        # Turned now and not before the loop: it is a copy.
+        ready = {key: _turned(x) for key, x in ready.items()}
+        ready |= {key: results[place] for key, place in places.items()}
         total: dict[int, Tensor] = {
-            id(x): item.total([rows[places[id(v)]] for v in item.values]) for x, item in late
+            id(x): item.total([ready[id(v)] for v in item.values]) for x, item in late
         }
         for (x, _, _), y in zip(sums, results[len(active) :], strict=False):
             total[id(x)] = y
-        return self._collect(active, taken, results[: len(results) - len(kept)], total, count)
+        return self._collect(active, taken, results[: len(results) - len(left)], total, count)
+
+    def _collected_before(self, keys: list[int], first: int) -> dict[int, Tensor]:
+        """What the backward loop would only collect again: results of the forward loop.
+
+        Args:
+            keys: Of the body's outputs from ``first`` on; those that are found here are removed.
+            first: How many outputs come before.
+        """
+        graph, control = self._back.graph.graph, self._op.attrs["control"]
+        values = graph.outputs[first:]
+        del graph.outputs[first:]
+        found: dict[int, Tensor] = {}
+        for key, value in zip(keys, values, strict=True):
+            node = value.node
+            source = node.inputs[0] if node is not None and node.op == "Gather" else None
+            if node is None or source is None or source.node is not self._node:
+                graph.outputs.append(value)
+                continue
+            assert node.inputs[1] is self._time
+            found[key] = control.tensor_of(source, self._op.outputs, self._owner)
+            if not uses(graph, value):
+                graph.nodes.remove(node)
+        return found
 
     def _parts(
         self, states: dict[int, Tensor], frees: dict[int, Any], found: dict[int, Tensor | None]
@@ -329,8 +364,7 @@ class LoopGradient:
         count: Tensor,
     ) -> list[SymbolicTensor]:
         graph = self._back.graph.graph
-        going = Value(self._named("going"), _BOOL, ())
-        graph.inputs = [self._step, going, *carried, *(before for _, before, _ in sums)]
+        graph.inputs = [self._step, self._going, *carried, *(before for _, before, _ in sums)]
         starts = [self._start(k) for k in active]
         starts += [sequences.zeros_like(x) for x, _, _ in sums]
         types: list[tuple[int, RawShape]] = [(v.dtype, v.shape) for v in graph.inputs[2:]]
@@ -376,10 +410,7 @@ class LoopGradient:
 
     def _in_order(self, rows: Tensor, x: Tensor, count: Tensor, *, turn: bool) -> Tensor:
         """Gradients of slices as a gradient of the whole; ``turn``: the last one comes first."""
-        turned = rows
-        if turn:
-            back, end = int64_constant([-1]), int64_constant([-(2**63)])
-            turned = apply("Slice", (rows, back, end, int64_constant([0]), back))
+        turned = _turned(rows) if turn else rows
         if self._covers(x):
             return turned
         shape = apply("Shape", (x,))
@@ -430,6 +461,12 @@ class LoopGradient:
         node.outputs, node.tag = (self._time,), COUNTS_DOWN
         self._time.node = node
         back.graph.nodes.insert(0, node)
+
+
+def _turned(rows: Tensor) -> Tensor:
+    """The last one first."""
+    back, end = int64_constant([-1]), int64_constant([-(2**63)])
+    return apply("Slice", (rows, back, end, int64_constant([0]), back))
 
 
 def _counts_down(value: Value) -> bool:

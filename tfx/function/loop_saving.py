@@ -124,6 +124,10 @@ class Saving:
         """How often the loop ran, an int64 scalar."""
         node = self._node
         scans = range(self._carried, len(node.outputs))
+        limit = self._op.inputs[0]
+        if node.inputs[1] is None and limit is not None:
+            known = iterations_of(node)
+            return limit if known is not None else apply("Max", (limit, int64_constant(0)))
         if scans:
             tensor = SymbolicTensor(node.outputs[scans[0]], self._owner)
         else:
@@ -139,7 +143,9 @@ def iterations_of(node: Node) -> RawDim:
     if limit is None or condition is not None:
         return None
     known = elements(limit)
-    return None if known is None or len(known) != 1 else known[0]
+    if known is None or len(known) != 1:
+        return None
+    return max(known[0], 0) if isinstance(known[0], int) else known[0]
 
 
 def always(back: BodyGradient) -> SymbolicTensor:

@@ -48,8 +48,11 @@ def infer(
     key = (
         op,
         outputs,
-        ir.attributes_key(attrs),
-        tuple(None if v is None else (v.dtype, v.shape, _data_key(v)) for v in inputs),
+        ir.attributes_key(attrs) if attrs else (),
+        *[
+            v and (v.dtype, v.shape, v.dims if v.const is None else _data_key(v.const))
+            for v in inputs
+        ],
     )
     types = _memo.get(key)
     if types is None:
@@ -59,11 +62,8 @@ def infer(
     return types
 
 
-def _data_key(value: Value) -> Any:
-    const = value.const
-    if const is not None and const.size <= _DATA_LIMIT and not const.dtype.hasobject:
-        return const.tobytes()
-    return value.dims
+def _data_key(const: np.ndarray[Any, Any]) -> bytes | None:
+    return const.tobytes() if const.size <= _DATA_LIMIT and not const.dtype.hasobject else None
 
 
 def _infer(

@@ -230,19 +230,27 @@ class _ModelWriter:
         for name, value in node.attrs.items():
             if isinstance(value, Graph):
                 body = onnx.AttributeProto(name=name, type=onnx.AttributeProto.GRAPH)
-                body.g.CopyFrom(self._body(value, names))
+                body.g.CopyFrom(self._body(value, names, passes=node.op == "Loop"))
                 proto.attribute.append(body)
             else:
                 proto.attribute.append(protos.attribute_proto(name, value, kinds[name][0]))
         return proto
 
-    def _body(self, graph: Graph, names: _Names) -> onnx.GraphProto:
-        """A branch or loop body; its constants are written by the scope around it."""
+    def _body(self, graph: Graph, names: _Names, *, passes: bool) -> onnx.GraphProto:
+        """A branch or loop body; its constants are written by the scope around it.
+
+        Args:
+            graph: The body.
+            names: Of the scope around it.
+            passes: Whether it is that of a ``Loop``, which may pass its condition on.
+        """
         proto = onnx.GraphProto(name=graph.name)
         for value in graph.inputs:
             proto.input.append(self._value_info(names.get(value), value))
         self._write_nodes(proto.node, graph, names)
         made = {id(v) for node in graph.nodes for v in node.outputs}
+        if passes and graph.outputs[0] is graph.inputs[1]:
+            made.add(id(graph.inputs[1]))
         for value in graph.outputs:
             name = names.get(value)
             if id(value) in made:

@@ -190,11 +190,11 @@ def test_back_prop_false():
 def test_the_condition_is_evaluated_inside_the_loop():
     """A hand-written ONNX Loop: the body's nodes and the condition, nothing more."""
     f = tf.function(
-        lambda n: tf.while_loop(lambda i, x: i < n, lambda i, x: (i + 1, x * 0.5), (0, 1.0))[1]
+        lambda n: tf.while_loop(lambda i, x: x > n, lambda i, x: (i + 1, x * 0.5), (0, 1.0))[1]
     )
-    nodes = f.get_concrete_function(tf.constant(3)).graph.graph.nodes
-    assert [n.op for n in nodes] == ["Less", "Loop"]
-    assert sorted(n.op for n in nodes[1].attrs["body"].nodes) == ["Add", "Less", "Mul"]
+    nodes = f.get_concrete_function(tf.constant(3.0)).graph.graph.nodes
+    assert [n.op for n in nodes] == ["Greater", "Loop"]
+    assert sorted(n.op for n in nodes[1].attrs["body"].nodes) == ["Add", "Greater", "Mul"]
 
 
 def test_only_what_the_gradient_needs_is_kept():
@@ -212,7 +212,7 @@ def test_only_what_the_gradient_needs_is_kept():
         n for n in f.get_concrete_function(tf.constant(1.0)).graph.graph.nodes if n.op == "Loop"
     ]
     assert len(loops) == 2
-    assert len(loops[0].outputs) == 3  # the counter, y, and one value of each iteration
+    assert len(loops[0].outputs) == 2  # y, and one value of each iteration
 
 
 def test_shape_invariants_of_structures():

@@ -317,3 +317,55 @@ def test_facts():
     np.testing.assert_array_equal(other.read(0).numpy(), [1.0])
     assert "size=2" in repr(ta)
     ta.close()
+
+
+def _scattered(places, size):
+    def body(i, rows):
+        return i + 1, rows.write(places[i], tf.ones([2]) * tf.cast(i + 1, tf.float32))
+
+    rows = tf.TensorArray(tf.float32, size)
+    count = tf.shape(places)[0]
+    return tf.while_loop(lambda i, _: i < count, body, (0, rows))[1].stack()
+
+
+@pytest.mark.parametrize(
+    "places", [[], [3, 1, 0, 2], [2, 2, 2], [1, 3, 1], [0, 1, 0, 1, 0, 3, 3, 2, 3]]
+)
+def test_writes_at_any_index_are_collected(places):
+    """Of several elements at one index the last one stays; the others are zeros."""
+    f = tf.function(
+        lambda places: _scattered(places, 4), input_signature=[tf.TensorSpec([None], tf.int32)]
+    )
+    wanted = np.zeros([4, 2], np.float32)
+    for i, place in enumerate(places):
+        wanted[place] = i + 1
+    np.testing.assert_array_equal(f(tf.constant(places, tf.int32)).numpy(), wanted)
+    (loop,) = [n for n in f.get_concrete_function().graph.graph.nodes if n.op == "Loop"]
+    assert len(loop.inputs) == 2  # nothing is carried
+    with pytest.raises(tf.errors.OpError):
+        f(tf.constant([0, 4], tf.int32))
+
+
+def test_gradients_of_writes_at_any_index():
+    weights = tf.constant(np.arange(8.0, dtype=np.float32).reshape(4, 2))
+
+    @tf.function
+    def f(x, places):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            rows = tf.TensorArray(tf.float32, 4)
+            rows = tf.while_loop(
+                lambda i, _: i < 5,
+                lambda i, rows: (i + 1, rows.write(places[i], x[i] * x[i])),
+                (0, rows),
+            )[1]
+            y = tf.reduce_sum(rows.stack() * weights)
+        return tape.gradient(y, x)
+
+    x = tf.constant(np.arange(1.0, 11.0, dtype=np.float32).reshape(5, 2))
+    places = [3, 0, 3, 1, 0]
+    wanted = np.zeros([5, 2], np.float32)
+    for i, place in enumerate(places):
+        if place not in places[i + 1 :]:
+            wanted[i] = 2 * x.numpy()[i] * weights.numpy()[place]
+    np.testing.assert_allclose(f(x, tf.constant(places)).numpy(), wanted)

@@ -13,22 +13,10 @@ import numpy as np
 
 from tfx.core.errors import OpError
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value
+from tfx.graph.random_ops import RANDOM_OPS
 from tfx.graph.serialize import to_model
 from tfx.runtime.session import Session
 from tfx.runtime.values import RawValue, from_numpy, to_numpy
-
-# The same inputs do not give the same results.
-_RANDOM = frozenset(
-    (
-        "Bernoulli",
-        "Dropout",
-        "Multinomial",
-        "RandomNormal",
-        "RandomNormalLike",
-        "RandomUniform",
-        "RandomUniformLike",
-    )
-)
 
 
 def has_branches(graph: Graph) -> bool:
@@ -106,7 +94,7 @@ class _Decider:
         return found
 
     def _is_constant(self, node: Node) -> bool:
-        if node.op in (CALL, HOST) or node.op in _RANDOM or any(True for _ in node.bodies()):
+        if node.op in (CALL, HOST) or node.op in RANDOM_OPS or any(True for _ in node.bodies()):
             return False
         return all(v is None or id(v) in self._constant for v in node.inputs)
 

@@ -43,7 +43,7 @@ def _with_live_bodies(node: Node, keep_effects: bool, known: dict[int, bool]) ->
 
 
 def _acts(node: Node, known: dict[int, bool]) -> bool:
-    """Whether a node, or one in its bodies or its callee, does something besides computing."""
+    """``acts`` with what is known of graphs by their ``id``."""
     if node.op == HOST:
         call: HostCall = node.attrs["call"]
         return call.effect
@@ -54,6 +54,11 @@ def _acts(node: Node, known: dict[int, bool]) -> bool:
         if found:
             return True
     return False
+
+
+def acts(node: Node) -> bool:
+    """Whether a node, or one in its bodies or its callee, does something besides computing."""
+    return _acts(node, {})
 
 
 def has_effects(graph: Graph) -> bool:

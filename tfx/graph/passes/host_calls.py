@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.source import bracketed
 from tfx.graph.ir import HOST, Graph, HostCall, Node, Value
 
 _log = logging.getLogger("tfx")
@@ -26,7 +27,7 @@ def drop_host_calls(graph: Graph) -> tuple[Graph, list[Node]]:
     Raises:
         InvalidArgumentError: a node calls Python code that the results depend on.
     """
-    if not _has_host_calls(graph, set()):
+    if not has_host_calls(graph):
         return graph, []
     dropper = _Dropper()
     return dropper.run(graph), dropper.dropped
@@ -34,7 +35,7 @@ def drop_host_calls(graph: Graph) -> tuple[Graph, list[Node]]:
 
 def warn_dropped(name: str, dropped: Iterable[Node]) -> None:
     """One warning for everything that a saved function will not do."""
-    seen = {f"{n.attrs['call']} [{n.source.text() if n.source else 'unknown'}]" for n in dropped}
+    seen = {f"{n.attrs['call']}{bracketed(n.source)}" for n in dropped}
     if seen:
         _log.warning(
             "Function %r is saved without what only Python can do: %s.",
@@ -43,12 +44,23 @@ def warn_dropped(name: str, dropped: Iterable[Node]) -> None:
         )
 
 
-def _has_host_calls(graph: Graph, seen: set[int]) -> bool:
+def has_host_calls(graph: Graph, chosen: Callable[[HostCall], bool] = lambda _: True) -> bool:
+    """Whether Python does something in a graph, its bodies and callees included.
+
+    Args:
+        graph: The graph.
+        chosen: Tells which host calls count.
+    """
+    return _has_host_calls(graph, chosen, set())
+
+
+def _has_host_calls(graph: Graph, chosen: Callable[[HostCall], bool], seen: set[int]) -> bool:
     if id(graph) in seen:
         return False
     seen.add(id(graph))
     return any(
-        node.op == HOST or any(_has_host_calls(body, seen) for body in node.bodies())
+        (node.op == HOST and chosen(node.attrs["call"]))
+        or any(_has_host_calls(body, chosen, seen) for body in node.bodies())
         for node in graph.nodes
     )
 
@@ -80,10 +92,9 @@ class _Dropper:
     def _drop(self, graph: Graph, node: Node) -> None:
         call: HostCall = node.attrs["call"]
         if not call.portable or any(output.shape != () for output in node.outputs):
-            where = f" [{node.source.text()}]" if node.source else ""
             raise InvalidArgumentError(
-                f"Function {graph.name!r} calls {call}{where}: Python code cannot be saved. Write "
-                "it with operations, or save a function without it.",
+                f"Function {graph.name!r} calls {call}{bracketed(node.source)}: Python code cannot "
+                "be saved. Write it with operations, or save a function without it.",
                 op=call.kind,
                 node=node.name,
                 source=node.source,
