@@ -2,7 +2,8 @@
 
 Owns a few locks which all variables share, so that a step that writes hundreds of variables takes
 a few only. Must not know what a variable is: it hands out numbers. Every thread takes locks in the
-order of their numbers, so no two can wait for each other.
+order of their numbers, so no two can wait for each other. A call in which Python code may assign
+any variable takes ``all_locks``: what that code assigns finds them taken by its own thread.
 
 Readers take no lock. Who reads several variables looks at two counters of ``installs``, before and
 after; only if a writer was installing several values just then does the reader wait for it, and
@@ -15,7 +16,7 @@ import itertools
 import os
 import threading
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 _locks = tuple(threading.Lock() for _ in range(32))
@@ -32,9 +33,23 @@ def in_order(numbers: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(set(numbers)))
 
 
+def all_locks() -> tuple[int, ...]:
+    """Every lock, as ``writing`` takes them."""
+    return tuple(range(len(_locks)))
+
+
+# The thread that holds all locks.
+_owner: int | None = None
+_NOTHING: AbstractContextManager[Any] = nullcontext()
+
+
 def writing(numbers: Sequence[int]) -> AbstractContextManager[Any]:
-    """Hold locks, given in order, inside a ``with`` block."""
-    return _locks[numbers[0]] if len(numbers) == 1 else _Several(numbers)
+    """Hold locks, given in order, inside a ``with`` block; a thread that has all waits for none."""
+    if _owner is not None and _owner == threading.get_ident():
+        return _NOTHING
+    if len(numbers) == 1:
+        return _locks[numbers[0]]
+    return _All(numbers) if len(numbers) == len(_locks) else _Several(numbers)
 
 
 class _Several:
@@ -56,6 +71,21 @@ class _Several:
     def __exit__(self, *_: object) -> None:
         for number in self._numbers[: self._taken]:
             _locks[number].release()
+
+
+class _All(_Several):
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        global _owner
+        super().__enter__()
+        _owner = threading.get_ident()
+
+    def __exit__(self, *exception: object) -> None:
+        global _owner
+        if _owner == threading.get_ident():
+            _owner = None
+        super().__exit__(*exception)
 
 
 class Installs:
@@ -99,9 +129,14 @@ installs = Installs()
 
 
 def after_fork() -> None:
-    """In a forked child: make anew the locks that threads of the parent hold for ever."""
-    global _locks
-    _locks = tuple(lock if _is_free(lock) else threading.Lock() for lock in _locks)
+    """In a forked child: make anew the locks that threads of the parent hold for ever.
+
+    Where Python code forks in the middle of a call, its own thread holds all, and goes on.
+    """
+    global _locks, _owner
+    if _owner != threading.get_ident():
+        _owner = None
+        _locks = tuple(lock if _is_free(lock) else threading.Lock() for lock in _locks)
     installs.after_fork()
 
 

@@ -51,11 +51,12 @@ def py_function(
 ) -> Any:
     """Call a Python function with eager tensors, as an operation.
 
-    Inside a function it is called whenever that runs, in the order of the program. Variables that
-    it reads are as they were when the call of the function began, or as it set them itself: what
-    the function around it assigns is installed when that call has succeeded, and wins. Gradients
-    flow to the tensors in ``inp``, of any order; for orders above the first ``func`` is called
-    again. A function with a ``py_function`` cannot be saved.
+    Inside a function it is called whenever that runs, in the order of the program: a variable that
+    it reads has the value that the function assigned before. What ``func`` assigns itself takes
+    effect at once, but the function's own operations go on with the values that they began with;
+    a variable that the function assigns too is refused. Gradients flow to the tensors in ``inp``,
+    of any order; for orders above the first ``func`` is called again. A function with a
+    ``py_function`` cannot be saved.
 
     Args:
         func: Takes as many eager tensors as ``inp`` has, returns what ``Tout`` says, or None for no
@@ -71,6 +72,7 @@ def py_function(
     Raises:
         ValueError: ``func`` cannot be called.
         InvalidArgumentError: ``func`` returned something else, or raised a TypeError or ValueError.
+        FailedPreconditionError: ``func`` assigned a variable that the function assigns.
         OpError: for other exceptions: ``OutOfRangeError`` for StopIteration,
             ``ResourceExhaustedError`` for MemoryError, ``UnimplementedError`` for
             NotImplementedError, ``UnknownError`` for the rest; an error of tfx is raised as it is.
@@ -254,14 +256,27 @@ class _Differentiable:
         body: Computes the results.
         types: Dtype and static shape of each.
         name: For messages and listings.
+        effect: Whether it must run although nothing uses its results.
     """
 
-    def __init__(self, body: _Body, types: Sequence[tuple[DType, RawShape]], name: str) -> None:
+    def __init__(
+        self,
+        body: _Body,
+        types: Sequence[tuple[DType, RawShape]],
+        name: str,
+        *,
+        effect: bool = True,
+    ) -> None:
         self._body = body
         self._types = types
         self._name = name
         self._call = HostCall(
-            "py_function", self._run_in_graph, name, portable=False, gradient=self._gradient
+            "py_function",
+            self._run_in_graph,
+            name,
+            effect=effect,
+            portable=False,
+            gradient=self._gradient,
         )
         # Whether some gradient needs the tapes of runs in graphs.
         self._wanted = False
@@ -271,7 +286,7 @@ class _Differentiable:
     def call(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
         """Apply it; tapes are told."""
         context = current()
-        watched = any(tape.depends(x) for tape in context.tapes for x in inputs)  # type: ignore[attr-defined]
+        watched = any(tape.depends(x) for tape in context.tapes for x in inputs)
         if context.graph is not None:
             self._wanted = self._wanted or watched
             results = host_call(self._call, inputs, [*self._types, (dtypes.int64, ())])
@@ -323,7 +338,7 @@ class _Differentiable:
         def body(tensors: Sequence[EagerTensor], watched: bool) -> list[EagerTensor]:
             return self._backward(tensors[0], tensors[1 : count + 1], tensors[count + 1 :], watched)
 
-        backward = _Differentiable(body, types, f"gradient of {self._name}")
+        backward = _Differentiable(body, types, f"gradient of {self._name}", effect=False)
         found = backward.call([number, *inputs, *given])
         gradients: list[Tensor | None] = [None] * count
         for i, gradient in zip(floating, found, strict=True):

@@ -19,6 +19,8 @@ from tfx.core.errors import OpError
 from tfx.framework.context import current, using
 from tfx.framework.tensor import EagerTensor, from_array
 from tfx.function.failure import failed_node
+from tfx.function.feeding import by_tensors
+from tfx.function.host_state import STATE, HostState, with_state
 from tfx.function.plan import Plan
 from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value, free_values
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
@@ -85,6 +87,7 @@ class SteppedPlan:
         "_outputs",
         "_size",
         "dtypes",
+        "feed_tensors",
         "graph",
         "input_names",
         "output_names",
@@ -97,7 +100,11 @@ class SteppedPlan:
         frozen = frozen or {}
         self.graph = graph
         known: dict[int, bool] = {}
-        flat = expand_calls(graph, lambda call: _holds_steps(call, device, known))
+
+        def expanded(call: Node) -> bool:
+            return _holds_steps(call, device, known)
+
+        flat = with_state(expand_calls(graph, expanded), expanded)
         flat = remove_dead_nodes(forward_identities(flat))
         builder = _Builder(flat, device, frozen)
         self.steps = builder.steps
@@ -107,6 +114,7 @@ class SteppedPlan:
         self._outputs = [builder.slot(v) for v in flat.outputs]
         self._size = len(builder.slots)
         self.input_names = [f"%in{i}" for i, v in enumerate(graph.inputs) if v not in frozen]
+        self.feed_tensors = by_tensors(self.input_names)
         self.output_names = [f"%out{i}" for i in range(len(graph.outputs))]
         self.dtypes = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
 
@@ -212,11 +220,12 @@ class SessionStep:
 class HostStep:
     """Something that Python does with the contents of some slots."""
 
-    __slots__ = ("_dtypes", "_outputs", "_released", "call", "inputs", "node")
+    __slots__ = ("_dtypes", "_outputs", "_released", "_state", "call", "inputs", "node")
 
     def __init__(self, node: Node, inputs: list[int], outputs: list[int]) -> None:
         self.node = node
         self.call: HostCall = node.attrs["call"]
+        self._state: HostState | None = node.attrs.get(STATE)
         self.inputs = inputs
         self._outputs = outputs
         self._dtypes = [dtypes.from_onnx(v.dtype) for v in node.inputs if v is not None]
@@ -242,7 +251,15 @@ class HostStep:
         return result
 
     def _act(self, contents: Sequence[RawValue]) -> Sequence[Any] | None:
-        tensors = [EagerTensor(v, d) for v, d in zip(contents, self._dtypes, strict=True)]
+        state = self._state
+        if state is None:
+            return self._call_with(contents)
+        count = len(contents) - len(state.pending)
+        with state.shown(contents[count:], str(self.call), self.node.source):
+            return self._call_with(contents[:count])
+
+    def _call_with(self, contents: Sequence[RawValue]) -> Sequence[Any] | None:
+        tensors = [EagerTensor(v, d) for v, d in zip(contents, self._dtypes, strict=False)]
         context = current()
         if not context.tapes and context.graph is None:
             return self.call.run(tensors)
@@ -419,6 +436,8 @@ class _Builder:
         wanted = self._wanted()
         for stage in self._stages:
             acts = stage.pop(_HOST_LANE, [])
+            first, acts = self._at_the_start(acts, stage)
+            self.steps += [self._act(node) for node in first]
             sessions = []
             for lane, nodes in stage.items():
                 step = self._session(lane, nodes, wanted)
@@ -433,6 +452,17 @@ class _Builder:
                     rivals.append((self._order[id(node)], act, values))
             for step in sessions:
                 step.against(rivals)
+
+    def _at_the_start(
+        self, acts: list[Node], stage: dict[str, list[Node]]
+    ) -> tuple[list[Node], list[Node]]:
+        """Host calls that come before all else of their stage in the program, and the others.
+
+        They need not wait for the sessions: who prints at the start of a long step wants to see it.
+        """
+        begins = min((self._order[id(nodes[0])] for nodes in stage.values()), default=0)
+        count = sum(self._order[id(node)] < begins for node in acts)
+        return acts[:count], acts[count:]
 
     def _wanted(self) -> set[int]:
         """Ids of values that are used by another step than the one that makes them."""

@@ -37,7 +37,13 @@ class StatelessSource:
     """The bits are a function of a seed of two integers."""
 
     def __init__(self, seed: Any, op: str) -> None:
-        self._seed = as_int64(seed)
+        plain = isinstance(seed, list | tuple) and all(type(x) is int for x in seed)
+        given = as_int64(seed) if plain else tensor(seed)
+        if not given.dtype.is_integer:
+            raise InvalidArgumentError(
+                f"seed must be two integers, not of dtype {given.dtype.name}, in {op}.", op=op
+            )
+        self._seed = cast_to(given, dtypes.int64)
         known = self._seed.shape
         if not known.is_compatible_with([2]):
             raise InvalidArgumentError(
@@ -76,6 +82,21 @@ def _accepted(dtype: DTypeLike, among: Sequence[DType], op: str) -> DType:
     return kind
 
 
+def _size(shape: Any) -> Tensor:
+    """What a user gave as the shape of random numbers.
+
+    Raises:
+        InvalidArgumentError: a negative dimension.
+    """
+    size = shape_argument(shape, "random")
+    items = symbolic_items(size)
+    if items is not None and any(isinstance(d, int) and d < 0 for d in items):
+        raise InvalidArgumentError(
+            f"Dimensions must be >= 0, got the shape {shape} for random numbers.", op="random"
+        )
+    return size
+
+
 def _scaled(x: Tensor, scale: Any, offset: Any) -> Tensor:
     """``x * scale + offset``, without the steps that change nothing."""
     if not _is_number(scale, 1):
@@ -92,7 +113,7 @@ def _is_number(x: Any, value: float) -> bool:
 def normal(source: Source, shape: Any, mean: Any, stddev: Any, dtype: DTypeLike) -> Tensor:
     """Normally distributed numbers."""
     kind = _accepted(dtype, _FLOATS, "random.normal")
-    x = source.draw(_samplers.unit_normal, shape_argument(shape, "random"), dtype=kind)
+    x = source.draw(_samplers.unit_normal, _size(shape), dtype=kind)
     return _scaled(x, stddev, mean)
 
 
@@ -101,7 +122,7 @@ def truncated_normal(
 ) -> Tensor:
     """Normally distributed numbers, none further than two standard deviations from the mean."""
     kind = _accepted(dtype, _FLOATS, "random.truncated_normal")
-    x = source.draw(_samplers.unit_truncated_normal, shape_argument(shape, "random"), dtype=kind)
+    x = source.draw(_samplers.unit_truncated_normal, _size(shape), dtype=kind)
     return _scaled(x, stddev, mean)
 
 
@@ -110,7 +131,7 @@ def uniform(source: Source, shape: Any, minval: Any, maxval: Any, dtype: DTypeLi
     kind = _accepted(dtype, (*_FLOATS, *_INTEGERS), "random.uniform")
     if kind.is_integer:
         return _uniform_integers(source, shape, minval, maxval, kind)
-    x = source.draw(_samplers.unit_uniform, shape_argument(shape, "random"), dtype=kind)
+    x = source.draw(_samplers.unit_uniform, _size(shape), dtype=kind)
     low = 0 if minval is None else minval
     high = 1 if maxval is None else maxval
     if _is_number(low, 0):
@@ -125,7 +146,7 @@ def _float(x: Any, kind: DType) -> Tensor:
 
 def _uniform_integers(source: Source, shape: Any, minval: Any, maxval: Any, kind: DType) -> Tensor:
     if minval is None and maxval is None:
-        return source.draw(_samplers.full_range, shape_argument(shape, "random"), dtype=kind)
+        return source.draw(_samplers.full_range, _size(shape), dtype=kind)
     if maxval is None:
         raise ValueError(f"Must specify maxval for integer dtype {kind.name}")
     if minval is None:
@@ -137,7 +158,7 @@ def _uniform_integers(source: Source, shape: Any, minval: Any, maxval: Any, kind
             raise InvalidArgumentError(
                 f"Need minval < maxval, got {a} >= {b} in random.uniform.", op="RandomUniformInt"
             )
-    return source.draw(_samplers.integers, shape_argument(shape, "random"), low, high, dtype=kind)
+    return source.draw(_samplers.integers, _size(shape), low, high, dtype=kind)
 
 
 def categorical(source: Source, logits: Any, num_samples: Any, dtype: DTypeLike | None) -> Tensor:
@@ -151,6 +172,12 @@ def categorical(source: Source, logits: Any, num_samples: Any, dtype: DTypeLike 
     if not scores.shape.is_compatible_with([None, None]):
         raise InvalidArgumentError(
             f"logits should be a matrix, got shape {scores.shape} in random.categorical.",
+            op="Multinomial",
+        )
+    if scores.shape.rank == 2 and scores.shape[1] == 0:
+        raise InvalidArgumentError(
+            f"There must be classes to draw from, got logits of shape {scores.shape} in "
+            "random.categorical.",
             op="Multinomial",
         )
     # The inverse of the cumulative distribution: how many of its steps lie at or below u.
@@ -176,9 +203,7 @@ def shuffle(source: Source, value: Any) -> Tensor:
     """``value`` with its rows (the first axis) in random order."""
     x = tensor(value)
     if x.shape.rank == 0:
-        raise InvalidArgumentError(
-            f"random.shuffle needs an axis to shuffle; got the scalar {x!r}."
-        )
+        return apply("Identity", (x,))
     shuffled = apply("Gather", (x, _permutation(source, shape_vector(x, 0, 1))), {"axis": 0})
     if isinstance(shuffled, SymbolicTensor):
         shuffled.set_shape(x.shape)

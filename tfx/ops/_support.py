@@ -36,7 +36,9 @@ def matching(x: Any, y: Any, op: str) -> tuple[Tensor, Tensor]:
         DTypeMismatchError: two tensors of different dtypes.
         TypeError: a Python value that does not fit the other's dtype.
     """
-    if is_tensor_like(x):
+    if isinstance(x, Tensor) and isinstance(y, Tensor):
+        a, b = x, y
+    elif is_tensor_like(x):
         a = tensor(x)
         b = y if isinstance(y, Tensor) else convert_to_tensor(y, dtype_hint=a.dtype)
     elif is_tensor_like(y):

@@ -8,6 +8,7 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
+from tfx.framework.context import current
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops._support import binary, cast_to, matching, scalar_like, tensor, unbroadcast
@@ -272,11 +273,21 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
         )
     tensors = [tensor(x) for x in items]
     total = tensors[0]
+    # One node in a graph; eagerly there would be a kernel for each number of tensors. Only these
+    # two have kernels of their own.
+    at_once = (
+        len(tensors) > 2
+        and current().graph is not None
+        and total.dtype in (dtypes.float32, dtypes.float64)
+    )
+    shape = total.shape
     for x in tensors[1:]:
-        if x.dtype is not total.dtype or not x.shape.is_compatible_with(total.shape):
+        if x.dtype is not total.dtype or not x.shape.is_compatible_with(shape):
             raise InvalidArgumentError(
                 "Inputs to add_n must be of one shape and dtype; got "
-                f"{total.dtype.name}{total.shape} and {x.dtype.name}{x.shape}."
+                f"{total.dtype.name}{shape} and {x.dtype.name}{x.shape}."
             )
-        total = apply("Add", (total, x))
-    return total
+        shape = shape.merge_with(x.shape)
+        if not at_once:
+            total = apply("Add", (total, x))
+    return apply("Sum", tensors) if at_once else total

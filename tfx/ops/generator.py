@@ -87,6 +87,7 @@ class Generator(Module):
             )
         _check_algorithm(alg)
         self._state_var = Variable(_state(state), trainable=False, name="generator_state")
+        self._state_var.aside = _aside
 
     @classmethod
     def from_state(cls, state: Any, alg: Any) -> Generator:
@@ -382,6 +383,11 @@ def generator_for(seed: Any) -> Generator:
             generator = Generator.from_seed(_mixed(base, number))
             _global.seeded[number] = generator
         return generator
+
+
+def _aside(state: Any, number: int) -> Any:
+    """The state, as an array, of a sequence of its own for each number."""
+    return np.array([0, state[1], _mixed(int(state[2]), number)], np.int64)
 
 
 def _mixed(seed: int, op_seed: int) -> int:

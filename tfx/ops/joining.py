@@ -45,6 +45,9 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
                [3, 4],
                [5, 6]], dtype=int32)
     """
+    if (joined := getattr(values, "__tf_concat__", None)) is not None:
+        result: Tensor = joined(axis)
+        return result
     if not isinstance(values, list | tuple):
         values = [values]
     if not values:
@@ -116,6 +119,9 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
         array([[1, 3],
                [2, 4]], dtype=int32)
     """
+    if (joined := getattr(values, "__tf_stack__", None)) is not None:
+        stacked: Tensor = joined(axis)
+        return stacked
     if is_tensor_like(values):
         values = unstack(values)
     if not values:

@@ -14,6 +14,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.framework.context import current, name_scope
 from tfx.framework.convert import convert_to_tensor
+from tfx.framework.remaking import remake_with
 from tfx.framework.variable import VariableAggregation, VariableSynchronization
 from tfx.sessions.collections import GraphKeys
 from tfx.sessions.default import building
@@ -380,6 +381,7 @@ class variable_scope:  # noqa: N801
             with self:
                 return function(*args, **kwargs)
 
+        remake_with(inside, lambda convert: self(convert(function)))
         return inside
 
 

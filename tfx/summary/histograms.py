@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
+from tfx.summary import event_pb2 as pb
 from tfx.summary.messages import plugin, value_summary
 from tfx.summary.recording import NOTHING, record, skipped, summary_scope
 
@@ -35,6 +37,7 @@ def histogram(
 
     Raises:
         ValueError: there is no step.
+        InvalidArgumentError: a tensor of strings.
 
     Example:
         >>> import tfx as tf
@@ -46,7 +49,15 @@ def histogram(
         return NOTHING
     with summary_scope(name, "histogram_summary") as (tag, _):
         metadata = plugin("histograms", description=description)
-        return record(tag, data, step, lambda a: value_summary(tag, table(a, count), metadata))
+
+        def payload(array: np.ndarray[Any, Any]) -> pb.Summary:
+            if array.dtype.hasobject:
+                raise InvalidArgumentError(
+                    f"Summary {tag!r} takes numbers; got a tensor of dtype string."
+                )
+            return value_summary(tag, table(array, count), metadata)
+
+        return record(tag, data, step, payload)
 
 
 def table(array: np.ndarray[Any, Any], buckets: int) -> np.ndarray[Any, Any]:

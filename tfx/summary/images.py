@@ -59,6 +59,11 @@ def image(
                     f"Summary {tag!r} takes images [count, height, width, channels] with 1 to 4 "
                     f"channels; got the shape {array.shape}."
                 )
+            if len(array) and not (array.shape[1] and array.shape[2]):
+                raise InvalidArgumentError(
+                    f"Summary {tag!r}: an image without pixels cannot be written; got the shape "
+                    f"{array.shape}."
+                )
             pixels = as_uint8(array[: max(max_outputs, 0)])
             size = [str(array.shape[2]).encode(), str(array.shape[1]).encode()]
             parts = np.array([*size, *[png(p) for p in pixels]], object)

@@ -48,6 +48,23 @@ def test_an_interrupt_while_waiting_gives_back_what_was_taken(monkeypatch):
     assert _free(1)
 
 
+def test_who_has_all_waits_for_none():
+    numbers = locks.all_locks()
+    with locks.writing(numbers):
+        with locks.writing((2,)), locks.writing((1, 3)), locks.writing(numbers):
+            assert not any(_free(n) for n in numbers)
+        assert not any(_free(n) for n in numbers)
+        other = threading.Thread(target=lambda: locks.writing((2,)).__enter__(), daemon=True)
+        other.start()
+        other.join(0.05)
+        assert other.is_alive()  # another thread waits
+    other.join()
+    locks._locks[2].release()
+    assert all(_free(n) for n in numbers)
+    with locks.writing((2,)):
+        assert not _free(2)
+
+
 def test_overlapping_writers_exclude_each_other():
     inside, most = 0, 0
 

@@ -15,7 +15,7 @@ import pytest
 import tfx as tf
 
 # A step is what it does and to which of two variables.
-KINDS = ("print", "note", "assign", "check", "read", "call", "branch")
+KINDS = ("print", "note", "assign", "check", "read", "look", "call", "branch", "loop")
 STEPS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 1)), min_size=1, max_size=8)
 
 
@@ -37,7 +37,7 @@ class Program:
     def __init__(self, steps: list[tuple[str, int]], wrap: Callable[[Any], Any]) -> None:
         self.variables = [tf.Variable(1.0), tf.Variable(2.0)]
         self.seen: list[str] = []
-        self._inner = wrap(lambda x: self._run([("print", 0), ("assign", 1), ("note", 1)], x))
+        self._inner = wrap(lambda x: self._run([("print", 0), ("assign", 1), ("look", 1)], x))
         self._wrap = wrap
         self._f = wrap(lambda x: self._run(steps, x))
 
@@ -68,6 +68,17 @@ class Program:
     def _note(self, v: tf.Variable, x: tf.Tensor) -> tf.Tensor:
         tf.py_function(lambda v: self.seen.append(f"note {float(v):g}"), [v], [])
         return x
+
+    def _look(self, v: tf.Variable, x: tf.Tensor) -> tf.Tensor:
+        tf.py_function(lambda: self.seen.append(f"look {float(v):g}"), [], [])
+        return x
+
+    def _loop(self, v: tf.Variable, x: tf.Tensor) -> tf.Tensor:
+        def body(i: tf.Tensor, x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            self._look(v, x)
+            return i + 1, self._branch(v, x)
+
+        return tf.while_loop(lambda i, x: i < 2, body, (tf.constant(0), x))[1]
 
     def _call(self, v: tf.Variable, x: tf.Tensor) -> tf.Tensor:
         return self._inner(x - v)

@@ -151,3 +151,59 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
         ):
             with pytest.raises(Invalid, match=rf"{call.__name__} helper.*cannot be saved"):
                 save()
+
+
+@pytest.mark.parametrize("place", ["top", "branch", "loop", "call"])
+@pytest.mark.parametrize("inside", [False, True], ids=["eager tape", "tape in a function"])
+def test_what_custom_gradients_do(place: str, inside: bool) -> None:
+    notes = Notes()
+
+    @tf.custom_gradient
+    def double(x: tf.Tensor) -> Any:
+        def grad(dy: tf.Tensor) -> tf.Tensor:
+            notes("backward", dy)
+            return dy * 10.0
+
+        notes("forward", x)
+        return x * 2.0, grad
+
+    inner = tf.function(double)
+
+    @tf.function
+    def f(x: tf.Tensor) -> Any:
+        if place == "top":
+            return double(x)
+        if place == "call":
+            return inner(x)
+        if place == "branch":
+            return tf.cond(x > 0.0, lambda: double(x), lambda: x)
+        start = (tf.constant(0), x)
+        return tf.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, double(x)), start)[1]
+
+    def gradient(x: tf.Tensor) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return tape.gradient(y, x)
+
+    result = float((tf.function(gradient) if inside else gradient)(tf.constant(3.0)))
+    if place == "loop":
+        assert result == 100.0
+        expected = ["forward 3", "forward 6", "backward 1", "backward 10"]
+    else:
+        assert result == 10.0
+        expected = ["forward 3", "backward 1"]
+    assert notes.taken() == expected
+
+
+def test_what_comes_first_does_not_wait(capfd: pytest.CaptureFixture[str]) -> None:
+    @tf.function
+    def f(x: tf.Tensor) -> tf.Tensor:
+        tf.print("begins with", x)
+        y = tf.while_loop(lambda y: y < 1e30, lambda y: (y + 0.0,), (x,))[0]
+        tf.print("ends")
+        return y
+
+    with pytest.raises(tf.errors.DeadlineExceededError):
+        f.with_options(tf.RunOptions(timeout_in_ms=200))(tf.constant(1.0))
+    assert capfd.readouterr().err == "begins with 1\n"

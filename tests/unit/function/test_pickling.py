@@ -218,6 +218,35 @@ def test_what_only_python_can_do_is_left_out_or_refused(caplog, capsys):
         pickle.dumps(calls)
 
 
+def test_what_python_does_in_custom_gradients_is_left_out_or_refused(caplog):
+    def custom(effect):
+        def double(x):
+            def grad(dy):
+                return effect(dy) * 7.0
+
+            return x * 2.0, grad
+
+        operation = tf.custom_gradient(double)
+        return tf.function(lambda x: operation(x))
+
+    def shown(dy):
+        tf.print("dy is", dy)
+        return dy
+
+    shows = custom(shown)
+    calls = custom(lambda dy: tf.numpy_function(lambda a: a, [dy], tf.float32))
+    x = tf.constant(1.0)
+    shows(x)
+    calls(x)
+    with caplog.at_level("WARNING", "tfx"), tf.GradientTape() as tape:
+        tape.watch(x)
+        y = clone(shows)(x)
+    assert "without what only Python can do: print dy is" in caplog.text
+    assert float(tape.gradient(y, x)) == 7.0
+    with pytest.raises(InvalidArgumentError, match="numpy_function"):
+        pickle.dumps(calls)
+
+
 def test_modules_share_variables_with_their_functions():
     m = tf.Module()
     m.v = tf.Variable(1.0)

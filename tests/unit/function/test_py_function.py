@@ -1,4 +1,4 @@
-"""``py_function`` and ``numpy_function``: results, errors, gradients, how often Python is called."""
+"""``py_function`` and ``numpy_function``: results, errors, gradients, how often code is called."""
 
 from __future__ import annotations
 
@@ -89,18 +89,6 @@ class TestResults:
 
         f = mode(lambda: tf.py_function(body, [v], tf.float32))
         assert [float(f()), float(f()), int(count)] == [9.0, 9.0, 2]
-
-
-def test_reads_see_the_state_before_the_call() -> None:
-    v = tf.Variable(1.0)
-
-    @tf.function
-    def f() -> tf.Tensor:
-        v.assign(5.0)
-        return tf.py_function(lambda a: [a, v.value()], [v], [tf.float32, tf.float32])
-
-    assert [float(y) for y in f()] == [5.0, 1.0]
-    assert float(v) == 5.0
 
 
 def raising(error: BaseException) -> Callable[..., Any]:

@@ -191,3 +191,33 @@ def test_gradients_with_unknown_shapes(rng):
     dx, dy = gradients(x, y)
     np.testing.assert_allclose(dx.numpy(), np.broadcast_to(y.sum(), (2, 1)))
     np.testing.assert_allclose(dy.numpy(), np.broadcast_to(x.sum(), (1, 3)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "float16"])
+@pytest.mark.parametrize("count", [1, 2, 3, 17])
+def test_add_n_gives_the_same_numbers_traced_and_eagerly(dtype, count):
+    rng = np.random.default_rng(count)
+    arrays = [(rng.standard_normal((3, 4)) * 100).astype(dtype) for _ in range(count)]
+    tensors = [tf.constant(a) for a in arrays]
+    expected = arrays[0]
+    for a in arrays[1:]:
+        expected = expected + a  # in this order
+    traced = tf.function(lambda given: tf.add_n(given))
+    np.testing.assert_array_equal(tf.add_n(tensors).numpy(), expected)
+    np.testing.assert_array_equal(traced(tensors).numpy(), expected)
+
+
+def test_add_n_of_a_traced_function_has_gradients():
+    x, y = tf.constant([1.0, 2.0]), tf.constant([3.0, 4.0])
+    traced = tf.function(lambda a, b: tf.add_n([a, b, a * b, a]))
+    with tf.GradientTape() as tape:
+        tape.watch([x, y])
+        total = traced(x, y)
+    dx, dy = tape.gradient(total, [x, y])
+    np.testing.assert_array_equal(dx.numpy(), [5.0, 6.0])
+    np.testing.assert_array_equal(dy.numpy(), [2.0, 3.0])
+
+
+def test_add_n_of_a_trace_refuses_other_shapes():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="one shape"):
+        tf.function(lambda a, b: tf.add_n([a, a, b]))(tf.zeros([2]), tf.zeros([3]))

@@ -164,8 +164,17 @@ def test_shuffle():
         ]
     )
     assert scipy.stats.chisquare(np.bincount(positions, minlength=4)).pvalue > 1e-3
-    with pytest.raises(InvalidArgumentError, match="scalar"):
-        module.shuffle(1.0)
+    assert module.shuffle(1.0).numpy() == 1.0
+
+
+def test_arguments_that_make_no_sense():
+    for draw in (module.normal, module.uniform, module.truncated_normal):
+        with pytest.raises(InvalidArgumentError, match=r">= 0.*\[2, -1\]"):
+            draw([2, -1])
+    with pytest.raises(InvalidArgumentError, match="classes"):
+        module.categorical(np.zeros([2, 0]), 1)
+    with pytest.raises(InvalidArgumentError, match="two integers, not of dtype float32"):
+        module.stateless_normal([2], seed=[1.0, 2.0])
 
 
 def test_categorical():

@@ -178,6 +178,34 @@ def test_older_operations(capfd: pytest.CaptureFixture[str]) -> None:
             tf.Print(x, [x], first_n=2)
 
 
+def test_loops_of_one_variable() -> None:
+    def count(start: list[Any], **kwargs: Any) -> Any:
+        return tf.while_loop(lambda i: i < 3, lambda i: i + 1, start, **kwargs)
+
+    def check() -> None:
+        assert isinstance(count([tf.constant(0)]), tf.Tensor)
+        assert isinstance(count([tf.constant(0)], return_same_structure=True), list)
+
+    check()
+    with tf.Graph().as_default(), tf.Session() as session:
+        check()
+        assert session.run(count([tf.constant(0)])) == 3
+        pair = tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (0, 1), name="w")
+        assert session.run(pair) == (3, 8)
+
+
+def test_branches_of_one_result() -> None:
+    def choose(**kwargs: Any) -> Any:
+        return tf.cond(tf.constant(True), lambda: [1], fn2=lambda: [2], **kwargs)
+
+    assert (choose(), choose(strict=True)) == (1, [1])
+    with tf.Graph().as_default(), tf.Session() as session:
+        result = tf.cond(tf.constant(True), lambda: [tf.constant(1)], lambda: [tf.constant(2)])
+        assert session.run(result) == [1]
+        with pytest.raises(TypeError, match="'fn1'"):
+            tf.cond(tf.constant(True), lambda: 1, lambda: 2, fn1=lambda: 1)
+
+
 def test_templates_share_their_variables() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
 

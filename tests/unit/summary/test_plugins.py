@@ -169,6 +169,13 @@ def test_images(tmp_path: Path, rng: np.random.Generator) -> None:
     assert (np.stack([unpng(p) for p in value.content[2:]]) == pixels[:2]).all()
     with pytest.raises(tf.errors.InvalidArgumentError, match="1 to 4 channels"):
         written(tmp_path / "b", lambda: summary.image("i", pixels[0]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"'i': an image without pixels"):
+        written(tmp_path / "c", lambda: summary.image("i", pixels[:, :0]))
+
+
+def test_histograms_take_numbers(tmp_path: Path) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"'h' takes numbers; .* string"):
+        written(tmp_path, lambda: summary.histogram("h", tf.constant(["a"])))
 
 
 def test_pixels_of_other_dtypes() -> None:

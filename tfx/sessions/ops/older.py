@@ -41,11 +41,11 @@ def py_func(
         func: The function.
         inp: Its arguments, a list of tensors.
         Tout: The dtype of its result, or a list of dtypes.
-        stateful: Accepted for compatibility.
+        stateful: Whether it must be called if nothing uses its results.
         name: Name of the operation.
     """
     dtypes = [as_dtype(t) for t in Tout] if isinstance(Tout, list | tuple) else as_dtype(Tout)
-    return numpy_function(func, inp, dtypes)
+    return numpy_function(func, inp, dtypes, stateful)
 
 
 def Print(  # noqa: N802
