@@ -5,9 +5,9 @@ variable dies that it uses, or when there are too many, the least recently used 
 sessions go with it, unless the program has the concrete function. Must not know how a key is made
 nor how a trace is.
 
-Calls that take the short cut (``served`` and ``served_structured``) leave no mark. While the cache
-is full, the short cut is emptied whenever a trace comes, so that what is in use passes here again
-and is marked: the order of use is exact enough without any cost to a call.
+Calls that take the short cut (``served``) leave no mark. While the cache is full, the short cut is
+emptied whenever a trace comes, so that what is in use passes here again and is marked: the order of
+use is exact enough without any cost to a call.
 """
 
 from __future__ import annotations
@@ -57,13 +57,11 @@ class TraceCache:
     """The traces of one function.
 
     Attributes:
-        served: Short cut of calls with eager tensors alone: context and kinds -> the trace.
-        served_structured: Short cut of other calls: key -> the trace and the order of its tensors.
+        served: Short cut: a key that ``extractor`` makes -> the trace.
     """
 
     def __init__(self) -> None:
         self.served: dict[Any, ConcreteFunction] = {}
-        self.served_structured: dict[Any, tuple[ConcreteFunction, list[int] | None]] = {}
         self._by_key: dict[Any, Entry] = {}
         self._live: dict[int, Entry] = {}
         # Keys of traces whose variables died -> names of those.
@@ -115,7 +113,7 @@ class TraceCache:
             while len(self._live) >= limit:
                 self._drop(min(self.entries(), key=lambda entry: entry.used))
         if limit is not None and len(self._live) + 1 >= limit:
-            self._forget_served()
+            self.served.clear()
         variables = concrete.variables  # all of them alive to the end of this
         entry = Entry(concrete, key, pattern, number)
         self._gone.pop(key, None)
@@ -141,22 +139,10 @@ class TraceCache:
         self._by_key[key] = entry
 
     def serve(self, key: Any, concrete: ConcreteFunction) -> None:
-        """Remember a trace for calls with eager tensors alone."""
+        """Remember a trace for the short cut."""
         if len(self.served) >= _FAST_LIMIT:
             self.served.clear()
         self.served[key] = concrete
-
-    def serve_structured(
-        self, key: Any, concrete: ConcreteFunction, order: list[int] | None
-    ) -> None:
-        """Remember a trace, and the order of its tensors, for other calls."""
-        if len(self.served_structured) >= _FAST_LIMIT:
-            self.served_structured.clear()
-        self.served_structured[key] = (concrete, order)
-
-    def _forget_served(self) -> None:
-        self.served.clear()
-        self.served_structured.clear()
 
     def _drop(self, entry: Entry) -> None:
         """Forget a trace; may run at any moment, when an object is collected."""
@@ -164,7 +150,7 @@ class TraceCache:
         for key in list(entry.keys):
             if self._by_key.get(key) is entry:
                 self._by_key.pop(key, None)
-        self._forget_served()
+        self.served.clear()
 
 
 def _owner_gone(cache: weakref.ref[TraceCache], number: int, _: object) -> None:

@@ -7,29 +7,21 @@ seed, the length of a loop) is the same in each replay.
 from __future__ import annotations
 
 from tfx.graph.ir import CALL, HOST, Graph, Value
+from tfx.graph.random_ops import RANDOM_OPS
 
 # Control flow is decided on the host; the others draw numbers with a state of their own, or have
 # results whose shape only the device knows.
-_REFUSED = frozenset(
-    (
-        HOST,
-        "Bernoulli",
-        "Compress",
-        "Dropout",
-        "If",
-        "Loop",
-        "Multinomial",
-        "NonMaxSuppression",
-        "NonZero",
-        "RandomNormal",
-        "RandomNormalLike",
-        "RandomUniform",
-        "RandomUniformLike",
-        "Scan",
-        "SequenceMap",
-        "Unique",
-    )
-)
+_REFUSED = RANDOM_OPS | {
+    HOST,
+    "Compress",
+    "If",
+    "Loop",
+    "NonMaxSuppression",
+    "NonZero",
+    "Scan",
+    "SequenceMap",
+    "Unique",
+}
 
 
 def can_capture(graph: Graph, device: str) -> bool:

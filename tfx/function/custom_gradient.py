@@ -18,6 +18,7 @@ from tfx.core.source import user_frame
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
+from tfx.framework.remaking import remake_with
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.inline import run_gradient
@@ -105,6 +106,10 @@ class CustomGradientFunction:
             else:
                 results = _record_traced(rule, results, context.graph)
         return nest.pack_sequence_as(result, results)
+
+    def __tfx_remade__(self, convert: Callable[[Any], Any]) -> CustomGradientFunction:
+        """The same of the function's conversion, for ``autograph``."""
+        return CustomGradientFunction(convert(self._function))
 
     @property
     def _name(self) -> str:
@@ -236,8 +241,10 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         >>> tape.gradient(y, x).numpy()
         np.float32(12.0)
     """
+    return CustomGradientFunction(_recomputed(f))
 
-    @custom_gradient
+
+def _recomputed(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def recomputed(*args: Any, **kwargs: Any) -> Any:
         with using(tapes=tuple(t for t in current().tapes if not isinstance(t, GradientTape))):
@@ -257,6 +264,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
         return result, grad
 
+    remake_with(recomputed, lambda convert: _recomputed(convert(f)))
     return recomputed
 
 
@@ -278,8 +286,10 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
         >>> float(y), float(tape.gradient(y, x))
         (6.0, 3.0)
     """
+    return CustomGradientFunction(_passed(f))
 
-    @custom_gradient
+
+def _passed(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def passed(*args: Any, **kwargs: Any) -> Any:
         def grad(*dys: Tensor, variables: Sequence[Variable] = ()) -> Any:
@@ -287,4 +297,5 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
 
         return f(*args, **kwargs), grad
 
+    remake_with(passed, lambda convert: _passed(convert(f)))
     return passed

@@ -71,7 +71,8 @@ def defun(
     def decorate(python_function: Any) -> Function:
         if input_signature is not None:
             _refuse_keywords(python_function)
-        made = make_function(python_function, input_signature, experimental_relax_shapes)
+        relax = experimental_relax_shapes
+        made = make_function(python_function, input_signature, relax, autograph)
         made.keep_created_variables()
         return made
 

@@ -17,6 +17,7 @@ from tfx.core.errors import (
     FailedPreconditionError,
     OpError,
 )
+from tfx.core.source import bracketed
 from tfx.graph.infer import describe
 from tfx.graph.ir import CALL, Graph, Node, Value
 from tfx.runtime.session import kernel_reason, translate
@@ -51,9 +52,9 @@ def explained(
         return type(translated)(f"Function {graph.name!r} failed: {reason}")
     met = None if inputs is None else _met(graph, node, inputs, run)
     given = ", ".join(describe(v) for v in met or node.inputs)
-    where = f" [{node.source.text()}]" if node.source else ""
     return type(translated)(
-        f"{node.op} cannot be applied to ({given}) in function {graph.name!r}: {reason}{where}",
+        f"{node.op} cannot be applied to ({given}) in function {graph.name!r}: {reason}"
+        f"{bracketed(node.source)}",
         op=node.op,
         node=node.name,
         source=node.source,

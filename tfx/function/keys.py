@@ -108,6 +108,8 @@ class Arguments:
         try:
             return self._key(value, name)
         except RecursionError:
+            if expanded_kind_of(value) is None:
+                raise  # the stack was full already
             raise ValueError(
                 f"Argument {name!r} of type {type(value).__name__} contains itself, or is nested "
                 "too deeply: arguments of a tfx.function must be finite structures."

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from tfx.framework.remaking import remake_with
 from tfx.function.signature import Parameters
 
 
@@ -26,6 +27,7 @@ def weak_method(function: Callable[..., Any], reference: weakref.ref[Any]) -> Ca
             )
         return function(instance, *args, **kwargs)
 
+    remake_with(method, lambda convert: weak_method(convert(function), reference))
     signature = Parameters(function).signature
     parameters = list(signature.parameters.values())
     if parameters and parameters[0].kind.name.startswith("POSITIONAL_"):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tfx.control_flow.nodes import CONTROL_OPS, control_inputs
+from tfx.control_flow.nodes import CONTROL_OPS, assigned_states, control_inputs
 from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph, VariableState
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 from tfx.function.inline import run_gradient
 from tfx.function.marker import CUSTOM_GRADIENT, CustomGradient
-from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.ir import CALL, Graph, Node, Value
 
 
 def records_of(
@@ -47,12 +47,33 @@ def records_of(
     elif node.op in CONTROL_OPS:
         attrs, given = control_inputs(node, home, inputs, tensor_of, leaf_of)
         yield OpRecord(node.op, attrs, given, outputs)
+    elif node.op == CALL:
+        yield _call(node, inputs, outputs, leaf_of)
     else:
         yield OpRecord(node.op, node.attrs, inputs, outputs)
     for i, state in assigned.items():
         leaf = leaf_of(state)
         if leaf is not None:
             yield OpRecord(READ_VARIABLE, {}, (leaf,), (tensor_of(node.outputs[i]),))
+
+
+def _call(
+    node: Node,
+    inputs: Sequence[Tensor | None],
+    outputs: Sequence[Tensor],
+    leaf_of: Callable[[VariableState], Any],
+) -> OpRecord:
+    """A call, which depends on the variables too that the called graph reads after assigning."""
+    states: dict[int, VariableState] = {}
+    leaves: list[Any] = []
+    for state in assigned_states([node.attrs["graph"]]):
+        leaf = None if id(state.ref()) in states else leaf_of(state)
+        if leaf is not None:
+            states[id(state.ref())] = state
+            leaves.append(leaf)
+    return OpRecord(
+        CALL, {**node.attrs, "states": list(states.values())}, [*inputs, *leaves], outputs
+    )
 
 
 def _custom(tag: CustomGradient, tensors: Sequence[Tensor], outputs: Sequence[Tensor]) -> OpRecord:

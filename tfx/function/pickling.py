@@ -177,6 +177,8 @@ class _Writer:
         self.values: list[tuple[Any, ...]] = []
         self._graph_numbers: dict[int, int] = {}
         self._value_numbers: dict[int, int] = {}
+        # Graphs made here: what is numbered by its id must not go.
+        self._kept: list[Graph] = []
         # By variable: called graphs have records of their own.
         self._state_numbers = {id(s.variable()): i for i, s in enumerate(states)}
 
@@ -224,7 +226,8 @@ class _Writer:
             states = {i: self._state_numbers.get(id(s.ref())) for i, s in tag.outputs.items()}
             return ("assigned", states)
         if isinstance(tag, CustomGradient):
-            return ("gradient", self.graph(tag.graph), tag.present, tag.results)
+            self._kept.append(_portable(tag.graph))
+            return ("gradient", self.graph(self._kept[-1]), tag.present, tag.results)
         return ("other", tag)
 
 

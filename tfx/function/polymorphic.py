@@ -11,12 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from tfx.framework.context import Context, current
-from tfx.framework.tensor import EagerTensor, kind_number
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.configured import Configured
 from tfx.function.declared import Declared
 from tfx.function.depth import Room
-from tfx.function.fast import call_key, has_identities, order_of, with_arrays_converted
+from tfx.function.extractor import MISMATCH, Extractors
 from tfx.function.input_signature import parse
 from tfx.function.keys import Arguments
 from tfx.function.methods import checked_callable, name_of, weak_method
@@ -42,6 +41,7 @@ class Function:
         name: Name of the graphs.
         input_signature: Specs of the arguments; one trace serves every call.
         reduce_retracing: Generalise a dimension of an argument once it has varied.
+        autograph: Convert Python control flow on tensors.
     """
 
     def __init__(
@@ -50,18 +50,22 @@ class Function:
         name: str,
         input_signature: Sequence[Any] | None = None,
         reduce_retracing: bool = False,
+        autograph: bool = True,
     ) -> None:
         self._python_function = python_function
         self._name = name
         self.input_signature = parse(input_signature)
         self._reduce_retracing = reduce_retracing
+        self._autograph = autograph
         self._parameters = Parameters(python_function)
         self._declared: Declared | None = None
         if self.input_signature is not None:
             self._declared = Declared(self.input_signature, name, self._parameters)
-        self._tracer = Tracer(python_function, name, self._parameters, reduce_retracing)
+        self._tracer = Tracer(python_function, name, self._parameters, reduce_retracing, autograph)
         self._cache = self._tracer.cache
         self._served = self._cache.served
+        self._forms = Extractors(self._parameters, name)
+        self._extractors = self._forms.by_spelling
         # Of a method: the instance that it is bound to.
         self._instance: weakref.ref[Any] | None = None
         self._bound: dict[int, Binding] = {}
@@ -155,48 +159,21 @@ class Function:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the graph for these arguments, tracing it first if they are of a new kind."""
         context = current()
-        if not kwargs:
-            # The hot path: nothing but eager tensors.
-            parts: list[Any] = [context.key]
-            for x in args:
-                if type(x) is not EagerTensor:
-                    break
-                parts.append(x._kind or kind_number(x))
-            else:
-                key = tuple(parts)
+        extract = self._extractors.get((len(args), *kwargs) if kwargs else len(args))
+        if extract is not None:
+            # The hot path: arguments of a form that was met before.
+            try:
+                key, tensors = extract(context.key, args, kwargs)
                 served = self._served.get(key)
+            except MISMATCH:
+                pass
+            else:
                 if served is not None and not context.eager_functions and not _run_eagerly():
-                    return served.call_flat(args)
-                return self._call_first(context, key, args, kwargs)
-        structure, tensors = call_key(context.key, args, kwargs)
-        if structure is not None and not context.eager_functions and not _run_eagerly():
-            known = self._cache.served_structured.get(structure)
-            if known is not None:
-                concrete, order = known
-                return concrete.call_flat(tensors if order is None else [tensors[i] for i in order])
-        elif structure is None and self._declared is None and context.graph is None:
-            converted = with_arrays_converted(args)
-            if converted is not None and not context.eager_functions and not _run_eagerly():
-                return self(*converted, **kwargs)
-        return self._call_first(context, structure, args, kwargs, tensors)
+                    return served.call_flat(tensors)
+        return self._call_first(context, args, kwargs)
 
-    def _call_first(
-        self,
-        context: Context,
-        key: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        met: Sequence[EagerTensor] | None = None,
-    ) -> Any:
-        """A call that the short cut does not serve; it may serve the next one of its kind.
-
-        Args:
-            context: The context.
-            key: Key for the short cut, None if it cannot serve such calls.
-            args: Positional arguments.
-            kwargs: Arguments by name.
-            met: The tensors that ``call_key`` met; None: the arguments are nothing but tensors.
-        """
+    def _call_first(self, context: Context, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that the short cut does not serve; it may serve the next one of its kind."""
         if context.eager_functions or _run_eagerly():
             return self._python_function(*args, **kwargs)
         concrete, tensors = self._concrete_for(args, kwargs)
@@ -204,18 +181,12 @@ class Function:
             # Not yet for the short cut: whether a trace is ever used again is seen here.
             with Room():
                 return concrete.call_flat(tensors)
-        if key is not None and not concrete.graph.captured:
-            if met is None:
-                if len(tensors) == len(args) and all(
-                    a is b for a, b in zip(tensors, args, strict=True)
-                ):
-                    self._cache.serve(key, concrete)
-            else:
-                order = order_of(self._parameters, self._name, args, kwargs, met, tensors)
-                safe = not has_identities(key) or self._cache.holds(concrete)
-                if order is not None and safe:
-                    same = order == list(range(len(order)))
-                    self._cache.serve_structured(key, concrete, None if same else order)
+        if not concrete.graph.captured:
+            key = self._forms.key_of(context.key, args, kwargs, tensors)
+            if key is not None and (
+                not self._forms.has_addresses(key) or self._cache.holds(concrete)
+            ):
+                self._cache.serve(key, concrete)
         return concrete.call_flat(tensors)
 
     def with_options(
@@ -329,7 +300,7 @@ class Function:
             if known is not None and known.reference() is instance:
                 return known
             method = weak_method(self._python_function, reference)
-            bound = Function(method, self._name, self.input_signature, self._reduce_retracing)
+            bound = Function(method, self._name, *self._made_with)
             bound._tracer.keeps_variables = self._tracer.keeps_variables
             bound._instance = reference
             bound.__dict__["__func__"] = self
@@ -369,8 +340,11 @@ class Function:
             place = getattr(place, part, None)
         if place is self:
             return name
-        options = (self._name, self.input_signature, self._reduce_retracing)
-        return (Function, (self._python_function, *options))
+        return (Function, (self._python_function, self._name, *self._made_with))
+
+    @property
+    def _made_with(self) -> tuple[Any, ...]:
+        return self.input_signature, self._reduce_retracing, self._autograph
 
     def __repr__(self) -> str:
         return f"<tfx.function {self._name}{self._parameters.signature}>"
@@ -471,7 +445,9 @@ def function(
             ``tfx.PYTHON_VALUE`` stands for a Python argument, ``tfx.TRACE_ON_NEW_VALUE`` for any
             dtype or shape, ``[spec, ...]`` for a list of any length: each new value of these gets
             a graph.
-        autograph: Accepted; Python control flow on tensors is refused with the ways out.
+        autograph: Turn Python's ``if``, ``while`` and ``for`` on tensors into operations, here and
+            in the functions called from here. False: the function runs as it is, and such control
+            flow is refused with the ways out.
         jit_compile: Accepted for compatibility: graphs are always compiled by ONNX Runtime.
         reduce_retracing: Generalise a dimension once it has varied, instead of tracing each size;
             where ranks varied, the whole shape.
@@ -499,13 +475,16 @@ def function(
     relax = reduce_retracing or bool(experimental_relax_shapes)
 
     def decorate(python_function: Any) -> Function:
-        return make_function(python_function, input_signature, relax)
+        return make_function(python_function, input_signature, relax, autograph)
 
     return decorate if func is None else decorate(func)
 
 
 def make_function(
-    given: Any, input_signature: Sequence[Any] | None = None, relax: bool = False
+    given: Any,
+    input_signature: Sequence[Any] | None = None,
+    relax: bool = False,
+    autograph: bool = True,
 ) -> Function:
     """A ``Function`` of whatever was decorated.
 
@@ -513,6 +492,7 @@ def make_function(
         given: A callable, a ``staticmethod``, or another traced function.
         input_signature: As ``function`` takes it.
         relax: Whether to generalise what varied.
+        autograph: Whether to convert control flow; a traced function keeps what it has turned off.
 
     Raises:
         TypeError: it cannot be called, or the signature is none.
@@ -520,11 +500,14 @@ def make_function(
     static = isinstance(given, staticmethod)
     if static:
         given = given.__func__
+    if isinstance(given, Function):
+        autograph = autograph and given._autograph
     if isinstance(given, Method):
         given = types.MethodType(given.__func__.python_function, given.__self__)
     elif isinstance(given, Function):
         given = given.python_function
     python_function = checked_callable(given)
-    made = Function(python_function, name_of(python_function), input_signature, relax)
+    name = name_of(python_function)
+    made = Function(python_function, name, input_signature, relax, autograph)
     made._is_static = static
     return made

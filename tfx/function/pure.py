@@ -27,7 +27,7 @@ from tfx.function.plan import Plan
 from tfx.function.steps import SteppedPlan, make_plan
 from tfx.graph.bodies import snapshot
 from tfx.graph.ir import CALL, Graph, Value
-from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
+from tfx.graph.passes.dead_code import acts, remove_dead_nodes, used_values
 from tfx.runtime.surviving import survives
 
 FUNCTION_CALL = "FunctionCall"
@@ -305,11 +305,11 @@ class Backward:
 
 
 def _live(gradients: Gradients) -> list[Any]:
-    """The gradient nodes that some result needs."""
+    """The gradient nodes that some result needs, and what custom gradients have Python do."""
     wanted = {id(r) for r in gradients.results if r is not None}
     kept = []
     for node in reversed(gradients.nodes):
-        if any(id(v) in wanted for v in node.outputs):
+        if any(id(v) in wanted for v in node.outputs) or acts(node):
             kept.append(node)
             wanted.update(id(v) for v in used_values(node))
     return kept[::-1]
@@ -344,8 +344,22 @@ def _call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None]:
     """The derivative of the called graph, which computes the graph again."""
     if is_write(op.attrs["graph"]):
         return write_gradient(op, *dys)  # type: ignore[arg-type]
-    called = PureFunction(op.attrs["graph"])
+    called = _with_leaves(op.attrs["graph"], op.attrs.get("states", ()))
     product = called.vjp(tuple(dy is not None for dy in dys), op.needs)
-    found = iter(product([*op.inputs, *(dy for dy in dys if dy is not None)]))
+    given = [x if isinstance(x, Tensor) else x.value() for x in op.inputs]
+    found = iter(product([*given, *(dy for dy in dys if dy is not None)]))
     marked = iter([next(found) if present else None for present in product.present])
     return [next(marked) if needed else None for needed in op.needs]
+
+
+def _with_leaves(graph: Graph, states: Sequence[VariableState]) -> PureFunction:
+    """A called graph with one more input for each variable that it assigns: see ``leaves``."""
+    if not states:
+        return PureFunction(graph)
+    graph = graph.copy()
+    leaves = []
+    for state in states:
+        variable = state.variable()
+        leaves.append((state, len(graph.inputs)))
+        graph.add_input(state.name, variable.dtype.onnx, variable.shape.symbolic)
+    return PureFunction(graph, leaves=leaves)

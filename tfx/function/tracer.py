@@ -19,6 +19,7 @@ from tfx.framework.device import trace_device
 from tfx.framework.func_graph import FuncGraph
 from tfx.function.cache import Entry, TraceCache
 from tfx.function.concrete import ConcreteFunction
+from tfx.function.converting import traceable
 from tfx.function.depth import Room, too_deep
 from tfx.function.keys import Arguments, key_accepts, with_shapes
 from tfx.function.relaxing import Relaxed
@@ -39,6 +40,7 @@ class Tracer:
         name: Name of the graphs.
         parameters: The function's parameters.
         relax: Whether to generalise what varied.
+        autograph: Whether to convert Python control flow on tensors.
 
     Attributes:
         cache: The traces.
@@ -54,6 +56,7 @@ class Tracer:
         name: str,
         parameters: Parameters,
         relax: bool = False,
+        autograph: bool = True,
     ) -> None:
         self.cache = TraceCache()
         self.count = 0
@@ -63,6 +66,7 @@ class Tracer:
         self._python_function = python_function
         self._name = name
         self._parameters = parameters
+        self._autograph = autograph
         self._relaxed = Relaxed() if relax else None
         # The last trace, until a call finds it again.
         self._fresh: int | None = None
@@ -199,7 +203,8 @@ class Tracer:
         # What another trace calls is part of that: it costs nothing when that one is called again.
         asked = exact or current().graph is not None
         self.history.add(self.count, pattern, user_frame(), again=again, asked=asked)
-        return Trace(self._python_function, self._name, self._parameters, arguments, given, shapes)
+        function = traceable(self._python_function, self._autograph)
+        return Trace(function, self._name, self._parameters, arguments, given, shapes)
 
 
 def _is_good_in(concrete: ConcreteFunction, graph: FuncGraph | None) -> bool:

@@ -23,6 +23,7 @@ from tfx.runtime.binding import BoundRunner
 from tfx.runtime.capture import ENABLE, CapturingRunner, can_be_captured
 from tfx.runtime.devices import CUDA_PROVIDER, physical_gpu, providers_for
 from tfx.runtime.diagnosis import missing_later_libraries
+from tfx.runtime.kept import KeptRunner
 from tfx.runtime.memory import lend
 from tfx.runtime.threads import ensure_thread_pool
 from tfx.runtime.values import RawValue, copy_to_device, note_gpu, when_gpu_used
@@ -116,6 +117,8 @@ class Session:
         capture: On a GPU: use CUDA graphs where that can be done. The caller knows that shapes
             seldom change and that no operator draws random numbers of its own.
         folds: ``False`` leaves constant expressions as they are.
+        keeps_binding: Each call will give all inputs, in order, and want all outputs: bind again
+            only what changed. On the CPU, with one or two outputs.
 
     Raises:
         OpError: the model cannot be compiled; the subclass says why.
@@ -144,6 +147,7 @@ class Session:
         data_folder: str | os.PathLike[str] | None = None,
         capture: bool = False,
         folds: bool = True,
+        keeps_binding: bool = False,
     ) -> None:
         fork.session_made(device)
         ensure_thread_pool()
@@ -180,7 +184,11 @@ class Session:
             "data_folder": data_folder,
             "capture": capture,
             "folds": folds,
+            "keeps_binding": keeps_binding,
         }
+        if keeps_binding:
+            handle = self._inference._sess
+            self.run_raw = KeptRunner(handle, self.run_raw, self.input_names, self.output_names)
         runners.register(self)
 
     def run(self, feeds: dict[str, RawValue]) -> Sequence[RawValue]:
