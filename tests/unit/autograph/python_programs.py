@@ -21,11 +21,16 @@ class Writer:
         self.lines: list[str] = []
         self.counter = 0
         self.functions: list[str] = []
+        # Whether the function may assign the global name.
+        self.shared = False
 
     def text(self) -> str:
-        self.lines = ["def f(a, b, log):"]
+        self.lines = ["shared = 1", "def f(a, b, log):"]
         if self.random.random() < 0.3:
             self.line(1, "'''Documented.'''")
+        if self.random.random() < 0.3:
+            self.line(1, "global shared")
+            self.shared = True
         self.line(1, "c = a - b")
         self.block(1, 4, loop=False, final=False)
         if self.random.random() < 0.8:
@@ -64,7 +69,15 @@ class Writer:
             return f"sum([q + {x} for q in range(3) if q != {y}])"
         if r < 0.89:
             return f"(e := {x})"
-        if r < 0.93 and self.functions:
+        if r < 0.905:
+            return f"(lambda z={x}, *, k={y}: lambda: z - k + a)(k={self.random.choice('12')})()"
+        if r < 0.915:
+            return f"max(*[{x}, {y}], *(0, 1))"
+        if r < 0.925:
+            return f"log.many({x}, *({y},), k=c, **{{'m': {y}}})"
+        if r < 0.935:
+            return "shared"
+        if r < 0.96 and self.functions:
             return f"{self.random.choice(self.functions)}({x})"
         return f"abs({x})"
 
@@ -102,8 +115,10 @@ class Writer:
         elif r < 0.83:
             self.line(depth, f"with log.context({self.value(1)}):")
             self.block(depth + 1, 3, loop=loop, final=final)
-        elif r < 0.88:
+        elif r < 0.87:
             self.function(depth)
+        elif r < 0.885:
+            self.match(depth, loop=loop, final=final)
         elif r < 0.92 and loop and not final:
             self.line(depth, self.random.choice(["break", "continue"]))
         elif r < 0.95 and not final:
@@ -119,8 +134,11 @@ class Writer:
             self.line(depth, f"{self.random.choice('abc')} += {self.value()}")
         elif r < 0.7:
             self.line(depth, f"log.note({self.value()})")
-        elif r < 0.75:
+        elif r < 0.74:
             self.line(depth, f"del {self.name()}")
+        elif r < 0.76:
+            self.line(depth, f"*c, d = {self.value(1)}, {self.value(1)}, {self.value(1)}")
+            self.line(depth, "c = sum(c)")
         elif r < 0.8:
             self.line(depth, f"log.attribute = {self.value()}")
         elif r < 0.85:
@@ -132,8 +150,10 @@ class Writer:
             self.line(depth, f"{name}.append({self.value(1)})")
             self.line(depth, f"{self.name()} = {name}.pop()")
             self.line(depth, f"log.note(sum({name}))")
-        elif r < 0.95:
+        elif r < 0.93:
             self.line(depth, f"log[{self.value(1)}] = {self.value(1)}")
+        elif r < 0.95 and self.shared:
+            self.line(depth, f"shared {self.random.choice(['', '+'])}= {self.value(1)}")
         else:
             self.line(depth, f"a, (b, c) = {self.value(1)}, ({self.value(1)}, {self.value(1)})")
 
@@ -180,7 +200,23 @@ class Writer:
             self.block(depth + 1, 2, loop=loop, final=False)
         if self.random.random() < 0.3:
             self.line(depth, "finally:")
-            self.line(depth + 1, f"log.note({self.value(1)})")
+            if self.random.random() < 0.5:
+                self.line(depth + 1, f"log.note({self.value(1)})")
+            else:
+                self.block(depth + 1, 2, loop=False, final=True)
+
+    def match(self, depth: int, *, loop: bool, final: bool) -> None:
+        self.line(depth, f"match ({self.value(1)}, {self.value(1)}):")
+        patterns = ["(0, d)", "(1 | 2, _)", "(e, 0)", "(d, e)"]
+        for pattern in self.random.sample(patterns, 2):
+            guard = f" if {self.test(1)}" if self.random.random() < 0.4 else ""
+            if pattern == "(d, e)" and not guard:
+                guard = " if True"
+            self.line(depth + 1, f"case {pattern}{guard}:")
+            self.block(depth + 2, 2, loop=loop, final=final)
+        if self.random.random() < 0.5:
+            self.line(depth + 1, "case _:")
+            self.block(depth + 2, 2, loop=loop, final=final)
 
     def function(self, depth: int) -> None:
         name = self.fresh("g")
@@ -188,8 +224,16 @@ class Writer:
         if self.random.random() < 0.5:
             self.line(depth + 1, f"nonlocal {self.random.choice(['c', 'd'])}")
         outer, self.functions = self.functions, []
+        shared, self.shared = self.shared, False
         self.block(depth + 1, 2, loop=False, final=False)
-        self.functions = outer
+        if self.random.random() < 0.3:
+            inner = self.fresh("h")
+            self.line(depth + 1, f"def {inner}(*rest, k={self.value(1)}, **more):")
+            self.line(depth + 2, f"nonlocal {self.random.choice(['x', 'y'])}")
+            self.block(depth + 2, 2, loop=False, final=False)
+            self.line(depth + 2, "x = y = len(rest) + k")
+            self.line(depth + 1, f"log.note({inner}(x, *[y], k=a))")
+        self.functions, self.shared = outer, shared
         self.line(depth + 1, "return x")
         self.line(depth, f"log.note({name}({self.value(1)}))")
         self.line(depth, f"log.functions.append({name})")

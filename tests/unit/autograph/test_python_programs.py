@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tfx.autograph import operators
 from tfx.autograph.conversion import convert_function, is_converted
+from tfx.autograph.parsing import SourceError
 
 _spec = importlib.util.spec_from_file_location(
     "python_programs", Path(__file__).with_name("python_programs.py")
@@ -32,6 +33,10 @@ class Log:
     def note(self, value):
         self.events.append(value)
         return value
+
+    def many(self, *args, k, **more):
+        self.events.append((args, k, more))
+        return len(args) + k
 
     def get(self, read):
         try:
@@ -67,12 +72,15 @@ def outcome(function, a, b):
     try:
         result = function(a, b, log)
     except RecursionError:
+        function.__globals__["shared"] = 1
         return "recursion"
     except NameError:  # which subclass depends on the scope, and on the version of Python
         result = NameError
     except Exception as error:
         result = (type(error), str(error))
-    return result, log.events, log.attribute, len(log.functions)
+    shared = function.__globals__["shared"]
+    function.__globals__["shared"] = 1
+    return result, log.events, log.attribute, len(log.functions), shared
 
 
 @settings(max_examples=100, deadline=None)
@@ -81,9 +89,9 @@ def test_converted_programs_do_the_same(seed, a, b):
     text = programs.Writer(seed).text()
     try:
         function = function_of(text)
-    except SyntaxError:  # such as a nonlocal that nothing binds
+        converted = convert_function(function, operators)
+    except (SyntaxError, SourceError):  # a nonlocal that nothing binds, a jump out of `finally`
         return
-    converted = convert_function(function, operators)
     assert is_converted(converted)
     assert outcome(converted, a, b) == outcome(function, a, b), text
 
@@ -93,8 +101,8 @@ def test_known_programs_do_the_same(seed):
     text = programs.Writer(seed).text()
     try:
         function = function_of(text)
-    except SyntaxError:
+        converted = convert_function(function, operators)
+    except (SyntaxError, SourceError):
         return
-    converted = convert_function(function, operators)
     for a in (-1, 0, 3):
         assert outcome(converted, a, 2) == outcome(function, a, 2), text

@@ -144,3 +144,30 @@ def test_programs_agree_with_python(seed, a, b):
 @pytest.mark.parametrize("seed", range(60))
 def test_known_programs_agree_with_python(seed):
     check(seed, 0.3, -0.7)
+
+
+def gradients(function, seed, a, b):
+    """Gradients of a program's results, weighted, with respect to its inputs and the variable."""
+    v, inputs = tf.Variable(0.5), [tf.constant(a), tf.constant(b)]
+    weights = np.random.default_rng(seed).normal(size=5).astype(np.float32)
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        results = [*function(*inputs, v)[:4], v.value()]
+        total = tf.add_n(
+            [w * tf.convert_to_tensor(r) for w, r in zip(weights, results, strict=True)]
+        )
+    found = tape.gradient(total, [*inputs, v])
+    return [0.0 if g is None else float(g) for g in found]
+
+
+def check_gradients(seed, a, b):
+    text = Writer(seed).text()
+    plain = function_of(text)
+    expected = gradients(plain, seed, a, b)
+    found = gradients(tf.function(entry(plain)), seed, a, b)
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4, err_msg=text)
+
+
+@pytest.mark.parametrize("seed", range(1000, 1029))
+def test_gradients_agree_with_python(seed):
+    check_gradients(seed, 0.3, -0.7)

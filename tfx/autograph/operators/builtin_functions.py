@@ -6,12 +6,14 @@ Each is Python's own unless it gets a tensor that has no contents yet.
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from tfx.autograph.operators.iteration import Counted, counted
 from tfx.autograph.operators.staging import is_staged
 from tfx.autograph.operators.tensor_lists import TensorList
+from tfx.control_flow import mapping
 from tfx.core import dtypes, nest
 from tfx.core.errors import OperatorNotAllowedInGraphError
 from tfx.framework.apply import apply
@@ -32,9 +34,53 @@ from tfx.ops.casting import cast
 _PYTHON_PRINT = builtins.print
 
 
-def counterpart(function: Any) -> Any:
-    """What to call in place of a builtin."""
+def counterpart(function: Any, convert: Callable[[Any], Any]) -> Any:
+    """What to call in place of a builtin.
+
+    Args:
+        function: A builtin function or type.
+        convert: Converts functions that a builtin is given to call.
+    """
+    taking = _TAKING_FUNCTIONS.get(function)
+    if taking is not None:
+        return functools.partial(taking, convert)
     return _COUNTERPARTS.get(function, function)
+
+
+def _map(convert: Callable[[Any], Any], function: Any, *iterables: Any, **kwargs: Any) -> Any:
+    called = convert(function)
+    if not any(is_staged(x) or isinstance(x, Counted) for x in iterables):
+        return map(called, *iterables, **kwargs)
+    together = _zip(*iterables)
+    return Counted(together.length, together.known, lambda n: called(*together.item(n)))
+
+
+def _filter(convert: Callable[[Any], Any], function: Any, iterable: Any, /) -> Any:
+    if is_staged(iterable) or isinstance(iterable, Counted):
+        raise OperatorNotAllowedInGraphError(
+            f"filter takes no tensor of the graph; got {iterable!r}. Use tf.boolean_mask, or a "
+            "`for` statement with `continue`."
+        )
+    test = function if function is None else convert(function)
+    return filter(test, iterable)
+
+
+def _reduce(convert: Callable[[Any], Any], function: Any, iterable: Any, /, *initial: Any) -> Any:
+    called = convert(function)
+    if not is_staged(iterable):
+        return functools.reduce(called, iterable, *initial)
+    return mapping.foldl(called, iterable, *initial)
+
+
+def _with_key(builtin: Callable[..., Any]) -> Callable[..., Any]:
+    """A builtin whose ``key`` is a function."""
+
+    def called(convert: Callable[[Any], Any], /, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("key") is not None:
+            kwargs["key"] = convert(kwargs["key"])
+        return builtin(*args, **kwargs)
+
+    return called
 
 
 def _any_staged(values: Any) -> bool:
@@ -209,6 +255,23 @@ def counted_eager(tensor: Tensor) -> Counted:
     return Counted(int64_constant(length), length, lambda number: gather(tensor, number))
 
 
+def _next(iterator: Any, /, *default: Any) -> Any:
+    if isinstance(iterator, Counted) or is_staged(iterator):
+        raise OperatorNotAllowedInGraphError(
+            f"next takes no tensor of the graph; got {iterator!r}. Take an element by its index, "
+            "or use a `for` statement."
+        )
+    return next(iterator, *default)
+
+
+_TAKING_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    filter: _filter,
+    functools.reduce: _reduce,
+    map: _map,
+    max: _with_key(_max),
+    min: _with_key(_min),
+    sorted: _with_key(_sorted),
+}
 _COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     abs: _abs,
     all: _all,
@@ -218,11 +281,9 @@ _COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     float: _float,
     int: _int,
     len: _len,
-    max: _max,
-    min: _min,
+    next: _next,
     print: _print,
     range: _range,
-    sorted: _sorted,
     sum: _sum,
     zip: _zip,
 }

@@ -1,32 +1,25 @@
 """Calls: what is called gets its control flow converted first.
 
-Not converted are builtins and classes, generators, functions of tfx itself, of the standard library
-and of NumPy, and what the user excluded. A few builtins have counterparts for tensors.
+Not converted are builtins, generators, functions of tfx itself, of the standard library and of
+NumPy, and what the user excluded. A few builtins have counterparts for tensors.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
-import logging
-import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
-from tfx.autograph.conversion import convert_function, is_converted
+from tfx.autograph import verbosity
+from tfx.autograph.conversion import convert_function
+from tfx.autograph.left_alone import FrameError
 from tfx.autograph.operators.builtin_functions import counterpart
-from tfx.autograph.parsing import SourceError
-
-_log = logging.getLogger("tfx")
-
-# Attribute of functions that are left as they are.
-DO_NOT_CONVERT = "__tfx_do_not_convert__"
-# First parts of the names of modules whose functions are left as they are.
-LIBRARIES = frozenset(
-    (*sys.stdlib_module_names, "tfx", "numpy", "onnx", "onnxruntime", "ml_dtypes", "google")
-) | frozenset(("pytest", "_pytest", "hypothesis", "scipy", "sklearn", "matplotlib", "torch"))
-_unconvertible: set[str] = set()
+from tfx.autograph.operators.exclusions import is_convertible, note_reason, warn_once
+from tfx.autograph.operators.functionals import with_converted
+from tfx.autograph.operators.watching import made as recorded
+from tfx.autograph.parsing import has_source
+from tfx.framework.remaking import maker_of
 
 
 def call(callee: Any) -> Any:
@@ -40,22 +33,74 @@ def call(callee: Any) -> Any:
             new = converted(function)
             return callee if new is function else types.MethodType(new, callee.__self__)
         return callee
-    if kind is types.BuiltinFunctionType or kind is type:
-        return counterpart(callee)
+    if kind is types.BuiltinFunctionType:
+        return counterpart(callee, call)
     if kind is functools.partial:
         inner = call(callee.func)
         if inner is callee.func:
             return callee
         return functools.partial(inner, *callee.args, **callee.keywords)
     if isinstance(callee, type):
-        return callee
+        found = counterpart(callee, call) if kind is type else callee
+        return _constructor(callee) if found is callee else found
     return _callable_object(callee)
+
+
+def entry(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a traced function runs: any callable with its control flow converted."""
+    result: Callable[..., Any] = call(function)
+    return result
+
+
+def converted(function: types.FunctionType) -> Callable[..., Any]:
+    """The function with its control flow converted, or itself."""
+    if not is_convertible(function):
+        make = maker_of(function)
+        made: Callable[..., Any]
+        made = with_converted(function, call) if make is None else make(call)
+        return made
+    from tfx.autograph import operators
+
+    try:
+        made = convert_function(function, operators)
+    except FrameError as e:
+        note_reason(function, e)
+        return function
+    except Exception as e:  # whatever it is: the function can still run as it is
+        warn_once(function, e)
+        return function
+    if made is not function:
+        verbosity.tell(1, "AutoGraph converted %s", function.__qualname__)
+    return made
+
+
+def _constructor(cls: Any) -> Any:
+    """A class; if its ``__init__`` is the user's, something that runs it converted."""
+    init = cls.__init__
+    plain = type(cls).__call__ is type.__call__ and cls.__new__ is object.__new__
+    if not plain or type(init) is not types.FunctionType or not is_convertible(init):
+        return cls
+    if not has_source(init):  # made by a decorator, as that of a dataclass
+        return cls
+    new = converted(init)
+
+    def constructed(*args: Any, **kwargs: Any) -> Any:
+        made = recorded(cls.__new__(cls))
+        if new(made, *args, **kwargs) is not None:
+            raise TypeError("__init__() should return None")
+        return made
+
+    return cls if new is init else constructed
 
 
 def _callable_object(callee: Any) -> Any:
     """An object whose class has a ``__call__`` written in Python."""
-    method = _call_method(type(callee))
-    if type(method) is not types.FunctionType or _is_library(type(callee).__module__):
+    cls = type(callee)
+    remade = getattr(cls, "__tfx_remade__", None)
+    if remade is not None:
+        return remade(callee, call)
+    method = _call_method(cls)
+    if type(method) is not types.FunctionType:
         return callee
     new = converted(method)
     return callee if new is method else types.MethodType(new, callee)
@@ -67,55 +112,3 @@ def _call_method(cls: type) -> Any:
         if "__call__" in base.__dict__:
             return base.__dict__["__call__"]
     return None
-
-
-def converted(function: types.FunctionType) -> Callable[..., Any]:
-    """The function with its control flow converted, or itself."""
-    if not is_convertible(function):
-        return function
-    from tfx.autograph import operators
-
-    try:
-        return convert_function(function, operators)
-    except SourceError as e:
-        _warn_once(function, e)
-        return function
-
-
-def is_convertible(function: types.FunctionType) -> bool:
-    """Whether a function is the user's, and not excluded."""
-    if getattr(function, DO_NOT_CONVERT, False) or is_converted(function):
-        return False
-    return not _is_library(function.__module__ or function.__globals__.get("__name__", ""))
-
-
-def _is_library(module: str | None) -> bool:
-    name = module or ""
-    if name == "__main__" or name.startswith("tfx.model_zoo"):
-        return False
-    return name.split(".")[0] in LIBRARIES
-
-
-def _warn_once(function: types.FunctionType, error: SourceError) -> None:
-    name = f"{function.__module__}.{function.__qualname__}"
-    if name in _unconvertible:
-        return
-    _unconvertible.add(name)
-    _log.warning(
-        "AutoGraph could not convert %s and will run it as it is: %s. Its control flow on tensors "
-        "will fail. To silence this, decorate it with @tf.autograph.experimental.do_not_convert.",
-        name,
-        error,
-    )
-
-
-def entry(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What a traced function runs: any callable with its control flow converted."""
-    unwrapped = function
-    if isinstance(unwrapped, functools.partial) or inspect.ismethod(unwrapped):
-        result: Callable[..., Any] = call(unwrapped)
-        return result
-    if isinstance(unwrapped, types.FunctionType):
-        return converted(unwrapped)
-    result = call(unwrapped)
-    return result

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from tfx.autograph.operators.assigned import told
 from tfx.autograph.operators.staging import (
     as_tensor,
     blank,
     is_staged,
     is_tensor_like,
     same_python,
+    shown,
     where,
 )
 from tfx.autograph.operators.state import State, is_synthetic, spoken
 from tfx.autograph.operators.symbols import UNDEFINED, as_unbound_local
+from tfx.autograph.operators.tensor_lists import TensorList
+from tfx.autograph.operators.watching import watching
 from tfx.control_flow.branches import Branching, truth
-from tfx.control_flow.results import own, spelled, trace
+from tfx.control_flow.results import own, trace
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import nest
+from tfx.core.dtypes import bool as bool_
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.context import current, using
-from tfx.framework.tensor import Tensor
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.graph.ir import Node
+from tfx.ops.comparison import logical_and, logical_or
 
 _BRANCHES = ("main", "else")
+# What may be computed in vain: so many operations, with so many results each.
+_FEW = 16
+_CHEAP = frozenset(
+    (
+        *("Abs", "Add", "And", "Cast", "Equal", "Floor", "Greater", "GreaterOrEqual", "Identity"),
+        *("IsInf", "IsNaN", "Less", "LessOrEqual", "Max", "Min", "Mul", "Neg", "Not", "Or"),
+        *("Sign", "Sub", "Xor"),
+    )
+)
 
 
 def if_stmt(
@@ -50,6 +68,8 @@ def if_stmt(
         ValueError: a symbol has a value in one branch only.
         TypeError: its values in the two branches cannot be one tensor.
     """
+    if isinstance(test, TensorList):
+        test = test.count > 0
     if is_staged(test):
         _staged_if(test, then, orelse, State(getter, setter, symbols), needed)
         return
@@ -74,17 +94,19 @@ def _staged_if(
     for number, block in enumerate((then, orelse)):
         state.restore()
         try:
-            found.append(staged.trace(number, block, state.read))
+            found.append(staged.trace(number, block, state.read, state))
         except BaseException:
             state.restore()
             raise
     state.restore()
     chosen = [i for i, symbol in enumerate(state.symbols) if symbol in needed]
-    merged = staged.merge(needed, *([values[i] for i in chosen] for values in found))
+    lists = {state.symbols[i] for i in chosen if isinstance(state.before[i], list)}
+    first, second = ([values[i] for i in chosen] for values in found)
+    merged = staged.merge(needed, first, second, lists)
     after: list[Any] = [UNDEFINED] * len(state.symbols)  # what nobody looks at is gone
     for i, value in zip(chosen, merged, strict=True):
         after[i] = value
-    state.write(after)
+    state.finish(after)
 
 
 def if_exp(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], text: str) -> Any:
@@ -96,6 +118,8 @@ def if_exp(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], text: 
         orelse: Computes the other value.
         text: The expression, for messages.
     """
+    if isinstance(test, TensorList):
+        test = test.count > 0
     if is_staged(test):
         return choose(test, then, orelse, text)
     try:
@@ -118,29 +142,91 @@ def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], text: 
     return staged.merge((text,), *values)[0]
 
 
+def both(test: Any, rest: Callable[[], Any], text: str) -> Any:
+    """``test and rest()``; ``rest`` is left out at run time only where it costs something."""
+    return _logical(test, rest, text, 0)
+
+
+def either(test: Any, rest: Callable[[], Any], text: str) -> Any:
+    """``test or rest()``; ``rest`` is left out at run time only where it costs something."""
+    return _logical(test, rest, text, 1)
+
+
+def _logical(test: Any, rest: Callable[[], Any], text: str, number: int) -> Any:
+    staged = _StagedIf(test, "if_exp")
+    traced = staged.trace(number, None, lambda: [rest()])
+    moved = staged.moved(number, traced[0])
+    if moved is None:
+        first, second = ([True], traced) if number else (traced, [False])
+        return staged.merge((text,), first, second)[0]
+    return (logical_or if number else logical_and)(staged.pred, moved)
+
+
 class _StagedIf:
     """An ``If`` made of two traced blocks."""
 
     def __init__(self, test: Any, name: str) -> None:
         graph = current().graph
         assert graph is not None
-        self._branching = Branching(graph, truth(test, "The condition"), name, _BRANCHES, "if")
+        self._graph = graph
+        self.pred = truth(test, "The condition")
+        self._branching = Branching(graph, self.pred, name, _BRANCHES, "if")
         self._bodies: list[BodyGraph] = self._branching._bodies
+        # The branches as functions, where they are blocks.
+        self._blocks: list[Callable[[], None] | None] = [None, None]
+        self._lists: Collection[str] = ()
 
     def trace(
-        self, number: int, block: Callable[[], None] | None, results: Callable[[], list[Any]]
+        self,
+        number: int,
+        block: Callable[[], None] | None,
+        results: Callable[[], list[Any]],
+        state: State | None = None,
     ) -> list[Any]:
         """Run a block into a branch; what the symbols are afterwards, as tensors of the branch."""
 
         def run() -> list[Any]:
-            if block is not None:
-                block()
-            return results()
+            self._blocks[number] = block
+            with watching("if", state):
+                if block is not None:
+                    block()
+                return results()
 
         return list(trace(self._bodies[number], run))
 
-    def merge(self, symbols: Sequence[str], first: list[Any], second: list[Any]) -> list[Any]:
-        """One value for each symbol: of Python where both branches have it, else of the graph."""
+    def moved(self, number: int, value: Any) -> Tensor | None:
+        """A truth value of a branch, computed outside of it; None if that may fail, or is slow."""
+        body = self._bodies[number]
+        if isinstance(value, bool):
+            return None if body.graph.nodes else convert_to_tensor(value)
+        if not isinstance(value, SymbolicTensor) or value.dtype is not bool_ or value.shape.rank:
+            return None
+        nodes = body.graph.nodes
+        if len(nodes) > _FEW or not all(map(_is_cheap, nodes)) or body.created_variables:
+            return None
+        if next(iter(body.written_states()), None) is not None or value.shape.rank is None:
+            return None
+        self._graph.graph.nodes.extend(nodes)
+        if value._graph is body:
+            return SymbolicTensor(value._value, self._graph)
+        return value
+
+    def merge(
+        self,
+        symbols: Sequence[str],
+        first: list[Any],
+        second: list[Any],
+        lists: Collection[str] = (),
+    ) -> list[Any]:
+        """One value for each symbol: of Python where both branches have it, else of the graph.
+
+        Args:
+            symbols: Their names.
+            first: Their values at the end of the first branch.
+            second: And of the second.
+            lists: Symbols that were lists before: they may get longer in a branch.
+        """
+        self._lists = lists
         pairs: list[tuple[Any, Any]] = []
         shapes = [
             self._merged(symbol, a, b, pairs)
@@ -159,8 +245,11 @@ class _StagedIf:
             if not is_synthetic(symbol):
                 raise ValueError(
                     f"{spoken(symbol)} must also be initialized in the {_BRANCHES[number]} branch "
-                    f"[{where()}]: it is used afterwards. Give it a value before the `if`, or in "
-                    "both branches."
+                    f"of the `if` on a tensor [{where()}]: it is used afterwards, and it is "
+                    f"{self._told(symbol, a, b, 1 - number)} in the {_BRANCHES[1 - number]} "
+                    "branch, "
+                    f"but undefined in the {_BRANCHES[number]} branch. Give it a value before the "
+                    "`if`, or in both branches."
                 )
             # Nobody looks at it: a flag tells that the function did not return here.
             given = b if a is UNDEFINED else a
@@ -168,12 +257,17 @@ class _StagedIf:
             a, b = (other, given) if a is UNDEFINED else (given, other)
         if same_python(a, b):
             return a
+        a, b = self._as_lists(a, b, symbol in self._lists)
         self._check_structure(symbol, a, b)
         leaves = [
             self._leaf(symbol, x, y, pairs)
             for x, y in zip(nest.flatten(a), nest.flatten(b), strict=True)
         ]
         return nest.pack_sequence_as(a, leaves)
+
+    def _told(self, symbol: str, a: Any, b: Any, number: int) -> str:
+        """The symbol at the end of a branch, for messages."""
+        return told((a, b)[number], symbol, self._blocks[number])
 
     def _blank(self, number: int, leaf: Any) -> Any:
         """Something of the same type, made in the branch that has no value."""
@@ -186,36 +280,62 @@ class _StagedIf:
         try:
             nest.assert_same_structure(a, b)
         except (TypeError, ValueError):
-            if symbol == "ag_return_value" and (a is None or b is None):
-                self._none(symbol, a)
+            if a is None or b is None:
+                self._none(symbol, a, b)
             raise TypeError(
-                f"{spoken(symbol)} must have the same structure in both branches [{where()}]: it "
-                f"is {_shown(a)} in the main branch, and {_shown(b)} in the else branch."
+                f"{spoken(symbol)} must have the same structure in both branches of the `if` on a "
+                f"tensor [{where()}]: it is {self._told(symbol, a, b, 0)} in the main branch, and "
+                f"{self._told(symbol, a, b, 1)} in the else branch. Give it the same keys, "
+                "length and classes in both; what differs in "
+                "length can be one tensor."
             ) from None
 
-    def _none(self, symbol: str, a: Any) -> None:
-        name = _BRANCHES[0 if a is None else 1]
+    def _as_lists(self, a: Any, b: Any, grows: bool) -> tuple[Any, Any]:
+        """A list that grew in one branch is a list of the graph in both."""
+        if grows and isinstance(a, list) and isinstance(b, list) and len(a) != len(b):
+            a = self._as_list(0, a, TensorList.of((), [*a, *b]))
+        if isinstance(a, TensorList) and isinstance(b, list):
+            return a, self._as_list(1, b, a)
+        if isinstance(b, TensorList) and isinstance(a, list):
+            return self._as_list(0, a, b), b
+        if isinstance(a, TensorList) and isinstance(b, TensorList) and a.shrinks != b.shrinks:
+            return a.shrinking(), b.shrinking()
+        return a, b
+
+    def _as_list(self, number: int, elements: list[Any], like: TensorList) -> TensorList:
+        with using(graph=self._bodies[number], tapes=()):
+            return TensorList.of(elements, elements, like)
+
+    def _none(self, symbol: str, a: Any, b: Any) -> None:
+        name, other = _BRANCHES if a is None else _BRANCHES[::-1]
         if symbol == "ag_return_value":
             raise ValueError(
-                f"the {name} branch must also have a return statement with a value [{where()}]: "
-                "both branches of an `if` on a tensor are part of the graph, and None is no tensor."
+                f"the {name} branch must also have a return statement with a value: both branches "
+                f"of an `if` on a tensor [{where()}] are part of the graph, and None is no tensor. "
+                f"The {other} branch returns {self._told(symbol, a, b, _BRANCHES.index(other))}."
             )
         raise ValueError(
-            f"{spoken(symbol)} is None at the end of the {name} branch [{where()}], and a tensor "
-            "at the end of the other: give it a tensor in both."
+            f"{spoken(symbol)} is None at the end of the {name} branch of the `if` on a tensor "
+            f"[{where()}], and {self._told(symbol, a, b, _BRANCHES.index(other))} at the end of "
+            "the "
+            f"{other} branch; it is {self._told(symbol, a, b, _BRANCHES.index(name))} in the "
+            f"{name} "
+            "branch. None is no tensor. Give it a tensor in both branches, such as a default value."
         )
 
     def _leaf(self, symbol: str, a: Any, b: Any, pairs: list[tuple[Any, Any]]) -> Any:
         if same_python(a, b) and not isinstance(a, Tensor):
             return a
         if a is None or b is None:
-            self._none(symbol, a)
-        for number, leaf in enumerate((a, b)):
+            self._none(symbol, a, b)
+        for leaf in (a, b):
             if not is_tensor_like(leaf) and not isinstance(leaf, str | bytes):
                 raise TypeError(
-                    f"{spoken(symbol)} is {_shown(leaf)} in the {_BRANCHES[number]} branch "
-                    f"[{where()}]: an `if` on a tensor can choose between tensors, numbers and "
-                    "structures of them."
+                    f"{spoken(symbol)} is {self._told(symbol, a, b, 0)} in the main branch, and "
+                    f"{self._told(symbol, a, b, 1)} in the else branch [{where()}]: an `if` on a "
+                    "tensor can choose between tensors, "
+                    f"numbers, strings and structures of them, and {shown(leaf)} is none. Keep "
+                    "one object, and let tensors in it differ."
                 )
         tensors = []
         for body, leaf, like in zip(self._bodies, (a, b), (b, a), strict=True):
@@ -225,11 +345,20 @@ class _StagedIf:
         if isinstance(x, TensorArray) != isinstance(y, TensorArray) or x.dtype is not y.dtype:
             raise TypeError(
                 f"{spoken(symbol)} has dtype {_dtype(x)} in the main branch, but dtype {_dtype(y)} "
-                f"in the else branch [{where()}]: it is {_shown(a)} and {_shown(b)}. Make them "
-                "agree with tfx.cast."
+                f"in the else branch of the `if` on a tensor [{where()}]: it is "
+                f"{self._told(symbol, a, b, 0)} in the main branch, and "
+                f"{self._told(symbol, a, b, 1)} in the else branch. Make them agree with tfx.cast."
             )
         pairs.append((x, y))
         return _Slot()
+
+
+def _is_cheap(node: Node) -> bool:
+    """Whether an operation cannot fail, and has only a few results."""
+    if node.op not in _CHEAP or node.tag is not None or node.device is not None:
+        return False
+    shape = node.outputs[0].shape
+    return shape is not None and all(isinstance(d, int) for d in shape) and math.prod(shape) <= _FEW  # type: ignore[arg-type]
 
 
 class _Slot:
@@ -244,22 +373,3 @@ def _filled(shape: Any, outputs: Any) -> Any:
 
 def _dtype(x: Any) -> str:
     return "TensorArray" if isinstance(x, TensorArray) else str(x.dtype.name)
-
-
-def _shown(value: Any) -> str:
-    """A value for messages."""
-    if nest.is_nested(value):
-        leaves = [_Text(_shown(x)) for x in nest.flatten(value)]
-        return repr(nest.pack_sequence_as(value, leaves))
-    if value is None or isinstance(value, Tensor):
-        return spelled(value)
-    return f"{value!r} of type {type(value).__name__}"
-
-
-class _Text(str):
-    """Text that shows without quotes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tfx.autograph.operators.staging import is_staged
+from tfx.autograph.operators.tensor_lists import TensorList
+from tfx.core import dtypes
 from tfx.core.errors import OperatorNotAllowedInGraphError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.ops._support import as_int64, cast_to, static_int
 from tfx.ops.gathering import gather
 from tfx.ops.measuring import shape
 
@@ -43,6 +46,8 @@ def counted(items: Any) -> Counted | None:
     """
     if isinstance(items, Counted):
         return items
+    if isinstance(items, TensorList):
+        return Counted(cast_to(items.count, dtypes.int64), None, lambda n: items[n])
     if not is_staged(items):
         return None
     tensor = convert_to_tensor(items)
@@ -52,9 +57,41 @@ def counted(items: Any) -> Counted | None:
             f"Iterating over {what} is not allowed: got {tensor!r}. Expected a tensor with a first "
             "dimension to iterate over."
         )
+    numbers = _range_of(tensor)
+    if numbers is not None:
+        return numbers
     first = tensor.shape[0]
     length = int64_constant(first) if first is not None else _first_size(tensor)
     return Counted(length, first, lambda number: gather(tensor, number))
+
+
+def _range_of(tensor: Tensor) -> Counted | None:
+    """The steps over a range of integers: its items are computed."""
+    if not isinstance(tensor, SymbolicTensor) or not tensor.dtype.is_integer:
+        return None
+    node = tensor._value.node
+    if node is None or node.op != "Range":
+        return None
+    inputs = [v for v in node.inputs if v is not None]
+    start, limit, delta = (SymbolicTensor(v, tensor._graph) for v in inputs)
+    first, step = static_int(start), static_int(delta)
+    if step is None:
+        return None
+    dtype = tensor.dtype
+
+    def item(number: Tensor) -> Tensor:
+        scaled = number if step == 1 else apply("Mul", (number, int64_constant(step)))
+        if first:
+            scaled = apply("Add", (scaled, int64_constant(first)))
+        result = cast_to(scaled, dtype)
+        return result if first is not None else apply("Add", (result, start))
+
+    known = tensor.shape[0]
+    if known is not None:
+        return Counted(int64_constant(known), known, item)
+    if first == 0 and step == 1:
+        return Counted(apply("Max", (as_int64(limit), int64_constant(0))), None, item)
+    return Counted(_first_size(tensor), None, item)
 
 
 def _first_size(tensor: Tensor) -> Tensor:

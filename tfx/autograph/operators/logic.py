@@ -6,9 +6,10 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfx.autograph.operators.conditionals import choose
+from tfx.autograph.operators.conditionals import both, either
 from tfx.autograph.operators.staging import is_staged
 from tfx.autograph.operators.symbols import as_unbound_local
+from tfx.autograph.operators.tensor_lists import TensorList
 from tfx.ops.comparison import logical_not
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -39,7 +40,7 @@ def _all(operands: Sequence[Callable[[], Any]]) -> Any:
         value = operand()
         rest = operands[number + 1 :]
         if rest and is_staged(value):
-            return choose(value, lambda rest=rest: _all(rest), lambda: False, "and")  # type: ignore[misc]
+            return both(value, lambda rest=rest: _all(rest), "and")  # type: ignore[misc]
         if rest and not value:
             return value
     return value
@@ -59,7 +60,7 @@ def _any(operands: Sequence[Callable[[], Any]]) -> Any:
         value = operand()
         rest = operands[number + 1 :]
         if rest and is_staged(value):
-            return choose(value, lambda: True, lambda rest=rest: _any(rest), "or")  # type: ignore[misc]
+            return either(value, lambda rest=rest: _any(rest), "or")  # type: ignore[misc]
         if rest and value:
             return value
     return value
@@ -67,6 +68,8 @@ def _any(operands: Sequence[Callable[[], Any]]) -> Any:
 
 def not_(value: Any) -> Any:
     """``not value``."""
+    if isinstance(value, TensorList):
+        return value.count <= 0
     return logical_not(value) if is_staged(value) else not value
 
 
@@ -80,7 +83,5 @@ def compare(symbols: Sequence[str], first: Any, *others: Callable[[], Any]) -> A
     if len(symbols) == 1:
         return result
     if is_staged(result):
-        return choose(
-            result, lambda: compare(symbols[1:], other, *others[1:]), lambda: False, "comparison"
-        )
+        return both(result, lambda: compare(symbols[1:], other, *others[1:]), "comparison")
     return compare(symbols[1:], other, *others[1:]) if result else result

@@ -7,25 +7,72 @@ that becomes a float, a list that grows. Then the loop is traced again with what
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
-from tfx.autograph.operators.staging import as_tensor, blank, is_tensor_like, same_python, where
-from tfx.autograph.operators.state import State, spoken
+from tfx.autograph.operators.assigned import told
+from tfx.autograph.operators.staging import (
+    as_tensor,
+    blank,
+    is_tensor_like,
+    same_python,
+    shown,
+    where,
+)
+from tfx.autograph.operators.state import State, is_synthetic, spoken
 from tfx.autograph.operators.symbols import UNDEFINED
 from tfx.autograph.operators.tensor_lists import TensorList
-from tfx.control_flow.results import spelled
+from tfx.autograph.operators.watching import watching
+from tfx.control_flow.branches import truth
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import nest
+from tfx.core.dtypes import string
 from tfx.core.shapes import TensorShape
+from tfx.core.source import raised_at
 from tfx.core.specs import TensorSpec
 from tfx.framework.body_graph import LoopGraph
 from tfx.framework.context import current, using
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.framework.variable import Variable
+from tfx.ops.assertions import Assert
 
 
 class _LearntError(Exception):
-    """The body showed what the initial values must be: trace again."""
+    """The body showed what an initial value must be: trace again.
+
+    Args:
+        number: Which one.
+        make: Makes it, outside of the loop.
+    """
+
+    def __init__(self, number: int, make: Callable[[], Any]) -> None:
+        super().__init__()
+        self.number = number
+        self.make = make
+
+
+class _PeelError(TypeError):
+    """The first iteration changes the kind of a value: it must be traced by itself."""
+
+    def __init__(self, symbol: str, message: str) -> None:
+        super().__init__(message)
+        self.symbol = symbol
+
+
+@dataclass(slots=True)
+class Start:
+    """How a loop begins.
+
+    Attributes:
+        runs: Whether it is known to run at least once.
+        going: Computes whether it does.
+        step: Runs one iteration of the user's code.
+        peel: Runs the first one outside of the loop; None: that is not possible.
+    """
+
+    runs: bool
+    going: Callable[[], Any]
+    step: Callable[[], None]
+    peel: Callable[[], None] | None
 
 
 class LoopVariables:
@@ -35,6 +82,7 @@ class LoopVariables:
         state: The symbols.
         needed: Those that are used after the loop.
         invariants: Pairs of a symbol and the shape that it has in every iteration.
+        block: The body.
 
     Attributes:
         needed: Symbols whose value after the loop must come from an iteration.
@@ -43,50 +91,93 @@ class LoopVariables:
     """
 
     def __init__(
-        self, state: State, needed: Sequence[str], invariants: Sequence[tuple[str, Any]] | None
+        self,
+        state: State,
+        needed: Sequence[str],
+        invariants: Sequence[tuple[str, Any]] | None,
+        block: Callable[..., None],
     ) -> None:
         self._state = state
         self.needed = frozenset(needed)
+        self._block = block
         self._shapes = dict(invariants or ())
         self._values = state.read()
-        self._undefined = {
-            s for s, v in zip(state.symbols, self._values, strict=True) if v is UNDEFINED
-        }
+        self._undefined: set[str] = set()
+        self._find_undefined()
         self._leaves: list[list[Any]] = []
         self.initial: list[Any] = []
         self.invariants: list[Any] | None = None
 
     # Running
 
-    def run(self, attempt: Callable[[], list[Any]], step: Callable[[], None]) -> None:
+    def run(self, attempt: Callable[[], list[Any]], start: Start) -> None:
         """Trace the loop and set the symbols to their values after it.
 
         Args:
             attempt: Adds the loop to the graph with the variables as they are known now.
-            step: Runs one iteration of the user's code.
+            start: How the loop begins.
         """
+        state = self._state
+        before = state.snapshot()
+        try:
+            try:
+                results = self._attempts(attempt, start)
+            except _PeelError as e:
+                state.restore()
+                self._peel(e, start)
+                results = self._attempts(attempt, start)
+            state.restore()
+        except BaseException:
+            state.reset(before)
+            state.restore()
+            raise
+        del before  # the state counts who refers to a list
+        state.finish(self._packed(results))
+
+    def _attempts(self, attempt: Callable[[], list[Any]], start: Start) -> list[Any]:
         state = self._state
         try:
             if self._undefined:
-                self._probe(step)
+                self._probe(start)
             while True:
                 self._prepare()
                 try:
-                    results = attempt()
-                    break
-                except _LearntError:
+                    return attempt()
+                except _LearntError as e:
                     state.restore()
-        except (TypeError, ValueError):
+                    self._values[e.number] = e.make()
+        except (TypeError, ValueError) as e:
             state.restore()
-            if not self._numbers_are_floats(step):
+            if isinstance(e, _PeelError) or not self._numbers_are_floats(start.step):
                 raise
             self._prepare()
-            results = attempt()
-        except BaseException:
-            state.restore()
-            raise
-        state.restore()
-        state.write(self._packed(results))
+            return attempt()
+
+    def _peel(self, error: _PeelError, start: Start) -> None:
+        """Run the first iteration by itself: the loop begins with what it leaves."""
+        if start.peel is None or not (start.runs or error.symbol in self.needed):
+            raise TypeError(str(error)) from None
+        if not start.runs:
+            self._assert_runs([error.symbol], start)
+        start.runs = True
+        start.peel()
+        state = self._state
+        state.reset(state.snapshot())
+        self._values = state.read()
+        self._find_undefined()
+
+    def _find_undefined(self) -> None:
+        self._undefined = {
+            s for s, v in zip(self._state.symbols, self._values, strict=True) if v is UNDEFINED
+        }
+
+    def _assert_runs(self, symbols: Sequence[str], start: Start) -> None:
+        """At run time there must be an iteration, which gives these symbols their values."""
+        names = ", ".join(symbols)
+        Assert(
+            truth(start.going(), "The loop condition"),
+            [f"loop must iterate at least once to initialize {names} [{where()}]"],
+        )
 
     def _prepare(self) -> None:
         """Take the initial values apart."""
@@ -115,62 +206,116 @@ class LoopVariables:
         result = []
         symbols = self._state.symbols
         for i, (symbol, old, new) in enumerate(zip(symbols, self._values, found, strict=True)):
-            self._check_structure(i, symbol, old, new)
+            new = self._as_list(i, old, new)
+            self._check_structure(symbol, old, new)
             for x, y in zip(self._leaves[i], nest.flatten(new), strict=True):
                 if is_tensor_like(x):
                     result.append(self._next(symbol, x, y))
                 elif not same_python(x, y):
-                    raise TypeError(
-                        f"{spoken(symbol)} is {_shown(x)} before the loop, but {_shown(y)} after "
-                        f"one iteration [{where()}]: a loop of the graph can change tensors, "
-                        "numbers and structures of them. Give it a tensor before the loop."
-                    )
+                    self._differs(i, symbol, x, y)
         return result
+
+    def _differs(self, number: int, symbol: str, old: Any, new: Any) -> NoReturn:
+        """A leaf that is no tensor is another one after an iteration."""
+        text = isinstance(old, str | bytes)
+        if text and (isinstance(new, str | bytes) or _is_text(new)):
+            value = self._values[number]
+            raise _LearntError(number, lambda: nest.map_structure(_text_as_tensor, value))
+        message = (
+            f"{spoken(symbol)} is {shown(old)} before the loop, but {self._told(symbol, new)} "
+            "after one "
+            f"iteration [{where()}]: a loop of the graph can change tensors, numbers, strings and "
+            "structures of them. Give it a tensor before the loop, or keep it as it is."
+        )
+        if old is None and (is_tensor_like(new) or isinstance(new, str)):
+            raise _PeelError(symbol, message)
+        raise TypeError(message)
 
     # Checks
 
-    def _check_structure(self, number: int, symbol: str, old: Any, new: Any) -> None:
+    def _told(self, symbol: str, new: Any) -> str:
+        """What a symbol is after an iteration, for messages."""
+        return told(new, symbol, self._block)
+
+    def _as_list(self, number: int, old: Any, new: Any) -> Any:
+        """A Python list that grows or shrinks is a list of the graph from now on."""
+        if isinstance(old, TensorList):
+            if isinstance(new, list):
+                new = TensorList.of(new, new, old)
+            if isinstance(new, TensorList) and new.shrinks and not old.shrinks:
+                raise _LearntError(number, old.shrinking)
+        elif isinstance(old, list) and (
+            isinstance(new, TensorList) or (isinstance(new, list) and len(new) != len(old))
+        ):
+            if isinstance(new, TensorList):
+                raise _LearntError(number, lambda: TensorList.of(old, old, new))
+            raise _LearntError(number, lambda: TensorList.of(old, new))
+        return new
+
+    def _check_structure(self, symbol: str, old: Any, new: Any) -> None:
         if new is UNDEFINED and old is not UNDEFINED:
-            raise ValueError(f"{spoken(symbol)} is deleted in a loop of the graph [{where()}].")
-        if isinstance(old, list) and isinstance(new, list) and len(new) != len(old):
-            # It grows: from now on it is a list of the graph.
-            self._values[number] = TensorList.of(old, new)
-            raise _LearntError
+            raise ValueError(
+                f"{spoken(symbol)} is deleted in a loop of the graph [{where()}]: it is "
+                f"{shown(old)} before the loop, and undefined after one iteration."
+            )
         try:
             nest.assert_same_structure(old, new)
         except (TypeError, ValueError):
-            raise TypeError(
-                f"{spoken(symbol)} has the structure {_shown(old)} before the loop, but "
-                f"{_shown(new)} after one iteration [{where()}]: it must keep its structure. Use a "
-                "tf.TensorArray for what grows, and fixed keys."
-            ) from None
+            if new is None:
+                self._says_none(symbol, old)
+            message = (
+                f"{spoken(symbol)} has the structure {shown(old)} before the loop, but "
+                f"{self._told(symbol, new)} after one iteration [{where()}]: it must keep its "
+                "structure. Give "
+                "it all its keys before the loop; what grows can be a list that is appended to, "
+                "or a tf.TensorArray."
+            )
+            if old is None or (isinstance(old, dict) and isinstance(new, dict)):
+                raise _PeelError(symbol, message) from None
+            raise TypeError(message) from None
+
+    def _says_none(self, symbol: str, old: Any) -> NoReturn:
+        raise ValueError(
+            f"{spoken(symbol)} is None at the end of the iteration [{where()}], and {shown(old)} "
+            f"before the loop; it becomes {self._told(symbol, None)}. None is no tensor. Give it "
+            "a tensor in each iteration, and a flag "
+            "beside it if it may be missing."
+        )
 
     def _next(self, symbol: str, old: Any, new: Any) -> Any:
         if new is None:
-            raise ValueError(
-                f"{spoken(symbol)} is None after one iteration [{where()}], and was "
-                f"{_shown(old)} before: give it a tensor."
-            )
-        if not is_tensor_like(new):
+            self._says_none(symbol, old)
+        if not is_tensor_like(new) and not isinstance(new, str | bytes):
             raise TypeError(
-                f"{spoken(symbol)} is {_shown(old)} before the loop, but {_shown(new)} after one "
+                f"{spoken(symbol)} is {shown(old)} before the loop, but "
+                f"{self._told(symbol, new)} after one "
                 f"iteration [{where()}]: it must stay a tensor."
             )
         before = as_tensor(old)
         after = as_tensor(new, before)
-        if isinstance(before, TensorArray) or isinstance(after, TensorArray):
+        if isinstance(before, TensorArray) != isinstance(after, TensorArray):
+            raise TypeError(
+                f"{spoken(symbol)} is {shown(old)} before the loop, but "
+                f"{self._told(symbol, new)} after one "
+                f"iteration [{where()}]: it must stay what it is."
+            )
+        if isinstance(before, TensorArray) and before.dtype is after.dtype:
             return after
         if before.dtype is not after.dtype:
             raise TypeError(
                 f"{spoken(symbol)} has dtype {before.dtype.name} before the loop, but dtype "
                 f"{after.dtype.name} after one iteration [{where()}]: it enters as "
-                f"{_shown(old)} and becomes {_shown(new)}. Make them agree with tfx.cast."
+                f"{shown(old)} and becomes {self._told(symbol, new)}. Make them agree with "
+                "tfx.cast."
             )
         if symbol not in self._shapes and _clashes(before.shape, after.shape):
             raise ValueError(
                 f"{spoken(symbol)} has shape {before.shape} before the loop, but shape "
-                f"{after.shape} after one iteration [{where()}]. Use "
-                "tf.autograph.experimental.set_loop_options to set shape invariants."
+                f"{after.shape} after one iteration [{where()}]: it enters as {shown(old)} and "
+                f"becomes {self._told(symbol, new)}. Use "
+                "tf.autograph.experimental.set_loop_options to set "
+                f"shape invariants, such as shape_invariants=[({symbol}, tf.TensorShape("
+                f"{_relaxed(before.shape, after.shape)}))]."
             )
         return after
 
@@ -190,15 +335,29 @@ class LoopVariables:
 
     # Learning
 
-    def _probe(self, step: Callable[[], None]) -> None:
+    def _probe(self, start: Start) -> None:
         """Run the body once outside of the loop, to see what it gives symbols without a value."""
-        found = self._scratch(step)
+        try:
+            found = self._scratch(start.step)
+        except NameError as e:
+            if e.name not in self._undefined:
+                raise
+            raise ValueError(
+                f"{spoken(str(e.name))} must be defined before the loop [{where()}]: it is read "
+                f"[{raised_at(e).text()}] before it gets a value in the iteration, and a loop of "
+                "the graph needs the one of the iteration before. Give it a value before the loop."
+            ) from e
+        absent = []
         for i, symbol in enumerate(self._state.symbols):
             if symbol in self._undefined and found[i] is not UNDEFINED:
                 self._values[i] = nest.map_structure(
                     lambda x: blank(as_tensor(x)) if _has_type(x) else x, found[i]
                 )
                 self._loosen(symbol, found[i])
+                if symbol in self.needed and not is_synthetic(symbol):
+                    absent.append(symbol)
+        if absent and not start.runs:
+            self._assert_runs(absent, start)
 
     def _loosen(self, symbol: str, value: Any) -> None:
         """Let the shape vary where the placeholder's is not that of the real value."""
@@ -214,7 +373,7 @@ class LoopVariables:
             return False
         try:
             found = self._scratch(step)
-        except (TypeError, ValueError):
+        except Exception:
             return False
         changed = False
         for i in numbers:
@@ -233,7 +392,7 @@ class LoopVariables:
         assert graph is not None
         state.restore()
         try:
-            with using(graph=LoopGraph("probe", graph), tapes=()):
+            with using(graph=LoopGraph("probe", graph), tapes=()), watching("loop", state):
                 step()
                 return state.read()
         finally:
@@ -261,9 +420,15 @@ def _shape_of(spec: Any) -> TensorShape | None:
     return spec.shape if isinstance(spec, TensorSpec) else TensorShape(spec)
 
 
-def _shown(value: Any) -> str:
-    if nest.is_nested(value):
-        return repr(value)
-    if value is None or isinstance(value, Tensor | Variable):
-        return spelled(value)
-    return f"{value!r} of type {type(value).__name__}"
+def _relaxed(before: TensorShape, after: TensorShape) -> str:
+    """What both shapes are, as source text."""
+    common = before.most_specific_compatible_shape(after)
+    return "None" if common.rank is None else repr(common.as_list())
+
+
+def _text_as_tensor(leaf: Any) -> Any:
+    return as_tensor(leaf) if isinstance(leaf, str | bytes) else leaf
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dtype is string

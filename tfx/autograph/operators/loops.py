@@ -11,11 +11,14 @@ from typing import Any, TypeAlias
 
 from tfx.autograph.operators.conditionals import if_stmt
 from tfx.autograph.operators.iteration import Counted, counted
-from tfx.autograph.operators.loop_variables import LoopVariables
-from tfx.autograph.operators.staging import is_staged
+from tfx.autograph.operators.loop_variables import LoopVariables, Start
+from tfx.autograph.operators.staging import is_staged, where
 from tfx.autograph.operators.state import State
 from tfx.autograph.operators.symbols import as_unbound_local
+from tfx.autograph.operators.tensor_lists import TensorList
+from tfx.autograph.operators.watching import watching
 from tfx.control_flow.loops import WhileLoop
+from tfx.core.errors import OperatorNotAllowedInGraphError
 from tfx.framework.apply import apply
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
@@ -24,6 +27,8 @@ from tfx.ops.comparison import logical_and
 Getter: TypeAlias = Callable[[], tuple[Any, ...]]
 Setter: TypeAlias = Callable[[Sequence[Any]], None]
 Options: TypeAlias = Callable[[], dict[str, Any]] | None
+# Branches of a Python iterator that a tensor ends, before it is taken to have no end.
+_MOST_BRANCHES = 1000
 
 
 def while_stmt(
@@ -52,16 +57,22 @@ def while_stmt(
     """
     try:
         while True:
-            going = test()
+            going = _as_condition(test())
             if is_staged(going):
                 break
             if not going:
                 return
+            del going  # which may be a list whose references count
             body()
     except NameError as e:
         raise as_unbound_local(e) from None
     state = State(getter, setter, symbols)
     _StagedWhile(state, needed, options, test, body).run(going)
+
+
+def _as_condition(value: Any) -> Any:
+    """What is tested: of a list of the graph, whether it has elements."""
+    return value.count > 0 if isinstance(value, TensorList) else value
 
 
 class _StagedWhile:
@@ -74,13 +85,16 @@ class _StagedWhile:
         options: Options,
         test: Callable[[], Any],
         body: Callable[[], None],
+        block: Callable[..., None] | None = None,
     ) -> None:
         self._options = dict(options()) if options is not None else {}
         self._test = test
         self._body = body
         self._state = state
-        self._variables = LoopVariables(state, needed, self._options.get("shape_invariants"))
+        invariants = self._options.get("shape_invariants")
+        self._variables = LoopVariables(state, needed, invariants, block or body)
         self._next: Any = None
+        self._going: Any = None
 
     def run(self, going: Any) -> None:
         """Add the loop to the graph, and set the symbols to what they are after it.
@@ -88,16 +102,25 @@ class _StagedWhile:
         Args:
             going: The condition, computed for the first iteration.
         """
-        variables = self._variables
-        variables.run(lambda: self._attempt(going), self._step)
+        self._going = going
+        peel = None if "maximum_iterations" in self._options else self._peel
+        self._variables.run(self._attempt, Start(False, lambda: self._going, self._step, peel))
 
     def _step(self) -> None:
         """One iteration, and the condition of the next."""
-        self._body()
-        self._next = self._test()
+        self._run_body()
+        self._next = _as_condition(self._test())
 
-    def _attempt(self, going: Any) -> list[Any]:
-        self._next = going
+    def _run_body(self) -> None:
+        self._body()
+
+    def _peel(self) -> None:
+        """The first iteration, by itself."""
+        self._step()
+        self._going = self._next
+
+    def _attempt(self) -> list[Any]:
+        self._next = self._going
         graph = current().graph
         assert graph is not None
         variables = self._variables
@@ -107,7 +130,8 @@ class _StagedWhile:
 
         def body(*values: Any) -> list[Any]:
             variables.enter(values)
-            self._step()
+            with watching("while loop", self._state):
+                self._step()
             return variables.leave()
 
         loop = WhileLoop(graph, cond, body, variables.initial, variables.invariants, "while")
@@ -175,7 +199,14 @@ def _python_for(
     else:
         return
     # Whether to go on is a tensor now: each further iteration is a branch.
-    for item in rest:
+    endless = not hasattr(items, "__len__")
+    for number, item in enumerate(rest):
+        if endless and number == _MOST_BRANCHES:
+            raise OperatorNotAllowedInGraphError(
+                f"A `for` over {items!r} that a tensor ends was unrolled {number:,} times "
+                f"[{where()}]: the graph needs a branch for each item, and there may be no last "
+                "one. Iterate over tf.range, or over a list or tensor, or use `while`."
+            )
         if_stmt(test(), lambda item=item: body(item), _nothing, getter, setter, symbols, symbols)  # type: ignore[misc]
 
 
@@ -195,27 +226,37 @@ class _StagedFor(_StagedWhile):
         body: Callable[[Any], None],
         steps: Counted,
     ) -> None:
-        super().__init__(state, needed, options, test or (lambda: True), self._run_body)
+        super().__init__(state, needed, options, test or (lambda: True), _nothing, body)
         self._for_body = body
         self._steps = steps
         self._number: Any = None
         self._breaks = test is not None
-        if steps.known is not None and steps.known > 0:
-            self._variables.needed = frozenset()
+        self._first = 0
 
     def _run_body(self) -> None:
         self._for_body(self._steps.item(self._number))
 
     def run(self, going: Any = None) -> None:
         """See ``_StagedWhile``."""
-        self._variables.run(self._attempt_all, self._first_step)
+        known = self._steps.known
+        peel = None if "maximum_iterations" in self._options else self._peel
+        start = Start(known is not None and known > 0, self._runs, self._first_step, peel)
+        self._variables.run(self._attempt, start)
+
+    def _runs(self) -> Any:
+        """Whether there is an item."""
+        return self._steps.length > self._first
 
     def _first_step(self) -> None:
         """An iteration by itself, to see what it does to the variables."""
-        self._number = int64_constant(0)
+        self._number = int64_constant(self._first)
         self._step()
 
-    def _attempt_all(self) -> list[Any]:
+    def _peel(self) -> None:
+        self._first_step()
+        self._first, self._going = 1, self._next
+
+    def _attempt(self) -> list[Any]:
         graph = current().graph
         assert graph is not None
         variables, length = self._variables, self._steps.length
@@ -230,17 +271,20 @@ class _StagedFor(_StagedWhile):
         def body(number: Any, *values: Any) -> list[Any]:
             self._number = number
             variables.enter(values)
-            self._step()
+            with watching("for loop", self._state):
+                self._step()
             following = apply("Add", (number, int64_constant(1)))
             return [following, *variables.leave()]
 
-        self._next = None
-        initial = [int64_constant(0), *variables.initial]
+        self._next = self._going
+        initial = [int64_constant(self._first), *variables.initial]
         invariants = variables.invariants
         if invariants is not None:
             invariants = [None, *invariants]
         loop = WhileLoop(graph, cond, body, initial, invariants, "for")
         limit = self._options.get("maximum_iterations")
-        every = not self._breaks and limit is None
-        result = loop.add(exact=length) if every else loop.add(limit)
+        if self._breaks or limit is not None:
+            result = loop.add(limit)
+        else:
+            result = loop.add(exact=length - self._first if self._first else length)
         return list(result[1:])

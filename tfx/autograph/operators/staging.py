@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tfx.control_flow.results import spelled
 from tfx.control_flow.tensor_array import TensorArray
+from tfx.core import nest
 from tfx.core.source import user_frame
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
@@ -42,7 +44,7 @@ def as_tensor(value: Any, like: Any = None) -> Any:
         return value.value()
     if isinstance(value, Tensor):
         return value
-    if isinstance(like, Tensor | Variable) and isinstance(value, int | float):
+    if isinstance(like, Tensor | Variable | TensorArray) and isinstance(value, int | float):
         fits = like.dtype.is_floating or (like.dtype.is_integer and isinstance(value, int))
         if fits and not isinstance(value, bool):
             return convert_to_tensor(value, like.dtype)
@@ -73,3 +75,27 @@ def blank(tensor: Tensor) -> Tensor:
 def where() -> str:
     """The user's line, for messages."""
     return user_frame().text()
+
+
+def shown(value: Any) -> str:
+    """A value for messages: what it is, and for a tensor of a graph the line that made it."""
+    if isinstance(value, Variable):
+        return f"a Variable of {value.dtype.name} {value.shape}"
+    if nest.is_nested(value) and not isinstance(value, TensorArray):
+        if not isinstance(value, list | tuple | dict):
+            return f"{type(value).__name__}({', '.join(map(shown, nest.flatten(value)))})"
+        return repr(nest.map_structure(lambda x: _Text(shown(x)), value))
+    if value is None or isinstance(value, Tensor | TensorArray):
+        return spelled(value)
+    text = repr(value)
+    text = text if len(text) <= 80 else text[:77] + "..."
+    return f"{text} of type {type(value).__name__}"
+
+
+class _Text(str):
+    """Text that shows without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)

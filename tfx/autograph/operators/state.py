@@ -6,10 +6,14 @@ is traced its contents are replaced, and afterwards they are what the graph make
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfx.autograph.operators.staging import where
 from tfx.autograph.operators.symbols import UNDEFINED
+from tfx.autograph.operators.watching import is_graph_list, is_watched, made
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import nest
 from tfx.core.nest_kinds import kind_of
@@ -22,6 +26,9 @@ class State:
         getter: Reads them.
         setter: Sets them.
         symbols: Their names.
+
+    Attributes:
+        before: The values at the start, as objects.
     """
 
     def __init__(
@@ -30,16 +37,24 @@ class State:
         setter: Callable[[Sequence[Any]], None],
         symbols: tuple[str, ...],
     ) -> None:
-        self._getter = getter
+        self.getter = getter
         self._setter = setter
         self.symbols = symbols
-        self.before = list(getter())
         # The objects that hold the values now, and copies of what they hold.
-        self._copies = [copied(v) for v in self.before]
+        self.before, self._copies = self.snapshot()
 
     def read(self) -> list[Any]:
         """Copies of the values as they are now."""
-        return [copied(v) for v in self._getter()]
+        return [copied(v) for v in self.getter()]
+
+    def snapshot(self) -> tuple[list[Any], list[Any]]:
+        """The values as they are now, for ``reset``."""
+        before = list(self.getter())
+        return before, [copied(v) for v in before]
+
+    def reset(self, snapshot: tuple[list[Any], list[Any]]) -> None:
+        """Take these values for those at the start."""
+        self.before, self._copies = snapshot
 
     def restore(self) -> None:
         """The values as they were at the start."""
@@ -57,6 +72,44 @@ class State:
         ]
         self._setter(now)
 
+    def finish(self, values: Sequence[Any]) -> None:
+        """Set the symbols to what they are after the statement.
+
+        Raises:
+            TypeError: a list became one of the graph, and has another name.
+        """
+        self.write(values)
+        if not is_watched():
+            for i, value in enumerate(values):
+                if is_graph_list(value) and isinstance(self.before[i], list):
+                    self._check_alone(i)
+
+    def _check_alone(self, number: int) -> None:
+        """A list became one of the graph: another name for it would still mean the old one.
+
+        Raises:
+            TypeError: there is another one.
+        """
+        if sys.getrefcount(self.before[number]) <= _ALONE:
+            return
+        gc.collect()  # what is held only by cycles of garbage counts as alone
+        if sys.getrefcount(self.before[number]) > _ALONE:
+            raise TypeError(
+                f"{spoken(self.symbols[number])} is a list that gets longer or shorter in a loop "
+                f"or branch of the graph [{where()}], and something else refers to it, too: an "
+                "argument, an attribute, another name or the caller. That would not see the "
+                "change. Copy it first, as in list(...), and return or assign the new one."
+            )
+
+
+def _references() -> int:
+    """How many references are seen to an object that only a list holds."""
+    holder = [[]]  # type: ignore[var-annotated]
+    return sys.getrefcount(holder[0])
+
+
+_ALONE = _references()
+
 
 def is_container(value: Any) -> bool:
     """Whether a value can be changed in place."""
@@ -69,7 +122,7 @@ def copied(value: Any) -> Any:
         return value
     kind = kind_of(value)
     assert kind is not None
-    return kind.build(value, [copied(v) for v in kind.values(value)])
+    return made(kind.build(value, [copied(v) for v in kind.values(value)]))
 
 
 def filled(container: Any, contents: Any) -> Any:

@@ -43,7 +43,10 @@ def as_unbound_local(error: NameError) -> NameError:
     if place is None or type(error) is not NameError or "free variable" not in str(error):
         return error
     code = place.tb_frame.f_code
-    if not code.co_name.startswith("ag_") and "ag_later" not in code.co_varnames[:1]:
+    if (
+        not code.co_qualname.split(".")[-1].startswith("ag_")
+        and "ag_later" not in code.co_varnames[:1]
+    ):
         return error
     message = f"cannot access local variable {error.name!r} where it is not associated with a value"
     return UnboundLocalError(message, name=error.name).with_traceback(error.__traceback__)
