@@ -1,6 +1,7 @@
 # Types of the public names. Written by tools/gen_api_stub.py; do not edit.
 
 from tfx import autodiff as autodiff
+from tfx import autograph as autograph
 from tfx import compat as compat
 from tfx import config as config
 from tfx import debugging as debugging

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 SUBMODULES: tuple[str, ...] = (
     "autodiff",
+    "autograph",
     "compat",
     "config",
     "debugging",

@@ -8,35 +8,42 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import threading
 import types
-import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
+from tfx.autograph.by_identity import ByIdentity
 from tfx.autograph.expressions import ExpressionConverter
 from tfx.autograph.jumps import lower_jumps
+from tfx.autograph.left_alone import FrameError, is_excluded, looks_at_frame, suspends
 from tfx.autograph.liveness import Closures, annotate
 from tfx.autograph.mutations import MutationRewriter
 from tfx.autograph.names import activity, parameters
 from tfx.autograph.parsing import Parsed, SourceError, parse
-from tfx.autograph.statements import OPERATORS, StatementConverter
-from tfx.autograph.trees import statements
+from tfx.autograph.private_names import PrivateNames
+from tfx.autograph.statements import LATER, OPERATORS, StatementConverter
+from tfx.autograph.stores import StoreRewriter
+from tfx.autograph.trees import children, statements, walk
 from tfx.runtime.surviving import survives
 
 _FACTORY = "ag_factory"
+_MADE = "ag_made"
+# A block in a qualified name.
+_BLOCK = re.compile(r"ag_\w+\.<locals>\.")
 _SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 _lock = survives(threading.RLock())
-# Code of a function -> code of the converted one.
-_converted: weakref.WeakKeyDictionary[types.CodeType, types.CodeType] = weakref.WeakKeyDictionary()
+# Code of a function -> code of the converted one. By identity: code of two files may be equal.
+_converted: ByIdentity[types.CodeType, types.CodeType] = ByIdentity()
 # All code made here: functions that run it are converted already.
-_made: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
+_made: ByIdentity[types.CodeType, bool] = ByIdentity()
 
 
 def is_converted(function: types.FunctionType) -> bool:
     """Whether a function comes out of a conversion, itself or as a part of another one."""
-    return function.__code__ in _made
+    return _made.get(function.__code__) is not None
 
 
 def convert_function(function: types.FunctionType, operators: object) -> types.FunctionType:
@@ -50,12 +57,13 @@ def convert_function(function: types.FunctionType, operators: object) -> types.F
         SourceError: there is no source to convert.
     """
     code = function.__code__
-    if code in _made or code.co_flags & _SUSPENDING:
+    if is_converted(function) or code.co_flags & _SUSPENDING:
         return function
     with _lock:
         new = _converted.get(code)
         if new is None:
-            new = _converted[code] = _convert_code(function)
+            new = _convert_code(function)
+            _converted.set(code, new)
     return _rebuilt(function, new, operators)
 
 
@@ -83,19 +91,20 @@ def converted_tree(function: types.FunctionType) -> ast.FunctionDef:
     Raises:
         SourceError: there is no source to convert.
     """
-    return _converted_definition(parse(function))
+    return _converted_definition(parse(function), function.__globals__)
 
 
 def _convert_code(function: types.FunctionType) -> types.CodeType:
     parsed = parse(function)
-    node = _converted_definition(parsed)
+    node = _converted_definition(parsed, function.__globals__)
+    node.name = _MADE  # its own name may stand for something else where it is called
     free = [*function.__code__.co_freevars, OPERATORS]
     (factory,) = statements(f"def {_FACTORY}({', '.join(dict.fromkeys(free))}): pass", node)
     assert isinstance(factory, ast.FunctionDef)
     factory.body = [node, *statements(f"return {node.name}", node)]
-    module = ast.fix_missing_locations(ast.Module(body=[factory], type_ignores=[]))
+    module = ast.Module(body=[factory], type_ignores=[])
     try:
-        compiled = compile(module, parsed.filename, "exec", dont_inherit=True)
+        compiled = _compiled(module, parsed.filename)
     except (SyntaxError, RecursionError) as e:
         raise SourceError(f"{function.__qualname__!r} cannot be converted: {e}") from e
     outer = next(c for c in _codes(compiled) if c.co_name == _FACTORY)
@@ -103,42 +112,64 @@ def _convert_code(function: types.FunctionType) -> types.CodeType:
     prefix = f"{_FACTORY}.<locals>.{node.name}"
     code = _renamed(found, prefix, function.__qualname__)
     code = code.replace(co_name=function.__code__.co_name)
-    for part in (code, *_codes(code)):
-        _made.add(part)
+    for part in (code, *_codes(code, classes=False)):
+        _made.set(part, True)
     return code
 
 
+def _compiled(module: ast.Module, filename: str) -> types.CodeType:
+    try:
+        return compile(module, filename, "exec", dont_inherit=True)
+    except TypeError:  # some node has no position, which is rare, and takes time to repair
+        return compile(ast.fix_missing_locations(module), filename, "exec", dont_inherit=True)
+
+
 def _renamed(code: types.CodeType, prefix: str, name: str) -> types.CodeType:
-    """The code, and all below, with qualified names as in the user's file."""
+    """The code, and all below, with names as in the user's file.
+
+    Blocks have the name of the function that they are part of, so that tracebacks, debuggers and
+    profilers know nothing of them; their qualified names tell.
+    """
+
+    def plain(qualified: str) -> str:
+        return _BLOCK.sub("", name + qualified.removeprefix(prefix))
 
     def constant(value: Any) -> Any:
         if isinstance(value, types.CodeType):
-            return _renamed(value, prefix, name)
+            made = _renamed(value, prefix, name)
+            hidden = value.co_name.startswith("ag_") or LATER in value.co_varnames[:1]
+            return made.replace(co_name=own) if hidden else made
         # A class keeps its name as a constant.
         is_name = isinstance(value, str) and value.startswith(prefix + ".<locals>.")
-        return name + value.removeprefix(prefix) if is_name else value
+        return plain(value) if is_name else value
 
-    return code.replace(
-        co_consts=tuple(map(constant, code.co_consts)),
-        co_qualname=name + code.co_qualname.removeprefix(prefix),
-    )
+    renamed = plain(code.co_qualname)
+    own = _BLOCK.sub("", renamed + ".<locals>.").removesuffix(".<locals>.").split(".")[-1]
+    return code.replace(co_consts=tuple(map(constant, code.co_consts)), co_qualname=renamed)
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """All code below."""
+def _codes(code: types.CodeType, *, classes: bool = True) -> Iterator[types.CodeType]:
+    """All code below; that of classes, whose methods are converted when called, if asked for."""
     for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
+        if not isinstance(constant, types.CodeType):
+            continue
+        if classes or constant.co_flags & inspect.CO_OPTIMIZED:
             yield constant
-            yield from _codes(constant)
+            yield from _codes(constant, classes=classes)
 
 
-def _converted_definition(parsed: Parsed) -> ast.FunctionDef:
+def _converted_definition(parsed: Parsed, scope: Mapping[str, Any]) -> ast.FunctionDef:
     node = parsed.node
+    if looks_at_frame(node):
+        raise FrameError("it asks for its local variables (locals, vars, dir, eval or exec)")
     if parsed.class_name is not None:
-        node = _PrivateNames(parsed.class_name).visit(node)
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    names |= {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
-    _convert_definition(node, _fresh_names(names))
+        node = PrivateNames(parsed.class_name).visit(node)
+    parts = walk(node)
+    names = {n.id for n in parts if isinstance(n, ast.Name)}
+    bound = {n.id for n in parts if isinstance(n, ast.Name) and type(n.ctx) is not ast.Load}
+    bound |= {n.arg for n in parts if isinstance(n, ast.arg)}
+    modules = {n for n in names - bound if isinstance(scope.get(n), types.ModuleType)}
+    _convert_definition(node, _fresh_names(names | bound), modules)
     args = node.args
     args.defaults, args.kw_defaults = [], [None] * len(args.kwonlyargs)
     node.returns = None
@@ -163,81 +194,62 @@ def _fresh_names(taken: set[str]) -> Callable[[str], str]:
     return fresh
 
 
-def _convert_definition(node: ast.FunctionDef, fresh: Callable[[str], str]) -> None:
+def _convert_definition(
+    node: ast.FunctionDef, fresh: Callable[[str], str], modules: Collection[str]
+) -> None:
     """Convert a function in place, the functions in it first."""
     before = activity(node.body)
-    _convert_nested(node.body, fresh)
+    rebound = _rebound_inside(node.body) & (before.bound | set(parameters(node.args)))
+    _convert_nested(node.body, fresh, modules)
     lower_jumps(node, fresh)
     found = activity(node.body)
     local = (found.bound | set(parameters(node.args))) - found.declared
     rewriter = MutationRewriter(local, OPERATORS, fresh)
-    node.body = _flat([rewriter.visit(s) for s in node.body])
+    node.body = rewriter.block(node.body)
     closures = Closures(node)
     annotate(node, closures)
     converter = StatementConverter(node, closures, fresh)
     node.body = converter.block(node.body)
+    node.body = StoreRewriter(found.declared, OPERATORS, LATER, fresh).block(node.body)
     plain = [*node.args.posonlyargs, *node.args.args]
-    expressions = ExpressionConverter(plain[0].arg if plain else None)
+    expressions = ExpressionConverter(plain[0].arg if plain else None, modules)
     node.body = [expressions.visit(s) for s in node.body]
     # What only blocks bind now, and what was bound in code that nothing reached, must be bound by
     # the function for the compiler to know its scope.
     lost = (before.bound - before.declared) - found.bound
     unbound = (converter.shared | lost) - set(parameters(node.args))
+    place = 1 if ast.get_docstring(node, clean=False) is not None else 0
+    if rebound - before.declared:
+        names = ", ".join(sorted(rebound - before.declared))
+        text = f"{OPERATORS}.own_cells(lambda {LATER}=None: ({names},))"
+        node.body[place:place] = statements(text, node)
     if unbound:
         text = "".join(f"{name} = " for name in sorted(unbound))
-        place = 1 if ast.get_docstring(node, clean=False) is not None else 0
         node.body[place:place] = statements(f"if 0: {text}None", node)
 
 
-def _flat(items: list[Any]) -> list[ast.stmt]:
-    return [s for item in items for s in (item if isinstance(item, list) else [item])]
-
-
-def _convert_nested(block: list[ast.stmt], fresh: Callable[[str], str]) -> None:
+def _convert_nested(
+    block: list[ast.stmt], fresh: Callable[[str], str], modules: Collection[str]
+) -> None:
     for stmt in block:
         if isinstance(stmt, ast.FunctionDef):
-            if not _suspends(stmt):
-                _convert_definition(stmt, fresh)
+            if not (suspends(stmt) or is_excluded(stmt) or looks_at_frame(stmt)):
+                _convert_definition(stmt, fresh, modules)
         elif not isinstance(stmt, ast.AsyncFunctionDef | ast.ClassDef):
             for name in ("body", "orelse", "finalbody"):
-                _convert_nested(getattr(stmt, name, []), fresh)
+                _convert_nested(getattr(stmt, name, []), fresh, modules)
             for part in (*getattr(stmt, "handlers", []), *getattr(stmt, "cases", [])):
-                _convert_nested(part.body, fresh)
+                _convert_nested(part.body, fresh, modules)
 
 
-def _suspends(node: ast.AST) -> bool:
-    """Whether a nested function is a generator."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Yield | ast.YieldFrom):
-            return True
-        scoped = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
-        if not isinstance(child, scoped) and _suspends(child):
-            return True
-    return False
-
-
-class _PrivateNames(ast.NodeTransformer):
-    """Gives private names (``self.__x``) the form that they have inside their class."""
-
-    def __init__(self, class_name: str) -> None:
-        self._prefix = "_" + class_name.lstrip("_")
-
-    def _mangled(self, name: str) -> str:
-        private = name.startswith("__") and not name.endswith("__") and "." not in name
-        return self._prefix + name if private and self._prefix != "_" else name
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        node.id = self._mangled(node.id)
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        self.generic_visit(node)
-        node.attr = self._mangled(node.attr)
-        return node
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.arg = self._mangled(node.arg)
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return node
+def _rebound_inside(block: list[Any]) -> set[str]:
+    """Names that nested functions declare ``nonlocal``."""
+    found: set[str] = set()
+    for stmt in block:
+        if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef):
+            for part in ast.walk(stmt):
+                if isinstance(part, ast.Nonlocal):
+                    found.update(part.names)
+        else:
+            found |= _rebound_inside(list(children(stmt)))
+    return found

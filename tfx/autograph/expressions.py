@@ -7,9 +7,11 @@ is, because inside a lambda it would bind another one.
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
+from tfx.autograph.names import path_of
 from tfx.autograph.statements import LATER, OPERATORS
-from tfx.autograph.trees import at, expression
+from tfx.autograph.trees import Transformer, at, children, expression
 
 # Called where they stand: they look at the frame, or are syntax in disguise.
 _UNTOUCHED = frozenset(("locals", "globals", "vars", "eval", "exec", "dir", "super", "breakpoint"))
@@ -27,15 +29,17 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 }
 
 
-class ExpressionConverter(ast.NodeTransformer):
+class ExpressionConverter(Transformer, ast.NodeTransformer):
     """Converts the expressions of a function.
 
     Args:
         first: The first parameter, for ``super()``; None if there is none.
+        modules: Names that stand for modules, which have no properties.
     """
 
-    def __init__(self, first: str | None) -> None:
+    def __init__(self, first: str | None, modules: Collection[str] = ()) -> None:
         self._first = first
+        self._modules = modules
 
     # What must stay as it is
 
@@ -73,7 +77,8 @@ class ExpressionConverter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         func = node.func
         if isinstance(func, ast.Attribute) and _is_operators(func.value):
-            self.generic_visit(node)
+            if func.attr != "read":
+                node.args = [self.visit(x) for x in node.args]
             return node
         if isinstance(func, ast.Name) and func.id in _UNTOUCHED:
             self.generic_visit(node)
@@ -83,12 +88,30 @@ class ExpressionConverter(ast.NodeTransformer):
                     expression(self._first, node),
                 ]
             return node
-        self.generic_visit(node)
+        if isinstance(func, ast.Attribute):  # a method
+            func.value = self.visit(func.value)
+        else:
+            node.func = self.visit(func)
+        node.args = [self.visit(x) for x in node.args]
+        for keyword in node.keywords:
+            keyword.value = self.visit(keyword.value)
         wrapped = expression(f"{OPERATORS}.call(None)", func)
         assert isinstance(wrapped, ast.Call)
         wrapped.args[0] = node.func
         node.func = wrapped
         return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        path = path_of(node)
+        if path is not None and path.split(".")[0] in self._modules:
+            return node
+        node.value = self.visit(node.value)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        call = expression(f"{OPERATORS}.attribute(None, None)", node)
+        assert isinstance(call, ast.Call)
+        call.args = [node.value, at(ast.Constant(value=node.attr), node)]
+        return call
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
@@ -155,4 +178,4 @@ def _binds(node: ast.AST) -> bool:
         return True
     if isinstance(node, ast.Lambda):
         return False
-    return any(_binds(child) for child in ast.iter_child_nodes(node))
+    return any(_binds(child) for child in children(node))

@@ -52,10 +52,11 @@ def lower_jumps(node: ast.FunctionDef, fresh: Callable[[str], str]) -> None:
     if lowerer.keep_returns:
         node.body, _ = lowerer.block(node.body, None)
         return
-    end = ast.copy_location(ast.Return(value=None), node.body[-1])
+    end = at(ast.Return(value=None), node)
     body, _ = lowerer.block([*node.body, end], None)
     first = [] if RETURNED not in lowerer.tested else [assign(RETURNED, constant(False), node)]
-    last = at(ast.Return(value=load(RETURN_VALUE, node)), node.body[-1])
+    # Not at the last statement, which may not have run.
+    last = at(ast.Return(value=load(RETURN_VALUE, node)), node)
     node.body = [*first, *body, last]
 
 
@@ -230,9 +231,9 @@ class _Lowerer:
         return made, _Outcome(False, outgoing)
 
     def _guarded(self, block: _Block, flags: set[str], place: ast.stmt) -> _Block:
-        """A block that is skipped when a flag is set."""
+        """A block that is skipped when a flag is set; the line is that of what sets it."""
         if not block:
             return []
         self.tested |= flags
-        where = block[0]
-        return [at(ast.If(test=negated(sorted(flags), where), body=block, orelse=[]), where)]
+        test = negated(sorted(flags), place)
+        return [at(ast.If(test=test, body=block, orelse=[]), place)]

@@ -40,6 +40,8 @@ class Closures:
                 handed = {n.id for n in _direct_names(part.value)}
                 for name in handed & self.reads.keys():
                     self.everywhere |= self.reads[name]
+                for function in _direct_lambdas(part.value):
+                    self.everywhere |= free_names(function) & local
 
     def _close(self) -> None:
         """A function that uses another one uses what that uses."""
@@ -92,6 +94,22 @@ def _direct_names(node: ast.expr) -> list[ast.Name]:
     ]
 
 
+def _direct_lambdas(node: ast.expr) -> list[ast.Lambda]:
+    """Lambdas that become (part of) the value; those in calls are used in the call."""
+    if isinstance(node, ast.Lambda):
+        return [node]
+    if isinstance(node, ast.Call):
+        return []
+    children = [c for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)]
+    return [found for child in children for found in _direct_lambdas(child)]
+
+
+def _may_suppress(item: ast.withitem) -> bool:
+    """Whether a ``with`` may go on after an exception: few do, and their names tell."""
+    text = ast.unparse(item.context_expr)
+    return "suppress" in text or "raises" in text
+
+
 def annotate(node: ast.FunctionDef, closures: Closures) -> None:
     """Mark the ``If``, ``While`` and ``For`` nodes of a function with what is live around them."""
     _Liveness(closures).block(node.body, set())
@@ -127,10 +145,13 @@ class _Liveness:
                 targets = activity([stmt.target])
                 head = self._loop(stmt, targets.read, targets.bound, after)
                 return head | self._reads(stmt.iter)
-            case ast.With() | ast.AsyncWith() | ast.AsyncFor():
+            case ast.With() | ast.AsyncWith():
                 inside = self.block(stmt.body, after)
-                parts = stmt.items if not isinstance(stmt, ast.AsyncFor) else [stmt.iter]
-                return inside | after | self._reads(*parts)
+                if any(map(_may_suppress, stmt.items)):
+                    inside |= after
+                return (inside - activity(stmt.items).bound) | self._reads(*stmt.items)
+            case ast.AsyncFor():
+                return self.block(stmt.body, after) | after | self._reads(stmt.iter)
             case ast.Match():
                 inside = set(after)
                 for case in stmt.cases:

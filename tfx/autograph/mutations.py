@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from tfx.autograph.trees import at, expression, statements
+from tfx.autograph.stores import key_of
+from tfx.autograph.trees import Transformer, at, children, statements
 
 
-class MutationRewriter(ast.NodeTransformer):
+class MutationRewriter(Transformer, ast.NodeTransformer):
     """Rewrites the statements of one function, nested functions left out.
 
     Args:
@@ -25,6 +26,31 @@ class MutationRewriter(ast.NodeTransformer):
         self._local = local
         self._operators = operators
         self._fresh = fresh
+
+    def statement(self, stmt: ast.stmt) -> list[ast.stmt]:
+        """What takes the place of a statement.
+
+        A name whose object a call in the statement changes is bound again, to the same object: so
+        it belongs to what a branch or loop changes.
+        """
+        changed = sorted(_changed(stmt) & self._local)
+        found = self.visit(stmt)
+        made = found if isinstance(found, list) else [found]
+        return [*(s for name in changed for s in statements(f"{name} = {name}", stmt)), *made]
+
+    def block(self, block: list[ast.stmt]) -> list[ast.stmt]:
+        """What takes the place of statements."""
+        return [made for stmt in block for made in self.statement(stmt)]
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Rewrite the blocks of a statement."""
+        for name in ("body", "orelse", "finalbody"):
+            inner = getattr(node, name, None)
+            if isinstance(inner, list):
+                setattr(node, name, self.block(inner))
+        for part in (*getattr(node, "handlers", []), *getattr(node, "cases", [])):
+            part.body = self.block(part.body)
+        return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return node
@@ -49,7 +75,7 @@ class MutationRewriter(ast.NodeTransformer):
             assert isinstance(made, ast.Assign)
             assert isinstance(made.value, ast.Call)
             made.value.args[0] = node.value
-            made.value.args[2] = _key(target.slice)
+            made.value.args[2] = key_of(target.slice, self._operators)
             return made
         if isinstance(target, ast.Name) and target.id in self._local:
             popped = self._pop(node.value, target.id, node)
@@ -70,7 +96,7 @@ class MutationRewriter(ast.NodeTransformer):
             node,
         )
         assert isinstance(first, ast.Assign)
-        first.value = _key(target.slice)
+        first.value = key_of(target.slice, self._operators)
         changed = at(
             ast.AugAssign(target=ast.Name(id=item, ctx=ast.Store()), op=node.op, value=node.value),
             node,
@@ -116,11 +142,39 @@ class MutationRewriter(ast.NodeTransformer):
         return isinstance(node, ast.Name) and node.id in self._local
 
 
-def _key(node: ast.expr) -> ast.expr:
-    """What is between the brackets as an expression: slices become ``slice`` objects."""
-    if isinstance(node, ast.Slice):
-        parts = [p or ast.Constant(value=None) for p in (node.lower, node.upper, node.step)]
-        return at(ast.Call(func=expression("ag__.slice_", node), args=parts, keywords=[]), node)
-    if isinstance(node, ast.Tuple):
-        return at(ast.Tuple(elts=[_key(e) for e in node.elts], ctx=ast.Load()), node)
-    return node
+# Methods of lists and dicts that change them, and are no statements of their own here.
+_METHODS = frozenset(("pop", "extend", "insert", "clear", "update", "setdefault", "popitem"))
+
+
+def _changed(node: ast.AST) -> set[str]:
+    """Names on which a statement calls, in any case, such a method."""
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Return):
+        return set() if node.value is None else _called_on(node.value)
+    return set()
+
+
+def _called_on(node: ast.expr) -> set[str]:
+    match node:
+        case ast.BoolOp(values=[first, *_]):
+            return _called_on(first)
+        case ast.IfExp(test=test):
+            return _called_on(test)
+        case ast.Compare(left=left, comparators=[second, *_]):
+            return _called_on(left) | _called_on(second)
+        case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return set()
+    found: set[str] = set()
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr in _METHODS:
+            found.add(name)
+        case ast.Call(func=ast.Attribute(value=ast.Subscript() as part, attr=attr)):
+            holder: ast.expr = part
+            while isinstance(holder, ast.Subscript):
+                holder = holder.value
+            if isinstance(holder, ast.Name) and attr in (*_METHODS, "append"):
+                found.add(holder.id)
+    for child in children(node):
+        inner = child.value if isinstance(child, ast.keyword) else child
+        if isinstance(inner, ast.expr):
+            found |= _called_on(inner)
+    return found

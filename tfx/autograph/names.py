@@ -11,6 +11,8 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tfx.autograph.trees import Visitor
+
 
 @dataclass(slots=True)
 class Activity:
@@ -65,7 +67,7 @@ def free_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set
     return (found.read | (found.bound & found.declared)) - own
 
 
-class _Collector(ast.NodeVisitor):
+class _Collector(Visitor, ast.NodeVisitor):
     def __init__(self) -> None:
         self.found = Activity()
 
@@ -82,7 +84,10 @@ class _Collector(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
-        path = path_of(node.value)
+        holder: ast.expr = node.value
+        while isinstance(holder, ast.Subscript):
+            holder = holder.value
+        path = path_of(holder)
         if path is not None and not isinstance(node.ctx, ast.Load):
             self.found.items.add(path)
         self.generic_visit(node)

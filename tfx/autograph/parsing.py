@@ -8,12 +8,13 @@ be moved to the left, which changes strings of several lines.
 from __future__ import annotations
 
 import ast
-import copy
 import functools
 import inspect
 import linecache
 import types
 from dataclasses import dataclass
+
+from tfx.autograph.trees import clone
 
 
 class SourceError(ValueError):
@@ -35,6 +36,12 @@ class Parsed:
     class_name: str | None
 
 
+def has_source(function: types.FunctionType) -> bool:
+    """Whether there is a file, or what stands for one, with the function's code."""
+    code = function.__code__
+    return bool(linecache.getlines(code.co_filename, function.__globals__))
+
+
 def parse(function: types.FunctionType) -> Parsed:
     """The definition of a function.
 
@@ -48,7 +55,7 @@ def parse(function: types.FunctionType) -> Parsed:
     if not lines:
         raise SourceError(
             f"the source of {function.__qualname__!r} is not available ({filename}); functions "
-            "made in an interactive shell, by exec or by native code have none"
+            "made in an interactive shell, by exec or by native code have none: define it in a file"
         )
     tree = _tree("".join(lines))
     if tree is None:
@@ -60,7 +67,7 @@ def parse(function: types.FunctionType) -> Parsed:
             f"line {code.co_firstlineno} of {filename} does not hold {function.__qualname__!r} "
             "alone; has the file changed, or do several lambdas stand where one was expected?"
         )
-    node = copy.deepcopy(found)
+    node = clone(found)
     node.decorator_list = []
     parts = function.__qualname__.split(".")
     inside = parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else None

@@ -8,12 +8,13 @@ is a tensor the operator reads and sets the names through two more functions.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tfx.autograph.jumps import FLAGS
 from tfx.autograph.liveness import LIVE_AFTER, LIVE_AT_HEAD, Closures
+from tfx.autograph.loop_options import taken_from
 from tfx.autograph.names import Activity, activity
-from tfx.autograph.trees import at, expression, load, negated, statements
+from tfx.autograph.trees import at, children, expression, load, negated, statements
 
 # The name under which converted code finds the runtime operators.
 OPERATORS = "ag__"
@@ -76,24 +77,21 @@ class StatementConverter:
         needed = self._needed(stmt, symbols)
         names = [self._fresh(n) for n in ("ag_then", "ag_else", "ag_get", "ag_set")]
         then, orelse, getter, setter = names
-        place = stmt.body[0]
         other = stmt.orelse or [at(ast.Pass(), stmt)]
-        call = expression(
-            f"{OPERATORS}.if_stmt(None, {then}, {orelse}, {getter}, {setter}, {tuple(symbols)!r}, "
-            f"{needed!r})",
+        call = _operator(
+            "if_stmt",
+            (stmt.test, *_names(then, orelse, getter, setter), *_texts(symbols, needed)),
             stmt,
         )
-        assert isinstance(call, ast.Call)
-        call.args[0] = stmt.test
         return [
-            self._function(then, (), stmt.body, place),
-            self._function(orelse, (), other, other[0]),
+            self._function(then, (), stmt.body, stmt),
+            self._function(orelse, (), other, stmt),
             *self._state(getter, setter, symbols, stmt),
             at(ast.Expr(value=call), stmt),
         ]
 
     def _while(self, stmt: ast.While) -> list[ast.stmt]:
-        options = self._options(stmt)
+        options = taken_from(stmt)
         live = getattr(stmt, LIVE_AFTER) | getattr(stmt, LIVE_AT_HEAD)
         symbols = self._symbols(activity([stmt.test, *stmt.body]), live)
         test, body, getter, setter = (
@@ -105,19 +103,24 @@ class StatementConverter:
             parts = [negated(flags, stmt.test), stmt.test]
             going = at(ast.BoolOp(op=ast.And(), values=parts), stmt.test)
         returned = at(ast.Return(value=going), stmt.test)
-        call = (
-            f"{OPERATORS}.while_stmt({test}, {body}, {getter}, {setter}, {tuple(symbols)!r}, "
-            f"{self._needed(stmt, symbols)!r}, {options})"
+        call = _operator(
+            "while_stmt",
+            (
+                *_names(test, body, getter, setter),
+                *_texts(symbols, self._needed(stmt, symbols)),
+                expression(options, stmt),
+            ),
+            stmt,
         )
         return [
-            self._function(test, (), [returned], stmt.test),
-            self._function(body, (), stmt.body, stmt.body[0]),
+            self._function(test, (), [returned], stmt),
+            self._function(body, (), stmt.body, stmt),
             *self._state(getter, setter, symbols, stmt),
-            *statements(call, stmt),
+            at(ast.Expr(value=call), stmt),
         ]
 
     def _for(self, stmt: ast.For) -> list[ast.stmt]:
-        options = self._options(stmt)
+        options = taken_from(stmt)
         live = getattr(stmt, LIVE_AFTER) | getattr(stmt, LIVE_AT_HEAD)
         symbols = self._symbols(activity([stmt.target, *stmt.body]), live)
         body, item, getter, setter = (
@@ -126,7 +129,7 @@ class StatementConverter:
         first = at(ast.Assign(targets=[stmt.target], value=load(item, stmt.target)), stmt.target)
         flags = getattr(stmt, FLAGS, [])
         made: list[ast.stmt] = [
-            self._function(body, (item,), [first, *stmt.body], stmt.body[0]),
+            self._function(body, (item,), [first, *stmt.body], stmt),
             *self._state(getter, setter, symbols, stmt),
         ]
         going = "None"
@@ -135,13 +138,17 @@ class StatementConverter:
             returned = at(ast.Return(value=negated(flags, stmt)), stmt)
             made.append(self._function(going, (), [returned], stmt))
         targets = tuple(sorted(activity([stmt.target]).bound))
-        call = expression(
-            f"{OPERATORS}.for_stmt(None, {going}, {body}, {getter}, {setter}, {tuple(symbols)!r}, "
-            f"{self._needed(stmt, symbols)!r}, {targets!r}, {options})",
+        call = _operator(
+            "for_stmt",
+            (
+                stmt.iter,
+                expression(going, stmt),
+                *_names(body, getter, setter),
+                *_texts(symbols, self._needed(stmt, symbols), targets),
+                expression(options, stmt),
+            ),
             stmt,
         )
-        assert isinstance(call, ast.Call)
-        call.args[0] = stmt.iter
         return [*made, at(ast.Expr(value=call), stmt)]
 
     def _assert(self, stmt: ast.Assert) -> ast.stmt:
@@ -185,66 +192,91 @@ class StatementConverter:
         bound = activity(body).bound - set(parameters)
         own = bound - self._global
         self.shared |= own - self._nonlocal
-        lines = [f"def {name}({', '.join(parameters)}): pass"]
-        (function,) = statements("\n".join(lines), place)
-        assert isinstance(function, ast.FunctionDef)
         head: list[ast.stmt] = []
         if own:
-            head += statements(f"nonlocal {', '.join(sorted(own))}", place)
+            head.append(at(ast.Nonlocal(names=sorted(own)), place))
         if bound & self._global:
-            head += statements(f"global {', '.join(sorted(bound & self._global))}", place)
+            head.append(at(ast.Global(names=sorted(bound & self._global)), place))
         plain = [s for s in body if not isinstance(s, ast.Global | ast.Nonlocal)]
-        function.body = [*head, *self.block(plain)] or [at(ast.Pass(), place)]
-        return function
+        return _definition(name, parameters, [*head, *self.block(plain)], place)
 
     def _state(
         self, getter: str, setter: str, symbols: Mapping[str, bool], place: ast.AST
     ) -> list[ast.stmt]:
         """The functions that read and set what a block changes."""
-        reads = "".join(f"{OPERATORS}.read(lambda: {s}), " for s in symbols)
-        text = f"def {getter}(): return ({reads})\n"
-        text += f"def {setter}(ag_values):\n"
+        reads = [
+            _operator("read", (_later(expression(symbol, place)),), place) for symbol in symbols
+        ]
+        returned = ast.Return(value=ast.Tuple(elts=list(reads), ctx=ast.Load()))
+        made = [_definition(getter, (), [at(returned, place)], place)]
         plain = [s for s, assigned in symbols.items() if assigned and "." not in s]
         names = [s for s in plain if s not in self._global]
+        body: list[ast.stmt] = []
         if names:
-            text += f"  nonlocal {', '.join(names)}\n"
+            body.append(at(ast.Nonlocal(names=names), place))
             self.shared |= set(names) - self._nonlocal
         declared = [s for s in plain if s in self._global]
         if declared:
-            text += f"  global {', '.join(declared)}\n"
+            body.append(at(ast.Global(names=declared), place))
         for i, (symbol, assigned) in enumerate(symbols.items()):
-            if not assigned:  # the object stays
-                continue
-            text += f"  if {OPERATORS}.is_defined(ag_values[{i}]): {symbol} = ag_values[{i}]\n"
-            text += "  else:\n"
-            text += f"    try: del {symbol}\n"
-            text += "    except (NameError, AttributeError): pass\n"
-        text += "  pass\n"
-        return statements(text, place)
+            if assigned:  # of others, the object stays
+                body += _set(i, symbol, place)
+        return [*made, _definition(setter, ("ag_values",), body, place)]
 
-    def _options(self, stmt: ast.While | ast.For) -> str:
-        """The ``set_loop_options`` call at the start of a loop, taken out of it, as text."""
-        first = stmt.body[0]
-        if not (isinstance(first, ast.Expr) and isinstance(first.value, ast.Call)):
-            return "None"
-        called = ast.unparse(first.value.func)
-        if called.split(".")[-1] != "set_loop_options":
-            return "None"
-        stmt.body = stmt.body[1:] or [at(ast.Pass(), stmt)]
-        parts = []
-        for keyword in first.value.keywords:
-            if keyword.arg == "shape_invariants" and isinstance(
-                keyword.value, ast.List | ast.Tuple
-            ):
-                pairs = []
-                for pair in keyword.value.elts:
-                    if isinstance(pair, ast.Tuple) and len(pair.elts) == 2:
-                        name, spec = map(ast.unparse, pair.elts)
-                        pairs.append(f"({name!r}, {spec})")
-                parts.append(f"'shape_invariants': [{', '.join(pairs)}]")
-            else:
-                parts.append(f"{keyword.arg!r}: {ast.unparse(keyword.value)}")
-        return "lambda: {" + ", ".join(parts) + "}"
+
+def _definition(
+    name: str, parameters: Sequence[str], body: Sequence[ast.stmt], place: ast.AST
+) -> ast.stmt:
+    (function,) = statements(f"def ag_name({', '.join(parameters)}): pass", place)
+    assert isinstance(function, ast.FunctionDef)
+    function.name = name
+    if body:
+        function.body = list(body)
+    return function
+
+
+def _set(number: int, symbol: str, place: ast.AST) -> list[ast.stmt]:
+    """Statements that give a symbol its value, or take it away."""
+    value = f"ag_values[{number}]"
+    text = f"if {OPERATORS}.is_defined({value}): ag_symbol = {value}\n"
+    if "." in symbol:
+        text += "else:\n try: del ag_symbol\n except AttributeError: pass\n"
+        return statements(text.replace("ag_symbol", symbol), place)
+    text += "else:\n try: del ag_symbol\n except NameError: pass\n"
+    made = statements(text, place)
+    (test,) = made
+    assert isinstance(test, ast.If)
+    (assigned,), (tried,) = test.body, test.orelse
+    assert isinstance(assigned, ast.Assign)
+    assert isinstance(tried, ast.Try)
+    (deleted,) = tried.body
+    assert isinstance(deleted, ast.Delete)
+    for (target,) in (assigned.targets, deleted.targets):
+        assert isinstance(target, ast.Name)
+        target.id = symbol
+    return made
+
+
+def _operator(name: str, args: Sequence[ast.expr], place: ast.AST) -> ast.expr:
+    """A call of an operator."""
+    called = ast.Attribute(value=load(OPERATORS, place), attr=name, ctx=ast.Load())
+    return at(ast.Call(func=called, args=list(args), keywords=[]), place)
+
+
+def _names(*names: str) -> list[ast.expr]:
+    return [ast.Name(id=name, ctx=ast.Load()) for name in names]
+
+
+def _texts(*groups: Iterable[str]) -> list[ast.expr]:
+    """Tuples of text."""
+    return [ast.Constant(value=tuple(group)) for group in groups]  # type: ignore[arg-type]
+
+
+def _later(value: ast.expr) -> ast.expr:
+    made = expression("lambda: None", value)
+    assert isinstance(made, ast.Lambda)
+    made.body = value
+    return made
 
 
 def _declared(function: ast.FunctionDef, kind: type[ast.Global | ast.Nonlocal]) -> set[str]:
@@ -255,5 +287,5 @@ def _declared(function: ast.FunctionDef, kind: type[ast.Global | ast.Nonlocal]) 
         if isinstance(node, kind):
             found.update(node.names)
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            stack += ast.iter_child_nodes(node)
+            stack += children(node)
     return found

@@ -125,7 +125,7 @@ _VIEW: Final = Kind(_positions, iter, _build_list)
 MAPPING: Final = Kind(_sorted_keys, _mapping_values, _build_mapping)
 _ATTRS: Final = Kind(_attrs_fields, _attrs_values, _build_attrs)
 _PROTOCOL: Final = Kind(_protocol_keys, _protocol_values, _build_protocol)
-_DATACLASS: Final = Kind(_dataclass_fields, _dataclass_values, _build_dataclass)
+DATACLASS: Final = Kind(_dataclass_fields, _dataclass_values, _build_dataclass)
 
 _STRING_LIKE: Final = (str, bytes, bytearray, memoryview)
 _MAX_CLASSES: Final = 4096
@@ -170,7 +170,7 @@ def classify_expanded(cls: type) -> Kind | None:
     """
     kind = None if cls in _VALUES else classify(cls)
     if kind is None and _has_fields(cls) and not getattr(cls, "_tfx_is_object", False):
-        kind = _DATACLASS
+        kind = DATACLASS
     if len(EXPANDED) >= _MAX_CLASSES:
         EXPANDED.clear()
     EXPANDED[cls] = kind

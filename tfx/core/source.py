@@ -44,6 +44,16 @@ class SourceLocation(NamedTuple):
         return f"{os.path.basename(self.file)}:{self.line} in {self.function}"
 
 
+def bracketed(source: SourceLocation | None) -> str:
+    """A location as the end of a message; nothing where there is none.
+
+    Example:
+        >>> bracketed(SourceLocation("/home/me/model.py", 12, "train_step"))
+        ' [model.py:12 in train_step]'
+    """
+    return f" [{source.text()}]" if source else ""
+
+
 UNKNOWN_LOCATION: Final = SourceLocation("<unknown>", 0, "<unknown>")
 """What `user_frame` gives when every frame of the stack is tfx's own, as under `tfx` itself."""
 

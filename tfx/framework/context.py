@@ -32,6 +32,9 @@ class Recorder(Protocol):
     def watch_variable(self, variable: Any) -> None:
         """A trainable variable was read."""
 
+    def depends(self, x: Any) -> bool:
+        """Whether a tensor is watched, or made of what is."""
+
 
 class _Key:
     """What a trace depends on: a device and traits; told apart by what they are."""

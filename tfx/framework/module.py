@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from tfx.framework.context import current, name_scope
 from tfx.framework.deferred import AutoTrackable
+from tfx.framework.remaking import remake_with
 from tfx.framework.variable import Variable
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -115,6 +116,7 @@ class Module(AutoTrackable):
             with self.name_scope:
                 return method(self, *args, **kwargs)
 
+        remake_with(wrapped, lambda convert: cls.with_name_scope(convert(method)))
         return wrapped  # type: ignore[return-value]
 
 

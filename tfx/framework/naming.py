@@ -83,6 +83,7 @@ class _Face(NamedTuple):
         label: Name for a call that gives none; empty: the operator's own.
         named: Whether a parameter ``name`` holds the name that the user gave.
         operator: Whether it is a method behind one of Python's operators.
+        code: The function's code.
         one: Whether the function is an operation, whose last node has its name; otherwise its
             nodes all stand below the name.
     """
@@ -92,6 +93,7 @@ class _Face(NamedTuple):
     operator: bool
     one: bool
     assigns: bool
+    code: CodeType
 
 
 class NodeName:
@@ -149,7 +151,8 @@ class _Call(NodeName):
         self._last = node
 
 
-_faces: dict[CodeType, _Face] = {}
+# By the code's address, as code hashes slowly; a face keeps its code alive.
+_faces: dict[int, _Face] = {}
 
 
 def name_node(graph: FuncGraph, op: str, *, result: bool = True) -> NodeName:
@@ -168,9 +171,8 @@ def name_node(graph: FuncGraph, op: str, *, result: bool = True) -> NodeName:
     scope = current().scope
     if frame is None or not graph.named_after_calls:
         return NodeName(scope + op, source)
-    face = _faces.get(frame.f_code)
-    if face is None:
-        face = _faces[frame.f_code] = _face_of(frame.f_code)
+    code = frame.f_code
+    face = _faces.get(id(code)) or _faces.setdefault(id(code), _face_of(code))
     if not face.label and not face.operator:
         return NodeName(scope + op, source)
     variables = frame.f_locals
@@ -219,7 +221,7 @@ def _face_of(code: CodeType) -> _Face:
     else:
         label = "" if file == "raw.py" else _label(code.co_name, one)
     assigns = file in ("framework/variable.py", "ops/slice_assignment.py")
-    return _Face(label, "name" in parameters, operator, one, assigns)
+    return _Face(label, "name" in parameters, operator, one, assigns, code)
 
 
 def _label(function: str, one: bool) -> str:

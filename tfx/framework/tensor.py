@@ -24,6 +24,7 @@ from tfx.core.shapes import TensorShape
 from tfx.core.source import user_frame
 from tfx.framework.context import using
 from tfx.framework.operand import Operand
+from tfx.framework.unconverted import reason_at
 from tfx.graph import ir
 from tfx.runtime import memory, values
 from tfx.runtime.devices import full_name, require
@@ -153,22 +154,23 @@ class Reference:
 class EagerTensor(Tensor):
     """A tensor with contents."""
 
-    __slots__ = ("_device", "_dtype", "_kind", "_shape", "_value", "assign")
+    __slots__ = ("_device", "_dtype", "_shape", "_tfx_kind", "_value", "assign")
 
     # Canonical name of the logical CPU where it was made; not set on CPU:0 and on GPUs, whose
     # values know where they are.
     _device: str
     _dtype: DType
-    # A number that stands for dtype and shape, see ``kind_number``; 0: nobody asked yet.
-    _kind: int
     _shape: TensorShape | None
+    # A number that stands for dtype and shape, see ``kind_number``; 0: nobody asked yet. Under a
+    # name that no object of a program has: who has it is a tensor.
+    _tfx_kind: int
     _value: RawValue
 
     def __init__(self, value: RawValue, dtype: DType) -> None:
         self._value = value
         self._dtype = dtype
         self._shape = None
-        self._kind = 0
+        self._tfx_kind = 0
 
     @property
     def dtype(self) -> DType:
@@ -323,7 +325,7 @@ def kind_number(tensor: EagerTensor) -> int:
     A tensor keeps it, so that finding the trace for a call need not read shapes again. (Equal
     kinds may get a second number after very many different ones.)
     """
-    kind = tensor._kind
+    kind = tensor._tfx_kind
     if not kind:
         key = (tensor._dtype.onnx, *tensor._value.shape())
         known = _kinds.get(key)
@@ -331,7 +333,7 @@ def kind_number(tensor: EagerTensor) -> int:
             if len(_kinds) >= _MAX_KINDS:
                 _kinds.clear()
             known = _kinds.setdefault(key, next(_kind_numbers))
-        kind = tensor._kind = known
+        kind = tensor._tfx_kind = known
     return kind
 
 
@@ -474,10 +476,19 @@ class SymbolicTensor(Tensor):
             f"stands for a value that exists only when the function runs. {way_out}"
         )
 
+    def _unconverted(self) -> str:
+        """What to say about control flow that AutoGraph did not convert."""
+        reason = reason_at(user_frame())
+        return reason or (
+            "AutoGraph converts control flow on tensors, but not in comprehensions, in libraries, "
+            "and in what is traced with autograph=False or do_not_convert. "
+        )
+
     def __bool__(self) -> bool:
         raise self._refuse(
             "Using a Tensor as a Python bool",
-            "Use tfx.where instead, or move the Python branch out of the function.",
+            f"{self._unconverted()}Use tfx.where instead, or move the Python branch out of the "
+            "function.",
         )
 
     def __int__(self) -> int:
@@ -515,7 +526,8 @@ class SymbolicTensor(Tensor):
         if shape.rank is None or (shape.rank and shape[0] is None):
             raise self._refuse(
                 "Iterating over a Tensor of unknown length",
-                "Use operations on the whole tensor instead, or give the length in the signature.",
+                f"{self._unconverted()}Use operations on the whole tensor instead, or give the "
+                "length in the signature.",
             )
         if shape.rank == 0:
             raise TypeError("Cannot iterate over a scalar tensor.")

@@ -48,6 +48,7 @@ _OWN = names(
             random_uniform squeeze to_bfloat16 to_double to_float to_int32 to_int64
             truncated_normal
         """,
+        "tfx.sessions.ops.control_flow": "cond while_loop",
         "tfx.ops.norms": "global_norm",
         "tfx.ops.masking": "where_v2=where",
         "tfx.ops.ranges": "lin_space=linspace",
