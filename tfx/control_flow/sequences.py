@@ -227,6 +227,28 @@ def lengths(sequence: Tensor) -> Tensor:
     return concatenated(_mapped(graph, (sequence,), body, code))
 
 
+def add_lengths(graph: Graph, sequence: ir.Value) -> ir.Value:
+    """Append to a graph what computes the lengths of the elements' first axes."""
+    code = dtypes.int64.onnx
+    body = Graph(_LENGTHS, graph)
+    item = body.add_input("item", sequence.dtype - dtypes.SEQUENCE, None)
+    made = body.add_node("Shape", (item,), {"end": 1}, [(code, (1,))])
+    body.outputs = [made.outputs[0]]
+    kinds: list[tuple[int, ir.RawShape]] = [(dtypes.SEQUENCE + code, None)]
+    mapped = graph.add_node("SequenceMap", (sequence,), {"body": body}, kinds)
+    joined: list[tuple[int, ir.RawShape]] = [(code, (None,))]
+    attrs = {"axis": 0, "new_axis": 0}
+    return graph.add_node("ConcatFromSequence", mapped.outputs, attrs, joined).outputs[0]
+
+
+def cut(x: Tensor, lengths: Tensor) -> Tensor:
+    """The pieces of a tensor along its first axis, of given lengths."""
+    if x.dtype.onnx in _UNSPLITTABLE:
+        wide = apply("Cast", (x,), {"to": dtypes.int64.onnx})
+        return _cast_all(cut(wide, lengths), x.dtype)
+    return apply("SplitToSequence", (x, lengths), {"axis": 0, "keepdims": 1})
+
+
 def tracing() -> FuncGraph:
     """The graph under construction; sequences exist in graphs only."""
     graph = current().graph

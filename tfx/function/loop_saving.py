@@ -1,7 +1,9 @@
 """What a backward loop needs of each forward iteration: collected by the forward loop.
 
 A value of one shape becomes a scan output. One whose shape may change from an iteration to the next
-is put into a sequence that the loop carries.
+is put into a sequence that the loop carries. There are no sequences of sequences: what a loop
+inside collected in a sequence is joined to one tensor, which is kept with the lengths of its
+pieces, and cut again in the backward body.
 """
 
 from __future__ import annotations
@@ -23,6 +25,10 @@ from tfx.graph.ir import Graph, Node, RawDim, RawShape, Value
 from tfx.graph.symbolic import elements
 
 _INT64, _BOOL = dtypes.int64.onnx, dtypes.bool.onnx
+# Tag of the node that puts one more value into a sequence made here.
+SAVED = "saved"
+# What the pieces of a tensor are made with: made again in the backward body.
+_CUTS = frozenset(("SplitToSequence", "SequenceErase"))
 
 
 class Saving:
@@ -65,12 +71,17 @@ class Saving:
         if value is self._body.inputs[1]:
             return self._back.graph.value_of(always(self._back))
         if value.dtype > dtypes.SEQUENCE:
+            rebuilt = self._pieces(value)
+            if rebuilt is not None:
+                return rebuilt
             raise InvalidArgumentError(
                 "A gradient through this loop would need all elements of a TensorArray as they are "
                 "in each iteration, because another array takes its place in the loop. Write into "
                 "the same array, or read the element outside of the loop."
             )
         back = self._back.graph
+        if self._owner.is_body and _changes(value.shape) and not _joinable(value.shape):
+            return self._flat(value)
         kept, op = self._collected(value)
         time = SymbolicTensor(self._time, back)
         with using(graph=back, tapes=()):
@@ -80,6 +91,56 @@ class Saving:
         result = back.value_of(row)
         result.shape, result.dims = value.shape, value.dims
         return result
+
+    def _here(self, value: Value) -> Value:
+        """A value of the forward body, or one from outside, in the backward body."""
+        back = self._back
+        return (
+            self.save(value) if back.is_forward(value) else back.graph.value_of(back.tensor(value))
+        )
+
+    def _flat(self, value: Value) -> Value:
+        """Keep the elements in a row, which can be joined to other rows, and the shape."""
+        body, back = self._body, self._back.graph
+        rank = None if value.shape is None else len(value.shape)
+        shape = body.add_node("Shape", (value,), {}, [(_INT64, (rank,))]).outputs[0]
+        row = self._owner.constant(np.array([-1]), _INT64)
+        kind: tuple[int, RawShape] = (value.dtype, (None,))
+        flat = body.add_node("Reshape", (value, row), {}, [kind]).outputs[0]
+        parts = [SymbolicTensor(self.save(v), back) for v in (flat, shape)]
+        with using(graph=back, tapes=()):
+            result = back.value_of(apply("Reshape", parts, {"allowzero": 1}))
+        result.shape, result.dims = value.shape, value.dims
+        return result
+
+    def _pieces(self, value: Value) -> Value | None:
+        """A sequence that the gradient of a loop inside asks for; None: it is another one."""
+        node, back = value.node, self._back.graph
+        if node is not None and node.op in _CUTS:
+            tensors = [SymbolicTensor(self._here(v), back) for v in node.inputs if v is not None]
+            with using(graph=back, tapes=()):
+                return back.value_of(apply(node.op, tensors, node.attrs))
+        shape = _saved_shape(value)
+        if shape is None:
+            return None
+        tensors = [SymbolicTensor(self.save(v), back) for v in self._joined(value, shape)]
+        with using(graph=back, tapes=()):
+            return back.value_of(apply("SequenceErase", (sequences.cut(*tensors),)))
+
+    def _joined(self, value: Value, shape: tuple[int, ...]) -> tuple[Value, Value]:
+        """The elements of a sequence and an empty one, without which none could not be joined.
+
+        Returns:
+            The elements one after another, and their lengths.
+        """
+        body, dtype = self._body, dtypes.from_onnx(value.dtype - dtypes.SEQUENCE)
+        empty = self._owner.constant(np.zeros((0, *shape), dtype.as_numpy_dtype), dtype.onnx)
+        kinds: list[tuple[int, RawShape]] = [(value.dtype, None)]
+        grown = body.add_node("SequenceInsert", (value, empty), {}, kinds)
+        grown.tag = SAVED
+        attrs, kinds = {"axis": 0, "new_axis": 0}, [(dtype.onnx, (None, *shape))]
+        joined = body.add_node("ConcatFromSequence", grown.outputs, attrs, kinds)
+        return joined.outputs[0], sequences.add_lengths(body, grown.outputs[0])
 
     def _collected(self, value: Value) -> tuple[SymbolicTensor, str]:
         """The loop's result that holds a value of each iteration, and how to read it."""
@@ -114,6 +175,7 @@ class Saving:
         home.nodes.insert(next(i for i, n in enumerate(home.nodes) if n is node), empty)
         inside = Value(body.unique_name(f"{name}_before"), code, None)
         grown = body.add_node("SequenceInsert", (inside, value), {}, [kind])
+        grown.tag = SAVED
         place = self._carried
         body.inputs.append(inside)
         body.outputs.insert(1 + place, grown.outputs[0])
@@ -135,6 +197,32 @@ class Saving:
             tensor = self._new(Value(self._body.unique_name("iterations"), _INT64, (None,)))
         length = apply("Shape", (tensor,), {"start": 0, "end": 1})
         return apply("Reshape", (length, int64_constant([])))
+
+
+def _changes(shape: RawShape) -> bool:
+    """Whether tensors of a shape may be of other shapes in other iterations."""
+    return shape is None or None in shape
+
+
+def _joinable(shape: RawShape) -> bool:
+    """Whether tensors of a shape differ along their first axis at most."""
+    return shape is not None and len(shape) > 0 and all(isinstance(d, int) for d in shape[1:])
+
+
+def _saved_shape(value: Value) -> tuple[int, ...] | None:
+    """The shape, but for the first axis, of the elements of a sequence made here."""
+    node = value.node
+    if node is None:
+        return None
+    if node.tag == SAVED:
+        shape = node.inputs[1].shape if node.inputs[1] is not None else None
+        known = tuple(d for d in shape[1:] if isinstance(d, int)) if shape else ()
+        return known if shape and len(known) == len(shape) - 1 else None
+    place = next(i for i, v in enumerate(node.outputs) if v is value)
+    # In a branch where the loop is not, the sequence is empty.
+    bodies = [(body, place + (node.op == "Loop")) for body in node.bodies()]
+    found = [_saved_shape(body.outputs[i]) for body, i in bodies if i < len(body.outputs)]
+    return next((shape for shape in found if shape is not None), None)
 
 
 def iterations_of(node: Node) -> RawDim:

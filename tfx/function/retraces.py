@@ -15,6 +15,7 @@ from typing import Any, overload
 from tfx.core.dtypes import from_onnx
 from tfx.core.log import LOGGER
 from tfx.core.source import SourceLocation
+from tfx.framework.variable import Variable
 from tfx.function.keys import WeakIdentity, describe_key, is_tensor_key
 
 _REMEMBERED = 512
@@ -30,6 +31,8 @@ _ADVICE = {
     "number": "pass it as a tensor, tf.constant(...), unless the graph depends on its value",
     "value": "expected where the graph depends on the value; otherwise leave it out of the call",
     "object": "pass the same object again, or give its class __eq__ and __hash__",
+    "variable": "a trace is made for one variable: update all of them in one call, with a list of "
+    "them, or let one function for each use it from outside",
     "length": "stack the items to one tensor, or use a list of one length",
     "structure": "pass the same structure in every call",
     "type": "pass the same kind of value in every call",
@@ -44,7 +47,8 @@ class Difference:
     Attributes:
         argument: The argument, with the way to the part of it: ``"batch['x'][0]"``.
         kind: ``"shape"``, ``"rank"``, ``"dtype"``, ``"number"``, ``"value"``, ``"object"``,
-            ``"length"``, ``"structure"``, ``"type"`` or ``"context"`` (the device scope).
+            ``"variable"``, ``"length"``, ``"structure"``, ``"type"`` or ``"context"`` (the device
+            scope).
         before: What it was.
         now: What it is.
     """
@@ -253,7 +257,8 @@ def _kind_of_difference(before: Any, now: Any) -> str:
             return "structure"
         return "parts" if len(before[2]) == len(now[2]) else "length"
     if isinstance(before, WeakIdentity) and isinstance(now, WeakIdentity):
-        return "object"
+        both = before.kind == now.kind == Variable.__name__
+        return "variable" if both else "object"
     if _is_value(before) and _is_value(now) and before[0] is now[0]:
         return "number" if before[0] in _NUMBERS else "value"
     return "type"

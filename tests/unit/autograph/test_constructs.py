@@ -11,11 +11,18 @@ import pytest
 
 import tfx as tf
 
-_spec = importlib.util.spec_from_file_location(
-    "autograph_constructs", Path(__file__).with_name("constructs.py")
-)
-constructs = sys.modules[_spec.name] = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(constructs)
+
+def found_in(name):
+    """The functions of a file beside this one."""
+    spec = importlib.util.spec_from_file_location(
+        f"autograph_{name}", Path(__file__).with_name(f"{name}.py")
+    )
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.FOUND
+
+
+FUNCTIONS = [*found_in("constructs"), *found_in("scopes")]
 
 V = np.array([1.0, 3.0, 2.0], np.float32)
 
@@ -24,7 +31,7 @@ def arrays(result):
     return [np.asarray(leaf) for leaf in tf.nest.flatten(result)]
 
 
-@pytest.mark.parametrize("function", constructs.FOUND, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_traced_as_eagerly(function):
     traced = tf.function(function)
     for number in (0.5, 2.5, 7.0):
@@ -39,7 +46,7 @@ def test_traced_as_eagerly(function):
 
 @pytest.mark.parametrize(
     "function",
-    [f for f in constructs.FOUND if f.__name__ not in ("gradients", "nested_functions_of_tf")],
+    [f for f in FUNCTIONS if f.__name__ not in ("gradients", "nested_functions_of_tf")],
     ids=lambda f: f.__name__,
 )
 def test_converted_code_runs_eagerly(function):

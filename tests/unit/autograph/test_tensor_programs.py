@@ -168,6 +168,6 @@ def check_gradients(seed, a, b):
     np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4, err_msg=text)
 
 
-@pytest.mark.parametrize("seed", range(1000, 1029))
+@pytest.mark.parametrize("seed", range(1000, 1030))
 def test_gradients_agree_with_python(seed):
     check_gradients(seed, 0.3, -0.7)

@@ -161,6 +161,19 @@ def test_objects_made_anew(warnings):
     assert "'p' had another object each time" in warnings()[0]
 
 
+def test_variables_passed_one_after_another(warnings):
+    f = tf.function(lambda v: v.assign_add(1.0))
+    variables = [tf.Variable(float(i)) for i in range(6)]
+    for v in variables:
+        f(v)
+    (text,) = warnings()
+    assert "'v' had another variable each time" in text
+    assert "in one call" in text
+    assert "__eq__" not in text
+    assert [v.numpy() for v in variables] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert f.explain_retraces()[1].differences[0].kind == "variable"
+
+
 def test_traces_that_are_used_are_no_reason(warnings):
     f = tf.function(lambda x: x + 1.0)
     for _ in range(3):
