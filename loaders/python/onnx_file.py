@@ -79,6 +79,7 @@ class OnnxFile:
         inputs: ONNX's number of the dtype of each input of the main graph, by name (0: not said).
         outputs: The same of its outputs.
         initializers: Constants of the main graph by name.
+        has_branches: Whether there is an ``If`` anywhere.
 
     Raises:
         BundleError: It is no ONNX model, or one that must not be run.
@@ -91,6 +92,7 @@ class OnnxFile:
         self.inputs: dict[str, int] = {}
         self.outputs: dict[str, int] = {}
         self.initializers: dict[str, Initializer] = {}
+        self.has_branches = False
         self._graph: Field | None = None
         try:
             self._walk_model()
@@ -185,6 +187,7 @@ class OnnxFile:
                 domain = self._text(item)
             elif item.number == 8:
                 overload = self._text(item)
+        self.has_branches = self.has_branches or kind == "If"
         body.operators[_operator(domain, kind, overload)] += 1
 
     def _walk_attribute(self, attribute: Field, body: _Body, depth: int) -> None:

@@ -80,7 +80,9 @@ class Plan:
             i.name: sources.constant(i.index).raw for i in graph.inputs if i.source == "constant"
         }
         try:
-            self._session = _compile(data, path, device, sources, external)
+            # ONNX Runtime 1.31 may end the process when it folds a branch on a constant.
+            folds = not onnx.has_branches
+            self._session = _compile(data, path, device, sources, external, folds=folds)
         except BundleError as error:
             if not thawed:
                 raise
@@ -238,12 +240,18 @@ def _check_place(item: Initializer, path: str, sources: Sources) -> None:
 
 
 def _compile(
-    data: bytes, path: str, device: str, sources: Sources, external: frozenset[str]
+    data: bytes,
+    path: str,
+    device: str,
+    sources: Sources,
+    external: frozenset[str],
+    *,
+    folds: bool,
 ) -> Session:
     folder = sources.root if external else None
     _check_unchanged(external, sources)
     try:
-        session = Session(data, device=device, data_folder=folder)
+        session = Session(data, device=device, data_folder=folder, folds=folds)
     except OpError as error:
         if error.__cause__ is None:  # no word from ONNX Runtime: the device is not there
             raise
