@@ -2,10 +2,12 @@
 
 A forked child has a copy of ONNX Runtime's memory, but none of its threads. Sessions work there
 nevertheless, on the child's one thread: who starts a parallel section does the work that no thread
-of the pool has begun, and takes back what it gave away. Two things go wrong. A thread that is
+of the pool has begun, and takes back what it gave away. Three things go wrong. A thread that is
 inside ONNX Runtime at the moment of the fork leaves locks that nobody will ever open; so forking
-waits for such threads, and keeps new runs from beginning meanwhile. And CUDA does not survive a
-fork at all. Where a child cannot work, it says so at its first run, and never hangs.
+waits for such threads, and keeps new runs from beginning meanwhile. A thread of the pool that has
+looked for work in vain for some milliseconds lies down to sleep, and holds a lock while it does;
+who is to wake it waits for that lock. So forking waits until the pool sleeps. And CUDA does not
+survive a fork at all. Where a child cannot work, it says so at its first run, and never hangs.
 
 Nothing here costs a run anything: runners are replaced around the fork only (see ``runners``).
 """
@@ -28,6 +30,10 @@ from tfx.runtime.values import RawValue
 
 # Seconds that a fork waits for runs of other threads.
 PATIENCE = 10.0
+# Seconds that it waits for threads that Python does not know to fall asleep. Those of the pool need
+# a few milliseconds; those of other libraries may compute for ever, and need not concern us.
+POOL_PATIENCE = 1.0
+_TASKS = "/proc/self/task"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _RUNTIME = os.path.dirname(os.path.abspath(onnxruntime.__file__)) + os.sep
 # Modules whose functions call runners by other names.
@@ -90,8 +96,15 @@ def _check(device: str) -> None:
 def _before() -> None:
     """Wait until no other thread is inside ONNX Runtime, and let none begin."""
     _state.quiet = True
-    if not _state.started or len(sys._current_frames()) == 1:
+    if not _state.started:
         return
+    if len(sys._current_frames()) > 1:
+        _wait_for_runs()
+    if _state.quiet:
+        _wait_for_the_pool()
+
+
+def _wait_for_runs() -> None:
     _state.gate.clear()
     runners.add_layer(_gated)
     deadline = time.monotonic() + PATIENCE
@@ -100,6 +113,32 @@ def _before() -> None:
             _state.quiet = False
             return
         time.sleep(0.0005)
+
+
+def _wait_for_the_pool() -> None:
+    """Wait until the threads of the pool sleep, where the system tells (Linux)."""
+    deadline = time.monotonic() + POOL_PATIENCE
+    while _is_pool_awake() and time.monotonic() < deadline:
+        time.sleep(0.0002)
+
+
+def _is_pool_awake() -> bool:
+    """Whether a thread that Python did not start is running or about to."""
+    try:
+        numbers = {int(name) for name in os.listdir(_TASKS)}
+    except OSError:
+        return False
+    numbers.difference_update(t.native_id for t in threading.enumerate() if t.native_id is not None)
+    return any(_is_running(number) for number in numbers)
+
+
+def _is_running(thread: int) -> bool:
+    try:
+        with open(f"{_TASKS}/{thread}/stat", "rb") as file:
+            # The state follows the name, which is in parentheses and may hold anything.
+            return file.read().rpartition(b")")[2].split()[0] == b"R"
+    except (OSError, IndexError):  # the thread has ended
+        return False
 
 
 def _others_run() -> bool:

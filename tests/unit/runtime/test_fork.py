@@ -274,3 +274,34 @@ def test_runners_are_plain_again_afterwards(x):
     done.set()
     assert getattr(plan.run_raw, "plain", plan.run_raw) == getattr(before, "plain", before)
     assert plan.run_raw.__qualname__ == before.__qualname__
+
+
+def test_forking_waits_until_the_pool_sleeps(x, monkeypatch, tmp_path):
+    """A thread that lies down holds a lock: a child forked then would wait for it for ever."""
+    multiply(x)
+    stat = tmp_path / "1" / "stat"
+    stat.parent.mkdir()
+    stat.write_text("1 (a) R b) R 0 0")
+    monkeypatch.setattr(fork, "_TASKS", str(tmp_path))
+
+    def fall_asleep():
+        time.sleep(0.05)
+        stat.write_text("1 (a) R b) S 0 0")
+
+    thread = threading.Thread(target=fall_asleep)
+    start = time.monotonic()
+    thread.start()
+    found = in_child(lambda: float(multiply(x)))
+    thread.join()
+    assert 0.05 <= time.monotonic() - start
+    assert found == pytest.approx(float(multiply(x)), rel=1e-5)
+
+
+def test_forking_does_not_wait_for_busy_threads_of_others(x, monkeypatch, tmp_path):
+    multiply(x)
+    stat = tmp_path / "1" / "stat"
+    stat.parent.mkdir()
+    stat.write_text("1 (busy) R 0 0")
+    monkeypatch.setattr(fork, "_TASKS", str(tmp_path))
+    monkeypatch.setattr(fork, "POOL_PATIENCE", 0.02)
+    assert in_child(lambda: float(multiply(x))) == pytest.approx(float(multiply(x)), rel=1e-5)
