@@ -235,7 +235,17 @@ def to_array(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         raise ValueError(f"{value!r} is out of range for every integer dtype.") from e
     if array.dtype.kind == "O":
         array = _large_numbers(value, array, dtype)
+    elif array.dtype.kind == "f" and dtype is dtypes.uint64:
+        array = _unsigned(value, array)
     return _typed_python(value, array, dtype)
+
+
+def _unsigned(value: Any, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Integers of which some need all 64 bits: NumPy meets int64 and uint64, and takes float64."""
+    exact = np.array(value, object)
+    if set(map(type, exact.reshape(-1))) == {int} and exact.min() >= 0:
+        return exact.astype(np.uint64)
+    return array
 
 
 def _large_numbers(

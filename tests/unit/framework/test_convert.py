@@ -82,6 +82,7 @@ def test_zero_keeps_its_sign():
         ([1, True], tf.float32, [1.0, 1.0]),
         (2**70, tf.float32, 2.0**70),
         (2**63, tf.uint64, 2**63),
+        ([0, 2**64 - 1], tf.uint64, [0, 2**64 - 1]),
         (BIG, tf.float32, 2.0**40),
         (1e5, tf.float16, np.inf),
         ([], tf.int32, []),

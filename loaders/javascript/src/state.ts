@@ -1,0 +1,157 @@
+/**
+ * The variables of an open bundle: their values, and how they are replaced.
+ *
+ * All values together are one immutable snapshot. A call works on the snapshot that it began with;
+ * changing variables is putting another in its place, so nobody ever sees half of a change.
+ */
+
+import type { TensorSpec } from './dtypes.js';
+import { FailedPreconditionError, nearest, NotFoundError } from './errors.js';
+import type { VariableEntry } from './manifest.js';
+import type { Runtime, RuntimeTensor } from './platform.js';
+import { Tensor, type TensorLike, toTensor } from './tensor.js';
+
+/** A value that never changes; read from the file, and given to the runtime, when first needed. */
+export class Value {
+  private tensorOf: Tensor | null = null;
+  private rawOf: RuntimeTensor | null = null;
+
+  constructor(private readonly read: () => Tensor) {}
+
+  static of(tensor: Tensor): Value {
+    return new Value(() => tensor);
+  }
+
+  get tensor(): Tensor {
+    return (this.tensorOf ??= this.read());
+  }
+
+  raw(runtime: Runtime): RuntimeTensor {
+    const { dtype, data, shape } = this.tensor;
+    return (this.rawOf ??= runtime.tensor(dtype, data, shape));
+  }
+}
+
+/** All variables at one moment. */
+export interface Snapshot {
+  readonly values: readonly Value[];
+  /** Ids of those that are not as they were in the file. */
+  readonly changed: ReadonlySet<number>;
+}
+
+export class State {
+  private current: Snapshot | null;
+  private turn: Promise<unknown> = Promise.resolve();
+  private readonly ids: ReadonlyMap<string, number>;
+
+  constructor(
+    readonly entries: readonly VariableEntry[],
+    values: readonly Value[],
+    private readonly where: string,
+  ) {
+    this.current = { values, changed: new Set() };
+    this.ids = new Map(entries.map((entry, id) => [entry.name, id]));
+  }
+
+  /** @throws FailedPreconditionError the bundle was closed. */
+  get snapshot(): Snapshot {
+    if (!this.current) throw this.closed();
+    return this.current;
+  }
+
+  /** @throws FailedPreconditionError the bundle was closed. */
+  check(): void {
+    if (!this.current) throw this.closed();
+  }
+
+  id(name: string): number {
+    const id = this.ids.get(name);
+    if (id === undefined) {
+      throw new NotFoundError(
+        `${this.where} has no variable ${JSON.stringify(name)}; ${nearest(name, this.ids.keys())}`,
+      );
+    }
+    return id;
+  }
+
+  has(name: string): boolean {
+    return this.ids.has(name);
+  }
+
+  /** Do something that reads and then replaces variables, after all that were asked for before. */
+  inTurn<T>(work: () => T | Promise<T>): Promise<T> {
+    const done = this.turn.then(work);
+    this.turn = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Put new values in the place of old ones, in one step. */
+  commit(updates: ReadonlyMap<number, Value>): void {
+    const { values, changed } = this.snapshot;
+    this.current = {
+      values: values.map((value, id) => updates.get(id) ?? value),
+      changed: new Set([...changed, ...updates.keys()]),
+    };
+  }
+
+  close(): void {
+    this.current = null;
+  }
+
+  private closed(): FailedPreconditionError {
+    return new FailedPreconditionError(`${this.where}: the bundle was closed; open it again`);
+  }
+}
+
+/**
+ * The variables of a bundle by name.
+ *
+ * @example
+ * bundle.variables.get('dense/kernel').shape;
+ * await bundle.variables.assign({ 'dense/bias': new Float32Array(10) });
+ */
+export class Variables {
+  constructor(
+    private readonly state: State,
+    private readonly where: string,
+  ) {}
+
+  /** Names, in the order of the bundle. */
+  names(): string[] {
+    return this.state.entries.map((entry) => entry.name);
+  }
+
+  has(name: string): boolean {
+    return this.state.has(name);
+  }
+
+  /** Dtype and shape that a variable may take, and whether it is meant to be trained. */
+  entry(name: string): TensorSpec & { readonly trainable: boolean } {
+    return this.state.entries[this.state.id(name)] as VariableEntry;
+  }
+
+  /** The value of a variable now; a copy that nobody changes. */
+  get(name: string): Tensor {
+    const { values } = this.state.snapshot;
+    const { dtype, data, shape } = (values[this.state.id(name)] as Value).tensor;
+    return new Tensor(dtype, data.slice(), shape);
+  }
+
+  /**
+   * Replace variables, all of them or, if anything is wrong with one, none.
+   *
+   * It takes its turn with calls that update variables.
+   */
+  async assign(values: Readonly<Record<string, TensorLike>>): Promise<void> {
+    const updates = new Map<number, Value>();
+    for (const [name, value] of Object.entries(values)) {
+      const entry = this.entry(name);
+      const what = `${this.where}: variable ${JSON.stringify(name)}`;
+      const { dtype, data, shape } = toTensor(value, entry, what);
+      updates.set(this.state.id(name), Value.of(new Tensor(dtype, data.slice(), shape)));
+    }
+    await this.state.inTurn(() => {
+      this.state.commit(updates);
+    });
+  }
+}
