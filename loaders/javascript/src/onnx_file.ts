@@ -36,6 +36,22 @@ export interface Initializer {
   readonly field: Field;
 }
 
+/** Lines of the author's program, by the name of the node that they made. */
+export class Lines {
+  constructor(private readonly sources: ReadonlyMap<string, string>) {}
+
+  /** The line that made a node; the runtime renames the nodes of local functions. */
+  of(node: string): string | null {
+    const found = this.sources.get(node);
+    if (found !== undefined || !node.startsWith('_inlfunc_')) return found ?? null;
+    for (const [name, source] of this.sources) if (node.endsWith(`_${name}`)) return source;
+    return null;
+  }
+}
+
+/** The metadata of a node that says which line of a program made it. */
+const SOURCE_KEY = 'tfx.source';
+
 /** How often each operator is used in a graph or function, and in the graphs inside it. */
 interface Body {
   nodes: number;
@@ -49,6 +65,8 @@ export class OnnxFile {
   readonly initializers = new Map<string, Initializer>();
   /** Whether there is an `If` anywhere. */
   hasBranches = false;
+  /** Lines of the author's program, by the name of the node that they made. */
+  private readonly sources = new Map<string, string>();
   private graph: Field | null = null;
 
   /**
@@ -111,6 +129,11 @@ export class OnnxFile {
     );
   }
 
+  /** The lines of the author's program; the file itself can be let go of. */
+  lines(): Lines {
+    return new Lines(this.sources);
+  }
+
   private refused(problem: string): BundleError {
     return new BundleError(`${this.path}: ${problem}: copy or save the bundle again`);
   }
@@ -161,11 +184,18 @@ export class OnnxFile {
 
   private walkNode(node: Field, body: Body, depth: number): void {
     body.nodes++;
+    let source = '';
     const text = new Map<number, string>();
     for (const item of fields(node.bytes())) {
       if (item.number === 5) this.walkAttribute(item, body, depth);
-      else if ([4, 7, 8].includes(item.number)) text.set(item.number, item.text());
+      else if ([3, 4, 7, 8].includes(item.number)) text.set(item.number, item.text());
+      else if (item.number === 9) {
+        const [key, value] = pair(item);
+        if (key === SOURCE_KEY) source = value;
+      }
     }
+    const name = text.get(3);
+    if (source && name) this.sources.set(name, source);
     if (text.get(4) === 'If') this.hasBranches = true;
     const key = operator(text.get(7), text.get(4), text.get(8));
     body.operators.set(key, (body.operators.get(key) ?? 0) + 1);

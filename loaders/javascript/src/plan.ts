@@ -24,7 +24,7 @@ import {
   UnsupportedVersionError,
 } from './errors.js';
 import type { GraphEntry, Port, VariableEntry } from './manifest.js';
-import { type External, type Initializer, OnnxFile } from './onnx_file.js';
+import { type External, type Initializer, type Lines, OnnxFile } from './onnx_file.js';
 import type { RuntimeSession, RuntimeTensor } from './platform.js';
 import type { Sources } from './sources.js';
 import { type Snapshot, Value } from './state.js';
@@ -42,6 +42,7 @@ export class Plan {
     private readonly graph: GraphEntry,
     private readonly variables: readonly (readonly [string, number])[],
     private readonly session: RuntimeSession,
+    private readonly lines: Lines,
   ) {}
 
   /**
@@ -73,7 +74,7 @@ export class Plan {
       ...graph.inputs.filter((i) => i.source === 'variable').map((i) => [i.name, i.index] as const),
       ...(thaw ? graph.frozen.map((f) => [f.name, f.variable] as const) : []),
     ];
-    return new Plan(sources, graph, variables, session);
+    return new Plan(sources, graph, variables, session, onnx.lines());
   }
 
   /**
@@ -101,7 +102,7 @@ export class Plan {
     try {
       found = await this.session.run(feeds, fetches);
     } catch (error) {
-      throw runError(error, what);
+      throw runError(error, what, this.lines);
     }
     const results = new Map<number, Tensor>();
     const updates = new Map<number, Value>();
@@ -137,7 +138,8 @@ export class Plan {
       );
     }
     const data = raw.data as Tensor['data'];
-    return new Tensor(wanted.dtype, isInput ? data.slice() : data, [...raw.dims]);
+    const tensor = new Tensor(wanted.dtype, data, [...raw.dims]);
+    return isInput ? tensor.copy() : tensor;
   }
 }
 
@@ -286,6 +288,12 @@ function compileError(error: unknown, path: string): Error {
       `${path}: the runtime lacks an operator that it uses (${text}); upgrade it`,
     );
   }
+  if (text.includes('no available backend')) {
+    return new UnimplementedError(
+      `the runtime cannot be started (${text}); check that its .wasm and .mjs files are served ` +
+        'where ort.env.wasm.wasmPaths says',
+    );
+  }
   if (/is under development|Unsupported model IR version/.test(text)) {
     return new UnsupportedVersionError(`${path}: too new for the runtime (${text}); upgrade it`);
   }
@@ -295,13 +303,13 @@ function compileError(error: unknown, path: string): Error {
   );
 }
 
-function runError(error: unknown, what: string): Error {
+function runError(error: unknown, what: string, lines: Lines): Error {
   const text = reason(error);
   const node = /Name:'([^']*)'/.exec(text)?.[1];
   const cause = text.split('Status Message:').at(-1)?.trim() ?? text;
-  return new InvalidArgumentError(`${what} failed${node ? ` at node '${node}'` : ''}: ${cause}`, {
-    cause: error,
-  });
+  const source = node === undefined ? null : lines.of(node);
+  const at = node === undefined ? '' : ` at node '${node}'${source === null ? '' : ` (${source})`}`;
+  return new InvalidArgumentError(`${what} failed${at}: ${cause}`, { cause: error });
 }
 
 /** A name stands for one size in the whole call. */

@@ -234,7 +234,7 @@ export async function readCheckpoint(
   const { tensors, metadata } = parseHeader(data.subarray(8, 8 + length), data.length, where);
   const digest = metadata[DIGEST_KEY];
   if (digest !== undefined || metadata['tfx.checkpoint'] !== undefined) {
-    const blank = data.slice();
+    const blank = new Uint8Array(data);
     blank.set(new TextEncoder().encode(NO_DIGEST), digestPlace(data));
     const hash = await sha256(blank);
     if (hex(hash) !== digest) {

@@ -9,7 +9,7 @@ import type { TensorSpec } from './dtypes.js';
 import { FailedPreconditionError, nearest, NotFoundError } from './errors.js';
 import type { VariableEntry } from './manifest.js';
 import type { Runtime, RuntimeTensor } from './platform.js';
-import { Tensor, type TensorLike, toTensor } from './tensor.js';
+import { type Tensor, type TensorLike, toTensor } from './tensor.js';
 
 /** A value that never changes; read from the file, and given to the runtime, when first needed. */
 export class Value {
@@ -133,8 +133,7 @@ export class Variables {
   /** The value of a variable now; a copy that nobody changes. */
   get(name: string): Tensor {
     const { values } = this.state.snapshot;
-    const { dtype, data, shape } = (values[this.state.id(name)] as Value).tensor;
-    return new Tensor(dtype, data.slice(), shape);
+    return (values[this.state.id(name)] as Value).tensor.copy();
   }
 
   /**
@@ -147,8 +146,7 @@ export class Variables {
     for (const [name, value] of Object.entries(values)) {
       const entry = this.entry(name);
       const what = `${this.where}: variable ${JSON.stringify(name)}`;
-      const { dtype, data, shape } = toTensor(value, entry, what);
-      updates.set(this.state.id(name), Value.of(new Tensor(dtype, data.slice(), shape)));
+      updates.set(this.state.id(name), Value.of(toTensor(value, entry, what).copy()));
     }
     await this.state.inTurn(() => {
       this.state.commit(updates);

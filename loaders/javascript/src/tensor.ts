@@ -52,6 +52,16 @@ export class Tensor {
     }
   }
 
+  /** A tensor with memory of its own. */
+  copy(): Tensor {
+    const { data, dtype, shape } = this;
+    const { array } = elementType(dtype);
+    if (Array.isArray(data) || !array) return new Tensor(dtype, [...(data as string[])], shape);
+    const own = new array(new ArrayBuffer(data.byteLength));
+    own.set(data as never);
+    return new Tensor(dtype, own, shape);
+  }
+
   /** The only element of a tensor that has one, as a number, bigint, boolean or string. */
   item(): number | bigint | boolean | string {
     const value = this.data[0];
@@ -109,14 +119,14 @@ function converted(value: TensorLike, wanted: TensorSpec, what: string): Tensor 
   if (value instanceof Tensor) return sameDType(value, value.dtype, wanted, what);
   if (isNumberArray(value)) return fromData(value, undefined, wanted, what);
   if (isNested(value)) return fromNested(value, wanted, what);
-  if (typeof value === 'object' && 'data' in value) {
+  if (typeof value === 'object' && (value as object | null) !== null && 'data' in value) {
     const named = value.dtype ?? value.type;
     const shape = value.shape ?? value.dims;
     if (named !== undefined && named !== wanted.dtype) throw mismatch(named, shape, wanted, what);
     return fromData(value.data, shape, wanted, what);
   }
   throw new InvalidArgumentError(
-    `${what} is ${String(value)}, expected ${specText(wanted)} as numbers, a typed array or a Tensor`,
+    `${what} is ${value === null ? 'null' : typeof value}, expected ${specText(wanted)} as numbers, a typed array or a Tensor`,
   );
 }
 
@@ -316,7 +326,7 @@ export function decode(
     throw refuse('a bool has a byte that is neither 0 nor 1');
   }
   const array = row.array as NonNullable<typeof row.array>;
-  const copy = bytes.slice();
+  const copy = new Uint8Array(bytes); // a Buffer's slice() would share its memory
   return new Tensor(dtype, new array(copy.buffer, 0, count * row.perElement), shape);
 }
 

@@ -5,14 +5,10 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-
-import { chromium } from 'playwright-core';
 
 import { findChromium } from './chromium.js';
-import { serve } from './server.js';
+import { openPage } from './page.js';
 
-const here = path.dirname(fileURLToPath(import.meta.url));
 const corpus = process.env.TFX_CONFORMANCE;
 if (!corpus)
   throw new Error('set TFX_CONFORMANCE to the folder that loaders/conformance/make.py made');
@@ -21,29 +17,17 @@ const skip = executablePath ? false : 'no Chromium: install it, or set CHROMIUM 
 
 for (const isolated of [false, true]) {
   describe(`a page that is ${isolated ? '' : 'not '}cross-origin isolated`, { skip }, () => {
-    let browser, page, server, scratch;
+    let close, page, server, scratch;
     const faults = {};
 
     before(async () => {
       scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tfx-browser-'));
-      const mounts = {
-        cases: here,
-        conformance: corpus,
-        loader: path.join(here, '..', 'dist'),
-        ort: path.join(here, '..', 'node_modules', 'onnxruntime-web', 'dist'),
-        pages: path.join(here, 'pages'),
-        saved: scratch,
-      };
-      server = await serve(mounts, { isolated, uploads: scratch, faults });
-      browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
-      page = await browser.newPage();
-      await page.goto(`${server.url}/pages/index.html`);
-      await page.waitForFunction(() => document.title === 'ready');
+      const options = { executablePath, corpus, scratch, isolated, faults };
+      ({ page, server, close } = await openPage(options));
     });
 
     after(async () => {
-      await browser?.close();
-      await server?.close();
+      await close?.();
       fs.rmSync(scratch, { recursive: true, force: true });
     });
 

@@ -1,0 +1,128 @@
+/** The demo page, as a person uses it. TFX_DEMO says where tools/make_demo_web.py has put it. */
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+
+import { chromium } from 'playwright-core';
+
+import { findChromium } from './chromium.js';
+import { serve } from './server.js';
+
+const folder = process.env.TFX_DEMO;
+const executablePath = findChromium();
+const skip = !folder ? 'set TFX_DEMO' : executablePath ? false : 'no Chromium';
+
+let browser, page, server;
+const errors = [];
+
+before(async () => {
+  if (skip) return;
+  server = await serve({ demo: folder });
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  page = await browser.newPage({ viewport: { width: 1100, height: 980 }, acceptDownloads: true });
+  page.on('pageerror', (error) => errors.push(error));
+  await page.goto(`${server.url}/demo/index.html`);
+  await page.waitForFunction(() =>
+    document.querySelector('#status').textContent.startsWith('Ready'),
+  );
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+/** Draw lines through points of the board, given in parts of its side. */
+async function draw(...points) {
+  const box = await page.locator('#board').boundingBox();
+  const at = ([x, y]) => [box.x + x * box.width, box.y + y * box.height];
+  await page.mouse.move(...at(points[0]));
+  await page.mouse.down();
+  for (const point of points.slice(1)) await page.mouse.move(...at(point), { steps: 6 });
+  await page.mouse.up();
+}
+
+const ONE = [
+  [0.42, 0.3],
+  [0.55, 0.18],
+  [0.55, 0.85],
+];
+const SEVEN = [
+  [0.25, 0.2],
+  [0.75, 0.2],
+  [0.45, 0.85],
+];
+const ZERO = Array.from({ length: 25 }, (_, i) => [
+  0.5 + 0.22 * Math.sin((i * Math.PI) / 12),
+  0.5 - 0.35 * Math.cos((i * Math.PI) / 12),
+]);
+
+const best = () => page.locator('#bars li.best span').first().textContent();
+const status = () => page.locator('#status').textContent();
+const name = (digit) => `It is a ${digit}`;
+
+test('a drawn digit is recognised', { skip }, async () => {
+  await draw(...ZERO);
+  await page.waitForSelector('#bars li.best');
+  assert.equal(await best(), '0');
+  await page.getByRole('button', { name: 'Clear' }).click();
+  await page.waitForFunction(() => !document.querySelector('#bars li.best'));
+});
+
+test('it is taught, in the tab: the loss falls and the answer changes', { skip }, async () => {
+  // A zero is called a four from now on: nothing but training could make it say so.
+  for (let i = 0; i < 3; i++) {
+    await draw(...ZERO);
+    await page.getByRole('button', { name: name(4) }).click();
+    await draw(...ONE);
+    await page.getByRole('button', { name: name(1) }).click();
+    await draw(...SEVEN);
+    await page.getByRole('button', { name: name(7) }).click();
+  }
+  const losses = [];
+  for (let i = 0; i < 3; i++) {
+    await page.getByRole('button', { name: 'Train' }).click();
+    await page.waitForFunction(
+      (count) => document.querySelector('#curve').textContent.includes(`${count} steps`),
+      60 * (i + 1),
+      { timeout: 60_000 },
+    );
+    await page.waitForFunction(() =>
+      document.querySelector('#status').textContent.startsWith('Trained'),
+    );
+    losses.push(parseFloat((await page.locator('#loss').textContent()).replace('loss ', '')));
+  }
+  assert.ok(losses.at(-1) < 0.5, String(losses));
+  await draw(...ZERO);
+  await page.waitForFunction(
+    () => document.querySelector('#bars li.best span')?.textContent === '4',
+  );
+});
+
+test('a screenshot', { skip }, async () => {
+  const target = process.env.TFX_SCREENSHOT ?? path.join(os.tmpdir(), 'tfx-demo.png');
+  await page.screenshot({ path: target, fullPage: true });
+  assert.ok(fs.statSync(target).size > 20_000);
+});
+
+test('the retrained bundle can be taken home', { skip }, async () => {
+  const waiting = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download' }).click();
+  const download = await waiting;
+  assert.equal(download.suggestedFilename(), 'trained_digits.zip');
+  const target = process.env.TFX_DEMO_ZIP ?? path.join(os.tmpdir(), 'trained_digits.zip');
+  await download.saveAs(target);
+  assert.ok(fs.statSync(target).size > 10_000);
+});
+
+test('it can go back to the start', { skip }, async () => {
+  await page.getByRole('button', { name: 'Back to the start' }).click();
+  await page.waitForFunction(
+    () => document.querySelector('#bars li.best span')?.textContent === '0',
+  );
+  assert.match(await status(), /downloaded/);
+  assert.deepEqual(errors, []);
+});

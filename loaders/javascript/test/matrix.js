@@ -1,0 +1,61 @@
+/** Run the conformance bundles and print what became of each as JSON: `node matrix.js node|browser FOLDER`. */
+
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
+import { runCase } from './cases.js';
+import { findChromium } from './chromium.js';
+
+const [where, corpus] = process.argv.slice(2);
+const names = fs.readdirSync(corpus).sort();
+const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tfx-matrix-'));
+const found = {};
+try {
+  const run = where === 'node' ? await inNode() : await inBrowser();
+  for (const name of names) {
+    const record = JSON.parse(fs.readFileSync(path.join(corpus, name, 'case.json'), 'utf8'));
+    found[name] = await run(name, record).then(
+      () => 'pass',
+      (error) => `${error.name}: ${error.message}`,
+    );
+  }
+  await run.close?.();
+} finally {
+  fs.rmSync(scratch, { recursive: true, force: true });
+}
+console.log(JSON.stringify(found));
+
+async function inNode() {
+  const loader = await import('../dist/node.js');
+  return (name, record) =>
+    runCase(
+      loader,
+      record,
+      () => loader.Bundle.open(path.join(corpus, name, 'bundle')),
+      async (bundle) => {
+        await bundle.save(path.join(scratch, name));
+        await bundle.close();
+        return loader.Bundle.open(path.join(scratch, name), { verify: true });
+      },
+    );
+}
+
+async function inBrowser() {
+  const executablePath = findChromium();
+  if (!executablePath) throw new Error('no Chromium: install it, or set CHROMIUM to its path');
+  const { openPage } = await import('./page.js');
+  const { page, close } = await openPage({ executablePath, corpus, scratch });
+  const run = (name, record) =>
+    page.evaluate(
+      ([name, record]) =>
+        runCase(
+          loader,
+          record,
+          () => loader.Bundle.open(`/conformance/${name}/bundle`),
+          saveAgain(name),
+        ),
+      [name, record],
+    );
+  return Object.assign(run, { close });
+}
