@@ -126,7 +126,7 @@ function converted(value: TensorLike, wanted: TensorSpec, what: string): Tensor 
     return fromData(value.data, shape, wanted, what);
   }
   throw new InvalidArgumentError(
-    `${what} is ${value === null ? 'null' : typeof value}, expected ${specText(wanted)} as numbers, a typed array or a Tensor`,
+    `${what} is ${(value as unknown) === null ? 'null' : typeof value}, expected ${specText(wanted)} as numbers, a typed array or a Tensor`,
   );
 }
 
