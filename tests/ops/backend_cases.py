@@ -28,14 +28,18 @@ class Case(NamedTuple):
 
 
 @functools.cache
-def cases() -> tuple[Case, ...]:
-    """The tests of operators that ``tfx.raw`` has, on types that NumPy and ONNX Runtime know."""
+def cases(*, training: bool = False) -> tuple[Case, ...]:
+    """The tests of operators that ``tfx.raw`` has, on types that NumPy and ONNX Runtime know.
+
+    Args:
+        training: Those of training modes too.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
 
         collected = collect_testcases("")
-    found = (_case(c) for c in collected)
+    found = (_case(c) for c in collected if training or "training_mode" not in c.name)
     return tuple(c for c in found if c is not None)
 
 
@@ -46,7 +50,7 @@ def _case(item: Any) -> Case | None:
     node = graph.node[0]
     if node.domain or node.op_type in raw.EXCLUDED or node.op_type not in raw.names():
         return None
-    if "training_mode" in item.name or "_expanded" in item.name:
+    if "_expanded" in item.name:
         return None
     inputs, outputs = item.data_sets[0]
     if not all(_usable(v) for v in (*inputs, *outputs)):

@@ -11,11 +11,6 @@ _WHY = {
         test_resize_downsample_scales_cubic_align_corners
         test_resize_downsample_scales_linear_align_corners
     """,
-    "ONNX Runtime has layout 0 only": """
-        test_gru_batchwise
-        test_lstm_batchwise
-        test_simple_rnn_batchwise
-    """,
     "ONNX Runtime has no kernel": """
         test_image_decoder_decode_bmp_rgb
         test_image_decoder_decode_jpeg2k_rgb

@@ -340,7 +340,7 @@ def shape_of(x: Tensor) -> Tensor:
 
 def first_length(x: Tensor) -> Tensor:
     """The length of the first axis, an int64 scalar."""
-    return apply("Gather", (apply("Shape", (x,)), int64_constant(0)), {"axis": 0})
+    return apply("Gather", (apply("Shape", (x,)), int64_constant(0)))
 
 
 def _is_none(x: Any) -> bool | None:

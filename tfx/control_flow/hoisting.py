@@ -39,7 +39,7 @@ def hoist_products(graph: FuncGraph, loop: LoopGraph, numbers: Inductions, count
         product = apply("MatMul", (_known(rows, graph, loop), _known(weights, graph, loop)))
         value = graph.value_of(product)
         loop.outer.setdefault(id(value), (value, product))
-        node.op, node.attrs, node.inputs = "Gather", {"axis": 0}, (value, row.inputs[1])
+        node.op, node.attrs, node.inputs = "Gather", {}, (value, row.inputs[1])
         if not uses(body, row.outputs[0]):
             body.nodes.remove(row)
 

@@ -279,13 +279,13 @@ class _Slices:
             self.count: Tensor = int64_constant(self.length)
         else:
             shape = apply("Shape", (self.tensors[0],))
-            self.count = apply("Gather", (shape, int64_constant(0)), {"axis": 0})
+            self.count = apply("Gather", (shape, int64_constant(0)))
         if backwards:
             self.tensors = [_reversed(x) for x in self.tensors]
 
     def at(self, i: Tensor) -> Any:
         """The slices number ``i``."""
-        flat = [apply("Gather", (x, i), {"axis": 0}) for x in self.tensors]
+        flat = [apply("Gather", (x, i)) for x in self.tensors]
         return nest.pack_sequence_as(self._elems, flat)
 
     def drop_first(self) -> None:

@@ -180,5 +180,27 @@ def _tell_tapes(
     outputs = [
         SymbolicTensor(t._value, graph) if i in assigned else t for i, t in enumerate(results)
     ]
-    for tape in tapes:
-        tape.record(node.op, attrs, given, outputs)
+    tell(node.op, attrs, given, outputs)
+
+
+def tell(
+    op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[SymbolicTensor]
+) -> None:
+    """Tell the recorders of an ``If`` or ``Loop``, or of results that one got later.
+
+    The innermost is told first: a forward accumulator adds tangents to the node itself, which is
+    another operation then for those around it.
+
+    Args:
+        op: The operator.
+        attrs: The record's attributes; see ``control_inputs``.
+        inputs: Its inputs.
+        outputs: The results, or those that are new.
+    """
+    tapes = current().tapes
+    for i in reversed(range(len(tapes))):
+        widen = getattr(tapes[i], "widen", None)
+        if widen is None:
+            tapes[i].record(op, attrs, inputs, outputs)
+        else:
+            attrs, inputs, outputs = widen(tapes[:i], op, attrs, inputs, outputs)

@@ -131,7 +131,8 @@ def _insert_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     """One element to the element, the others to the sequence."""
     if len(op.inputs) == 2:
         return [apply("SequenceErase", (dy,)), sequences.at(dy, int64_constant(-1))]
-    place = sequences.in_int64(op.inputs[2])
+    count = sequences.length(op.inputs[0])
+    place = sequences.from_front(sequences.in_int64(op.inputs[2]), count)
     return [apply("SequenceErase", (dy, place)), sequences.at(dy, place), None]
 
 
@@ -143,6 +144,7 @@ def _erase_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     gap = sequences.zeros_of_shape(dy.dtype, apply("Shape", (sequences.at(op.inputs[0], place),)))
     if last:
         return [apply("SequenceInsert", (dy, gap))]
+    place = sequences.from_front(place, sequences.length(op.inputs[0]))
     return [apply("SequenceInsert", (dy, gap, place)), None]
 
 
@@ -155,18 +157,21 @@ def _construct_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
 @gradient("ConcatFromSequence")
 def _concat_grad(op: OpRecord, dy: Tensor) -> Tensor:
     """Cut again where the elements meet."""
+    axis = op.attrs["axis"]
     if op.attrs.get("new_axis", 0):
-        return sequences.split(dy)
-    lengths = sequences.lengths(op.inputs[0])
-    return apply("SplitToSequence", (dy, lengths), {"axis": 0, "keepdims": 1})
+        if axis == 0:
+            return sequences.split(dy)
+        return apply("SplitToSequence", (dy,), {"axis": axis, "keepdims": 0})
+    lengths = sequences.lengths(op.inputs[0], axis)
+    return apply("SplitToSequence", (dy, lengths), {"axis": axis, "keepdims": 1})
 
 
 @gradient("SplitToSequence")
 def _split_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     """The slices' gradients together."""
-    if len(op.inputs) == 1 and not op.attrs.get("keepdims", 1):
-        return [sequences.stacked(dy)]
-    return [sequences.concatenated(dy), None][: len(op.inputs)]
+    squeezed = len(op.inputs) == 1 and not op.attrs.get("keepdims", 1)
+    attrs = {"axis": op.attrs.get("axis", 0), "new_axis": int(squeezed)}
+    return [apply("ConcatFromSequence", (dy,), attrs), None][: len(op.inputs)]
 
 
 no_gradient("SequenceEmpty", why="it has no inputs")

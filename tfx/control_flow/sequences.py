@@ -21,7 +21,7 @@ from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph import ir
 from tfx.graph.ir import Graph
 from tfx.ops import creation
-from tfx.ops._support import cast_to
+from tfx.ops._support import cast_to, static_int
 
 # Tag of the call that writes one element.
 WRITE = "tensor array write"
@@ -80,7 +80,7 @@ def _cast_all(sequence: Tensor, dtype: DType) -> Tensor:
     item = body.add_input("item", dtypes.int64.onnx, None)
     made = body.add_node("Cast", (item,), {"to": dtype.onnx}, [(dtype.onnx, None)])
     body.outputs = [made.outputs[0]]
-    return _mapped(graph, (sequence,), body, dtype.onnx)
+    return mapped(graph, (sequence,), body, dtype.onnx)
 
 
 def length(sequence: Tensor) -> Tensor:
@@ -141,11 +141,13 @@ def _writer(code: int, grows: bool) -> Graph:
         index = traced.add_argument("index", dtypes.int64.onnx, ())
         value = traced.add_argument("value", code, None)
         kept: Tensor = sequence
+        place: Tensor = index
         if grows:
             kept = _shortened(traced, _filled(traced, sequence, index, value), index)
         else:
-            kept = apply("SequenceErase", (sequence, index))
-        result = apply("SequenceInsert", (kept, value, index))
+            place = from_front(index, length(sequence))
+            kept = apply("SequenceErase", (sequence, place))
+        result = apply("SequenceInsert", (kept, value, place))
         traced.graph.outputs = [traced.value_of(result)]
     return traced.graph
 
@@ -204,7 +206,7 @@ def zeros(sequence: Tensor) -> Tensor:
     blank = graph.constant(np.zeros((), sequence.dtype.as_numpy_dtype), code)
     made = body.add_node("Expand", (blank, shape.outputs[0]), {}, [(code, None)])
     body.outputs = [made.outputs[0]]
-    return _mapped(graph, (sequence,), body, code)
+    return mapped(graph, (sequence,), body, code)
 
 
 def add(a: Tensor, b: Tensor) -> Tensor:
@@ -214,17 +216,18 @@ def add(a: Tensor, b: Tensor) -> Tensor:
     items = [body.add_input(name, code, None) for name in ("a", "b")]
     made = body.add_node("Add", items, {}, [(code, None)])
     body.outputs = [made.outputs[0]]
-    return _mapped(graph, (a, b), body, code)
+    return mapped(graph, (a, b), body, code)
 
 
-def lengths(sequence: Tensor) -> Tensor:
-    """The lengths of the elements' first axes, an int64 vector."""
+def lengths(sequence: Tensor, axis: int = 0) -> Tensor:
+    """The lengths of the elements' first (or another) axes, an int64 vector."""
     graph, code = tracing(), dtypes.int64.onnx
     body = Graph(_LENGTHS, graph.graph)
     item = body.add_input("item", sequence.dtype.onnx, None)
-    made = body.add_node("Shape", (item,), {"end": 1}, [(code, (1,))])
+    attrs = {"start": axis} if axis == -1 else {"start": axis, "end": axis + 1}
+    made = body.add_node("Shape", (item,), attrs, [(code, (1,))])
     body.outputs = [made.outputs[0]]
-    return concatenated(_mapped(graph, (sequence,), body, code))
+    return concatenated(mapped(graph, (sequence,), body, code))
 
 
 def add_lengths(graph: Graph, sequence: ir.Value) -> ir.Value:
@@ -256,7 +259,8 @@ def tracing() -> FuncGraph:
     return graph
 
 
-def _mapped(graph: FuncGraph, inputs: Sequence[Tensor], body: Graph, code: int) -> Tensor:
+def mapped(graph: FuncGraph, inputs: Sequence[Tensor], body: Graph, code: int) -> Tensor:
+    """What a body makes of each element of sequences, as a sequence of dtype ``code``."""
     values = [graph.value_of(t) for t in inputs]
     attrs = {"body": body}
     types: list[tuple[int, ir.RawShape]] = [(dtypes.SEQUENCE + code, None)]
@@ -266,6 +270,17 @@ def _mapped(graph: FuncGraph, inputs: Sequence[Tensor], body: Graph, code: int) 
     for tape in current().tapes:
         tape.record("SequenceMap", attrs, tuple(inputs), (result,))
     return result
+
+
+def from_front(index: Tensor, count: Tensor) -> Tensor:
+    """A place among ``count``, where negative ones count from the end, from the front."""
+    known = static_int(index)
+    if known is not None and known >= 0:
+        return index
+    behind = apply("Add", (index, count))
+    if known is not None:
+        return behind
+    return apply("Where", (apply("Less", (index, int64_constant(0))), behind, index))
 
 
 def in_int64(index: Tensor) -> Tensor:

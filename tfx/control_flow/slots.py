@@ -340,7 +340,7 @@ def _placed(rows: Tensor, places: Tensor, size: Tensor, shape: RawShape) -> Tens
     # Number -1 is the last row: zeros.
     target = apply("Concat", (int64_constant([1]), rest), {"axis": 0})
     padded = apply("Concat", (rows, sequences.zeros_of_shape(rows.dtype, target)), {"axis": 0})
-    return apply("Gather", (padded, latest), {"axis": 0})
+    return apply("Gather", (padded, latest))
 
 
 def _filled_up(rows: Tensor, size: Tensor, shape: RawShape, *, in_front: bool) -> Tensor:
@@ -408,7 +408,7 @@ def _read_from(body: Graph, sequence: Value, dense: Value) -> None:
     """Take slices of a tensor in the place of a sequence's elements."""
     for node in body.nodes:
         if node.op == "SequenceAt" and node.inputs[0] is sequence:
-            node.op, node.attrs = "Gather", {"axis": 0}
+            node.op, node.attrs = "Gather", {}
             node.inputs = (dense, node.inputs[1])
             if node.outputs[0].shape is None and dense.shape is not None:
                 node.outputs[0].shape = dense.shape[1:]

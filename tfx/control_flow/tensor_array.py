@@ -186,7 +186,7 @@ class TensorArray(ArrayState):
         if dense is not None:
             if known is not None:
                 self._clear(known)
-            result = apply("Gather", (dense, place), {"axis": 0})
+            result = apply("Gather", (dense, place))
         else:
             result = cast_to(sequences.at(self.as_sequence(), place), self._dtype)
         return self._shaped(result)
@@ -382,8 +382,8 @@ def _scatter_in_loop(array: TensorArray, places: Tensor, values: Tensor) -> Tens
     count = first_length(places)
 
     def body(i: Tensor, result: TensorArray) -> tuple[Tensor, TensorArray]:
-        index = apply("Gather", (places, i), {"axis": 0})
-        element = apply("Gather", (values, i), {"axis": 0})
+        index = apply("Gather", (places, i))
+        element = apply("Gather", (values, i))
         return apply("Add", (i, int64_constant(1))), result.write(index, element)
 
     start = int64_constant(0)

@@ -4,6 +4,9 @@ Every operator has a rule or is declared to have no gradient with the reason; a 
 not exist. A rule is a function ``rule(op: OpRecord, *dy) -> gradients``, one per input in order
 (None: no gradient), a single one may stand alone for an operator with one input. ``dy`` of an
 output that nothing depends on is None, which only rules of operators with several outputs meet.
+
+Forward mode has tables of its own, filled by ``autodiff``: a rule, or the word that an operator is
+linear or elementwise. Where there is none, the gradient rule is applied twice.
 """
 
 from __future__ import annotations
@@ -12,10 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from tfx.core.errors import NotFoundError
+from tfx.core.source import SourceLocation
 from tfx.framework.tensor import Tensor
 
 Gradients: TypeAlias = "Tensor | Sequence[Tensor | None] | None"
 Rule: TypeAlias = "Callable[..., Gradients]"
+Formula: TypeAlias = "Callable[[OpRecord], Tensor | Sequence[Tensor]]"
+Tangents: TypeAlias = "Tensor | Sequence[Tensor | None] | Widened | None"
+ForwardRule: TypeAlias = "Callable[..., Tangents]"
 
 
 class OpRecord:
@@ -27,9 +34,10 @@ class OpRecord:
         inputs: What it was applied to (None: an optional input left out).
         outputs: Its results.
         needs: For each input, whether its gradient is wanted; rules may skip the others.
+        source: The user's line, where a message will need it.
     """
 
-    __slots__ = ("attrs", "inputs", "needs", "op", "outputs")
+    __slots__ = ("attrs", "inputs", "needs", "op", "outputs", "source")
 
     def __init__(
         self, op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[Tensor]
@@ -39,10 +47,46 @@ class OpRecord:
         self.inputs = inputs
         self.outputs = outputs
         self.needs: tuple[bool, ...] = ()
+        self.source: SourceLocation | None = None
+
+
+# Attribute of a record: by the ``id`` of an ``If`` or ``Loop``, what was added to it for tangents.
+WIDENED = "widened"
+
+
+class Widened:
+    """What the forward rules of ``If`` and ``Loop`` return: they add tangents to the node itself.
+
+    Attributes:
+        tangents: Of the record's results.
+        attrs: The attributes of the record that describes the node as it is now.
+        inputs: Its inputs.
+        outputs: The results that it describes, with the tangents that are new.
+    """
+
+    __slots__ = ("attrs", "inputs", "outputs", "tangents")
+
+    def __init__(
+        self,
+        tangents: Sequence[Tensor | None],
+        attrs: dict[str, Any],
+        inputs: Sequence[Any],
+        outputs: Sequence[Tensor],
+    ) -> None:
+        self.tangents = tangents
+        self.attrs = attrs
+        self.inputs = inputs
+        self.outputs = outputs
 
 
 _rules: dict[str, Rule] = {}
 _without: dict[str, str] = {}
+# Operators whose gradient is that of other operations that compute the same.
+_formulas: dict[str, Formula] = {}
+_forward: dict[str, ForwardRule] = {}
+# Linear operators: the numbers of the inputs that they are linear in, all of them together.
+_linear: dict[str, tuple[int, ...] | None] = {}
+_elementwise: set[str] = set()
 
 
 def gradient(*ops: str) -> Callable[[Rule], Rule]:
@@ -50,7 +94,7 @@ def gradient(*ops: str) -> Callable[[Rule], Rule]:
 
     def register(rule: Rule) -> Rule:
         for op in ops:
-            if op in _rules or op in _without:
+            if op in _rules or op in _without or op in _formulas:
                 raise ValueError(f"{op} already has a gradient rule or a declaration.")
             _rules[op] = rule
         return rule
@@ -61,9 +105,32 @@ def gradient(*ops: str) -> Callable[[Rule], Rule]:
 def no_gradient(*ops: str, why: str) -> None:
     """Declare that operators are not differentiable (their gradient is None), and why."""
     for op in ops:
-        if op in _rules or op in _without:
+        if op in _rules or op in _without or op in _formulas:
             raise ValueError(f"{op} already has a gradient rule or a declaration.")
         _without[op] = why
+
+
+def formula(*ops: str) -> Callable[[Formula], Formula]:
+    """Register the decorated function as what one or several operators compute.
+
+    It takes an ``OpRecord`` and computes the record's results (or the first few of them) from its
+    inputs with other operations. The operator's gradient is that of these operations. ``outputs``
+    of the record may be used for their shapes alone.
+    """
+
+    def register(rule: Formula) -> Formula:
+        for op in ops:
+            if op in _rules or op in _without or op in _formulas:
+                raise ValueError(f"{op} already has a gradient rule or a declaration.")
+            _formulas[op] = rule
+        return rule
+
+    return register
+
+
+def formula_of(op: str) -> Formula | None:
+    """The operations that compute what an operator does, if its gradient is made from them."""
+    return _formulas.get(op)
 
 
 def rule_of(op: str) -> Rule | None:
@@ -84,4 +151,93 @@ def rule_of(op: str) -> Rule | None:
 
 def status_of(op: str) -> str | None:
     """``"rule"``, the reason for having none, or None where nothing is declared."""
-    return "rule" if op in _rules else _without.get(op)
+    return "rule" if op in _rules or op in _formulas else _without.get(op)
+
+
+def is_differentiable(op: str) -> bool:
+    """Whether gradients pass an operator at all."""
+    return op in _rules or op in _formulas or op == "ReadVariable"
+
+
+def forward(*ops: str) -> Callable[[ForwardRule], ForwardRule]:
+    """Register the decorated function as the forward rule of one or several operators.
+
+    The rule is ``rule(op: OpRecord, *tangents) -> tangents of the results``: a tangent for each
+    input in order, None where it is zero; at least one is not. A single tangent may stand alone
+    for an operator with one result, None means zero.
+    """
+
+    def register(rule: ForwardRule) -> ForwardRule:
+        for op in ops:
+            _check_forward(op)
+            _forward[op] = rule
+        return rule
+
+    return register
+
+
+def linear(*ops: str, inputs: tuple[int, ...] | None = None) -> None:
+    """Declare that the tangent of the result is the operator applied to the tangents.
+
+    Args:
+        *ops: Operators.
+        inputs: The inputs that they are linear in, taken together; the others stay as they are.
+            None: all floating ones.
+    """
+    for op in ops:
+        _check_forward(op)
+        _linear[op] = inputs
+
+
+def elementwise(*ops: str) -> None:
+    """Declare that each element of the result depends on the same element of the first input alone.
+
+    The derivative is its own transpose then, so the gradient rule is the forward rule too.
+    """
+    for op in ops:
+        _check_forward(op)
+        _elementwise.add(op)
+
+
+def _check_forward(op: str) -> None:
+    if op in _forward or op in _linear or op in _elementwise:
+        raise ValueError(f"{op} already has a forward rule.")
+
+
+def forward_rule_of(op: str) -> ForwardRule | None:
+    """The operator's own forward rule, if it has one."""
+    return _forward.get(op)
+
+
+def is_elementwise(op: str) -> bool:
+    """Whether the gradient rule is the forward rule too."""
+    return op in _elementwise
+
+
+def is_linear(op: str) -> bool:
+    """Whether the operator is linear in (some of) its inputs."""
+    return op in _linear
+
+
+def linear_inputs(op: str) -> tuple[int, ...] | None:
+    """The inputs that a linear operator is linear in; None: all floating ones."""
+    return _linear[op]
+
+
+def forward_status_of(op: str) -> str | None:
+    """How forward mode treats an operator.
+
+    Returns:
+        ``"rule"``, ``"linear"``, ``"elementwise"``, ``"formula"``, ``"double reverse"`` (the
+        gradient rule applied twice), the reason for which it has no derivative, or None where
+        nothing is declared.
+    """
+    if op in _forward:
+        return "rule"
+    if op in _linear:
+        return "linear"
+    if op in _elementwise:
+        return "elementwise"
+    if op in _formulas:
+        return "formula"
+    return "double reverse" if op in _rules or op in _formulas else _without.get(op)

@@ -204,7 +204,7 @@ def shuffle(source: Source, value: Any) -> Tensor:
     x = tensor(value)
     if x.shape.rank == 0:
         return apply("Identity", (x,))
-    shuffled = apply("Gather", (x, _permutation(source, shape_vector(x, 0, 1))), {"axis": 0})
+    shuffled = apply("Gather", (x, _permutation(source, shape_vector(x, 0, 1))))
     if isinstance(shuffled, SymbolicTensor):
         shuffled.set_shape(x.shape)
     return shuffled

@@ -10,8 +10,18 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
+from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.ops._shapes import describe, filled, joined, rank_of, raw_shape, shape_vector
+from tfx.ops._shapes import (
+    describe,
+    filled,
+    joined,
+    product,
+    rank_of,
+    raw_shape,
+    reshape_to,
+    shape_vector,
+)
 from tfx.ops._support import cast_to, tensor
 
 _INDEX_DTYPES = (dtypes.int16, dtypes.int32, dtypes.int64)
@@ -85,3 +95,23 @@ def coordinates_of_batch(indices: Tensor, batch: int) -> Tensor:
     grid = apply("Reshape", (grid, joined(leading, ones)))
     grid = apply("Expand", (grid, joined(shape_vector(indices, 0, -1), int64_constant([batch]))))
     return apply("Concat", (grid, indices), {"axis": -1})
+
+
+def put_back(op: OpRecord, dy: Tensor) -> Tensor:
+    """The gradient of an operator that moves elements of its first input, by their numbers.
+
+    The operator is applied to the numbers of the elements; each part of the gradient is added where
+    its number says. For cases in which not enough is known for less work.
+    """
+    x, *rest = op.inputs
+    vector, flat = shape_vector(x), int64_constant([-1])
+    count = product(vector)
+    stop = apply("Squeeze", (count, int64_constant([0])))
+    numbers = apply("Range", (int64_constant(0), stop, int64_constant(1)))
+    moved = apply(op.op, (reshape_to(numbers, vector), *rest), op.attrs)
+    added = apply(
+        "ScatterElements",
+        (filled(count, 0, dy.dtype), apply("Reshape", (moved, flat)), apply("Reshape", (dy, flat))),
+        {"axis": 0, "reduction": "add"},
+    )
+    return reshape_to(added, vector)

@@ -115,11 +115,10 @@ def unbroadcast(dy: Tensor, like: Tensor) -> Tensor:
         return _unbroadcast_dynamic(dy, like)
     lead = len(have) - len(want)
     axes = [i for i, d in enumerate(have) if i < lead or (want[i - lead] == 1 and d != 1)]
-    if axes:
-        dy = apply("ReduceSum", (dy, int64_constant(axes)), {"keepdims": 1})
-    if lead:
-        dy = apply("Squeeze", (dy, int64_constant(range(lead))))
-    return dy
+    if axes == list(range(lead)):
+        return apply("ReduceSum", (dy, int64_constant(axes)), {"keepdims": 0}) if axes else dy
+    dy = apply("ReduceSum", (dy, int64_constant(axes)), {"keepdims": 1})
+    return apply("Squeeze", (dy, int64_constant(range(lead)))) if lead else dy
 
 
 def _raw_shape(x: Tensor) -> tuple[int | str | None, ...] | None:

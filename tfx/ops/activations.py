@@ -50,7 +50,8 @@ def relu(features: Any, name: str | None = None) -> Tensor:
 
 @gradient("Relu")
 def _relu_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    return _where_positive(op.outputs[0], dy, scalar_like(0, dy))
+    # What is not positive is 0: the result serves as the zeros, and the gradient depends on it.
+    return _where_positive(op.outputs[0], dy, op.outputs[0])
 
 
 def _where_positive(x: Tensor, yes: Tensor, no: Tensor) -> Tensor:
@@ -67,7 +68,7 @@ def _through_float32(op: str, x: Tensor) -> Tensor:
 
 
 def relu6(features: Any, name: str | None = None) -> Tensor:
-    """``min(max(features, 0), 6)``; the slope is 1 strictly between 0 and 6, and at 6.
+    """``min(max(features, 0), 6)``; the slope is 1 strictly between 0 and 6.
 
     Example:
         >>> import tfx as tf

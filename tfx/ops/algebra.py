@@ -9,6 +9,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.tensor import Tensor
 from tfx.ops._support import matching, require_dtype, scalar_like, tensor, zeros_of
 from tfx.ops.arithmetic import add, add_n, multiply
@@ -59,7 +60,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
         name: Accepted for compatibility.
 
     Returns:
-        A tensor of the dtype and shape of ``x``.
+        A tensor of the dtype and shape of ``x``; of ``IndexedSlices``, slices.
 
     Raises:
         ValueError: ``scalar`` is not a scalar.
@@ -69,6 +70,8 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.scalar_mul(2.0, tf.constant([1.0, 2.0])).numpy()
         array([2., 4.], dtype=float32)
     """
+    if type(x) is IndexedSlices:
+        return slices_like(x, scalar_mul(scalar, x.values))  # type: ignore[return-value]
     x, factor = matching(x, scalar, "Mul")
     if factor.shape.rank not in (None, 0):
         raise ValueError(f"Only scalar multiply works, got shape {factor.shape}")

@@ -10,7 +10,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.context import current
 from tfx.framework.rules import OpRecord, gradient, no_gradient
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops._support import binary, cast_to, matching, scalar_like, tensor, unbroadcast
 
 
@@ -40,9 +40,10 @@ def add(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 @gradient("Add")
-def _add_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor]:
+def _add_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, y = op.inputs
-    return unbroadcast(dy, x), unbroadcast(dy, y)
+    dx = unbroadcast(dy, x) if op.needs[0] else None
+    return dx, unbroadcast(dy, y) if op.needs[1] else None
 
 
 no_gradient("StringConcat", why="strings")
@@ -63,7 +64,8 @@ def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _sub_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, y = op.inputs
     dx = unbroadcast(dy, x) if op.needs[0] else None
-    return dx, unbroadcast(apply("Neg", (dy,)), y) if op.needs[1] else None
+    # Negated last: there is less of it then.
+    return dx, apply("Neg", (unbroadcast(dy, y),)) if op.needs[1] else None
 
 
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -80,6 +82,8 @@ def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
 @gradient("Mul")
 def _mul_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, y = op.inputs
+    if x is y:  # a square
+        return apply("Mul", (apply("Mul", (dy, scalar_like(2, dy))), x)), None
     dx = unbroadcast(apply("Mul", (dy, y)), x) if op.needs[0] else None
     return dx, unbroadcast(apply("Mul", (dy, x)), y) if op.needs[1] else None
 
@@ -110,12 +114,10 @@ def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _div_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, y = op.inputs
     dx = apply("Div", (dy, y))
-    quotient = op.outputs[0]
-    dy_ = apply("Neg", (apply("Mul", (dx, quotient)),)) if op.needs[1] else None
-    return (
-        unbroadcast(dx, x) if op.needs[0] else None,
-        None if dy_ is None else unbroadcast(dy_, y),
-    )
+    dy_ = None
+    if op.needs[1]:
+        dy_ = apply("Neg", (unbroadcast(apply("Mul", (dx, op.outputs[0])), y),))
+    return unbroadcast(dx, x) if op.needs[0] else None, dy_
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -166,8 +168,6 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def _refuse_zero(divisor: Tensor, op: str) -> None:
     """Integer division by zero would end the process (SIGFPE) inside the kernel."""
-    from tfx.framework.tensor import EagerTensor
-
     if isinstance(divisor, EagerTensor) and not divisor.view().all():
         raise InvalidArgumentError("Integer division by zero", op=op)
 
@@ -179,7 +179,9 @@ def _mod_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     if not op.needs[1]:
         return dx, None
     # x = q y + r with q constant between jumps.
-    q = apply("Round", (apply("Div", (apply("Sub", (x, op.outputs[0])), y)),))
+    ratio = apply("Div", (apply("Sub", (x, op.outputs[0])), y))
+    wide = cast_to(ratio, dtypes.float32) if ratio.dtype.size < 4 else ratio
+    q = cast_to(apply("Round", (wide,)), ratio.dtype)
     return dx, unbroadcast(apply("Neg", (apply("Mul", (dy, q)),)), y)
 
 
@@ -196,21 +198,53 @@ def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @gradient("Pow")
 def _pow_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    x, y = op.inputs
+    x, exponent = op.inputs
+    y = cast_to(exponent, x.dtype)  # which may be of another one
     z = op.outputs[0]
     dx = dy_ = None
-    zero, one = scalar_like(0, x), scalar_like(1, x)
     if op.needs[0]:
-        slope = apply("Mul", (y, apply("Pow", (x, apply("Sub", (y, one))))))
-        # y = 0: the slope is 0 also at x = 0, where x ** -1 is infinite.
-        slope = apply("Where", (apply("Equal", (y, zero)), zero, slope))
+        fixed = None if op.needs[1] else _fixed_number(y)
+        slope = _pow_slope(x, y) if fixed is None else _fixed_pow_slope(x, fixed, z)
         dx = unbroadcast(apply("Mul", (dy, slope)), x)
     if op.needs[1]:
+        zero, one = scalar_like(0, x), scalar_like(1, x)
         positive = apply("Greater", (x, zero))
         log = apply("Log", (apply("Where", (positive, x, one)),))
         log = apply("Where", (positive, log, zero))
         dy_ = unbroadcast(apply("Mul", (dy, apply("Mul", (z, log)))), y)
+        dy_ = cast_to(dy_, exponent.dtype)
     return dx, dy_
+
+
+def _pow_slope(x: Tensor, y: Tensor) -> Tensor:
+    zero, one = scalar_like(0, x), scalar_like(1, x)
+    # x ** 0 has the slope 0 also at 0, where x ** -1 is infinite.
+    flat = apply("And", (apply("Equal", (x, zero)), apply("Equal", (y, zero))))
+    base = apply("Where", (flat, one, x))
+    return apply("Mul", (y, apply("Pow", (base, apply("Sub", (y, one))))))
+
+
+def _fixed_number(y: Tensor) -> float | None:
+    """An exponent that is one number known now, of which no tape wants the gradient."""
+    if current().tapes or y.shape.rank != 0 or not y.dtype.is_floating:
+        return None
+    const = y.view() if isinstance(y, EagerTensor) else y._value.const  # type: ignore[attr-defined]
+    return None if const is None else float(const)
+
+
+def _fixed_pow_slope(x: Tensor, y: float, z: Tensor) -> Tensor:
+    """``y * x ** (y - 1)``, without general powers where the exponent is one of the usual."""
+    if y in (0.0, 1.0):
+        return scalar_like(y, x)
+    if y == 2.0:
+        return apply("Mul", (x, scalar_like(2, x)))
+    if y == 3.0:
+        return apply("Mul", (apply("Mul", (x, x)), scalar_like(3, x)))
+    if y == -1.0:
+        return apply("Neg", (apply("Mul", (z, z)),))
+    if y == 0.5:
+        return apply("Div", (scalar_like(0.5, z), z))
+    return apply("Mul", (apply("Pow", (x, scalar_like(y - 1, x))), scalar_like(y, x)))
 
 
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:

@@ -13,6 +13,7 @@ from tfx.framework.apply import apply
 from tfx.framework.context import using
 from tfx.framework.convert import embed
 from tfx.framework.func_graph import STOP_GRADIENT
+from tfx.framework.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops._support import cast_to, tensor
@@ -30,7 +31,8 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
         name: Accepted for compatibility.
 
     Returns:
-        The converted tensor; ``x`` itself if it has the dtype already.
+        The converted tensor; ``x`` itself if it has the dtype already. Of ``IndexedSlices``, slices
+        with converted values.
 
     Raises:
         InvalidArgumentError: a conversion from or to strings.
@@ -41,6 +43,8 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
         array([ 1, -2], dtype=int32)
     """
     wanted = dtypes.as_dtype(dtype)
+    if type(x) is IndexedSlices:
+        return slices_like(x, cast(x.values, wanted))  # type: ignore[return-value]
     x = tensor(x)
     if x.dtype is not wanted and dtypes.string in (x.dtype, wanted):
         raise InvalidArgumentError(
@@ -95,11 +99,15 @@ def _bound(limit: float, like: Tensor) -> Tensor:
 def identity(input: Any, name: str | None = None) -> Tensor:
     """A tensor of its own with the contents of ``input``; a variable is read.
 
+    Of ``IndexedSlices``, slices of their own.
+
     Example:
         >>> import tfx as tf
         >>> tf.identity([1, 2]).numpy()
         array([1, 2], dtype=int32)
     """
+    if type(input) is IndexedSlices:
+        return slices_like(input, identity(input.values), identity(input.indices))  # type: ignore[return-value]
     return apply("Identity", (tensor(input),))
 
 
@@ -133,7 +141,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
         name: Accepted for compatibility.
 
     Returns:
-        A tensor of the same contents through which no gradient flows.
+        A tensor of the same contents through which no gradient flows; of ``IndexedSlices``, slices.
 
     Example:
         >>> import tfx as tf
@@ -144,6 +152,8 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
         >>> tape.gradient(y, x).numpy()
         np.float32(3.0)
     """
+    if type(input) is IndexedSlices:
+        return slices_like(input, stop_gradient(input.values))  # type: ignore[return-value]
     x = tensor(input)
     if isinstance(x, EagerTensor):
         # Values are immutable: a second tensor over the same one, which no tape knows.

@@ -83,10 +83,16 @@ def _cumprod_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, None]:
     is_zero = equal(x, zero)
     slope = divide(_summed_back(op, multiply(dy, op.outputs[0])), apply("Where", (is_zero, one, x)))
     # The first zero on the way stands alone until the second one: there the products without it
-    # count. Later zeros have no slope.
+    # count. The second one's slope is 0 but grows with the first. Later zeros have neither.
     before = apply("CumSum", (cast_to(is_zero, x.dtype), axis), {**op.attrs, "exclusive": 1})
     first = apply("And", (is_zero, equal(before, zero)))
-    without = apply("CumProd", (apply("Where", (first, one, x)), axis), op.attrs)
-    at_first = _summed_back(op, multiply(dy, without))
-    at_zero = apply("Where", (first, at_first, zero))
+    second = apply("And", (is_zero, equal(before, one)))
+    without = apply("Where", (first, one, x))
+    at_first = _summed_back(op, multiply(dy, apply("CumProd", (without, axis), op.attrs)))
+    without = apply("Where", (second, one, without))
+    others = _summed_back(op, multiply(dy, apply("CumProd", (without, axis), op.attrs)))
+    along = apply("Reshape", (cast_to(axis, dtypes.int64), int64_constant([1])))
+    first_one = apply("ReduceSum", (apply("Where", (first, x, zero)), along), {"keepdims": 1})
+    at_second = apply("Where", (second, multiply(others, first_one), zero))
+    at_zero = apply("Where", (first, at_first, at_second))
     return apply("Where", (is_zero, at_zero, slope)), None

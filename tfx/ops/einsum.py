@@ -8,13 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from tfx.core.errors import InvalidArgumentError, UnimplementedError
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops._contraction import Label, contract, transposed
-from tfx.ops._shapes import common_tensors, dimension, joined, known_rank, reshape_to, shape_vector
+from tfx.ops._shapes import (
+    common_tensors,
+    dimension,
+    filled,
+    joined,
+    known_rank,
+    reshape_to,
+    shape_vector,
+)
 from tfx.ops._support import is_tensor_like, matching, tensor, unbroadcast
 
 _EQUATION = re.compile(r"^[a-zA-Z.,]*(->[a-zA-Z.]*)?$")
@@ -291,21 +299,16 @@ def _einsum_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     equation = op.attrs["equation"]
     equation = equation.decode() if isinstance(equation, bytes) else equation
     labels, result = _parse(equation, op.inputs)
+    labels, diagonals = _without_repeats(op.inputs, labels)
     grads: list[Tensor | None] = []
     for i, (x, of) in enumerate(zip(op.inputs, labels, strict=True)):
         if not op.needs[i]:
             grads.append(None)
             continue
-        if len(set(of)) < len(of):
-            raise UnimplementedError(
-                f"The gradient of ONNX Einsum with a repeated label in an input ({equation!r}) is "
-                "not available; write the diagonal as an operation of its own.",
-                op="Einsum",
-            )
         others = [
             (y, other) for j, (y, other) in enumerate(zip(op.inputs, labels, strict=True)) if j != i
         ]
-        operands = [(dy, result), *others]
+        operands = [(dy, result), *others, *diagonals]
         there = {label for _, names in operands for label in names}
         # Broadcast axes come out in full and are summed back.
         kept = [label for label in result if isinstance(label, int) and label not in of]
@@ -316,3 +319,23 @@ def _einsum_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
             found = apply("Expand", (found, shape_vector(x)))
         grads.append(unbroadcast(found, x))
     return grads
+
+
+def _without_repeats(
+    inputs: Sequence[Tensor], labels: Sequence[Sequence[Label]]
+) -> tuple[list[list[Label]], list[Operand]]:
+    """A diagonal ``ii`` as ``ij`` times the identity ``ij``: labels without repeats, identities."""
+    renamed: list[list[Label]] = []
+    identities: list[Operand] = []
+    for x, of in zip(inputs, labels, strict=True):
+        mine: list[Label] = []
+        for axis, label in enumerate(of):
+            if label in mine:
+                size = dimension(x, axis)
+                eye = apply("EyeLike", (filled(joined(size, size), 0, x.dtype),))
+                other: Label = ("diagonal", len(identities))
+                identities.append((eye, [label, other]))
+                label = other
+            mine.append(label)
+        renamed.append(mine)
+    return renamed, identities

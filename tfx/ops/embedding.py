@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfx.core import dtypes
 from tfx.framework.tensor import Tensor
 from tfx.ops._support import as_int64, tensor
 from tfx.ops.gathering import gather
 from tfx.ops.joining import concat
 from tfx.ops.norms import clip_by_norm
+
+_TAKEN = (dtypes.int32, dtypes.int64)
 
 
 def embedding_lookup(
@@ -43,10 +46,11 @@ def embedding_lookup(
         if pieces and len(params) > 1
         else (tensor(params[0]) if pieces else tensor(params))
     )
-    rows = gather(table, as_int64(ids))
+    where = tensor(ids)
+    rows = gather(table, where if where.dtype in _TAKEN else as_int64(where))
     if max_norm is None:
         return rows
-    lead = as_int64(ids).shape.rank
+    lead = where.shape.rank
     rank = rows.shape.rank
     if lead is None or rank is None:
         raise ValueError(

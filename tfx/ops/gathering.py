@@ -10,6 +10,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
+from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -74,10 +75,18 @@ def gather(
     if where.dtype is dtypes.int16:
         where = cast_to(where, dtypes.int64)
     try:
-        return apply("Gather", (x, where), {"axis": place} if place else {})
+        counted_back = isinstance(axis, int) and axis < 0
+        return apply("Gather", (x, where), {} if counted_back and not place else _attributes(place))
     except InvalidArgumentError:
         _explain_gather(x, where, place)
         raise
+
+
+def _attributes(axis: int) -> dict[str, Any]:
+    """The first axis is written out where it matters: then the gradient is ``IndexedSlices``."""
+    context = current()
+    written = axis or context.tapes or context.graph is not None
+    return {"axis": axis} if written else {}
 
 
 def _explain_gather(x: Tensor, indices: Tensor, axis: int) -> None:

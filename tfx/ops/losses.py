@@ -195,9 +195,10 @@ def weighted_cross_entropy_with_logits(
         raise ValueError("weighted_cross_entropy_with_logits needs `pos_weight`; got None.")
     chances, x = _probabilities(labels, logits, "weighted_cross_entropy_with_logits")
     weight = add(scalar_like(1, x), multiply(subtract(pos_weight, scalar_like(1, x)), chances))
-    positive, small = _split_at_zero(x)
     # log(1 + exp(-x)) = log(1 + exp(-|x|)) + max(-x, 0)
-    soft = add(softplus(small), subtract(positive, x))
+    _, small = _split_at_zero(x)
+    above = apply("GreaterOrEqual", (x, scalar_like(0, x)))
+    soft = add(softplus(small), where(above, scalar_like(0, x), negative(x)))
     return add(multiply(subtract(scalar_like(1, x), chances), x), multiply(weight, soft))
 
 

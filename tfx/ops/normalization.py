@@ -19,9 +19,10 @@ from tfx.ops._support import cast_to, is_tensor_like, matching, require_dtype, s
 from tfx.ops.arithmetic import add, divide, multiply, pow, subtract
 from tfx.ops.elementwise import negative, rsqrt, square
 from tfx.ops.linalg import product
-from tfx.ops.reduction import reduce_mean, reduce_sum
+from tfx.ops.reduction import element_count, reduce_mean, reduce_sum
 from tfx.ops.shaping import reshape, squeeze
 from tfx.ops.special import squared_difference
+from tfx.ops.statistics import variance_around
 
 
 def _floating(x: Any, op: str) -> Tensor:
@@ -56,9 +57,9 @@ def moments(
     given = _floating(x, "moments")
     y = _widened(given)
     mean = reduce_mean(y, axes, keepdims=True)
-    variance = reduce_mean(squared_difference(y, mean), axes, keepdims=keepdims)
+    variance = variance_around(y, mean, axes)
     if not keepdims:
-        mean = squeeze(mean, axes)
+        mean, variance = squeeze(mean, axes), squeeze(variance, axes)
     return cast_to(mean, given.dtype), cast_to(variance, given.dtype)
 
 
@@ -218,8 +219,7 @@ def fused_batch_norm(
     normalized = cast_to(batch_normalization(y, m, v, o, s, epsilon), given.dtype)
     if not is_training:
         return normalized, batch_mean, batch_variance
-    ones = add(multiply(y, scalar_like(0, y)), scalar_like(1, y))
-    count = reduce_mean(reduce_sum(ones, axes))
+    count = cast_to(element_count(y, axes), y.dtype)
     unbiased = multiply(batch_variance, divide(count, subtract(count, scalar_like(1, count))))
     if mean is None or exponential_avg_factor == 1.0:
         return normalized, batch_mean, unbiased

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from tfx.ops.arithmetic import add, divide, maximum, minimum, multiply, pow
 from tfx.ops.comparison import greater
 from tfx.ops.elementwise import abs, is_finite, reciprocal, sqrt, square
 from tfx.ops.masking import where
-from tfx.ops.reduction import reduce_max, reduce_sum
+from tfx.ops.reduction import reduce_euclidean_norm, reduce_max, reduce_sum
 
 _EUCLIDEAN = ("euclidean", "fro")
 
@@ -37,7 +37,7 @@ def norm(
 ) -> Tensor:
     """The norm of vectors, of matrices, or of the whole tensor taken as one vector.
 
-    As in TensorFlow the gradient of the Euclidean norm at zero is NaN.
+    The gradient at zero, where norms have none, is 0 (NaN in TensorFlow).
 
     Args:
         tensor: Tensor of a floating dtype.
@@ -73,12 +73,19 @@ def norm(
         )
     _check_order(ord, "vector")
     if ord in ("euclidean", 2):
-        return sqrt(reduce_sum(square(x), axis, keep))
+        return reduce_euclidean_norm(x, axis, keep)
     if ord == 1:
         return reduce_sum(abs(x), axis, keep)
     if ord == math.inf:
         return reduce_max(abs(x), axis, keep)
-    return pow(reduce_sum(pow(abs(x), float(ord)), axis, keep), 1.0 / ord)
+    total = reduce_sum(pow(abs(x), float(ord)), axis, keep)
+    return _rooted(total, lambda positive: pow(positive, 1.0 / ord))
+
+
+def _rooted(total: Tensor, root: Callable[[Tensor], Tensor]) -> Tensor:
+    """The root of a sum of powers, which has the slope 0 where all of them are 0."""
+    positive = greater(total, scalar_like(0, total))
+    return where(positive, root(where(positive, total, scalar_like(1, total))), total)
 
 
 def normalize(
@@ -119,7 +126,7 @@ def _matrix_norm(x: Tensor, ord: Any, axis: Sequence[int], keep: bool) -> Tensor
     if row == column:
         raise ValueError(f"'axis' must be two unique integers; got {axis!r}.")
     if ord in _EUCLIDEAN:
-        return sqrt(reduce_sum(square(x), axes, keep))
+        return reduce_euclidean_norm(x, axes, keep)
     if ord == 1:
         result = reduce_max(reduce_sum(abs(x), row, True), column, True)
     elif ord == math.inf:
@@ -155,7 +162,7 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor | None:
         if value is not None:
             squares = reduce_sum(square(value))
             total = squares if total is None else add(total, cast_to(squares, total.dtype))
-    return None if total is None else sqrt(total)
+    return None if total is None else _rooted(total, sqrt)
 
 
 def _values_of(t_list: Any, op: str) -> list[Tensor | None]:

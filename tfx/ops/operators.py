@@ -13,7 +13,16 @@ from tfx.framework.apply import apply
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
-from tfx.ops import arithmetic, comparison, elementwise, indexing, linalg, slice_assignment
+from tfx.ops import (
+    arithmetic,
+    comparison,
+    elementwise,
+    gathering,
+    indexing,
+    linalg,
+    slice_assignment,
+)
+from tfx.ops import slices as slices  # teaches convert_to_tensor IndexedSlices
 from tfx.ops._support import is_tensor_like, matching, tensor
 
 Operator = Callable[..., Any]
@@ -195,8 +204,10 @@ def attach() -> None:
     for cls in (Tensor, Variable):
         for name, method in methods.items():
             setattr(cls, name, method)
-    for name, method in {**_IN_PLACE, "__getitem__": slice_assignment.part_of}.items():
-        setattr(Variable, name, method)
+    reads: dict[str, Operator] = {"sparse_read": gathering.gather, "gather_nd": gathering.gather_nd}
+    reads["__getitem__"] = slice_assignment.part_of
+    for name, own in {**_IN_PLACE, **reads}.items():
+        setattr(Variable, name, own)
 
 
 attach()

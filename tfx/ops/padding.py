@@ -10,7 +10,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops._placing import scatter_along
+from tfx.ops._placing import put_back, scatter_along
 from tfx.ops._shapes import (
     describe,
     dimension,
@@ -146,7 +146,9 @@ def _pad_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, pads, *rest = op.inputs
     axes = rest[1] if len(rest) > 1 else None
     if op.attrs.get("mode", "constant") != "constant":
-        return _mirror_grad(x, dy, pads, axes, op.attrs), *[None] * (len(op.inputs) - 1)
+        known = axes is None or static_ints(axes) is not None
+        dx = _mirror_grad(x, dy, pads, axes, op.attrs) if known else put_back(op, dy)
+        return dx, *[None] * (len(op.inputs) - 1)
     cut = (dy, _negated(pads)) if axes is None else (dy, _negated(pads), None, axes)
     inner = apply("Pad", cut)
     border = None
@@ -167,8 +169,7 @@ def _mirror_grad(
     """Every element adds up where it was copied from: the positions are padded the same way."""
     known, rank = static_ints(pads), known_rank(x, "the gradient of Pad")
     along = list(range(rank)) if axes is None else static_ints(axes)
-    if along is None:
-        raise InvalidArgumentError("The gradient of Pad needs its axes to be constant.", op="Pad")
+    assert along is not None
     for i, axis in enumerate(along):
         ends = [i, i + len(along)]
         if known is not None and not any(known[e] for e in ends):

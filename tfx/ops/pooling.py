@@ -17,9 +17,9 @@ from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops._conv_grad import transpose_convolve
-from tfx.ops._shapes import filled, joined, product, reshape_to, shape_vector
+from tfx.ops._shapes import dimension, filled, joined, product, reshape_to, shape_vector
 from tfx.ops._support import cast_to, require_dtype, scalar_like, tensor
-from tfx.ops._windows import Layout, Window, computable, pad_spatial, sizes_of, window_of
+from tfx.ops._windows import Layout, Pads, Window, computable, pad_spatial, sizes_of, window_of
 from tfx.ops.convolution import merge_batch, split_batch
 
 
@@ -320,11 +320,23 @@ def _average_pool_grad(op: OpRecord, dy: Tensor) -> Tensor:
     (x,) = op.inputs
     window = window_of(op.attrs, op.attrs["kernel_shape"])
     axes = len(window.kernel)
-    sizes, counts = sizes_of(x, axes), sizes_of(dy, axes)
-    shares = apply("Div", (dy, _window_counts(op, x, window, sizes, counts)))
+    counts = _window_counts(op, x, window, sizes_of(x, axes), sizes_of(dy, axes))
+    return spread_over_windows(apply("Div", (dy, counts)), x, window)
+
+
+def spread_over_windows(shares: Tensor, x: Tensor, window: Window) -> Tensor:
+    """Add every element of ``shares`` to all elements of its window in a tensor shaped like ``x``.
+
+    Args:
+        shares: One number for each window, ``[batch, channels, *counts]``.
+        x: What the window slid over, of which only the shape is used.
+        window: The window.
+    """
+    axes = len(window.kernel)
+    sizes = sizes_of(x, axes)
     # All channels are alike: they join the batch.
-    batch = product(shape_vector(dy, 0, 2))
-    single = reshape_to(shares, joined(batch, int64_constant([1]), shape_vector(dy, 2)))
+    batch = product(shape_vector(shares, 0, 2))
+    single = reshape_to(shares, joined(batch, int64_constant([1]), shape_vector(shares, 2)))
     filled = embed(np.ones((1, 1, *window.kernel), x.dtype.as_numpy_dtype))
     pads = window.pads(sizes)
     computed = window.computed_pads(x) if pads is None else None
@@ -351,12 +363,9 @@ def _window_counts(
         and (include or not any(itertools.chain(*pads)))
     ):
         return scalar_like(total, x)
+    if pads is not None and op.attrs.get("ceil_mode") and (None in sizes or None in counts):
+        return _measured_window_counts(op, x, window, pads)
     if pads is None or None in sizes or None in counts:
-        if op.attrs.get("ceil_mode"):
-            raise UnimplementedError(
-                f"The gradient of AveragePool with ceil_mode needs static sizes; got {x.shape}.",
-                op="AveragePool",
-            )
         # The mean over padded windows of ones is the share that is not padding.
         attrs = {**op.attrs, "count_include_pad": 1}
         return apply("Mul", (apply("AveragePool", (_ones(x),), attrs), scalar_like(total, x)))
@@ -371,6 +380,35 @@ def _window_counts(
         inside = ((taps >= begin) & (taps < end)).sum(1)
         result = result[..., None] * inside.astype(x.dtype.as_numpy_dtype)
     return embed(result)
+
+
+def _measured_window_counts(op: OpRecord, x: Tensor, window: Window, pads: Pads) -> Tensor:
+    """The same for sizes that are known at run time only."""
+    include = bool(op.attrs.get("count_include_pad", 0))
+    result: Tensor | None = None
+    axes = len(window.kernel)
+    for i, (before, after) in enumerate(pads):
+        offsets = np.arange(window.kernel[i]) * window.dilations[i] - before
+        first = apply("Mul", (_numbers(op.outputs[0], i + 2), int64_constant(window.strides[i])))
+        taps = apply("Add", (first, int64_constant(offsets.tolist())))
+        end = dimension(x, i + 2)
+        begin = int64_constant(-before if include else 0)
+        end = apply("Add", (end, int64_constant(after))) if include else end
+        inside = apply("And", (apply("GreaterOrEqual", (taps, begin)), apply("Less", (taps, end))))
+        count = apply("ReduceSum", (cast_to(inside, x.dtype), int64_constant([1])))
+        shape = [1] * (axes + 2)
+        shape[i + 2] = -1
+        count = apply("Reshape", (count, int64_constant(shape)))
+        result = count if result is None else apply("Mul", (result, count))
+    assert result is not None
+    return result
+
+
+def _numbers(x: Tensor, axis: int) -> Tensor:
+    """0, 1, 2 ... along an axis, as a column."""
+    stop = apply("Squeeze", (dimension(x, axis),))
+    numbers = apply("Range", (int64_constant(0), stop, int64_constant(1)))
+    return apply("Unsqueeze", (numbers, int64_constant([1])))
 
 
 @gradient("GlobalAveragePool")

@@ -15,6 +15,7 @@ import numpy as np
 from tfx.core import dtypes, nest
 from tfx.core.log import LOGGER
 from tfx.framework.host import host_call
+from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.graph.ir import HostCall
@@ -139,14 +140,14 @@ def _template(x: Any, tensors: list[Tensor]) -> str:
     """An input as text, with places for the tensors in it, which are added to ``tensors``."""
 
     def leaf(y: Any) -> Any:
-        if not isinstance(y, Tensor | Variable):
+        if not isinstance(y, Tensor | Variable | IndexedSlices):
             return y
         tensors.append(tensor(y))
         return _Text(_MARK + chr(_FIRST + len(tensors) - 1))
 
     if isinstance(x, str):
         return x
-    if isinstance(x, Tensor | Variable):
+    if isinstance(x, Tensor | Variable | IndexedSlices):
         return repr(leaf(x))
     return pprint.pformat(nest.map_structure(leaf, x) if nest.is_nested(x) else x)
 

@@ -15,11 +15,21 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops._support import cast_to, reduction_axes, require_dtype, scalar_like, tensor
+from tfx.ops._shapes import shape_vector
+from tfx.ops._support import (
+    cast_to,
+    reduction_axes,
+    require_dtype,
+    scalar_like,
+    static_ints,
+    tensor,
+)
 from tfx.ops.arithmetic import divide, multiply, subtract
 from tfx.ops.comparison import equal
 from tfx.ops.elementwise import exp, is_inf, sign
 
+# Less than every sum of weights, and representable in float16.
+_TINY = 1e-7
 _DROP: dict[str, Any] = {"keepdims": 0}
 _KEEP: dict[str, Any] = {"keepdims": 1}
 
@@ -54,7 +64,11 @@ def _restored(op: OpRecord, reduced: Tensor) -> Tensor:
 
 
 def _axes_of(op: OpRecord) -> Tensor | None:
-    return op.inputs[1] if len(op.inputs) > 1 else None
+    """The axes; None: all of them, which an empty list means too unless it is told not to."""
+    axes: Tensor | None = op.inputs[1] if len(op.inputs) > 1 else None
+    if axes is not None and axes.shape == (0,) and not op.attrs.get("noop_with_empty_axes"):
+        return None
+    return axes
 
 
 def _again(op: OpRecord, reduction: str, x: Tensor) -> Tensor:
@@ -63,7 +77,7 @@ def _again(op: OpRecord, reduction: str, x: Tensor) -> Tensor:
 
 
 def _spread(op: OpRecord, restored: Tensor) -> Tensor:
-    return apply("Expand", (restored, apply("Shape", (op.inputs[0],))))
+    return apply("Expand", (restored, shape_vector(op.inputs[0])))
 
 
 def _result(op: OpRecord, dx: Tensor) -> list[Tensor | None]:
@@ -118,7 +132,7 @@ def reduce_mean(
     # ReduceMean of nothing is 0 in ONNX Runtime; the sum over the count is 0 / 0.
     wide = x.dtype if x.dtype.size >= 4 else dtypes.float32
     total = _reduce("ReduceSum", cast_to(x, wide), axis, keepdims)
-    return cast_to(apply("Div", (total, cast_to(_count(x, axes), wide))), x.dtype)
+    return cast_to(apply("Div", (total, cast_to(element_count(x, axes), wide))), x.dtype)
 
 
 def _static_count(x: Tensor, axes: list[int] | Tensor | None) -> int | None:
@@ -130,7 +144,13 @@ def _static_count(x: Tensor, axes: list[int] | Tensor | None) -> int | None:
     return None if None in dims else math.prod(dims)
 
 
-def _count(x: Tensor, axes: list[int] | Tensor | None) -> Tensor:
+def element_count(x: Tensor, axes: list[int] | Tensor | None) -> Tensor:
+    """How many elements make one of a reduction's result, as an int64 scalar.
+
+    Args:
+        x: What is reduced.
+        axes: The axes, not negative, or a vector of them; None: all axes.
+    """
     known = _static_count(x, axes)
     if known is not None:
         return int64_constant(known)
@@ -142,7 +162,9 @@ def _count(x: Tensor, axes: list[int] | Tensor | None) -> Tensor:
 
 @gradient("ReduceMean")
 def _mean_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
-    count = cast_to(_count(op.inputs[0], _axes_of(op)), dy.dtype)
+    x, axes = op.inputs[0], _axes_of(op)
+    known = _static_count(x, axes if axes is None else static_ints(axes) or axes)
+    count = cast_to(element_count(x, axes), dy.dtype) if known is None else scalar_like(known, dy)
     return _result(op, _spread(op, _restored(op, divide(dy, count))))
 
 
@@ -209,8 +231,13 @@ def _prod_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     others = apply("Where", (is_zero, one, x))
     # Elsewhere the product over the element; at a zero the product of the others, if it is alone.
     slope = divide(_restored(op, op.outputs[0]), others)
-    alone = equal(_again(op, "ReduceSum", cast_to(is_zero, x.dtype)), one)
-    at_zero = apply("Where", (alone, _again(op, "ReduceProd", others), zero))
+    count = _again(op, "ReduceSum", cast_to(is_zero, x.dtype))
+    # Of two zeros each one's slope is 0, but it grows with the other: the sum of both less itself.
+    zeros = apply("Where", (is_zero, x, zero))
+    second = subtract(_again(op, "ReduceSum", zeros), x)
+    share = apply("Where", (equal(count, one), one, zero))
+    share = apply("Where", (equal(count, scalar_like(2, x)), second, share))
+    at_zero = multiply(_again(op, "ReduceProd", others), share)
     return _result(op, multiply(dy, apply("Where", (is_zero, at_zero, slope))))
 
 
@@ -266,7 +293,10 @@ def _logsumexp_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     x, y = op.inputs[0], _restored(op, op.outputs[0])
     # Where everything is -inf nothing has weight (and -inf - -inf would be NaN).
     finite = apply("Where", (is_inf(y), scalar_like(0, y), y))
-    return _result(op, multiply(_restored(op, dy), exp(subtract(x, finite))))
+    weights = exp(subtract(x, finite))
+    # They add up to 1 but for the rounding of the result, which is large where that is.
+    total = apply("Max", (_again(op, "ReduceSum", weights), scalar_like(_TINY, y)))
+    return _result(op, multiply(_restored(op, dy), divide(weights, total)))
 
 
 def reduce_euclidean_norm(

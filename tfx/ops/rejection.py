@@ -70,7 +70,7 @@ def _times(rounds: int, shape: Tensor) -> Tensor:
 
 
 def _row(x: Tensor, i: Tensor) -> Tensor:
-    return apply("Gather", (x, i), {"axis": 0})
+    return apply("Gather", (x, i))
 
 
 def _number(value: float) -> Tensor:

@@ -10,8 +10,8 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
-from tfx.framework.tensor import Tensor
-from tfx.ops._placing import scatter_along
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.ops._placing import put_back, scatter_along
 from tfx.ops._shapes import (
     dimension,
     joined,
@@ -60,7 +60,10 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
         if known_sizes is None or -1 in known_sizes:
             open_end = apply("Equal", (sizes, int64_constant(-1)))
             ends = apply("Where", (open_end, int64_constant(INT64_MAX), ends))
-    return apply("Slice", (x, starts, ends))
+    result = apply("Slice", (x, starts, ends))
+    if known_sizes is not None and isinstance(result, SymbolicTensor):
+        result.set_shape([None if n == -1 else n for n in known_sizes])
+    return result
 
 
 def _check_block(x: Tensor, begin: list[int] | None, size: list[int] | None) -> None:
@@ -182,6 +185,8 @@ def _slice_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     """Zeros around the slice; a step of -1 turns around, any other goes back place by place."""
     x, starts, ends, *rest = op.inputs
     axes = _axes(rest[0] if rest else None, starts)
+    if axes is None:
+        return (put_back(op, dy), *[None] * (len(op.inputs) - 1))
     steps = [1] * len(axes) if len(rest) < 2 else static_ints(rest[1])
     cut: list[int] = []
     for i, axis in enumerate(axes):
@@ -208,15 +213,14 @@ def _by_knowledge(x: Tensor, cuts: list[tuple[int, int]]) -> tuple[list[int], li
     return [i for (i, _), k in pairs if k], [i for (i, _), k in pairs if not k]
 
 
-def _axes(axes: Tensor | None, starts: Tensor) -> list[int]:
+def _axes(axes: Tensor | None, starts: Tensor) -> list[int] | None:
+    """The axes, None if they are known at run time only."""
     known = None if axes is None else static_ints(axes)
     if known is not None:
         return known
     shape = raw_shape(starts)
     if axes is not None or shape is None or not isinstance(shape[0], int):
-        raise InvalidArgumentError(
-            "The gradient of Slice needs its axes to be constant.", op="Slice"
-        )
+        return None
     return list(range(shape[0]))
 
 

@@ -10,7 +10,7 @@ from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.ops._support import cast_to, scalar_like, tensor
 from tfx.ops.arithmetic import maximum, multiply, subtract
-from tfx.ops.casting import cast
+from tfx.ops.casting import cast, stop_gradient
 from tfx.ops.comparison import equal, not_equal
 from tfx.ops.elementwise import rsqrt, sqrt, square
 from tfx.ops.reduction import reduce_mean, reduce_sum
@@ -44,8 +44,21 @@ def reduce_variance(
             f"Input must be either real or complex. Received integer type {x.dtype!r}. "
             "Convert it with tfx.cast."
         )
-    deviation = subtract(x, reduce_mean(x, axis, keepdims=True))
-    return reduce_mean(square(deviation), axis, keepdims)
+    spread = variance_around(x, reduce_mean(x, axis, keepdims=True), axis)
+    # A sum over axes of length 1 drops them, also where the axes are known at run time only.
+    return spread if keepdims else reduce_sum(spread, axis)
+
+
+def variance_around(x: Tensor, mean: Tensor, axis: Any) -> Tensor:
+    """The variance of ``x`` over axes, which are kept, given its mean.
+
+    It is the mean of ``(x - c) ** 2`` less ``(mean - c) ** 2``, whatever ``c`` is. With the mean
+    itself for ``c``, but as a constant, the second term is 0 and so is its gradient: no gradient
+    passes through the mean only to vanish, and second derivatives are right all the same.
+    """
+    center = stop_gradient(mean)
+    around = reduce_mean(square(subtract(x, center)), axis, keepdims=True)
+    return subtract(around, square(subtract(mean, center)))
 
 
 def reduce_std(

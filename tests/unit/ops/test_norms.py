@@ -58,12 +58,15 @@ def test_normalize(rng):
     assert_close(module.normalize(x, 1, 1), (x / length, length))
 
 
-def test_the_gradient_at_zero_is_tensorflows():
-    x = constant([0.0, 0.0])
-    with GradientTape() as tape:
+@pytest.mark.parametrize("order", ["euclidean", 1, 3, np.inf])
+def test_the_gradient_at_zero_is_zero(order):
+    x = constant([[0.0, 0.0]])
+    with GradientTape(persistent=True) as tape:
         tape.watch(x)
-        y = module.norm(x)
-    assert_close(tape.gradient(y, x), [np.nan, np.nan])
+        y = module.norm(x, order, 1)
+        whole = module.global_norm([x])
+    assert_close(tape.gradient(y, x), [[0.0, 0.0]])
+    assert_close(tape.gradient(whole, x), [[0.0, 0.0]])
 
 
 @pytest.mark.parametrize(
