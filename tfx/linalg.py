@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tfx.function.solving import inv as inv
+from tfx.function.solving import solve as solve
 from tfx.ops.creation import eye as eye
 from tfx.ops.diagonals import band_part as band_part
 from tfx.ops.diagonals import cross as cross

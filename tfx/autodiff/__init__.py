@@ -1,1 +1,20 @@
-"""Reverse-mode differentiation: the tape and the walk back over what it recorded."""
+"""``tf.autodiff`` and what is behind it: the tape, the walk back, forward mode."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfx.autodiff.forward import ForwardAccumulator as ForwardAccumulator
+
+__all__ = ["ForwardAccumulator"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'tfx.autodiff' has no attribute {name!r}")
+    # Whoever has tensors expects arithmetic on them.
+    importlib.import_module("tfx.ops.operators")
+    value = globals()[name] = getattr(importlib.import_module("tfx.autodiff.forward"), name)
+    return value

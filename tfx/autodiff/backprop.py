@@ -7,19 +7,31 @@ operations, so an outer tape records them and a function under construction gets
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from tfx.autodiff import slices as sparse
+from tfx.autodiff.formulas import gradients_of
+from tfx.autodiff.masks import Masks, shielded
+from tfx.autodiff.reasons import source_of
 from tfx.control_flow import sequences
 from tfx.control_flow.sequence_gradients import Part, Whole, with_known
-from tfx.core.errors import InternalError
+from tfx.core.errors import InternalError, NotFoundError
+from tfx.core.source import bracketed
 from tfx.framework.apply import apply
-from tfx.framework.context import using
-from tfx.framework.rules import OpRecord, rule_of
+from tfx.framework.context import current, using
+from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.naming import one_place, other_places
+from tfx.framework.rules import OpRecord, formula_of, rule_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 
 # Importing the families fills the rule table.
 from tfx.ops import families as families
+from tfx.ops.slices import dense
+
+# Modules of rules that call no code of the user.
+_OWN_RULES = "tfx.ops."
 
 
 def reachable(records: Iterable[OpRecord], sources: Iterable[int]) -> set[int]:
@@ -40,7 +52,7 @@ def _differentiable(x: Any) -> bool:
 def backpropagate(
     records: Sequence[OpRecord], gradients: dict[int, Tensor], sources: Sequence[Any]
 ) -> list[Tensor | None]:
-    """Gradients of the sources.
+    """Gradients of the sources, dense.
 
     Args:
         records: Operations in program order.
@@ -53,10 +65,42 @@ def backpropagate(
     Raises:
         NotFoundError: an operator on the way has no rule.
     """
+    return _walk(records, gradients, sources, slices=False)
+
+
+def backpropagate_slices(
+    records: Sequence[OpRecord], gradients: dict[int, Any], sources: Sequence[Any]
+) -> list[Tensor | IndexedSlices | None]:
+    """The same; gradients of tensors of which rows were gathered are ``IndexedSlices``."""
+    return _walk(records, gradients, sources, slices=True)
+
+
+def _walk(
+    records: Sequence[OpRecord],
+    gradients: dict[int, Any],
+    sources: Sequence[Any],
+    *,
+    slices: bool,
+) -> list[Any]:
     source_ids = {id(s) for s in sources}
     relevant = reachable(records, source_ids)
+    masks = Masks(gradients)
+    with one_place(current().graph):
+        _through_records(records, gradients, source_ids, relevant, masks, slices=slices)
+    return [sparse.total(gradients.get(id(s))) for s in sources]
+
+
+def _through_records(
+    records: Sequence[OpRecord],
+    gradients: dict[int, Any],
+    source_ids: set[int],
+    relevant: set[int],
+    masks: Masks,
+    *,
+    slices: bool,
+) -> None:
     for record in reversed(records):
-        dys = [gradients.get(id(y)) for y in record.outputs]
+        dys: list[Any] = [gradients.get(id(y)) for y in record.outputs]
         if all(dy is None for dy in dys):
             continue
         needs = tuple(x is not None and id(x) in relevant for x in record.inputs)
@@ -67,27 +111,40 @@ def backpropagate(
                 gradients.pop(id(y), None)
         if record.op == "If":
             record = with_known(record, gradients)
-        for x, dx in zip(record.inputs, _input_gradients(record, needs, dys), strict=True):
+        found: Any = NotImplemented
+        if slices:
+            dys = [sparse.total(dy) for dy in dys]
+            with _device_of(record):
+                found = sparse.through(record, needs, dys)
+            if found is NotImplemented:
+                dys = [dense(dy) for dy in dys]
+        if found is NotImplemented:
+            found = input_gradients(record, needs, dys, shield=masks.shields(record))
+        masked = masks.after(record)
+        for x, dx in zip(record.inputs, found, strict=True):
             if dx is not None and x is not None and id(x) in relevant:
                 known = gradients.get(id(x))
+                masks.note(x, masked, known is None)
                 if isinstance(dx, Part | Whole):
                     gradients[id(x)] = dx.added_to(known)
                     continue
-                _narrow(dx, x)
+                if type(dx) is IndexedSlices or type(known) is sparse.SliceSum:
+                    gradients[id(x)] = sparse.plus(known, dx)
+                    continue
+                narrow(dx, x)
                 gradients[id(x)] = dx if known is None else _sum(known, dx)
-    return [gradients.get(id(s)) for s in sources]
 
 
 def _sum(a: Tensor, b: Tensor) -> Tensor:
     return sequences.add(a, b) if sequences.is_sequence(a) else apply("Add", (a, b))
 
 
-def _narrow(dx: Tensor, x: Any) -> None:
+def narrow(dx: Tensor, x: Any) -> None:
     """Tell a gradient in a graph what is known of its shape: it is that of what it belongs to.
 
     Rules work with shapes that are known at run time only, and inference cannot see through that.
     """
-    if not isinstance(dx, SymbolicTensor) or dx._value.node is None:
+    if not isinstance(dx, SymbolicTensor) or dx._value.node is None or sequences.is_sequence(dx):
         return
     have, known = dx._value.shape, x.shape.symbolic
     if known is None or (have is not None and None not in have):
@@ -99,31 +156,54 @@ def _narrow(dx: Tensor, x: Any) -> None:
         dx._shape = None
 
 
-def _device_of(record: OpRecord) -> str | None:
+def _device_of(record: OpRecord) -> AbstractContextManager[Any]:
     """Where an operation of a graph was placed: its gradient is computed there too."""
     y = record.outputs[0] if record.outputs else None
     if isinstance(y, SymbolicTensor) and y._value.node is not None:
-        return y._value.node.device
-    return None
+        device = y._value.node.device
+        if device is not None:
+            return using(device=device)
+    return nullcontext()
 
 
-def _input_gradients(
-    record: OpRecord, needs: tuple[bool, ...], dys: list[Tensor | None]
+def _rule_of(record: OpRecord) -> Any:
+    """The rule; an error about a missing one names the user's line."""
+    try:
+        return rule_of(record.op)
+    except NotFoundError as e:
+        e.source = source_of(record) or e.source
+        if e.source is not None and e.source.text() not in e.message:
+            e.message += bracketed(e.source)
+        raise
+
+
+def input_gradients(
+    record: OpRecord, needs: tuple[bool, ...], dys: list[Tensor | None], *, shield: bool = False
 ) -> Sequence[Tensor | None]:
+    """Gradients of one record's inputs by its dense rule; None for those that are not wanted.
+
+    With ``shield`` they are 0 where that of the result is, even where the slope is not finite.
+    """
     if record.op == READ_VARIABLE:
         return dys
-    rule = rule_of(record.op)
-    if rule is None:
+    formula = formula_of(record.op)
+    rule = None if formula is not None else _rule_of(record)
+    if rule is None and formula is None:
         return (None,) * len(record.inputs)
     # A record of its own: rules of different gradient computations must not share ``needs``.
     op = OpRecord(record.op, record.attrs, record.inputs, record.outputs)
     op.needs = needs
-    device = _device_of(record)
-    if device is None:
-        result = rule(op, *dys)
-    else:
-        with using(device=device):
+    with _device_of(record):
+        if formula is not None:
+            return gradients_of(formula, op, dys, backpropagate)
+        assert rule is not None
+        if shield and dys[0] is not None:
+            result: Any = shielded(rule, op, dys[0])
+        elif rule.__module__.startswith(_OWN_RULES):
             result = rule(op, *dys)
+        else:
+            with other_places(current().graph):
+                result = rule(op, *dys)
     if isinstance(result, Tensor) or result is None:
         result = (result,)
     if len(result) != len(record.inputs):
@@ -131,4 +211,4 @@ def _input_gradients(
             f"The gradient rule of {record.op} returned {len(result)} gradients for "
             f"{len(record.inputs)} inputs."
         )
-    return result
+    return tuple(result)

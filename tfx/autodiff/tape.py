@@ -9,14 +9,16 @@ from enum import Enum
 from types import TracebackType
 from typing import Any, Self
 
-from tfx.autodiff.backprop import backpropagate
+from tfx.autodiff.backprop import backpropagate_slices
+from tfx.autodiff.reasons import why_none
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.source import user_frame
 from tfx.framework.apply import apply
 from tfx.framework.context import current, set_context
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.rules import OpRecord
-from tfx.framework.tensor import Tensor
+from tfx.framework.rules import OpRecord, is_differentiable
+from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.ops import creation
 
@@ -58,7 +60,8 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent = persistent
         self._watch_accessed = watch_accessed_variables
-        self._records: list[OpRecord] | None = []
+        # None before the first recording, and when a tape that is not persistent is used up.
+        self._records: list[OpRecord] | None = None
         self._watched: set[int] = set()
         self._kept: list[Any] = []  # watched objects: their ids must stay theirs
         self._variables: dict[int, Variable] = {}
@@ -86,7 +89,7 @@ class GradientTape:
                 "already-active tape."
             )
         if self._records is None:
-            self.reset()
+            self._clear()
         self._active = True
         set_context(tapes=(*current().tapes, self))
 
@@ -110,11 +113,18 @@ class GradientTape:
         watched = self._watched
         for x in inputs:
             if id(x) in watched:
+                ends = not is_differentiable(op)
                 for y in outputs:
                     if y.dtype.is_floating:
                         watched.add(id(y))
+                    else:
+                        ends = True
                 assert self._records is not None
-                self._records.append(OpRecord(op, attrs, tuple(inputs), tuple(outputs)))
+                made = OpRecord(op, attrs, tuple(inputs), tuple(outputs))
+                # An error, or an explanation, will name the line; nodes of graphs know theirs.
+                if ends and type(outputs[0]) is EagerTensor:
+                    made.source = user_frame()
+                self._records.append(made)
                 return
 
     def watch_variable(self, variable: Variable) -> None:
@@ -126,6 +136,13 @@ class GradientTape:
         """Whether the tape would record an operation on ``x``."""
         return id(x) in self._watched
 
+    def tensors(self) -> Iterator[Any]:
+        """What it knows: what is watched, and what was recorded."""
+        yield from self._kept
+        for record in self._records or ():
+            yield from record.inputs
+            yield from record.outputs
+
     # Public
 
     def watch(self, tensor: Any) -> None:
@@ -133,11 +150,17 @@ class GradientTape:
 
         Raises:
             ValueError: something else than tensors and variables.
+            RuntimeError: the tape has not begun to record, or is used up.
         """
+        if self._records is None:
+            raise RuntimeError(
+                "A tape watches from its first `with` block on until its gradients are taken (a "
+                "persistent one until it is deleted); call tape.watch(x) inside the block."
+            )
         for x in nest.flatten(tensor):
             if not isinstance(x, Tensor | Variable):
                 raise ValueError(
-                    f"Passed in object {x!r} of type {type(x).__name__!r}, not tf.Tensor or "
+                    f"Passed in object {x} of type {type(x).__name__!r}, not tf.Tensor or "
                     "tf.Variable or ExtensionType."
                 )
             if not x.dtype.is_floating:
@@ -156,18 +179,19 @@ class GradientTape:
                 self._variables[id(x)] = x
 
     def watched_variables(self) -> tuple[Variable, ...]:
-        """The variables watched so far, in order."""
-        return tuple(self._variables.values())
+        """The variables watched so far, in the order in which they were created."""
+        return tuple(sorted(self._variables.values(), key=lambda v: v._number))
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
         """Record nothing inside the ``with`` block.
 
         Raises:
-            RuntimeError: the tape is not recording.
+            RuntimeError: the tape has not begun to record, or is used up.
+            ValueError: the tape does not record at the moment.
         """
-        if not self._active:
-            raise RuntimeError("Tape is not recording.")
+        if self._records is None:
+            raise RuntimeError("Trying to stop recording a tape which is not recording.")
         self._pop()
         try:
             yield
@@ -175,7 +199,16 @@ class GradientTape:
             self._push()
 
     def reset(self) -> None:
-        """Forget everything recorded and watched."""
+        """Forget everything recorded and watched, and go on recording.
+
+        Raises:
+            ValueError: the tape does not record at the moment.
+        """
+        self._pop()
+        self._clear()
+        self._push()
+
+    def _clear(self) -> None:
         self._records = []
         self._watched = set()
         self._kept = []
@@ -190,6 +223,8 @@ class GradientTape:
     ) -> Any:
         """Derivatives of the sum of the targets with respect to the sources.
 
+        Why a gradient is None is told at the level INFO of the logger ``tfx``.
+
         Args:
             target: Tensor, variable or a structure of them.
             sources: Tensor, variable or a structure of them.
@@ -197,28 +232,26 @@ class GradientTape:
             unconnected_gradients: What to return for a source that no target depends on.
 
         Returns:
-            The structure of ``sources`` with a tensor (or None) for each.
+            The structure of ``sources`` with a tensor for each; ``IndexedSlices`` for what was
+            used by ``tf.gather`` alone; None where nothing depends on it.
 
         Raises:
-            RuntimeError: a second call on a tape that is not persistent.
+            RuntimeError: a second call on a tape that is not persistent, or one that has recorded
+                nothing yet.
             ValueError: ``unconnected_gradients`` is unknown.
             TypeError: a target or source that is neither a tensor nor a variable.
             InvalidArgumentError: ``output_gradients`` do not fit the targets.
+            NotFoundError: an operator between them has no gradient rule; the error has its name
+                and the line that it was used in.
         """
-        unconnected = _unconnected(unconnected_gradients)
+        unconnected = unconnected_kind(unconnected_gradients)
         if target is None:
             raise TypeError(
                 "Argument `target` should be a list or nested structure of Tensors or Variables to "
                 "be differentiated, but received None."
             )
-        flat_sources = nest.flatten(sources)
-        for s in flat_sources:
-            if not isinstance(s, Tensor | Variable):
-                raise TypeError(
-                    f"Cannot compute a gradient with respect to {s!r} of type "
-                    f"{type(s).__name__!r}: expected a Tensor or Variable."
-                )
-        targets = [t for t in nest.flatten(target) if t is not None]
+        flat_sources = flat_sources_of(sources)
+        targets = nest.flatten(target)
         seeds = (
             [None] * len(targets) if output_gradients is None else nest.flatten(output_gradients)
         )
@@ -231,26 +264,118 @@ class GradientTape:
         records = self._take_records()
         gradients = self._seed(targets, seeds)
         # What is not watched has no gradient, even if recorded operations used it.
-        found = {id(s): gradients.get(id(s)) for s in flat_sources}
+        found: dict[int, Any] = {id(s): gradients.get(id(s)) for s in flat_sources}
         known = [s for s in flat_sources if id(s) in watched]
-        found.update(zip(map(id, known), backpropagate(records, gradients, known), strict=True))
+        walked = backpropagate_slices(records, gradients, known)
+        found.update(zip(map(id, known), walked, strict=True))
+        if _log.isEnabledFor(logging.INFO):
+            for s in [s for s in flat_sources if found[id(s)] is None]:
+                _log.info("%s", why_none(s, targets, records, id(s) in watched))
         flat = [_finish(found[id(s)], s, unconnected) for s in flat_sources]
         return nest.pack_sequence_as(sources, flat)
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """Derivatives of each element of the target with respect to each element of the sources.
+
+        One backward pass for all elements of the target; see ``vectorized_map``.
+
+        Args:
+            target: A tensor or variable.
+            sources: Tensor, variable or a structure of them.
+            unconnected_gradients: What to return for a source that the target does not depend on.
+            parallel_iterations: At most so many elements of the target in one pass, to save
+                memory; None: all.
+            experimental_use_pfor: False: one element of the target after another.
+
+        Returns:
+            The structure of ``sources`` with a tensor of the target's shape followed by the
+            source's for each; None where the target does not depend on it.
+
+        Raises:
+            RuntimeError: a second call on a tape that is not persistent, or such a tape in eager
+                mode with ``experimental_use_pfor=False``.
+            ValueError: ``unconnected_gradients`` is unknown.
+            TypeError: a target or source that is neither a tensor nor a variable.
+
+        Example:
+            >>> import tfx as tf
+            >>> x = tf.constant([1.0, 2.0])
+            >>> with tf.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = x * x
+            >>> tape.jacobian(y, x).numpy()
+            array([[2., 0.],
+                   [0., 4.]], dtype=float32)
+        """
+        from tfx.vectorize.jacobians import jacobian
+
+        unconnected_kind(unconnected_gradients)
+        return jacobian(
+            self, target, sources, unconnected_gradients, parallel_iterations, experimental_use_pfor
+        )
+
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Tensor:
+        """The Jacobian of each example: of ``target[i]`` with respect to ``source[i]``.
+
+        ``target[i]`` must depend on no other example. That is a pass for each element of one
+        example's target, for all examples at once, and no zeros between examples.
+
+        Args:
+            target: A tensor of shape ``[batch, ...]``, of rank 2 or more.
+            source: A tensor or variable of shape ``[batch, ...]``, of rank 2 or more.
+            unconnected_gradients: Accepted; a source that the target does not depend on gets zeros.
+            parallel_iterations: At most so many elements of an example in one pass; None: all.
+            experimental_use_pfor: False: one element after another.
+
+        Returns:
+            A tensor of the target's shape followed by the source's without the batch.
+
+        Raises:
+            RuntimeError: see ``jacobian``.
+            ValueError: ranks below 2, or batches of different sizes.
+            TypeError: a target or source that is neither a tensor nor a variable.
+
+        Example:
+            >>> import tfx as tf
+            >>> x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+            >>> with tf.GradientTape() as tape:
+            ...     tape.watch(x)
+            ...     y = x * x
+            >>> tape.batch_jacobian(y, x).shape
+            TensorShape([2, 2, 2])
+        """
+        from tfx.vectorize.jacobians import batch_jacobian
+
+        unconnected_kind(unconnected_gradients)
+        return batch_jacobian(
+            self, target, source, unconnected_gradients, parallel_iterations, experimental_use_pfor
+        )
 
     def _take_records(self) -> list[OpRecord]:
         if self._records is None:
             raise RuntimeError(
                 "A non-persistent GradientTape can only be used to compute one set of gradients "
-                "(or jacobians); make it with GradientTape(persistent=True), and delete it when "
-                "done."
+                "(or jacobians), after it has recorded in a `with` block; for more make it with "
+                "GradientTape(persistent=True), and delete it when done."
             )
         records = self._records
         if self._active:
             if self._persistent:
-                _log.warning(
-                    "Calling GradientTape.gradient on a persistent tape inside its context "
-                    "is significantly less efficient than calling it outside the context."
-                )
+                _warn_of_recorded_gradients()
                 return list(records)
             self._pop()
         if not self._persistent:
@@ -265,12 +390,7 @@ class GradientTape:
                     f"Cannot differentiate {target!r} of type {type(target).__name__!r}: expected "
                     "a Tensor or Variable."
                 )
-            if not target.dtype.is_floating:
-                _log.warning(
-                    "The dtype of the target tensor must be floating (e.g. tf.float32) when "
-                    "calling GradientTape.gradient, got %r",
-                    target.dtype,
-                )
+            if not target.dtype.is_floating:  # TensorFlow says nothing either
                 continue
             if seed is None:
                 seed = creation.ones_like(target)
@@ -286,7 +406,43 @@ class GradientTape:
         return gradients
 
 
-def _unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
+# Lines that were told so already.
+_told: set[object] = set()
+
+
+def _warn_of_recorded_gradients() -> None:
+    source = user_frame()
+    place = (source.file, source.line)
+    if place not in _told:
+        _told.add(place)
+        _log.warning(
+            "Calling GradientTape.gradient on a persistent tape inside its context is "
+            "significantly less efficient than calling it outside the context (it causes the "
+            "gradient ops to be recorded on the tape, leading to increased CPU and memory usage). "
+            "Only call GradientTape.gradient inside the context if you actually want to trace the "
+            "gradient in order to compute higher order derivatives. [%s]",
+            source.text(),
+        )
+
+
+def flat_sources_of(sources: Any) -> list[Any]:
+    """The sources of a gradient in a list.
+
+    Raises:
+        TypeError: one of them is neither a tensor nor a variable.
+    """
+    flat = nest.flatten(sources)
+    for s in flat:
+        if not isinstance(s, Tensor | Variable):
+            raise TypeError(
+                f"Cannot compute a gradient with respect to {s!r} of type {type(s).__name__!r}: "
+                "expected a Tensor or Variable."
+            )
+    return flat
+
+
+def unconnected_kind(value: UnconnectedGradients | str) -> UnconnectedGradients:
+    """What an argument ``unconnected_gradients`` means."""
     try:
         return UnconnectedGradients(value)
     except ValueError:
@@ -296,7 +452,7 @@ def _unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
         ) from None
 
 
-def _finish(gradient: Tensor | None, source: Any, unconnected: UnconnectedGradients) -> Any:
+def _finish(gradient: Any, source: Any, unconnected: UnconnectedGradients) -> Any:
     if gradient is None and unconnected is UnconnectedGradients.ZERO:
         return creation.zeros_like(source)
     return gradient

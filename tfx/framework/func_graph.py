@@ -20,7 +20,7 @@ from tfx.core.source import SourceLocation
 from tfx.framework.context import current
 from tfx.framework.device import placed, trace_device
 from tfx.framework.graph_face import GraphFace
-from tfx.framework.naming import name_node
+from tfx.framework.naming import Place, name_node
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph import ir
 from tfx.graph.infer import infer
@@ -96,11 +96,13 @@ class FuncGraph(GraphFace):
         compares_by_identity: Whether its tensors are equal, and hash, as objects.
         named_after_calls: Whether nodes are named after the functions that the user calls (see
             ``naming``); False for graphs that are kept for others than who happens to call first.
+        shared_name: What the names of all nodes that are made now have in common, if that is known.
     """
 
     variable_class: type[Variable] | None = None
     compares_by_identity = False
     named_after_calls = True
+    shared_name: Place | None = None
 
     def __init__(self, name: str = "graph", parent: FuncGraph | None = None) -> None:
         self.name = name

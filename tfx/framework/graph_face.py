@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from tfx.core import nest
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.context import current, name_scope, using
 from tfx.framework.operation import Operation, operations_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -20,7 +21,7 @@ from tfx.graph.passes import prepare
 from tfx.graph.passes.host_calls import drop_host_calls, warn_dropped
 from tfx.graph.printer import to_text
 from tfx.graph.serialize import to_model
-from tfx.graph.summary import GraphSummary, summarize
+from tfx.graph.summary import GraphSummary, PassEffect, summarize
 
 if TYPE_CHECKING:
     from tfx.framework.func_graph import FuncGraph, VariableState
@@ -338,6 +339,9 @@ class GraphFace:
     def summary(self) -> GraphSummary:
         """Counts of operators, dimensions and sizes; ``str`` of it is a table.
 
+        Of a finished function also what passes make of it before it runs or is saved: nodes before
+        and after each, and how many were removed, folded and shared.
+
         Example:
             >>> import tfx as tf
             >>> @tf.function
@@ -348,7 +352,11 @@ class GraphFace:
             {'Mul': 1, 'Relu': 1}
         """
         entries = [s.entry for s in self.states.values() if s.entry is not None]
-        return summarize(self.graph, entries)
+        effects: list[PassEffect] = []
+        if self._result_count is not None:
+            with suppress(InvalidArgumentError):  # Python code that cannot be left out
+                prepare(drop_host_calls(self.graph)[0], effects=effects)
+        return summarize(self.graph, entries, effects)
 
     def __str__(self) -> str:
         kinds = {id(inner): "captured" for _, inner in self.captured.values()}

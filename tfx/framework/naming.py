@@ -12,7 +12,9 @@ was called. Which nodes belong to one call is remembered in that frame.
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -155,6 +157,70 @@ class _Call(NodeName):
 _faces: dict[int, _Face] = {}
 
 
+class Place(NamedTuple):
+    """Where many nodes are made by one call of the user: what their names have in common.
+
+    Attributes:
+        scope: The name scope.
+        prefix: What stands before the operator.
+        source: The user's line.
+    """
+
+    scope: str
+    prefix: str
+    source: SourceLocation
+
+
+@contextlib.contextmanager
+def one_place(graph: FuncGraph | None) -> Iterator[None]:
+    """Name all nodes of a graph that are made within it alike, without looking at the stack.
+
+    Only code of this library may run within it: code of the user has lines of its own.
+    """
+    if graph is None:
+        yield
+        return
+    outer = graph.shared_name
+    graph.shared_name = outer or _place_of(graph)
+    try:
+        yield
+    finally:
+        graph.shared_name = outer
+
+
+@contextlib.contextmanager
+def other_places(graph: FuncGraph | None) -> Iterator[None]:
+    """Within ``one_place``: look at the stack again, because code of the user may run."""
+    if graph is None or graph.shared_name is None:
+        yield
+        return
+    outer, graph.shared_name = graph.shared_name, None
+    try:
+        yield
+    finally:
+        graph.shared_name = outer
+
+
+def _place_of(graph: FuncGraph) -> Place | None:
+    """None: the current call names its nodes one by one."""
+    source, frame = user_call()
+    scope = current().scope
+    if frame is None or not graph.named_after_calls:
+        return Place(scope, scope, source)
+    code = frame.f_code
+    face = _faces.get(id(code)) or _faces.setdefault(id(code), _face_of(code))
+    if face.one:
+        return None
+    return Place(scope, _prefix(scope, face, frame.f_locals), source)
+
+
+def _prefix(scope: str, face: _Face, variables: dict[str, Any]) -> str:
+    """What stands before the operator where the user called no single operation."""
+    if not face.label or scope.endswith(f"{face.label}/"):
+        return scope
+    return _base(scope, face, variables) + "/"
+
+
 def name_node(graph: FuncGraph, op: str, *, result: bool = True) -> NodeName:
     """The name of a node that the current call of the user makes.
 
@@ -167,8 +233,11 @@ def name_node(graph: FuncGraph, op: str, *, result: bool = True) -> NodeName:
     Raises:
         ValueError: the user gave a name that no operation can have.
     """
-    source, frame = user_call()
     scope = current().scope
+    place = graph.shared_name
+    if place is not None and place.scope == scope and result:
+        return NodeName(place.prefix + op, place.source)
+    source, frame = user_call()
     if frame is None or not graph.named_after_calls:
         return NodeName(scope + op, source)
     code = frame.f_code
@@ -185,10 +254,9 @@ def name_node(graph: FuncGraph, op: str, *, result: bool = True) -> NodeName:
     if call is not None:
         call.next(op, source)
         return call
-    base = _base(scope, face, variables)
     if not face.one:
-        below = "" if scope.endswith(f"{face.label}/") else base[len(scope) :] + "/"
-        return NodeName(f"{scope}{below}{op}", source)
+        return NodeName(_prefix(scope, face, variables) + op, source)
+    base = _base(scope, face, variables)
     call = variables[_KEY] = _Call(base or scope + op, source, graph.graph)
     return call
 

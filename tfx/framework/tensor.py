@@ -573,4 +573,6 @@ def is_tensor(x: object) -> bool:
         >>> tf.is_tensor(tf.constant(1)), tf.is_tensor(1)
         (True, False)
     """
-    return isinstance(x, Tensor) or getattr(x, "_is_tfx_variable", False) is True
+    if isinstance(x, Tensor) or getattr(x, "_is_tfx_variable", False) is True:
+        return True
+    return getattr(x, "_is_indexed_slices", False) is True

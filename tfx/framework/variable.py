@@ -7,6 +7,7 @@ in place, so whoever read a variable keeps what it read.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterable
@@ -33,6 +34,8 @@ from tfx.runtime.values import RawValue
 
 READ_VARIABLE = "ReadVariable"
 
+# Numbers of variables, in the order of creation.
+new_variable_number = itertools.count().__next__
 # Guards every variable's set of plans: the sets are touched when something changes only.
 _plans_lock = survives(threading.Lock())
 
@@ -97,6 +100,7 @@ class Variable(Operand, metaclass=VariableKind):
         "_home",
         "_lock_number",
         "_name",
+        "_number",
         "_plans",
         "_shape",
         "_trainable",
@@ -140,6 +144,7 @@ class Variable(Operand, metaclass=VariableKind):
         self.synchronization = synchronization
         self.aggregation = aggregation
         self._lock_number = locks.new_number()
+        self._number = new_variable_number()
         self._plans: weakref.WeakSet[Any] | None = None
         self.aside: Callable[[Any, int], Any] | None = None
         # Files that it was loaded from: they pickle it while its value is theirs.

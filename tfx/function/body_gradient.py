@@ -7,7 +7,7 @@ the forward node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tfx.autodiff.backprop import backpropagate
@@ -89,6 +89,8 @@ class BodyGradient:
         self.graph = BodyGraph(f"{body.name}_gradient", parent)
         self._owner = owner
         self._tensors = dict(known)
+        # By ``id``, constants that tapes know.
+        self._watched = watched_constants(known)
         self._leaves = leaves
         self._inside = {id(v) for v in body.inputs}
         self._inside.update(id(v) for node in body.nodes for v in node.outputs)
@@ -118,7 +120,14 @@ class BodyGradient:
         return [
             record
             for node in list(self.forward.nodes)
-            for record in records_of(node, self.forward, self.graph, self.tensor, self.leaf)
+            for record in records_of(
+                node,
+                self.forward,
+                self.graph,
+                self.tensor,
+                self.leaf,
+                watched=self._watched,
+            )
         ]
 
     def backpropagate(
@@ -229,7 +238,9 @@ class BodyGradient:
             return self._stand_in(value, given)
         if id(value) in self._again:
             return self._again[id(value)]
-        return value if value.const is not None else self.graph.value_of(self.tensor(value))
+        if value.const is not None and id(value) not in self._watched:
+            return value
+        return self.graph.value_of(self.tensor(value))
 
     def _cheap(self, value: Value, given: Given) -> list[Node] | None:
         """The nodes that compute a value again from what is available, if they are cheap."""
@@ -253,6 +264,15 @@ class BodyGradient:
             return True
 
         return order if visit(value) else None
+
+
+def watched_constants(known: Mapping[int, Any]) -> frozenset[int]:
+    """By ``id``, the values that are constants among those that tapes know tensors of."""
+    return frozenset(
+        key
+        for key, x in known.items()
+        if not isinstance(x, SymbolicTensor) or x._value.const is not None
+    )
 
 
 def _same(value: Value) -> Value:

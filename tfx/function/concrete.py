@@ -22,6 +22,7 @@ from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
 from tfx.framework.locks import all_locks, in_order, installs, writing
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
 from tfx.framework.variable import Variable, install
+from tfx.function import recurrent_gradient as recurrent_gradient
 from tfx.function.arguments import CallSignature
 from tfx.function.configured import Configured
 from tfx.function.describe import describe

@@ -18,12 +18,15 @@ from tfx.core.source import user_frame
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
+from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.remaking import remake_with
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.inline import run_gradient
 from tfx.function.marker import Backward, CustomGradient, GradientGraph, mark, record
+from tfx.function.recomputing import after
 from tfx.ops.casting import identity
+from tfx.ops.slices import dense, dense_shape_of
 
 
 @overload
@@ -41,8 +44,8 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
             variables)``.
 
     Returns:
-        The function of the same arguments that returns ``result``. A bundle keeps what it computes;
-        a function loaded from one has the ordinary gradient.
+        The function of the same arguments that returns ``result``. A traced function that is saved
+        and loaded again has this gradient too.
 
     Raises:
         TypeError: (when called) ``f`` does not return a pair, or ``grad`` ignores variables.
@@ -157,6 +160,11 @@ class _Rule:
         self.inputs = inputs
         self.variables = variables
 
+    @property
+    def read(self) -> Sequence[Tensor]:
+        """The values of the variables among the inputs."""
+        return self.inputs[len(self.inputs) - len(self.variables) :]
+
     def __call__(self, *dys: Tensor) -> list[Tensor | None]:
         if self.variables:
             of_arguments, of_variables = self.grad(*dys, variables=list(self.variables))
@@ -177,10 +185,18 @@ class _Rule:
                 f"custom_gradient function expected to return {count} gradients, but returned "
                 f"{len(flat)} instead (in the gradient of {self.name})."
             )
-        return [
-            None if g is None else convert_to_tensor(g, x.dtype)
-            for g, x in zip([*flat, *found], self.inputs, strict=True)
-        ]
+        return [_gradient(g, x) for g, x in zip([*flat, *found], self.inputs, strict=True)]
+
+
+def _gradient(g: Any, x: Tensor) -> Any:
+    """What a gradient function returned for an input; slices stay slices in eager mode."""
+    if g is None:
+        return None
+    if type(g) is not IndexedSlices:
+        return convert_to_tensor(g, x.dtype)
+    if g.dense_shape is None:
+        g = IndexedSlices(g.values, g.indices, dense_shape_of(x))
+    return g if current().graph is None else dense(g)
 
 
 def _takes_variables(grad: Callable[..., Any]) -> bool:
@@ -203,7 +219,7 @@ def _record_eager(rule: _Rule, results: Sequence[Tensor]) -> list[Tensor]:
 
 def _record_traced(rule: _Rule, results: Sequence[Tensor], graph: FuncGraph) -> list[Tensor]:
     """The same through a marker that holds the gradient's graph."""
-    traced = GradientGraph(f"{rule.name}_gradient", graph)
+    traced = GradientGraph(f"{rule.name}_gradient", graph, rule.read)
     with using(graph=traced, tapes=(), scope=""):
         dys = []
         for i, result in enumerate(results):
@@ -218,7 +234,7 @@ def _record_traced(rule: _Rule, results: Sequence[Tensor], graph: FuncGraph) -> 
             "the function itself or after the gradient was computed."
         )
     tag = CustomGradient(traced.graph, tuple(g is not None for g in found), len(results))
-    tensors = [*results, *rule.inputs, *(outer for outer, _ in traced.captured.values())]
+    tensors = [*results, *rule.inputs, *traced.used]
     backward: Backward = functools.partial(run_gradient, tag, tensors)
     return list(mark(tag, tensors, graph, backward, name=rule.name, source=user_frame()))
 
@@ -251,8 +267,11 @@ def _recomputed(f: Callable[..., Any]) -> Callable[..., Any]:
             result = f(*args, **kwargs)
 
         def grad(*dys: Tensor, variables: Sequence[Variable] = ()) -> Any:
+            given = [convert_to_tensor(x) for x in nest.flatten(list(args))]
             with GradientTape() as tape:
-                own = [identity(x) for x in nest.flatten(list(args))]
+                own = [identity(x) for x in given]
+                if current().graph is not None and dys[0].dtype.is_floating:
+                    own = after(own, dys[0])
                 tape.watch([x for x in own if x.dtype.is_floating])
                 again = nest.flatten(f(*nest.pack_sequence_as(list(args), own), **kwargs))
             pairs = [(y, dy) for y, dy in zip(again, dys, strict=True) if y.dtype.is_floating]

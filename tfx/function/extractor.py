@@ -24,6 +24,7 @@ import numpy as np
 from tfx.core.nest_kinds import DATACLASS, expanded_kind_of, namedtuple_fields
 from tfx.core.specs import TensorSpec
 from tfx.framework.convert import convert_to_tensor
+from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import EagerTensor, Tensor, kind_number
 from tfx.framework.variable import Variable
 from tfx.function.keys import VALUES
@@ -331,7 +332,7 @@ class _Writer:
 
 def _is_array(kind: Any) -> bool:
     """Whether objects of a class other than NumPy's are taken for arrays."""
-    return not issubclass(kind, Variable) and (
+    return not issubclass(kind, Variable | IndexedSlices) and (
         hasattr(kind, "__array__") or hasattr(kind, "__dlpack__")
     )
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tfx.autodiff.backprop import backpropagate
-from tfx.autodiff.tape import UnconnectedGradients
+from tfx.autodiff.backprop import backpropagate_slices
+from tfx.autodiff.tape import UnconnectedGradients, flat_sources_of, unconnected_kind
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph, VariableState
+from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE, Variable
@@ -34,7 +35,7 @@ def gradients(
     aggregation_method: Any = None,
     stop_gradients: Any = None,
     unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-) -> list[Tensor | None]:
+) -> list[Tensor | IndexedSlices | None]:
     """Derivatives of the sum of ``ys`` with respect to each of ``xs``, inside a function.
 
     Args:
@@ -48,11 +49,14 @@ def gradients(
         unconnected_gradients: What to return where nothing depends on an ``x``.
 
     Returns:
-        A list with a tensor, or None, for each of ``xs``.
+        A list with a tensor for each of ``xs``; ``IndexedSlices`` for what was used by
+        ``tf.gather`` alone, None for what nothing depends on.
 
     Raises:
         RuntimeError: no function is being traced.
         InvalidArgumentError: ``grad_ys`` do not fit ``ys``.
+        TypeError: one of ``xs`` is neither a tensor nor a variable.
+        ValueError: ``unconnected_gradients`` is unknown.
 
     Example:
         >>> import tfx as tf
@@ -68,18 +72,18 @@ def gradients(
             "tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape "
             "instead, or call it inside a tfx.function."
         )
-    unconnected = UnconnectedGradients(unconnected_gradients)
+    unconnected = unconnected_kind(unconnected_gradients)
     records = _Records(graph, nest.flatten([] if stop_gradients is None else stop_gradients))
     targets = [records.tensor_of(y) for y in nest.flatten(ys)]
     seeds = nest.flatten(grad_ys) if grad_ys is not None else [None] * len(targets)
     if len(seeds) != len(targets):
         raise InvalidArgumentError(
-            f"Got {len(seeds)} grad_ys for {len(targets)} ys; expected one for each, or None in "
-            "its place."
+            f"Length mismatch. Passed {len(seeds)} grad_ys for {len(targets)} ys; expected one for "
+            "each, or None in its place."
         )
-    sources = nest.flatten(xs)
+    sources = flat_sources_of(xs)
     places = [x if isinstance(x, Variable) else records.tensor_of(x) for x in sources]
-    found = backpropagate(list(records), _seeded(targets, seeds), places)
+    found = backpropagate_slices(list(records), _seeded(targets, seeds), places)
     zero = unconnected is UnconnectedGradients.ZERO
     return [zeros_like(x) if g is None and zero else g for g, x in zip(found, sources, strict=True)]
 
@@ -87,6 +91,8 @@ def gradients(
 def _seeded(targets: Sequence[Tensor], seeds: Sequence[Any]) -> dict[int, Tensor]:
     total: dict[int, Tensor] = {}
     for y, seed in zip(targets, seeds, strict=True):
+        if not y.dtype.is_floating:
+            continue
         dy = ones_like(y) if seed is None else convert_to_tensor(seed, y.dtype)
         known = total.get(id(y))
         total[id(y)] = dy if known is None else apply("Add", (known, dy))
@@ -104,7 +110,13 @@ class _Records:
     def __init__(self, graph: FuncGraph, constants: Sequence[Any]) -> None:
         self._graph = graph
         self._nodes = list(graph.graph.nodes)
-        self._tensors: dict[int, SymbolicTensor] = {}
+        # Those that recorders know, so that they see what depends on them.
+        self._tensors: dict[int, SymbolicTensor] = {
+            id(x._value): x
+            for tape in current().tapes
+            for x in getattr(tape, "tensors", tuple)()
+            if isinstance(x, SymbolicTensor) and x._graph is graph
+        }
         self._fixed = frozenset(id(self._value_of(x)) for x in constants)
 
     def tensor_of(self, x: Any) -> SymbolicTensor:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfx.control_flow.nodes import ControlRecord, add_control
+from tfx.control_flow.nodes import ControlRecord, add_control, tell
 from tfx.control_flow.sequence_gradients import KNOWN, Whole
 from tfx.core import dtypes
 from tfx.framework.context import current
@@ -47,11 +47,11 @@ class IfGradient:
         self._branches = [self._node.attrs["then_branch"], self._node.attrs["else_branch"]]
         self._bodies = [BodyGradient(b, self._owner, graph, known, leaves) for b in self._branches]
         places = {id(v): i for i, v in enumerate(self._node.outputs)}
-        assigned = self._node.tag.outputs if isinstance(self._node.tag, Assigned) else {}
+        self._assigned = self._node.tag.outputs if isinstance(self._node.tag, Assigned) else {}
         self._dys: dict[int, Tensor] = {}
         for y, dy in zip(op.outputs, dys, strict=True):
             place = places[id(y._value)]  # type: ignore[attr-defined]
-            if dy is not None and place not in assigned:
+            if dy is not None and place not in self._assigned:
                 self._dys[place] = dy
         self._saved: list[SymbolicTensor] = []
         # By ``id``, sequences whose gradient is more than what the branches add.
@@ -92,8 +92,7 @@ class IfGradient:
             body.complete(outputs, {}, lambda v, n=number: self._save(v, n))  # type: ignore[misc]
             columns.append(body.graph.graph.outputs)
         if self._saved:
-            for tape in current().tapes:
-                tape.record(self._op.op, self._op.attrs, self._op.inputs, self._saved)
+            tell(self._op.op, self._op.attrs, self._op.inputs, self._saved)
         attrs = {
             "then_branch": self._bodies[0].graph.graph,
             "else_branch": self._bodies[1].graph.graph,
@@ -109,8 +108,9 @@ class IfGradient:
         """Make a value of a branch a result of the ``If``; the other branch gives nothing."""
         node, branch, other = self._node, self._branches[number], self._branches[1 - number]
         tensor: SymbolicTensor | None = None
-        for output, made in zip(node.outputs, branch.outputs, strict=True):
-            if made is value:
+        for place, (output, made) in enumerate(zip(node.outputs, branch.outputs, strict=True)):
+            # A result that is a variable's new value depends, to tapes, on the variable.
+            if made is value and place not in self._assigned:
                 tensor = self._control.tensor_of(output, self._op.outputs, self._owner)
         if tensor is None:
             branch.outputs.append(value)

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from tfx.control_flow.nodes import CONTROL_OPS, control_inputs
+from tfx.control_flow.nodes import CONTROL_OPS, control_inputs, tell
 from tfx.control_flow.sequences import WRITE
 from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InternalError
@@ -18,8 +18,9 @@ from tfx.framework.context import current, using
 from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
-from tfx.function.marker import CustomGradient, mark
+from tfx.function.marker import CustomGradient, mark, not_saved, record
 from tfx.graph.bodies import copy_body
+from tfx.graph.custom_gradients import GRADIENT_NOT_SAVED
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value
 
 
@@ -153,7 +154,9 @@ def _emit(
         made.device = node.device
     if node.tag == STOP_GRADIENT:
         return
-    if made.op in CONTROL_OPS:
+    if node.tag == GRADIENT_NOT_SAVED:
+        record(not_saved(made), [x for x in inputs if x is not None], results)
+    elif made.op in CONTROL_OPS:
         _record_control(made, inputs, results, mapping, target, leaves)
     elif not isinstance(node.tag, Assigned):
         for tape in current().tapes:
@@ -172,23 +175,34 @@ def _record_control(
 ) -> None:
     """Tell the tapes of an ``If`` or ``Loop``; what it assigns is none of its results for them."""
     known: dict[int, Tensor] = {}
+    tapes = current().tapes
+    # Constants of the function being traced that a tape was told to watch.
+    watched: set[int] = set()
     for tensor in mapping.values():
         if isinstance(tensor, SymbolicTensor):
             known.setdefault(id(tensor._value), tensor)
+        elif any(tape.depends(tensor) for tape in tapes):
+            key = id(target.value_of(tensor))
+            watched.add(key)
+            known.setdefault(key, tensor)
 
     def tensor_of(value: Value) -> Tensor:
         tensor = known.get(id(value))
         return SymbolicTensor(value, target) if tensor is None else tensor
 
     attrs, given = control_inputs(
-        node, target.graph, inputs, tensor_of, lambda state: leaves.get(id(state.ref()))
+        node,
+        target.graph,
+        inputs,
+        tensor_of,
+        lambda state: leaves.get(id(state.ref())),
+        frozenset(watched),
     )
     assigned = node.tag.outputs if isinstance(node.tag, Assigned) else {}
     outputs = [
         SymbolicTensor(t._value, target) if i in assigned else t for i, t in enumerate(results)
     ]
-    for tape in current().tapes:
-        tape.record(node.op, attrs, given, outputs)
+    tell(node.op, attrs, given, outputs)
 
 
 def _record_reads(

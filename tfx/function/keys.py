@@ -27,6 +27,7 @@ from tfx.core.dims import RawShape, format_shape
 from tfx.core.nest_kinds import expanded_kind_of
 from tfx.core.specs import TensorSpec
 from tfx.framework.convert import convert_to_tensor
+from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.graph.ir import RawDim
@@ -215,7 +216,7 @@ def _named(value: Any, keys: list[Any]) -> Any:
 def _is_array(value: Any) -> bool:
     kind = type(value)
     return (hasattr(kind, "__array__") or hasattr(kind, "__dlpack__")) and not isinstance(
-        value, Variable | Tensor
+        value, Variable | Tensor | IndexedSlices
     )
 
 

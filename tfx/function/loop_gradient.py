@@ -235,7 +235,7 @@ class LoopGradient:
         for place, dy in self._dys.items():
             if place >= self._carried:
                 with using(graph=back.graph, tapes=()):
-                    row = apply("Gather", (dy, time), {"axis": 0})
+                    row = apply("Gather", (dy, time))
                 add(body.outputs[1 + place], row)
         return seeds
 

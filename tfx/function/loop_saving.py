@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from tfx.control_flow import sequences
-from tfx.control_flow.nodes import ControlRecord
+from tfx.control_flow.nodes import ControlRecord, tell
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
-from tfx.framework.context import current, using
+from tfx.framework.context import using
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.rules import OpRecord
@@ -59,8 +59,7 @@ class Saving:
         """The active tapes learn of the results that were added."""
         op = self._op
         if self._added:
-            for tape in current().tapes:
-                tape.record(op.op, op.attrs, op.inputs, self._added)
+            tell(op.op, op.attrs, op.inputs, self._added)
 
     def save(self, value: Value) -> Value:
         """Collect a value of the forward body; in the backward body, get this iteration's.
@@ -85,7 +84,7 @@ class Saving:
         kept, op = self._collected(value)
         time = SymbolicTensor(self._time, back)
         with using(graph=back, tapes=()):
-            row = apply(op, (kept, time), {"axis": 0} if op == "Gather" else {})
+            row = apply(op, (kept, time))
             if row.dtype.onnx != value.dtype:
                 row = apply("Cast", (row,), {"to": value.dtype})
         result = back.value_of(row)

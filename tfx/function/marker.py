@@ -9,14 +9,20 @@ of the graph again under a tape emits the marker too, and the tape gets one reco
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from tfx.core.source import SourceLocation
+from tfx.core.errors import NotFoundError
+from tfx.core.source import SourceLocation, bracketed
 from tfx.framework.context import current
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.slice_rules import slices_gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.graph.ir import CALL, Graph, Value
+from tfx.framework.variable import READ_VARIABLE
+from tfx.graph.custom_gradients import CustomGradient as CustomGradient
+from tfx.graph.ir import CALL, Graph, Node, Value
 from tfx.ops.creation import zeros_like
+from tfx.ops.slices import dense
 
 CUSTOM_GRADIENT = "CustomGradient"
 
@@ -24,51 +30,48 @@ CUSTOM_GRADIENT = "CustomGradient"
 Backward = Callable[..., Sequence[Tensor | None]]
 
 
-class CustomGradient:
-    """Tag of a marker: the gradient as a graph.
-
-    Attributes:
-        graph: From gradients of the results, followed by what else it uses, to those gradients of
-            the inputs that exist.
-        present: For each input, whether ``graph`` computes its gradient.
-        results: How many results there are.
-    """
-
-    __slots__ = ("graph", "present", "results")
-
-    def __init__(self, graph: Graph, present: tuple[bool, ...], results: int) -> None:
-        self.graph = graph
-        self.present = present
-        self.results = results
-
-    def parts(
-        self, tensors: Sequence[Tensor]
-    ) -> tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]]:
-        """A marker's inputs: results, what is differentiated by, what else the gradient uses."""
-        end = self.results + len(self.present)
-        return tensors[: self.results], tensors[self.results : end], tensors[end:]
-
-
 class GradientGraph(FuncGraph):
     """The graph of a gradient while Python builds it.
 
     Everything from outside is an input, variables (with the value that they have at this point of
     the enclosing graph) and eager tensors too: they may be differentiated by.
+
+    Args:
+        name: What to call it.
+        parent: The enclosing graph.
+        known: Tensors of the enclosing graph by which its tapes know variables.
     """
 
-    def __init__(self, name: str, parent: FuncGraph) -> None:
+    def __init__(self, name: str, parent: FuncGraph, known: Sequence[Tensor] = ()) -> None:
         super().__init__(name, parent)
         self._outer = parent
+        self._tapes = current().tapes
         # Stand-ins in the enclosing graph, one for each value: many tensors may be one value.
-        self._known: dict[int, SymbolicTensor] = {}
+        self._known = {id(t._value): t for t in known if isinstance(t, SymbolicTensor)}
+        # What tapes know a stand-in by, where that is an eager tensor; by id of the value.
+        self._eager: dict[int, Tensor] = {}
 
-    def read(self, variable: object) -> SymbolicTensor:
+    @property
+    def used(self) -> list[Tensor]:
+        """What is used from outside, as the tapes around know it, in order of the inputs."""
+        return [self._eager.get(id(t._value), t) for t, _ in self.captured.values()]
+
+    def read(self, variable: Any) -> SymbolicTensor:
         """The variable's value in the enclosing graph."""
-        outer = self._outer.read(variable)  # type: ignore[arg-type]
+        outer = self._outer.read(variable)
+        if id(outer._value) not in self._known:
+            # The gradient of this gradient is asked for by a tape around the one that asks for it.
+            for tape in self._tapes[:-1]:
+                if variable.trainable:
+                    tape.watch_variable(variable)
+            for tape in self._tapes:
+                tape.record(READ_VARIABLE, {}, (variable,), (outer,))
         return SymbolicTensor(self._capture(outer), self)
 
     def _captured_constant(self, tensor: Tensor) -> Value:
-        return self._capture(SymbolicTensor(self._outer.value_of(tensor), self._outer))
+        outer = SymbolicTensor(self._outer.value_of(tensor), self._outer)
+        self._eager[id(outer._value)] = tensor
+        return self._capture(outer)
 
     def _capture(self, tensor: SymbolicTensor) -> Value:
         return super()._capture(self._known.setdefault(id(tensor._value), tensor))
@@ -116,9 +119,37 @@ def record(backward: Backward, inputs: Sequence[Tensor], results: Sequence[Tenso
         tape.record(CUSTOM_GRADIENT, {"backward": backward}, inputs, results)
 
 
+def not_saved(node: Node) -> Backward:
+    """What tapes call for the gradient of a part whose own gradient is not in the bundle.
+
+    Args:
+        node: The copy that stands for the part's result.
+    """
+
+    def refuse(*dys: Tensor) -> Sequence[Tensor | None]:
+        raise NotFoundError(
+            f"No gradient defined for {node.name!r}{bracketed(node.source)}: it is a result of a "
+            "part with a custom_gradient that was saved without it. Save with "
+            "SaveOptions(experimental_custom_gradients=True) and a gradient function of operations "
+            "alone, or put a tfx.stop_gradient around it.",
+            op=CUSTOM_GRADIENT,
+            node=node.name,
+            source=node.source,
+        )
+
+    return refuse
+
+
 @gradient(CUSTOM_GRADIENT)
 def _custom_gradient_grad(op: OpRecord, *dys: Tensor | None) -> Sequence[Tensor | None]:
+    """Whatever the gradient function says, dense."""
+    return [dense(g) for g in _custom_gradient_slices(op, *dys)]
+
+
+@slices_gradient(CUSTOM_GRADIENT)
+def _custom_gradient_slices(op: OpRecord, *given: Any) -> Sequence[Any]:
     """Whatever the gradient function says; results that nothing depends on have zero gradients."""
+    dys = [dense(dy) for dy in given]
     full = [zeros_like(y) if dy is None else dy for y, dy in zip(op.outputs, dys, strict=True)]
     backward: Backward = op.attrs["backward"]
     return backward(*full)

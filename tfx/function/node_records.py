@@ -11,7 +11,8 @@ from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 from tfx.function.inline import run_gradient
-from tfx.function.marker import CUSTOM_GRADIENT, CustomGradient
+from tfx.function.marker import CUSTOM_GRADIENT, CustomGradient, not_saved
+from tfx.graph.custom_gradients import GRADIENT_NOT_SAVED
 from tfx.graph.ir import CALL, Graph, Node, Value
 
 
@@ -22,6 +23,7 @@ def records_of(
     tensor_of: Callable[[Value], Tensor],
     leaf_of: Callable[[VariableState], Any],
     fixed: frozenset[int] = frozenset(),
+    watched: frozenset[int] = frozenset(),
 ) -> Iterator[OpRecord]:
     """The records of one node.
 
@@ -32,6 +34,7 @@ def records_of(
         tensor_of: The tensor by which the records know a value.
         leaf_of: What they know a variable by; None: nothing.
         fixed: By ``id``, values through which no gradient flows.
+        watched: By ``id``, constants that tapes may know.
     """
     if node.tag == STOP_GRADIENT:
         return
@@ -42,10 +45,12 @@ def records_of(
         SymbolicTensor(v, owner) if i in assigned or id(v) in fixed else tensor_of(v)
         for i, v in enumerate(node.outputs)
     ]
-    if isinstance(node.tag, CustomGradient):
+    if node.tag == GRADIENT_NOT_SAVED:
+        yield OpRecord(CUSTOM_GRADIENT, {"backward": not_saved(node)}, inputs, outputs)
+    elif isinstance(node.tag, CustomGradient):
         yield _custom(node.tag, [x for x in inputs if x is not None], outputs)
     elif node.op in CONTROL_OPS:
-        attrs, given = control_inputs(node, home, inputs, tensor_of, leaf_of)
+        attrs, given = control_inputs(node, home, inputs, tensor_of, leaf_of, watched)
         yield OpRecord(node.op, attrs, given, outputs)
     elif node.op == CALL:
         yield _call(node, inputs, outputs, leaf_of)

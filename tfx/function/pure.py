@@ -9,25 +9,39 @@ emitted under a tape, the gradient nodes after them, and the cut between the two
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from tfx.autodiff.forward import ForwardAccumulator
+from tfx.autodiff.forward_moves import write_forward
+from tfx.autodiff.masks import masked_seeds
 from tfx.autodiff.tape import GradientTape
+from tfx.control_flow.nodes import assigned_states
 from tfx.control_flow.sequence_gradients import is_write, write_gradient
 from tfx.framework.apply import apply
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import FuncGraph, VariableState
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.rules import OpRecord, forward, gradient
+from tfx.framework.slice_rules import slices_gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.function import forward_if as forward_if
+from tfx.function import forward_loop as forward_loop
 from tfx.function import if_gradient as if_gradient
 from tfx.function import loop_gradient as loop_gradient
+from tfx.function.body_gradient import extended
+from tfx.function.forward_body import IN_PLACE
 from tfx.function.inline import inline_nodes
 from tfx.function.plan import Plan
+from tfx.function.saving import choose_saved, repeated_nodes, size_key, with_saved_sizes
 from tfx.function.steps import SteppedPlan, make_plan
 from tfx.graph.bodies import snapshot
-from tfx.graph.ir import CALL, Graph, Value
+from tfx.graph.ir import CALL, Graph, Node, Value
 from tfx.graph.passes.dead_code import acts, remove_dead_nodes, used_values
+from tfx.graph.passes.fold import fold_sizes
+from tfx.ops.slices import dense, dense_shape_of
 from tfx.runtime.surviving import survives
 
 FUNCTION_CALL = "FunctionCall"
@@ -41,7 +55,8 @@ class PureFunction:
 
     Args:
         graph: The graph; its inputs are the arguments, its outputs the results.
-        present: For a vector-Jacobian product, which gradients are among the results.
+        present: For a product with the Jacobian, which gradients or tangents are among the results;
+            2 for a gradient that is ``IndexedSlices``: values and indices.
         leaves: Variables among the inputs, with their positions: what the graph reads after it
             assigned one of them depends on that input, not on what was assigned.
         device: Where it runs, canonical; its derivatives run there too.
@@ -50,7 +65,7 @@ class PureFunction:
     def __init__(
         self,
         graph: Graph,
-        present: tuple[bool, ...] = (),
+        present: tuple[int, ...] = (),
         leaves: Sequence[Leaf] = (),
         device: str = "CPU:0",
     ) -> None:
@@ -63,6 +78,7 @@ class PureFunction:
         self._plan: Plan | SteppedPlan | None = None
         self._pairs: dict[tuple[bool, ...], Pair] = {}
         self._vjps: dict[Any, PureFunction] = {}
+        self._jvps: dict[tuple[bool, ...], PureFunction] = {}
 
     def plan(self) -> Plan | SteppedPlan:
         """The compiled graph, made at first use."""
@@ -76,15 +92,47 @@ class PureFunction:
         context = current()
         if context.graph is not None:
             return list(self._into_trace(context.graph, tensors))
-        tapes = [t for t in context.tapes if isinstance(t, GradientTape)]
+        recorders = [t for t in context.tapes if isinstance(t, GradientTape | ForwardAccumulator)]
+        return self._observed(tensors, recorders)
+
+    def _observed(self, tensors: Sequence[Tensor], recorders: list[Any]) -> list[Tensor]:
+        """Run under some recorders, outermost first: each sees what those inside it let run.
+
+        Neighbouring tapes share a forward graph. An accumulator has a graph run that computes the
+        tangents too.
+        """
+        while recorders and not any(recorders[-1].depends(x) for x in tensors):
+            recorders = recorders[:-1]
+        if not recorders:
+            return list(self.plan().run_tensors(tensors))  # type: ignore[arg-type]
+        if isinstance(recorders[-1], ForwardAccumulator):
+            return self._pushed(tensors, recorders[:-1], recorders[-1])
+        first = len(recorders)
+        while first and isinstance(recorders[first - 1], GradientTape):
+            first -= 1
+        tapes = recorders[first:]
         needs = tuple(x.dtype.is_floating and any(t.depends(x) for t in tapes) for x in tensors)
         if not any(needs):
-            return list(self.plan().run_tensors(tensors))  # type: ignore[arg-type]
+            return self._observed(tensors, recorders[:first])
         pair = self.pair(needs)
-        results: list[Tensor] = list(pair.forward.plan().run_tensors(tensors))  # type: ignore[arg-type]
+        results = pair.forward._observed(tensors, recorders[:first])
         for tape in tapes:
             tape.record(FUNCTION_CALL, {"pair": pair}, tuple(tensors), tuple(results))
         return results[: len(self.graph.outputs)]
+
+    def _pushed(
+        self, tensors: Sequence[Tensor], around: list[Any], accumulator: ForwardAccumulator
+    ) -> list[Tensor]:
+        """Run with tangents for an accumulator."""
+        tangents = [accumulator.tangent_of(x) for x in tensors]
+        function = self.jvp(tuple(t is not None for t in tangents))
+        given = [*tensors, *(t for t in tangents if t is not None)]
+        found = function._observed(given, around)
+        results, rest = found[: len(self.graph.outputs)], iter(found[len(self.graph.outputs) :])
+        for y, present in zip(results, function.present, strict=True):
+            if present:
+                accumulator.set_tangent(y, next(rest))
+        return results
 
     def _into_trace(self, graph: FuncGraph, tensors: Sequence[Tensor]) -> list[Tensor]:
         mapping: dict[int, Tensor] = {
@@ -112,6 +160,17 @@ class PureFunction:
                 pair = self._pairs[needs] = Pair(self, needs)
             return pair
 
+    def jvp(self, needs: tuple[bool, ...]) -> PureFunction:
+        """Arguments and tangents of the marked ones -> results and tangents of some of them.
+
+        ``present`` of the function says which results have a tangent.
+        """
+        with self._lock:
+            function = self._jvps.get(needs)
+            if function is None:
+                function = self._jvps[needs] = pushed_forward(self, needs)
+            return function
+
     def vjp(self, mask: tuple[bool, ...], needs: tuple[bool, ...]) -> PureFunction:
         """Arguments and gradients of the marked results -> gradients of the marked arguments.
 
@@ -122,8 +181,10 @@ class PureFunction:
             function = self._vjps.get(key)
             if function is None:
                 joint = Joint(self, needs)
-                grads = joint.gradients(mask)
-                joint.func_graph.graph.outputs = [g for g in grads.results if g is not None]
+                # Gradients of saved values come from rules, behind whatever was chosen.
+                with masked_seeds():
+                    grads = joint.gradients(mask)
+                joint.func_graph.graph.outputs = list(grads.results)
                 # What Python does happened in the forward call already.
                 graph = remove_dead_nodes(joint.func_graph.graph, keep_effects=False)
                 graph.inputs = [*joint.arguments, *grads.seeds]
@@ -131,6 +192,40 @@ class PureFunction:
                     graph, grads.present, self.leaves, self.device
                 )
             return function
+
+
+def pushed_forward(function: PureFunction, needs: tuple[bool, ...]) -> PureFunction:
+    """A function that also computes tangents; see ``PureFunction.jvp``."""
+    source = function.graph
+    target = FuncGraph(source.name)
+    target.named_after_calls = False
+    target.home = function.device
+    with using(graph=target, tapes=(), scope="", device=function.device):
+        placeholders = placeholders_of(source, target)
+        marked = [p for p, n in zip(placeholders, needs, strict=True) if n]
+        tangents = [target.add_argument(f"t_{_name(p)}", _code(p), _raw(p)) for p in marked]
+        mapping: dict[int, Tensor] = {
+            id(v): p for v, p in zip(source.inputs, placeholders, strict=True)
+        }
+        accumulator = ForwardAccumulator.over(zip(marked, tangents, strict=True))
+        with accumulator:
+            inline_nodes(source, mapping, target, function.leaf_tensors(placeholders))
+        results = [mapping[id(v)] for v in source.outputs]
+        found = [accumulator.tangent_of(y) for y in results]
+        values = [target.value_of(x) for x in (*results, *found) if x is not None]
+    target.graph.outputs = values
+    graph = remove_dead_nodes(target.graph)
+    graph.inputs = [x._value for x in (*placeholders, *tangents)]
+    present = tuple(t is not None for t in found)
+    return PureFunction(graph, present, function.leaves, function.device)
+
+
+def placeholders_of(source: Graph, target: FuncGraph) -> list[SymbolicTensor]:
+    """Arguments of ``target`` like the inputs of ``source``."""
+    placeholders = [target.add_argument(v.name, v.dtype, v.shape) for v in source.inputs]
+    for placeholder, value in zip(placeholders, source.inputs, strict=True):
+        placeholder._value.dims = value.dims
+    return placeholders
 
 
 class Joint:
@@ -144,12 +239,7 @@ class Joint:
         self.tape = GradientTape(persistent=True, watch_accessed_variables=False)
         self.needs = needs
         with using(graph=self.func_graph, tapes=(), scope="", device=self._device):
-            placeholders = [
-                self.func_graph.add_argument(v.name, v.dtype, v.shape) for v in source.inputs
-            ]
-            for placeholder, value in zip(placeholders, source.inputs, strict=True):
-                placeholder._value.dims = value.dims
-            self.placeholders = placeholders
+            placeholders = self.placeholders = placeholders_of(source, self.func_graph)
             self.arguments = [p._value for p in placeholders]
             with self.tape:
                 for placeholder, needed in zip(placeholders, needs, strict=True):
@@ -182,19 +272,65 @@ class Joint:
                 self.func_graph.add_argument(f"d_{_name(r)}", _code(r), _raw(r)) for r in marked
             ]
             found = self.tape.gradient(marked, sources, output_gradients=seeds)
-            values = [None if g is None else self.func_graph.value_of(g) for g in found]
+            parts = [_parts_of(g) for g in found]
+            values = [self.func_graph.value_of(x) for part in parts for x in part]
         nodes = self.func_graph.graph.nodes[self.end_of(last) :]
-        return Gradients([s._value for s in seeds], nodes, values)
+        return Gradients([s._value for s in seeds], nodes, values, tuple(map(len, parts)))
 
 
 class Gradients:
-    """Gradient nodes: from seeds to results (None where nothing depends on the argument)."""
+    """Gradient nodes: from seeds to results.
 
-    def __init__(self, seeds: list[Value], nodes: list[Any], results: list[Value | None]) -> None:
+    ``present`` says how many of the results each gradient has: none where nothing depends on the
+    argument, one tensor, or values and indices of slices.
+    """
+
+    def __init__(
+        self, seeds: list[Value], nodes: list[Any], results: list[Value], present: tuple[int, ...]
+    ) -> None:
         self.seeds = seeds
         self.nodes = nodes
         self.results = results
-        self.present = tuple(r is not None for r in results)
+        self.present = present
+        self.constants: list[Value] = []
+
+    def folded(self) -> Gradients:
+        """The same without dead nodes, and with constants for sizes that are known."""
+        part = Graph("gradients")
+        part.nodes, part.outputs = _live(self), self.results
+        part = fold_sizes(part)
+        folded = Gradients(self.seeds, part.nodes, part.outputs, self.present)
+        folded.nodes = _live(folded)
+        folded.constants = part.constants
+        return folded
+
+    def outside(self) -> list[Value]:
+        """What the nodes use, and the results, that none of them makes; constants included."""
+        made = {id(v) for node in self.nodes for v in node.outputs} | {id(s) for s in self.seeds}
+        used = [v for node in self.nodes for v in used_values(node)] + self.results
+        return list({id(v): v for v in used if id(v) not in made}.values())
+
+
+def _parts_of(gradient: Any) -> list[Tensor]:
+    if isinstance(gradient, IndexedSlices):
+        return [gradient.values, gradient.indices]
+    return [] if gradient is None else [gradient]
+
+
+def _put_together(
+    found: Sequence[Tensor], present: Sequence[int], inputs: Sequence[Any]
+) -> list[Any]:
+    """Gradients of inputs of what a function returned."""
+    remaining = iter(found)
+    gradients: list[Any] = []
+    for count, x in zip(present, inputs, strict=True):
+        parts = [next(remaining) for _ in range(count)]
+        if len(parts) == 2:
+            values, indices = parts
+            gradients.append(IndexedSlices(values, indices, dense_shape_of(x)))
+        else:
+            gradients.append(parts[0] if parts else None)
+    return gradients
 
 
 def _name(tensor: Tensor) -> str:
@@ -225,7 +361,7 @@ class Pair:
         mask = tuple(
             isinstance(r, SymbolicTensor) and r.dtype.is_floating for r in self._joint.results
         )
-        gradients = self._joint.gradients(mask)
+        gradients = self._joint.gradients(mask).folded()
         graph = self._joint.func_graph.graph
         forward = graph.copy()
         forward.nodes = snapshot(graph.nodes[: self._joint.end_of(self._joint.last_node)])
@@ -238,20 +374,14 @@ class Pair:
         self._results: dict[int, int] = {}
         for i, v in enumerate(results):
             self._results.setdefault(id(v), i)
-        constants = {id(v) for v in graph.constants}
-        made = {id(v) for n in gradients.nodes for v in n.outputs} | {
-            id(s) for s in gradients.seeds
-        }
-        live = _live(gradients)
-        saved: dict[int, Value] = {}
-        for node in live:
-            for v in used_values(node):
-                known = (self._arguments, self._results, constants, made, saved)
-                if not any(id(v) in place for place in known):
-                    saved[id(v)] = v
-        for i, v in enumerate(saved.values()):
+        constants = {id(v) for v in (*graph.constants, *gradients.constants)}
+        given = {*self._arguments, *self._results, *constants}
+        saved, sizes = choose_saved(gradients.nodes, gradients.outside(), given)
+        forward.nodes += sizes
+        self._sizes = {size_key(node): node.outputs[0] for node in sizes}
+        for i, v in enumerate(saved):
             self._results[id(v)] = len(results) + i
-        forward.outputs = [*results, *saved.values()]
+        forward.outputs = [*results, *saved]
         self.forward = PureFunction(
             remove_dead_nodes(forward), leaves=base.leaves, device=base.device
         )
@@ -262,25 +392,42 @@ class Pair:
         """The backward function for gradients of the marked results; None: something is missing."""
         with self.base._lock:
             if mask not in self._backward:
-                self._backward[mask] = self._build(self._joint.gradients(mask))
+                self._backward[mask] = self._build(self._joint.gradients(mask).folded())
             return self._backward[mask]
+
+    def _leaves_in(self, nodes: list[Node]) -> list[tuple[VariableState, Value]]:
+        """Variables that backward nodes assign, where they do a part again, with their arguments.
+
+        What is read afterwards depends on the argument: a second derivative needs to know.
+        """
+        part = Graph("backward")
+        part.nodes = nodes
+        written = {id(state.ref()) for state in assigned_states([part])}
+        return [
+            (state, self._joint.arguments[i])
+            for state, i in self.base.leaves
+            if id(state.ref()) in written
+        ]
 
     def _build(self, gradients: Gradients) -> Backward | None:
         graph = self._joint.func_graph.graph
-        constants = {id(v) for v in graph.constants}
-        live = _live(gradients)
-        made = {id(v) for n in live for v in n.outputs} | {id(s) for s in gradients.seeds}
-        outside: dict[int, Value] = {}
-        outputs = [r for r in gradients.results if r is not None]
-        for v in [v for node in live for v in used_values(node)] + outputs:
-            if id(v) not in made and id(v) not in constants:
-                outside[id(v)] = v
-        if not all(i in self._arguments or i in self._results for i in outside):
+        every = [*graph.constants, *gradients.constants]
+        constants = {id(v) for v in every}
+        gradients.nodes = list(with_saved_sizes(gradients.nodes, self._sizes))
+        there = {*self._arguments, *self._results}
+        taken = gradients.outside()
+        repeated = repeated_nodes(taken, {*there, *constants})
+        if repeated is None:
             return None
+        used = [v for node in repeated for v in used_values(node)] + taken
+        outside = {id(v): v for v in used if id(v) in there}
+        live, outputs = [*repeated, *gradients.nodes], gradients.results
+        leaves = self._leaves_in(live)
+        outside.update((id(v), v) for _, v in leaves)
         backward = Graph(f"{graph.name}_backward")
         backward._names = dict(graph._names)
         backward.inputs = [*outside.values(), *gradients.seeds]
-        backward.constants = list(graph.constants)
+        backward.constants = every
         backward.nodes = live
         backward.outputs = outputs
         origins = [
@@ -289,7 +436,12 @@ class Pair:
             else ("result", self._results[i])
             for i in outside
         ]
-        function = PureFunction(remove_dead_nodes(backward), device=self.base.device)
+        places = {key: i for i, key in enumerate(outside)}
+        function = PureFunction(
+            remove_dead_nodes(backward),
+            leaves=[(state, places[id(v)]) for state, v in leaves],
+            device=self.base.device,
+        )
         return Backward(function, origins, gradients.present)
 
 
@@ -297,7 +449,7 @@ class Backward:
     """A backward function, where its inputs come from, and which gradients it returns."""
 
     def __init__(
-        self, function: PureFunction, origins: list[tuple[str, int]], present: tuple[bool, ...]
+        self, function: PureFunction, origins: list[tuple[str, int]], present: tuple[int, ...]
     ) -> None:
         self.function = function
         self.origins = origins
@@ -306,7 +458,7 @@ class Backward:
 
 def _live(gradients: Gradients) -> list[Any]:
     """The gradient nodes that some result needs, and what custom gradients have Python do."""
-    wanted = {id(r) for r in gradients.results if r is not None}
+    wanted = {id(r) for r in gradients.results}
     kept = []
     for node in reversed(gradients.nodes):
         if any(id(v) in wanted for v in node.outputs) or acts(node):
@@ -317,7 +469,14 @@ def _live(gradients: Gradients) -> list[Any]:
 
 @gradient(FUNCTION_CALL)
 def _function_call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None]:
+    """Gradient of a call, dense."""
+    return [dense(g) for g in _function_call_slices(op, *dys)]
+
+
+@slices_gradient(FUNCTION_CALL)
+def _function_call_slices(op: OpRecord, *given_dys: Any) -> list[Any]:
     """Gradient of a call: the backward graph over saved values, or everything anew."""
+    dys = [dense(dy) for dy in given_dys]
     pair: Pair = op.attrs["pair"]
     count = len(pair.base.graph.outputs)
     inputs, outputs = op.inputs, op.outputs
@@ -333,23 +492,78 @@ def _function_call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None
         vjp = pair.forward.vjp(tuple(dy is not None for dy in dys), pair.needs)
         found = vjp([*inputs, *seeds])
         present = vjp.present
-    remaining = iter(found)
-    marked = [next(remaining) if p else None for p in present]
-    values = iter(marked)
+    wanted = [x for x, n in zip(inputs, pair.needs, strict=True) if n]
+    values = iter(_put_together(found, present, wanted))
     return [next(values) if n else None for n in pair.needs]
 
 
 @gradient(CALL)
 def _call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None]:
-    """The derivative of the called graph, which computes the graph again."""
+    """The derivative of the called graph, dense."""
     if is_write(op.attrs["graph"]):
         return write_gradient(op, *dys)  # type: ignore[arg-type]
+    found = _call_slices(op, *dys)
+    return [dense(g) for g in found]
+
+
+@slices_gradient(CALL)
+def _call_slices(op: OpRecord, *given_dys: Any) -> Any:
+    """The derivative of the called graph, which computes the graph again."""
+    if is_write(op.attrs["graph"]):
+        return NotImplemented
+    dys = [dense(dy) for dy in given_dys]
     called = _with_leaves(op.attrs["graph"], op.attrs.get("states", ()))
     product = called.vjp(tuple(dy is not None for dy in dys), op.needs)
     given = [x if isinstance(x, Tensor) else x.value() for x in op.inputs]
-    found = iter(product([*given, *(dy for dy in dys if dy is not None)]))
-    marked = iter([next(found) if present else None for present in product.present])
+    found = product([*given, *(dy for dy in dys if dy is not None)])
+    wanted = [x for x, n in zip(op.inputs, op.needs, strict=True) if n]
+    marked = iter(_put_together(found, product.present, wanted))
     return [next(marked) if needed else None for needed in op.needs]
+
+
+@forward(CALL)
+def _call_forward(op: OpRecord, *tangents: Tensor | None) -> Sequence[Tensor | None]:
+    """The called graph with tangents is called: in place of it where that can be."""
+    graph, states = op.attrs["graph"], op.attrs.get("states", ())
+    if is_write(graph):
+        return [write_forward(op, *tangents)]
+    mask = tuple(t is not None for t in tangents)
+    known = [t for t in tangents if t is not None]
+    node: Node | None = op.attrs.get(IN_PLACE)
+    if states or node is None:
+        product = _with_leaves(graph, states).jvp(mask)
+        given = [x if isinstance(x, Tensor) else x.value() for x in op.inputs]
+        found = iter(product([*given, *known])[len(graph.outputs) :])
+    else:
+        product = _function_of(graph).jvp(mask)
+        found = iter(_widened_call(node, product, known))
+    return [next(found) if present else None for present in product.present]
+
+
+_functions: weakref.WeakKeyDictionary[Graph, PureFunction] = weakref.WeakKeyDictionary()
+
+
+def _function_of(graph: Graph) -> PureFunction:
+    """A called graph as a function that keeps its derivatives."""
+    known = _functions.get(graph)
+    if known is None:
+        # A copy: the value of an entry must not keep its key alive.
+        known = _functions[graph] = PureFunction(graph.copy())
+    return known
+
+
+def _widened_call(node: Node, product: PureFunction, tangents: list[Tensor]) -> list[Tensor]:
+    """Let a node call a graph that also computes tangents; the tangents."""
+    graph = current().graph
+    assert graph is not None
+    node.attrs = {**node.attrs, "graph": product.graph}
+    node.inputs = (*node.inputs, *(graph.value_of(t) for t in tangents))
+    found: list[Tensor] = []
+    for y, present in zip(node.outputs, product.present, strict=True):
+        if present:
+            value = Value(graph.graph.unique_name(f"t_{y.name}"), y.dtype, y.shape)
+            found.append(SymbolicTensor(extended(node, value), graph))
+    return found
 
 
 def _with_leaves(graph: Graph, states: Sequence[VariableState]) -> PureFunction:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Unpack
 
-from tfx.optimizers.formulas import Array, mixed, sqrt
+from tfx.optimizers.formulas import Array, mixed, over, sqrt, times
 from tfx.optimizers.optimizer import LearningRate, Optimizer, State
 from tfx.optimizers.options import Options
+from tfx.optimizers.rows import takes_rows
 
 
 class Adagrad(Optimizer):
@@ -37,13 +38,17 @@ class Adagrad(Optimizer):
         """The sum of squares, ``accumulator``."""
         return {"accumulator": self.initial_accumulator_value}
 
+    @takes_rows
     def update_step(
         self, gradient: Array, value: Array, slots: State, scalars: Sequence[Array]
     ) -> Array:
         """See ``Optimizer.update_step``."""
         (learning_rate,) = scalars
         total = slots["accumulator"] = slots["accumulator"] + gradient * gradient
-        return value - learning_rate * gradient / sqrt(total + self.epsilon)
+        return value - over(learning_rate * gradient, total, self._root)
+
+    def _root(self, total: Array) -> Array:
+        return sqrt(total + self.epsilon)
 
 
 class Adadelta(Optimizer):
@@ -73,6 +78,7 @@ class Adadelta(Optimizer):
         """Mean squares of the gradient and of the steps."""
         return {"accumulated_grad": 0.0, "accumulated_delta_var": 0.0}
 
+    @takes_rows
     def update_step(
         self, gradient: Array, value: Array, slots: State, scalars: Sequence[Array]
     ) -> Array:
@@ -82,6 +88,9 @@ class Adadelta(Optimizer):
         size = slots["accumulated_grad"] = mixed(
             slots["accumulated_grad"], gradient * gradient, self.rho
         )
-        step = sqrt(steps + self.epsilon) * gradient / sqrt(size + self.epsilon)
+        step = over(times(gradient, steps, self._root), size, self._root)
         slots["accumulated_delta_var"] = mixed(steps, step * step, self.rho)
         return value - learning_rate * step
+
+    def _root(self, size: Array) -> Array:
+        return sqrt(size + self.epsilon)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Unpack
 
-from tfx.optimizers.formulas import Array, absolute, maximum, sqrt, towards
+from tfx.optimizers.formulas import Array, absolute, largest, maximum, sqrt, towards
 from tfx.optimizers.optimizer import LearningRate, Optimizer, State
 from tfx.optimizers.options import Options, OtherOptions
+from tfx.optimizers.rows import takes_rows
 
 
 class Adam(Optimizer):
@@ -55,6 +56,7 @@ class Adam(Optimizer):
         """The learning rate with both bias corrections."""
         return (learning_rate * sqrt(1.0 - self.beta_2**step) / (1.0 - self.beta_1**step),)
 
+    @takes_rows
     def update_step(
         self, gradient: Array, value: Array, slots: State, scalars: Sequence[Array]
     ) -> Array:
@@ -134,13 +136,14 @@ class Adamax(Optimizer):
         """The learning rate with the bias correction of the mean."""
         return (learning_rate / (1.0 - self.beta_1**step),)
 
+    @takes_rows
     def update_step(
         self, gradient: Array, value: Array, slots: State, scalars: Sequence[Array]
     ) -> Array:
         """See ``Optimizer.update_step``."""
         (rate,) = scalars
         m = slots["m"] = towards(slots["m"], gradient, self.beta_1)
-        u = slots["u"] = maximum(slots["u"] * self.beta_2, absolute(gradient))
+        u = slots["u"] = largest(slots["u"] * self.beta_2, absolute(gradient))
         return value - m * rate / (u + self.epsilon)
 
 
@@ -189,6 +192,7 @@ class Nadam(Optimizer):
     def _momentum(self, step: Array) -> Array:
         return self.beta_1 * (1.0 - 0.5 * 0.96**step)
 
+    @takes_rows
     def update_step(
         self, gradient: Array, value: Array, slots: State, scalars: Sequence[Array]
     ) -> Array:

@@ -11,15 +11,14 @@ from typing import Any, TypeAlias
 
 from tfx.core import dtypes
 from tfx.framework.convert import convert_to_tensor
-from tfx.ops import arithmetic, clipping, elementwise, masking, trigonometry
+from tfx.ops import arithmetic, clipping, elementwise, masking, slices, trigonometry
 from tfx.ops._support import cast_to, tensor
+from tfx.optimizers.rows import Rows
 
 Array: TypeAlias = Any
 """A tensor."""
 
 sqrt: Callable[[Array], Array] = elementwise.sqrt
-absolute: Callable[[Array], Array] = elementwise.abs
-sign: Callable[[Array], Array] = elementwise.sign
 floor: Callable[[Array], Array] = elementwise.floor
 ceil: Callable[[Array], Array] = elementwise.ceil
 log: Callable[[Array], Array] = elementwise.log
@@ -27,7 +26,44 @@ cos: Callable[[Array], Array] = trigonometry.cos
 maximum: Callable[[Array, Any], Array] = arithmetic.maximum
 minimum: Callable[[Array, Any], Array] = arithmetic.minimum
 where: Callable[[Array, Any, Any], Array] = masking.where
-clip: Callable[[Array, float, float], Array] = clipping.clip_by_value
+
+
+def absolute(x: Array) -> Array:
+    """The elements without their signs."""
+    return x.mapped(elementwise.abs) if isinstance(x, Rows) else elementwise.abs(x)
+
+
+def sign(x: Array) -> Array:
+    """-1, 0 or 1."""
+    return x.mapped(elementwise.sign) if isinstance(x, Rows) else elementwise.sign(x)
+
+
+def clip(x: Array, low: float, high: float) -> Array:
+    """Elements brought between two limits with 0 between them."""
+    if isinstance(x, Rows):
+        return x.mapped(lambda values: clipping.clip_by_value(values, low, high))
+    return clipping.clip_by_value(x, low, high)
+
+
+def times(x: Array, factor: Array, function: Callable[[Array], Array]) -> Array:
+    """``x * function(factor)``; the function is computed only where ``x`` is not zero."""
+    if isinstance(x, Rows):
+        return x.scaled(lambda values, rows: values * function(rows), factor)
+    return x * function(factor)
+
+
+def over(x: Array, divisor: Array, function: Callable[[Array], Array]) -> Array:
+    """``x / function(divisor)``; the function is computed only where ``x`` is not zero."""
+    if isinstance(x, Rows):
+        return x.scaled(lambda values, rows: values / function(rows), divisor)
+    return x / function(divisor)
+
+
+def largest(old: Array, new: Array) -> Array:
+    """The larger of two arrays without negative elements."""
+    if isinstance(new, Rows):
+        return slices.largest_of(old, new.slices())
+    return maximum(old, new)
 
 
 def real(x: Any) -> Array:
@@ -44,4 +80,6 @@ def mixed(old: Array, new: Array, kept: float) -> Array:
 
 def towards(old: Array, new: Array, kept: float) -> Array:
     """The same moving average, as one step from the old value towards the new."""
+    if isinstance(new, Rows):
+        return mixed(old, new, kept)  # the same but for rounding, with less to do for the table
     return old + (new - old) * (1.0 - kept)

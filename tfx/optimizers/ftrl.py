@@ -8,6 +8,7 @@ from typing import ClassVar, Unpack
 from tfx.optimizers.formulas import Array, clip, sqrt
 from tfx.optimizers.optimizer import LearningRate, Optimizer, State
 from tfx.optimizers.options import Options
+from tfx.optimizers.rows import takes_rows
 
 
 class Ftrl(Optimizer):
@@ -76,6 +77,7 @@ class Ftrl(Optimizer):
         strength = self.l2_regularization_strength + self.beta / (2.0 * learning_rate)
         return learning_rate, 2.0 * strength
 
+    @takes_rows
     def update_step(
         self, gradient: Array, value: Array, slots: State, scalars: Sequence[Array]
     ) -> Array:

@@ -1,7 +1,7 @@
 """What happens to gradients before the update rule sees them: small transforms of a list.
 
-Nothing here knows an optimizer. Gradients are dense tensors of the dtype that the update computes
-in: the variable's own, or float32 for the half-precision ones, whose range squares leave.
+Nothing here knows an optimizer. Gradients are tensors (or ``Rows``) of the dtype that the update
+computes in: the variable's own, or float32 for the half-precision ones, whose range squares leave.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.core.source import user_frame
 from tfx.framework.apply import apply
-from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.convert import convert_to_tensor
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
-from tfx.ops._support import cast_to, scalar_like, zeros_of
+from tfx.ops._support import cast_to, scalar_like
 from tfx.optimizers.formulas import Array, clip, maximum, sqrt
+from tfx.optimizers.rows import Rows, rows_of
 
 # A loop that drops the same gradients at the same line is told once.
 _told: dict[Any, Any] = {}
@@ -56,6 +57,17 @@ def present(pairs: Iterable[tuple[Any, Variable]]) -> list[tuple[Any, Variable]]
     return kept
 
 
+def prepared(gradient: Any, variable: Variable) -> Array:
+    """A gradient in the dtype of the update: a tensor of the variable's shape, or ``Rows``.
+
+    Raises:
+        ValueError: its shape is not the variable's.
+    """
+    if isinstance(gradient, IndexedSlices):
+        return rows_of(gradient, variable, compute_dtype(variable))
+    return dense(gradient, variable)
+
+
 def dense(gradient: Any, variable: Variable) -> Tensor:
     """A gradient as a tensor of the variable's shape, in the dtype of the update.
 
@@ -64,11 +76,8 @@ def dense(gradient: Any, variable: Variable) -> Tensor:
     """
     kind = compute_dtype(variable)
     if isinstance(gradient, IndexedSlices):
-        rows = cast_to(convert_to_tensor(gradient.indices), dtypes.int64)
-        column = apply("Unsqueeze", (rows, int64_constant([-1])))
-        values = cast_to(convert_to_tensor(gradient.values), kind)
-        base = zeros_of(cast_to(variable.value(), kind))
-        return apply("ScatterND", (base, column, values), {"reduction": "add"})
+        found: Tensor = rows_of(gradient, variable, kind).dense()
+        return found
     tensor = convert_to_tensor(gradient)
     if not tensor.shape.is_compatible_with(variable.shape):
         raise ValueError(
@@ -85,7 +94,9 @@ def clipped_by_value(gradients: Sequence[Array], limit: float) -> list[Array]:
 
 def clipped_by_norm(gradients: Sequence[Array], limit: float) -> list[Array]:
     """Each gradient scaled down to the norm ``limit`` if it is longer."""
-    return [g * _shrink(apply("ReduceL2", (g,), {"keepdims": 0}), limit) for g in gradients]
+    return [
+        g * _shrink(apply("ReduceL2", (_elements(g),), {"keepdims": 0}), limit) for g in gradients
+    ]
 
 
 def clipped_by_global_norm(gradients: Sequence[Array], limit: float) -> list[Array]:
@@ -94,10 +105,15 @@ def clipped_by_global_norm(gradients: Sequence[Array], limit: float) -> list[Arr
     If the norm is not finite all become NaN, so that the step can be recognised as failed.
     """
     kind = max((g.dtype for g in gradients), key=lambda d: d.size)
-    squares = [apply("ReduceSumSquare", (g,), {"keepdims": 0}) for g in gradients]
+    squares = [apply("ReduceSumSquare", (_elements(g),), {"keepdims": 0}) for g in gradients]
     norm = sqrt(apply("Sum", [cast_to(s, kind) for s in squares]))
     scale = _shrink(norm, limit) + (norm - norm)
     return [g * cast_to(scale, g.dtype) for g in gradients]
+
+
+def _elements(gradient: Array) -> Array:
+    """All that is not zero for sure, each element once."""
+    return gradient.once().values if isinstance(gradient, Rows) else gradient
 
 
 def _shrink(norm: Array, limit: float) -> Array:

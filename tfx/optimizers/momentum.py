@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Unpack
 
-from tfx.optimizers.formulas import Array, mixed, sign, sqrt
+from tfx.optimizers.formulas import Array, mixed, over, sign, sqrt
 from tfx.optimizers.optimizer import LearningRate, Optimizer, State
 from tfx.optimizers.options import Options
+from tfx.optimizers.rows import takes_rows
 
 
 class SGD(Optimizer):
@@ -54,6 +55,7 @@ class SGD(Optimizer):
         """``momentum``, if there is any."""
         return {"momentum": 0.0} if self.momentum else {}
 
+    @takes_rows
     def update_step(
         self, gradient: Array, value: Array, slots: State, scalars: Sequence[Array]
     ) -> Array:
@@ -100,6 +102,7 @@ class RMSprop(Optimizer):
         wanted = {"velocity": True, "momentum": self.momentum, "average_gradient": self.centered}
         return {name: 0.0 for name, used in wanted.items() if used}
 
+    @takes_rows
     def update_step(
         self, gradient: Array, value: Array, slots: State, scalars: Sequence[Array]
     ) -> Array:
@@ -109,7 +112,7 @@ class RMSprop(Optimizer):
         if self.centered:
             mean = slots["average_gradient"] = mixed(slots["average_gradient"], gradient, self.rho)
             spread = spread - mean * mean
-        descent = learning_rate * gradient / sqrt(spread + self.epsilon)
+        descent = over(learning_rate * gradient, spread, lambda x: sqrt(x + self.epsilon))
         if self.momentum:
             descent = slots["momentum"] = slots["momentum"] * self.momentum + descent
         return value - descent
@@ -150,6 +153,7 @@ class Lion(Optimizer):
         """The momentum ``m``."""
         return {"m": 0.0}
 
+    @takes_rows
     def update_step(
         self, gradient: Array, value: Array, slots: State, scalars: Sequence[Array]
     ) -> Array:

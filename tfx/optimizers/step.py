@@ -32,7 +32,9 @@ def take_step(optimizer: Optimizer, pairs: Sequence[tuple[Any, Variable]]) -> No
     """Apply gradients to variables that have their slots."""
     kept = gradients.present(pairs)
     variables = [v for _, v in kept]
-    grads: list[Array] = [gradients.dense(g, v) for g, v in kept]
+    rows = getattr(type(optimizer).update_step, "takes_rows", False)
+    prepared = gradients.prepared if rows else gradients.dense
+    grads: list[Array] = [prepared(g, v) for g, v in kept]
     store: Store = _store
     if optimizer.loss_scale_factor is not None:
         grads = [g / optimizer.loss_scale_factor for g in grads]

@@ -10,6 +10,7 @@ import numpy as np
 from tfx.core import dtypes, nest
 from tfx.core.shapes import TensorShape
 from tfx.framework.convert import to_array
+from tfx.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
 from tfx.framework.operation import Operation
 from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable
@@ -34,7 +35,7 @@ class Fetches:
     """
 
     def __init__(self, graph: Graph, fetches: Any) -> None:
-        self._structure = fetches
+        self._structure = fetches = nest.map_structure(_parts_of_slices, fetches)
         self.values: list[Value] = []
         self.targets: list[Node] = []
         self._places: list[int | None] = []
@@ -58,6 +59,12 @@ class Fetches:
         if not nest.is_nested(self._structure):
             return leaves[0]
         return nest.pack_sequence_as(self._structure, leaves)
+
+
+def _parts_of_slices(fetch: Any) -> Any:
+    if not isinstance(fetch, IndexedSlices):
+        return fetch
+    return IndexedSlicesValue(fetch.values, fetch.indices, fetch.dense_shape)
 
 
 def _fetch(graph: Graph, fetch: Any) -> Any:

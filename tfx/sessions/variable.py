@@ -20,7 +20,12 @@ from tfx.framework.convert import convert_to_tensor
 from tfx.framework.device import placed, trace_device
 from tfx.framework.operation import Operation
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
-from tfx.framework.variable import Variable, VariableAggregation, VariableSynchronization
+from tfx.framework.variable import (
+    Variable,
+    VariableAggregation,
+    VariableSynchronization,
+    new_variable_number,
+)
 from tfx.graph.ir import Node
 from tfx.runtime.values import copy_to_device
 from tfx.sessions import pseudo
@@ -95,6 +100,7 @@ class GraphVariable(Variable):
         self.synchronization = synchronization
         self.aggregation = aggregation
         self._lock_number = locks.new_number()
+        self._number = new_variable_number()
         self._plans = None
         self.origin = None
         self._value = None

@@ -1,4 +1,4 @@
-"""``check_grads``: derivatives by the tape against differences of the function's values.
+"""``check_grads``: derivatives by rules against differences of the function's values.
 
 The decision: everything is computed in float64 and along one random direction per argument. The
 difference quotient has five points, so that its own error (the step to the fourth power) is far
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tfx.autodiff.forward import ForwardAccumulator
 from tfx.autodiff.tape import GradientTape
 from tfx.core import dtypes, nest
 from tfx.framework.convert import convert_to_tensor
@@ -36,6 +37,7 @@ def check_grads(
     rtol: float = 1e-6,
     atol: float = 1e-7,
     seed: int = 0,
+    modes: Sequence[str] = ("rev",),
 ) -> None:
     """Assert that gradients agree with differences of function values.
 
@@ -50,10 +52,12 @@ def check_grads(
         rtol: Allowed difference relative to the derivative's size.
         atol: Allowed absolute difference.
         seed: Seed of the directions.
+        modes: ``"rev"`` for the tape, ``"fwd"`` for forward mode, or both. The second order of
+            ``"fwd"`` is forward over reverse.
 
     Raises:
         AssertionError: naming the order, the argument and both derivatives.
-        ValueError: ``order`` below 1, or no floating argument.
+        ValueError: ``order`` below 1, unknown ``modes``, or no floating argument.
 
     Example:
         >>> import tfx as tf
@@ -61,6 +65,8 @@ def check_grads(
     """
     if order < 1:
         raise ValueError(f"order must be at least 1; got {order!r}.")
+    if not modes or not set(modes) <= {"fwd", "rev"}:
+        raise ValueError(f"modes may have 'fwd' and 'rev'; got {modes!r}.")
     structure = [joined(a) for a in args]
     leaves = [convert_to_tensor(a) for a in nest.flatten(structure)]
     positions = [i for i, a in enumerate(leaves) if a.dtype.is_floating]
@@ -76,7 +82,7 @@ def check_grads(
         return [y for y in map(convert_to_tensor, outputs) if y.dtype.is_floating]
 
     tolerance = (eps, rtol, atol)
-    _check(flat, point, 1, order, np.random.default_rng(seed), tolerance)
+    _check(flat, point, 1, order, np.random.default_rng(seed), tolerance, modes)
 
 
 def _check(
@@ -86,6 +92,7 @@ def _check(
     highest: int,
     rng: np.random.Generator,
     tolerance: tuple[float, float, float],
+    modes: Sequence[str],
 ) -> None:
     """Check the first derivative of ``f``, itself a derivative of order ``order - 1``."""
     weights = [_direction(rng, np.asarray(y).shape) for y in f(*_tensors(point))]
@@ -102,19 +109,31 @@ def _check(
         with GradientTape() as tape:
             tape.watch(values)
             y = total(*values)
-        gradients: list[Tensor] = tape.gradient(y, list(values), unconnected_gradients="zero")
-        return gradients
+        found = tape.gradient(y, list(values), unconnected_gradients="zero")
+        return [convert_to_tensor(g) for g in found]
 
     if not weights:
         raise ValueError("check_grads needs a function with a floating result; there is none.")
-    for i, gradient in enumerate(slopes(*_tensors(point))):
+    gradients = slopes(*_tensors(point)) if "rev" in modes else [None] * len(point)
+    for i, gradient in enumerate(gradients):
         direction = _direction(rng, point[i].shape)
-        by_tape = float(np.sum(np.asarray(gradient, np.float64) * direction))
-        _compare(
-            by_tape, _difference(total, point, i, direction, tolerance[0]), i, order, tolerance
-        )
+        by_difference = _difference(total, point, i, direction, tolerance[0])
+        if gradient is not None:
+            by_tape = float(np.sum(np.asarray(gradient, np.float64) * direction))
+            _compare(by_tape, by_difference, "the tape", i, order, tolerance)
+        if "fwd" in modes:
+            pushed = _pushed(total, point, i, direction)
+            _compare(pushed, by_difference, "forward mode", i, order, tolerance)
     if order < highest:
-        _check(slopes, point, order + 1, highest, rng, tolerance)
+        _check(slopes, point, order + 1, highest, rng, tolerance, modes)
+
+
+def _pushed(total: Callable[..., Tensor], point: list[_Array], i: int, direction: _Array) -> float:
+    """The derivative of ``total`` in argument ``i`` along ``direction``, in forward mode."""
+    given = _tensors(point)
+    with ForwardAccumulator(given[i], convert_to_tensor(direction)) as accumulator:
+        y = total(*given)
+    return float(np.asarray(accumulator.jvp(y, "zero")))
 
 
 def _direction(rng: np.random.Generator, shape: tuple[int, ...]) -> _Array:
@@ -139,12 +158,17 @@ def _difference(
 
 
 def _compare(
-    by_tape: float, by_difference: float, i: int, order: int, tolerance: tuple[float, float, float]
+    found: float,
+    by_difference: float,
+    way: str,
+    i: int,
+    order: int,
+    tolerance: tuple[float, float, float],
 ) -> None:
     eps, rtol, atol = tolerance
-    if np.isclose(by_tape, by_difference, rtol=rtol, atol=atol):
+    if np.isclose(found, by_difference, rtol=rtol, atol=atol):
         return
     raise AssertionError(
-        f"Derivative of order {order} by floating argument {i}: {by_tape!r} by the tape, "
+        f"Derivative of order {order} by floating argument {i}: {found!r} by {way}, "
         f"{by_difference!r} by differences of step {eps:g} (allowed: rtol={rtol:g}, atol={atol:g})"
     )

@@ -209,7 +209,9 @@ def test_stop_recording(x):
     assert tape.gradient(z, x) is None
     assert tape.gradient(dy, x) is None
     assert tape.gradient(w, x).numpy() == 27.0
-    with pytest.raises(RuntimeError, match="not recording"), tape.stop_recording():
+    with pytest.raises(ValueError, match="not recording"), tape.stop_recording():
+        pass
+    with pytest.raises(RuntimeError, match="not recording"), tf.GradientTape().stop_recording():
         pass
 
 
@@ -303,7 +305,6 @@ def test_integers_have_no_gradient(caplog):
         assert tape.gradient(m, n) is None
         assert tape.gradient(y, n) is None
     assert "watched tensor must be floating" in caplog.text
-    assert "target tensor must be floating" in caplog.text
 
 
 def test_watch_takes_tensors_only():

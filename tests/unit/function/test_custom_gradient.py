@@ -213,7 +213,7 @@ def test_saved_and_loaded_it_computes_the_same(tmp_path: Path) -> None:
     tf.saved_model.save(module, str(tmp_path / "m"))
     loaded = tf.saved_model.load(str(tmp_path / "m"))
     assert float(loaded.f(X)) == 4.0
-    assert slopes(loaded.f, X) == [4.0]  # the ordinary gradient
+    assert slopes(loaded.f, X) == slopes(module.f, X) == [40.0]
 
 
 def test_a_persistent_tape_and_unused_results() -> None:
@@ -301,3 +301,73 @@ def test_grad_pass_through(way: Fn) -> None:
         y = times(x)
     dx, dv = tape.gradient(y, [x, v])
     assert (float(dx), dv) == (1.0, None)
+
+
+def test_recomputing_in_one_graph_is_not_shared_with_the_first_time() -> None:
+    def block(x: tf.Tensor) -> tf.Tensor:
+        return tf.sin(tf.sin(x) * 2.0)
+
+    def step(function: Any) -> Any:
+        def run(x: tf.Tensor) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.reduce_sum(function(x) ** 2)
+            return y, tape.gradient(y, x)
+
+        return tf.function(run)
+
+    for spec in ([], [3], [None, 2], None):
+        counts = []
+        for function in (block, tf.recompute_grad(block)):
+            graph = step(function).get_concrete_function(tf.TensorSpec(spec)).graph
+            counts.append([n.op_type for n in graph.as_onnx().graph.node].count("Sin"))
+        assert counts == [2, 3]  # the inner one again
+    for x in (1.0, [1.0, 2.0], np.zeros((0, 2), np.float32), [[np.nan, 1.0]]):
+        value = tf.constant(x, tf.float32)
+        found = [step(f)(value) for f in (block, tf.recompute_grad(block))]
+        for a, b in zip(*found, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("outer", [lambda f: f, tf.function], ids=["eager", "traced"])
+def test_second_derivatives_by_what_only_the_gradient_uses(outer: Any) -> None:
+    v, w, c = tf.Variable(3.0), tf.Variable(5.0), tf.constant(7.0)
+
+    @tf.custom_gradient
+    def f(x: tf.Tensor) -> Any:
+        def grad(dy: tf.Tensor, variables: Any = None) -> Any:
+            return dy * w * c * v, [dy * x]
+
+        return x * v, grad
+
+    def run(x: tf.Tensor) -> Any:
+        with tf.GradientTape() as second:
+            second.watch([x, c])
+            with tf.GradientTape() as first:
+                first.watch(x)
+                y = f(x)
+            g = first.gradient(y, x)
+        return first.watched_variables() == (v,), second.gradient(g, [v, w, c])
+
+    only_v, found = outer(run)(tf.constant(2.0))
+    assert bool(only_v)
+    assert [float(g) for g in found] == [35.0, 21.0, 15.0]
+
+
+def test_slices_from_a_gradient_function() -> None:
+    @tf.custom_gradient
+    def first_rows(x: tf.Tensor) -> Any:
+        def grad(dy: tf.Tensor) -> Any:
+            return tf.IndexedSlices(dy * 9.0, tf.constant([0, 1]))
+
+        return tf.gather(x, [0, 1]), grad
+
+    for function, kind in ((first_rows, tf.IndexedSlices), (tf.function(first_rows), tf.Tensor)):
+        x = tf.constant([1.0, 2.0, 3.0])
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = function(x)
+            z = function(x * 2.0)
+        assert isinstance(tape.gradient(y, x), kind)
+        assert tf.convert_to_tensor(tape.gradient(y, x)).numpy().tolist() == [9.0, 9.0, 0.0]
+        assert tape.gradient(z, x).numpy().tolist() == [18.0, 18.0, 0.0]

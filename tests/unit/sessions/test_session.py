@@ -40,6 +40,23 @@ def test_fetches_of_any_structure() -> None:
         assert session.run(nothing) is None
 
 
+def test_gradients_of_a_few_rows() -> None:
+    table = tf.get_variable("table", initializer=tf.reshape(tf.range(8.0), [4, 2]))
+    rows = tf.placeholder(tf.int32, [None])
+    loss = tf.reduce_sum(tf.gather(table, rows) ** 2)
+    (gradient,) = tf.gradients(loss, table)
+    step = tf.train.AdagradOptimizer(0.5).minimize(loss)
+    assert isinstance(gradient, tf.IndexedSlices)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        values, indices, form = session.run(gradient, {rows: [1, 1]})
+        assert values.tolist() == [[4.0, 6.0], [4.0, 6.0]]
+        assert (indices.tolist(), form.tolist()) == ([1, 1], [4, 2])
+        session.run(step, {rows: [1, 1]})
+        # As TensorFlow 2.21 computes them.
+        np.testing.assert_allclose(session.run(table)[1], [1.50039, 2.5001736], rtol=1e-6)
+
+
 def test_fetches_by_name_are_tensors_or_operations() -> None:
     x = tf.placeholder(tf.float32, name="x")
     tf.square(x, name="y")

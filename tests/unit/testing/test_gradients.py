@@ -79,3 +79,11 @@ def test_kinks_are_not_smooth():
 def test_bad_arguments(f, args, options, message):
     with pytest.raises(ValueError, match=message):
         check_grads(f, args, **options)
+
+
+def test_forward_mode():
+    check_grads(lambda x, y: multiply(sin(x), exp(y)), [[0.3, 1.0], 0.5], modes=("fwd", "rev"))
+    with pytest.raises(AssertionError, match=r"order 1 by floating argument 0: .* forward mode"):
+        check_grads(lambda x: multiply(x, stop_gradient(x)), [[1.0, 2.0]], modes=("fwd",))
+    with pytest.raises(ValueError, match=r"'fwd' and 'rev'; got \('forward',\)"):
+        check_grads(sin, [0.3], modes=("forward",))

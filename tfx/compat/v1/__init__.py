@@ -13,6 +13,7 @@ from tfx.compat._table import names, namespace
 
 _OWN = names(
     {
+        "tfx.autodiff.registering": "NoGradient=no_gradient NotDifferentiable=no_gradient",
         "tfx.framework.operation": "Operation",
         "tfx.ops.logistic": "log_sigmoid",
         "tfx.ops.random": "multinomial=categorical",
@@ -42,6 +43,8 @@ _OWN = names(
             moving_average_variables report_uninitialized_variables tables_initializer
             trainable_variables variables_initializer
         """,
+        "tfx.framework.indexed_slices": "IndexedSlicesValue",
+        "tfx.ops.slices": "convert_to_tensor_or_indexed_slices",
         "tfx.sessions.naming": "name_scope op_scope",
         "tfx.sessions.ops.arrays": """
             arg_max arg_min argmax argmin constant expand_dims random_normal random_shuffle
