@@ -19,9 +19,16 @@ from tfx.core import dtypes
 from tfx.core.errors import BundleError, OpError
 from tfx.core.source import SourceLocation
 from tfx.graph import ir, protos, schema
+from tfx.graph.custom_gradients import CustomGradient
 from tfx.graph.infer import infer
 from tfx.graph.ir import Graph, Node, RawShape, Value
-from tfx.graph.serialize import SOURCE_KEY, TAG_KEY
+from tfx.graph.serialize import (
+    GRADIENT_DOMAIN,
+    GRADIENT_KEY,
+    PRESENT_KEY,
+    SOURCE_KEY,
+    TAG_KEY,
+)
 from tfx.graph.symbolic import propagate
 from tfx.graph.upgrade import standard_model
 
@@ -201,7 +208,36 @@ class _Reader:
             ir.CALL, inputs, {"graph": callee}, results, name=name, source=_source(proto)
         )
         _restore_tag(node, proto)
+        if _metadata(proto, GRADIENT_KEY) is not None:
+            self._restore_gradient(node, proto)
         return node
+
+    def _restore_gradient(self, node: Node, proto: onnx.NodeProto) -> None:
+        """Make a node a marker: it hands its first inputs on, and they have another gradient."""
+        name, present = _metadata(proto, GRADIENT_KEY), _metadata(proto, PRESENT_KEY)
+        where = f"node {node.name!r} with the gradient {name!r:.100}"
+        function = self._functions.get((GRADIENT_DOMAIN, name or ""))
+        if function is None or present is None or present.strip("01"):
+            raise BundleError(f"{where}: no such gradient, or {present!r:.100} are not its inputs.")
+        inputs = [v for v in node.inputs if v is not None]
+        marker = _without_copies(node.attrs["graph"])
+        tag = CustomGradient(Graph(""), tuple(p == "1" for p in present), len(node.outputs))
+        results, sources, others = tag.parts(inputs)
+        same = [id(v) for v in marker.outputs] == [id(v) for v in marker.inputs[: tag.results]]
+        if marker.nodes or not same or len(sources) != len(present):
+            raise BundleError(f"{where}: it does more than to hand its first inputs on.")
+        given = [*results, *others]
+        if len(given) != len(function.input):
+            raise BundleError(f"{where}: {len(given)} inputs, expected {len(function.input)}.")
+        key = (function.domain, function.name, tuple((v.dtype, v.shape) for v in given))
+        gradient = self._callees.get(key)
+        if gradient is None:
+            gradient = self._callees[key] = self._callee(function, given)
+        wanted = [v.dtype for v, p in zip(sources, tag.present, strict=True) if p]
+        if [v.dtype for v in gradient.outputs] != wanted:
+            raise BundleError(f"{where}: its results are not gradients of the inputs.")
+        tag.graph = gradient
+        node.attrs["graph"], node.tag = marker, tag
 
     def _callee(self, function: onnx.FunctionProto, inputs: Sequence[Value | None]) -> Graph:
         identity = (function.domain, function.name)
@@ -274,6 +310,24 @@ def _restore_tag(node: Node, proto: onnx.NodeProto) -> None:
     for item in proto.metadata_props:
         if item.key == TAG_KEY:
             node.tag = item.value
+
+
+def _metadata(proto: onnx.NodeProto, key: str) -> str | None:
+    return next((item.value for item in proto.metadata_props if item.key == key), None)
+
+
+def _without_copies(graph: Graph) -> Graph:
+    """A called graph without its ``Identity`` nodes."""
+    copies: dict[int, Value] = {}
+    result = graph.copy()
+    result.nodes = []
+    for node in graph.nodes:
+        if node.op != "Identity" or node.inputs[0] is None:
+            result.nodes.append(node)
+            continue
+        copies[id(node.outputs[0])] = copies.get(id(node.inputs[0]), node.inputs[0])
+    result.outputs = [copies.get(id(v), v) for v in graph.outputs]
+    return result
 
 
 def _source(proto: onnx.NodeProto) -> SourceLocation | None:

@@ -27,6 +27,8 @@ Types = list[tuple[int, RawShape]]
 
 _memo: dict[Any, Types] = {}
 _MEMO_LIMIT = 50_000
+# Defaults that onnx's inference takes for others.
+_UNSAID: dict[str, ir.Attributes] = {"STFT": {"onesided": 1}}
 # Contents longer than this never decide a shape.
 _DATA_LIMIT = 64
 
@@ -87,7 +89,7 @@ def _infer(
             known_data[name] = protos.tensor_proto(data, value.dtype)
     count = _output_count(operator, attrs, outputs)
     node.output.extend(f"o{i}" for i in range(count))
-    for name, value_ in attrs.items():
+    for name, value_ in {**_UNSAID.get(op, {}), **attrs}.items():
         if not isinstance(value_, ir.Graph):
             node.attribute.append(
                 protos.attribute_proto(name, value_, operator.attributes[name][0])
@@ -110,10 +112,19 @@ def _infer(
                 refusal(op, inputs, f"the type of output {name!r} cannot be inferred"), op=op
             )
         types.append(protos.type_of(found[name], sequences=True))
+    if op == "Attention":
+        types = [(code, _without_zeros(shape, inputs)) for code, shape in types]
     types = symbolic.refine_shapes(op, inputs, attrs, types)
     if op == "Reshape":
         _check_element_count(inputs, types[0][1])
     return types
+
+
+def _without_zeros(shape: RawShape, inputs: Sequence[Value | None]) -> RawShape:
+    """Inference takes an unknown dimension of ``Attention``'s inputs for 0 and computes with it."""
+    if shape is None or any(v is not None and v.shape and 0 in v.shape for v in inputs):
+        return shape
+    return tuple(None if d == 0 else d for d in shape)
 
 
 def _check_element_count(inputs: Sequence[Value | None], result: RawShape) -> None:

@@ -20,7 +20,7 @@ import onnx
 
 from tfx.bundle.files import locate
 from tfx.core import dtypes
-from tfx.core.errors import BundleError, InvalidArgumentError
+from tfx.core.errors import BundleError, InvalidArgumentError, UnimplementedError
 from tfx.graph import protos
 from tfx.graph.ir import RawShape
 
@@ -81,6 +81,7 @@ class ForeignModel:
         name: What to call it in messages.
         folder: Where external data is; None: it may have none.
         payloads: Raw data of initializers that was left out of ``proto``, by their position.
+        ports: Whether to describe inputs and outputs, which must be tensors then.
 
     Attributes:
         inputs: The inputs that must be given.
@@ -99,6 +100,8 @@ class ForeignModel:
         name: str,
         folder: Path | None = None,
         payloads: Mapping[int, memoryview] | None = None,
+        *,
+        ports: bool = True,
     ) -> None:
         self.proto = proto
         self.name = name
@@ -106,8 +109,9 @@ class ForeignModel:
         self._payloads = payloads or {}
         graph = proto.graph
         stored = {t.name for t in graph.initializer}
-        self.inputs = [self._port("input", i) for i in graph.input if i.name not in stored]
-        self.outputs = [self._port("output", o) for o in graph.output]
+        described = [i for i in graph.input if i.name not in stored] if ports else []
+        self.inputs = [self._port("input", i) for i in described]
+        self.outputs = [self._port("output", o) for o in graph.output] if ports else []
         versions = {i.domain: i.version for i in proto.opset_import}
         self.opset: int = versions.pop("", versions.pop("ai.onnx", 1))
         versions.pop("ai.onnx", None)
@@ -138,6 +142,39 @@ class ForeignModel:
                 floating = dtypes.from_onnx(tensor.data_type).is_floating
                 found[tensor.name] = Weight(array, floating and not statistic)
         return found
+
+    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The initializers of the main graph that are arrays, without a copy, by name.
+
+        Raises:
+            BundleError: one is damaged.
+        """
+        found = {}
+        for i, tensor in enumerate(self.proto.graph.initializer):
+            if any(dim < 0 for dim in tensor.dims):
+                raise BundleError(
+                    f"{self.name}: initializer {tensor.name!r} has the shape {tuple(tensor.dims)}; "
+                    "the file is damaged"
+                )
+            array = self._array(i, tensor)
+            if array is not None:
+                found[tensor.name] = array
+        return found
+
+    def external(self, tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
+        """The contents of a tensor whose data is in another file, mapped.
+
+        Raises:
+            BundleError: the file is outside of the model's folder, missing or too short.
+            UnimplementedError: its dtype cannot be kept so.
+        """
+        array = self._array(-1, tensor)
+        if array is None:
+            raise UnimplementedError(
+                f"{self.name}: tensor {tensor.name!r} of this dtype has its data in another file; "
+                "save the model with its data inside"
+            )
+        return array
 
     def with_external(self, places: Mapping[str, tuple[str, int, int]]) -> bytes:
         """The model's bytes with some weights in files: name -> (file, offset, length)."""
@@ -233,7 +270,14 @@ class ForeignModel:
                 f"{where} has its data in the file {table.get('location')!r}, which is unknown "
                 "here; give the path of the model instead of the model itself"
             )
-        path = locate(self._folder, os.path.normpath(table.get("location", "")))
+        location = table.get("location", "")
+        try:
+            path = locate(self._folder, os.path.normpath(location))
+        except BundleError as e:
+            raise BundleError(
+                f"{where} has its data in the file {location!r:.200}, which is missing or may not "
+                f"be read; expected a plain file in or below the model's folder: {e.message}"
+            ) from e
         size = path.stat().st_size
         try:
             offset = int(table.get("offset", "0"))

@@ -112,6 +112,20 @@ def operator_names() -> tuple[str, ...]:
     return tuple(sorted(name for name, schema in newest.items() if not schema.deprecated))
 
 
+def newest_opset() -> int:
+    """The newest opset that the installed onnx knows."""
+    return int(onnx.defs.onnx_opset_version())
+
+
+def changed_after(name: str, opset: int) -> bool:
+    """Whether the operator of a newer opset is another one than that of ``MAX_OPSET``."""
+    try:
+        schema = onnx.defs.get_schema(name, opset, "")
+    except onnx.defs.SchemaError:
+        return True
+    return bool(schema.since_version > MAX_OPSET)
+
+
 def check_attributes(op: Operator, attrs: dict[str, Any]) -> None:
     """Refuse attributes that the operator lacks, and the absence of required ones.
 

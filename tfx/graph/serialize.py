@@ -2,7 +2,8 @@
 
 Constants become initializers of the main graph (of bodies below it too: they see the outer scope)
 and ``Constant`` nodes in local functions, which have no initializers. A called graph becomes an
-ONNX local function of the domain ``tfx.function``.
+ONNX local function of the domain ``tfx.function``. A gradient that a part of the graph has of its
+own becomes one of the domain ``tfx.gradient``, which no node calls: the marker's metadata names it.
 """
 
 from __future__ import annotations
@@ -16,13 +17,19 @@ import onnx
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph import ir, protos, schema
+from tfx.graph.custom_gradients import CustomGradient, all_graphs
 from tfx.graph.ir import Graph, Node, Value, bodies_below
 
 FUNCTION_DOMAIN = "tfx.function"
+GRADIENT_DOMAIN = "tfx.gradient"
 PRODUCER = "tfx"
 # Keys of a node's metadata: its tag, if that is text, and the line of the program that made it.
 TAG_KEY = "tfx.tag"
 SOURCE_KEY = "tfx.source"
+# Of a node whose results have a gradient of their own: the name of the function that computes it,
+# and a digit for each input after the results that is differentiated by: 1 if it has a gradient.
+GRADIENT_KEY = "tfx.gradient"
+PRESENT_KEY = "tfx.gradient.inputs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,7 @@ def to_model(
 def opset_of(graph: Graph) -> int:
     """The lowest opset >= ``BASE_OPSET`` that has every operator of the graph."""
     opset = schema.BASE_OPSET
-    for g in (graph, *graph.subgraphs()):
+    for g in all_graphs(graph):
         for node in g.nodes:
             if node.op != ir.CALL:
                 opset = max(opset, schema.operator(node.op).opset)
@@ -137,7 +144,8 @@ class _ModelWriter:
         self._write_initializers(proto, names)
         opset_imports = [onnx.helper.make_opsetid("", self.opset)]
         if self.functions:
-            opset_imports.append(onnx.helper.make_opsetid(FUNCTION_DOMAIN, 1))
+            domains = {function.domain for function in self.functions.values()}
+            opset_imports += [onnx.helper.make_opsetid(d, 1) for d in sorted(domains)]
         model = onnx.ModelProto(
             ir_version=ir_version_of(self.opset),
             producer_name=PRODUCER,
@@ -225,6 +233,8 @@ class _ModelWriter:
         if node.op == ir.CALL:
             function = self._function(node.attrs["graph"])
             proto.op_type, proto.domain = function.name, FUNCTION_DOMAIN
+            if isinstance(node.tag, CustomGradient):
+                self._write_gradient(proto, node.tag)
             return proto
         kinds = schema.operator(node.op).attributes
         for name, value in node.attrs.items():
@@ -235,6 +245,12 @@ class _ModelWriter:
             else:
                 proto.attribute.append(protos.attribute_proto(name, value, kinds[name][0]))
         return proto
+
+    def _write_gradient(self, proto: onnx.NodeProto, tag: CustomGradient) -> None:
+        gradient = self._function(tag.graph, GRADIENT_DOMAIN)
+        present = "".join(str(int(p)) for p in tag.present)
+        proto.metadata_props.add(key=GRADIENT_KEY, value=gradient.name)
+        proto.metadata_props.add(key=PRESENT_KEY, value=present)
 
     def _body(self, graph: Graph, names: _Names, *, passes: bool) -> onnx.GraphProto:
         """A branch or loop body; its constants are written by the scope around it.
@@ -263,7 +279,7 @@ class _ModelWriter:
             proto.output.append(self._value_info(name, value))
         return proto
 
-    def _function(self, graph: Graph) -> onnx.FunctionProto:
+    def _function(self, graph: Graph, domain: str = FUNCTION_DOMAIN) -> onnx.FunctionProto:
         known = self.functions.get(id(graph))
         if known is not None:
             return known
@@ -274,7 +290,7 @@ class _ModelWriter:
         names = _Names()
         proto = onnx.FunctionProto(
             name=name,
-            domain=FUNCTION_DOMAIN,
+            domain=domain,
             input=[names.set(v, v.name) for v in graph.inputs],
             opset_import=[
                 onnx.helper.make_opsetid("", self.opset),

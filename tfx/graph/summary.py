@@ -19,6 +19,28 @@ _LARGEST = 5
 
 
 @dataclass(frozen=True, slots=True)
+class PassEffect:
+    """What one pass did to a graph on its way to the kernels.
+
+    Attributes:
+        name: The pass: ``copies`` and ``dead nodes`` are removed, ``dead state`` is what branches
+            and loops make for nobody, ``expansions`` are put off, ``kernels`` that do not exist are
+            written with others, ``conditions`` that are constant are decided, ``constants`` are
+            folded, ``common`` expressions are shared.
+        before: How many nodes there were; those of a called graph count once.
+        after: How many there are.
+    """
+
+    name: str
+    before: int
+    after: int
+
+    def __str__(self) -> str:
+        change = self.after - self.before
+        return f"{self.name:<30} {self.before:>6} -> {self.after:>6} ({change:+d})"
+
+
+@dataclass(frozen=True, slots=True)
 class GraphSummary:
     """Numbers about a graph. Nodes of called graphs count once for each call.
 
@@ -36,6 +58,8 @@ class GraphSummary:
             known; not all of it exists at one time.
         unknown_values: How many computed values have a shape that only a call tells.
         largest: The largest computed values of known shape, with their bytes.
+        passes: What each pass does to the graph before it runs or is saved; none for a graph that
+            is still being traced.
     """
 
     name: str
@@ -50,6 +74,23 @@ class GraphSummary:
     value_bytes: int
     unknown_values: int
     largest: tuple[tuple[str, int], ...]
+    passes: tuple[PassEffect, ...] = ()
+
+    @property
+    def removed(self) -> int:
+        """Nodes that are not run: copies, and what nothing uses."""
+        wanted = ("copies", "dead nodes", "dead state", "conditions")
+        return sum(p.before - p.after for p in self.passes if p.name in wanted)
+
+    @property
+    def folded(self) -> int:
+        """Nodes whose results are constants, computed once for all."""
+        return sum(p.before - p.after for p in self.passes if p.name == "constants")
+
+    @property
+    def shared(self) -> int:
+        """Nodes that compute what another one has computed."""
+        return sum(p.before - p.after for p in self.passes if p.name == "common")
 
     def __str__(self) -> str:
         lines = [
@@ -65,6 +106,13 @@ class GraphSummary:
         if self.calls:
             lines.append("  calls")
             lines += [f"    {name:<30} {count:>6}" for name, count in self.calls.items()]
+        if self.passes:
+            end = self.passes[-1].after
+            lines.append(
+                f"  before it runs: {self.removed} removed, {self.folded} folded, "
+                f"{self.shared} shared, {end} nodes left"
+            )
+            lines += [f"    {effect}" for effect in self.passes if effect.before != effect.after]
         return "\n".join(lines)
 
     def changes(self, after: GraphSummary) -> str:
@@ -94,12 +142,15 @@ class GraphSummary:
         return "\n".join(changed) or "no difference"
 
 
-def summarize(graph: Graph, variables: Collection[Value] = ()) -> GraphSummary:
+def summarize(
+    graph: Graph, variables: Collection[Value] = (), passes: Collection[PassEffect] = ()
+) -> GraphSummary:
     """Count what a graph consists of.
 
     Args:
         graph: The graph.
         variables: Those of its inputs that are values of variables.
+        passes: What passes do to it.
     """
     operators: Counter[str] = Counter()
     calls: Counter[str] = Counter()
@@ -122,7 +173,13 @@ def summarize(graph: Graph, variables: Collection[Value] = ()) -> GraphSummary:
         value_bytes=sum(size for _, size in known),
         unknown_values=len(sizes) - len(known),
         largest=tuple(sorted(known, key=lambda item: -item[1])[:_LARGEST]),
+        passes=tuple(passes),
     )
+
+
+def count_nodes(graph: Graph) -> int:
+    """How many nodes there are, those of bodies and called graphs included, each once."""
+    return len(graph.nodes) + sum(len(part.nodes) for part in graph.subgraphs())
 
 
 def _count(graph: Graph, operators: Counter[str], calls: Counter[str]) -> None:

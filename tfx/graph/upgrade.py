@@ -16,9 +16,10 @@ import onnx.version_converter
 from tfx.core.errors import BundleError
 from tfx.graph import protos, schema
 from tfx.graph.ir import RawShape
-from tfx.graph.serialize import FUNCTION_DOMAIN
+from tfx.graph.serialize import FUNCTION_DOMAIN, GRADIENT_DOMAIN
 
 _STANDARD = ("", "ai.onnx")
+_OURS = (FUNCTION_DOMAIN, GRADIENT_DOMAIN)
 
 
 def standard_model(model: onnx.ModelProto, as_inputs: Mapping[str, RawShape]) -> onnx.ModelProto:
@@ -32,7 +33,7 @@ def standard_model(model: onnx.ModelProto, as_inputs: Mapping[str, RawShape]) ->
         BundleError: its opset is too new, or onnx cannot convert it.
     """
     opset = standard_opset(model)
-    foreign = [(f.domain, f.name) for f in model.functions if f.domain != FUNCTION_DOMAIN]
+    foreign = [(f.domain, f.name) for f in model.functions if f.domain not in _OURS]
     if opset > schema.MAX_OPSET:
         raise BundleError(
             f"it needs opset {opset} of ONNX, expected at most {schema.MAX_OPSET}; upgrade tfx-onnx"

@@ -18,7 +18,7 @@ import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.core import errors
-from tfx.runtime import cuda, fork, logical, runners
+from tfx.runtime import cuda, fork, logical, memory_pool, runners
 from tfx.runtime.binding import BoundRunner
 from tfx.runtime.capture import ENABLE, CapturingRunner, can_be_captured
 from tfx.runtime.devices import CUDA_PROVIDER, physical_gpu, providers_for
@@ -168,6 +168,7 @@ class Session:
         source = model if isinstance(model, bytes) else os.fspath(model)
         compiled = functools.partial(_compile, source, options, device, folds=folds)
         if device.startswith("CPU"):
+            memory_pool.use(options)
             self._inference = compiled()
             self.run_raw: Runner = _raw_runner(self._inference)
         else:

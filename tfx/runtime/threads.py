@@ -15,6 +15,7 @@ from pathlib import Path
 import onnxruntime
 from onnxruntime.capi import _pybind_state as _ort
 
+from tfx.runtime import memory_pool
 from tfx.runtime.surviving import survives
 
 _lock = survives(threading.Lock())
@@ -83,6 +84,7 @@ def ensure_thread_pool() -> None:
             _requested = thread_count()
             # Inter-op parallelism stays 1: sessions run sequentially, nodes use the intra pool.
             onnxruntime.set_global_thread_pool_sizes(_requested, 1)
+            memory_pool.create()
             _let_others_share()
             _configured = True
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tfx.graph.ir import Graph, Value
 from tfx.graph.passes.conditions import decide_conditions
 from tfx.graph.passes.dead_code import remove_dead_nodes
 from tfx.graph.passes.dead_state import remove_dead_state
+from tfx.graph.passes.expansions import narrow_expansions
+from tfx.graph.passes.fold import fold_constants
 from tfx.graph.passes.identities import forward_identities
 from tfx.graph.passes.legalize import legalize
+from tfx.graph.passes.share import share_common
+from tfx.graph.summary import PassEffect, count_nodes
 from tfx.graph.verify import verify_if_enabled
 from tfx.runtime.values import RawValue
 
@@ -19,18 +23,43 @@ def prepare(
     *,
     device: str = "CPU:0",
     keep_marked: bool = False,
+    keep_gradients: bool = False,
     known: Mapping[Value, RawValue] | None = None,
+    effects: list[PassEffect] | None = None,
 ) -> Graph:
     """What is compiled and what is saved: no copies, no dead nodes, only kernels that exist.
+
+    What is constant is computed, what is the same is computed once. Each pass is checked by
+    ``verify`` where that is enabled.
 
     Args:
         graph: The graph.
         device: Where it will run.
         keep_marked: Keep the ``Identity`` nodes that stop gradients, for a graph that is saved.
+        keep_gradients: Keep the markers of custom gradients.
         known: Contents of inputs that will be initializers.
+        effects: Gets what each pass did.
     """
-    graph = remove_dead_nodes(forward_identities(graph, keep_marked=keep_marked))
-    graph = remove_dead_nodes(remove_dead_state(graph))
-    graph = decide_conditions(legalize(graph, device), known or {})
-    verify_if_enabled(graph)
+    passes: list[tuple[str, Callable[[Graph], Graph]]] = [
+        (
+            "copies",
+            lambda g: forward_identities(g, keep_marked=keep_marked, keep_gradients=keep_gradients),
+        ),
+        ("dead nodes", remove_dead_nodes),
+        ("dead state", remove_dead_state),
+        ("expansions", narrow_expansions),
+        ("dead nodes", remove_dead_nodes),
+        ("kernels", lambda g: legalize(g, device)),
+        ("conditions", lambda g: decide_conditions(g, known or {})),
+        ("constants", fold_constants),
+        ("common", share_common),
+        ("dead nodes", remove_dead_nodes),
+    ]
+    for name, change in passes:
+        changed = change(graph)
+        if changed is not graph:
+            verify_if_enabled(changed)
+        if effects is not None:
+            effects.append(PassEffect(name, count_nodes(graph), count_nodes(changed)))
+        graph = changed
     return graph

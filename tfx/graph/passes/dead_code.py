@@ -33,7 +33,7 @@ def _without_dead_nodes(graph: Graph, keep_effects: bool, known: dict[int, bool]
 
 def _with_live_bodies(node: Node, keep_effects: bool, known: dict[int, bool]) -> Node:
     """The node with branches or a loop body that hold no dead nodes; callees stay as they are."""
-    if node.op == CALL or not any(True for _ in node.bodies()):
+    if not node.attrs or node.op == CALL or not any(True for _ in node.bodies()):
         return node
     attrs = {
         k: _without_dead_nodes(v, keep_effects, known) if isinstance(v, Graph) else v
@@ -47,7 +47,7 @@ def _acts(node: Node, known: dict[int, bool]) -> bool:
     if node.op == HOST:
         call: HostCall = node.attrs["call"]
         return call.effect
-    for body in node.bodies():
+    for body in node.bodies() if node.attrs else ():
         found = known.get(id(body))
         if found is None:
             found = known[id(body)] = any(_acts(n, known) for n in body.nodes)
@@ -70,7 +70,7 @@ def has_effects(graph: Graph) -> bool:
 def used_values(node: Node) -> list[Value]:
     """Everything a node reads, values used inside its bodies included."""
     used = [v for v in node.inputs if v is not None]
-    if node.op != CALL:
+    if node.attrs and node.op != CALL:
         for body in node.bodies():
             used += free_values(body)
     return used

@@ -33,6 +33,10 @@ def _over_windows(out: Graph, node: Node) -> bool:
     return windows.FORMULAS[node.op](write, node) and write.finish()
 
 
+# They have no kernels at all: the runtime puts other operators in their place, which have none in
+# float64.
+EXPANDED = frozenset(("HardSwish", "Mish"))
+
 DECOMPOSITIONS: dict[str, Callable[[Graph, Node], bool]] = {
     **dict.fromkeys(formulas.UNARY, _in_double),
     **dict.fromkeys(windows.FORMULAS, _over_windows),

@@ -173,6 +173,18 @@ def softsign(f: Formula[T], x: T) -> T:
     return f.op("Div", x, f.op("Add", f.number(1.0), f.op("Abs", x)))
 
 
+def mish(f: Formula[T], x: T) -> T:
+    """``x * tanh(softplus(x))``."""
+    return f.op("Mul", x, f.op("Tanh", softplus(f, x)))
+
+
+def hard_swish(f: Formula[T], x: T) -> T:
+    """``x * max(0, min(1, x / 6 + 1/2))``."""
+    line = f.op("Add", f.op("Div", x, f.number(6.0)), f.number(0.5))
+    gate = f.op("Max", f.number(0.0), f.op("Min", f.number(1.0), line))
+    return f.op("Mul", x, gate)
+
+
 def erf(f: Formula[T], x: T) -> T:
     """A polynomial near 0, one minus ``erfc`` elsewhere."""
     near, far = _erf_near(f, x), f.op("Sub", f.number(1.0), _erfc_far(f, x))
@@ -252,6 +264,8 @@ UNARY: dict[str, Callable[[Formula[T], T], T]] = {
     "Atanh": atanh,
     "Cosh": cosh,
     "Erf": erf,
+    "HardSwish": hard_swish,
+    "Mish": mish,
     "Sinh": sinh,
     "Softplus": softplus,
     "Softsign": softsign,

@@ -10,23 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tfx.graph.custom_gradients import CustomGradient
 from tfx.graph.ir import CALL, Graph, Node, Value
 
 
-def forward_identities(graph: Graph, *, keep_marked: bool = False) -> Graph:
+def forward_identities(
+    graph: Graph, *, keep_marked: bool = False, keep_gradients: bool = False
+) -> Graph:
     """A copy of the graph, bodies and callees included, without ``Identity`` nodes.
 
     Args:
         graph: The graph.
         keep_marked: Keep those that mean something: to differentiation (their tag is text), or to
             the user, who gave a value this name.
+        keep_gradients: Keep the markers of custom gradients.
     """
-    return _Forwarder(keep_marked).run(graph)
+    return _Forwarder(keep_marked, keep_gradients).run(graph)
 
 
 class _Forwarder:
-    def __init__(self, keep_marked: bool) -> None:
+    def __init__(self, keep_marked: bool, keep_gradients: bool) -> None:
         self._keep_marked = keep_marked
+        self._keep_gradients = keep_gradients
         # id of a value made by an Identity -> what it is a copy of; bodies see outer values too.
         self._sources: dict[int, Value] = {}
         self._callees: dict[int, Graph] = {}
@@ -49,9 +54,10 @@ class _Forwarder:
         result.outputs = [v for v in self._replaced(graph.outputs) if v is not None]
         return result
 
-    @staticmethod
-    def _does_nothing(call: Node) -> bool:
+    def _does_nothing(self, call: Node) -> bool:
         """Whether a called graph only returns inputs (the marker of a custom gradient does)."""
+        if self._keep_gradients and isinstance(call.tag, CustomGradient):
+            return False
         callee = call.attrs["graph"]
         known = {id(v) for v in callee.inputs}
         same = [x.shape == y.shape for x, y in zip(callee.outputs, call.outputs, strict=True)]

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from tfx.core import dtypes
 from tfx.graph import ir, schema
 from tfx.graph.ir import Graph, Node, Value
-from tfx.graph.passes import integers, positions
-from tfx.graph.passes.decompose import DECOMPOSITIONS
+from tfx.graph.passes import fourier, integers, pads, positions, recurrent
+from tfx.graph.passes.decompose import DECOMPOSITIONS, EXPANDED
 from tfx.graph.passes.trial import runs_on_gpu
 from tfx.runtime.kernels import cpu_kernels
 
@@ -39,7 +39,13 @@ _WIDER: dict[int, tuple[int, ...]] = {
 }
 
 # Kernels that exist and are wrong.
-_CORRECTIONS = {**integers.CORRECTIONS, **positions.CORRECTIONS}
+_CORRECTIONS = {
+    **fourier.CORRECTIONS,
+    **integers.CORRECTIONS,
+    **pads.CORRECTIONS,
+    **positions.CORRECTIONS,
+    **recurrent.CORRECTIONS,
+}
 
 
 def legalize(graph: Graph, device: str = "CPU:0") -> Graph:
@@ -77,6 +83,9 @@ class _Legalizer:
             out.nodes.append(node)
             return
         replaced = replacement(node.op, key, tuple(v.dtype for v in node.outputs))
+        expanded = node.op in EXPANDED and DECOMPOSITIONS[node.op](out, node)
+        if expanded:
+            return
         if replaced is None or runs_on_gpu(node, self._device):
             out.nodes.append(node)
             return
@@ -129,7 +138,8 @@ def replacement(
     for variable, code in given:
         if code is not None:
             types.setdefault(variable, code)
-    if not kernels and not operator.schema.has_function:
+    described = operator.schema
+    if not kernels and not (described.has_function or described.has_context_dependent_function):
         return None
     for trial in _trials(types, bool(kernels)):
         if not kernels or _has_kernel(kernels, trial):

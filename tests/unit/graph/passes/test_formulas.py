@@ -19,6 +19,8 @@ REFERENCES = {
     "Atanh": np.arctanh,
     "Cosh": np.cosh,
     "Erf": scipy.special.erf,
+    "HardSwish": lambda x: x * np.maximum(0.0, np.minimum(1.0, x / 6.0 + 0.5)),
+    "Mish": lambda x: x * np.tanh(np.logaddexp(0.0, x)),
     "Sinh": np.sinh,
     "Softplus": lambda x: np.logaddexp(0.0, x),
     "Softsign": lambda x: x / (1.0 + np.abs(x)),

@@ -1,0 +1,76 @@
+"""Parts of a graph with gradients of their own, and these gradients, which are graphs too.
+
+The results of such a part pass through a ``Call`` of a graph without nodes, the *marker*, whose tag
+is a ``CustomGradient``. This file owns the tag and the walk through the graphs that tags hold; what
+derivatives make of it is in ``function.marker``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from tfx.graph.ir import Graph, Node
+
+# Tag of an ``Identity`` that stands for a marker whose gradient was not saved.
+GRADIENT_NOT_SAVED = "gradient_not_saved"
+
+_T = TypeVar("_T")
+
+
+class CustomGradient:
+    """Tag of a marker: the gradient as a graph.
+
+    The marker's inputs are the results, what the gradient is taken with respect to, and what it is
+    computed from besides the gradients of the results.
+
+    Attributes:
+        graph: From gradients of the results, followed by what else it uses, to those gradients of
+            the inputs that exist.
+        present: For each input, whether ``graph`` computes its gradient.
+        results: How many results there are.
+    """
+
+    __slots__ = ("graph", "present", "results")
+
+    def __init__(self, graph: Graph, present: tuple[bool, ...], results: int) -> None:
+        self.graph = graph
+        self.present = present
+        self.results = results
+
+    def parts(self, inputs: Sequence[_T]) -> tuple[Sequence[_T], Sequence[_T], Sequence[_T]]:
+        """A marker's inputs: results, what is differentiated by, what else the gradient uses."""
+        end = self.results + len(self.present)
+        return inputs[: self.results], inputs[self.results : end], inputs[end:]
+
+
+def gradient_of(node: Node) -> Graph | None:
+    """The graph of the gradient if the node is a marker."""
+    return node.tag.graph if isinstance(node.tag, CustomGradient) else None
+
+
+def has_custom_gradients(graph: Graph) -> bool:
+    """Whether a graph, its bodies or callees have parts with gradients of their own."""
+    return any(
+        isinstance(node.tag, CustomGradient)
+        for part in (graph, *graph.subgraphs())
+        for node in part.nodes
+    )
+
+
+def all_graphs(graph: Graph) -> Iterator[Graph]:
+    """The graph, its bodies and callees, and the gradients of all these; each once."""
+    seen = {id(graph)}
+    stack = [graph]
+    while stack:
+        part = stack.pop()
+        yield part
+        for node in part.nodes:
+            below = [*node.bodies()]
+            own = gradient_of(node)
+            if own is not None:
+                below.append(own)
+            for other in below:
+                if id(other) not in seen:
+                    seen.add(id(other))
+                    stack.append(other)
