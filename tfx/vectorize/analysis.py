@@ -1,0 +1,160 @@
+"""Which values of a graph differ between elements, before anything is converted.
+
+The one rule: what is computed from a value that differs, differs, and so does what is drawn at
+random. Branches and loops need to know that of their results before their bodies are converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tfx.function.marker import CustomGradient
+from tfx.graph.ir import CALL, Graph, Node, Value, bodies_below, free_values
+from tfx.graph.random_ops import RANDOM_OPS
+from tfx.ops._samplers import STATE_SIZE
+from tfx.vectorize.rules import SHAPE_OPS
+
+# The random operations of the library that draw numbers; their results begin with the numbers.
+DRAWS = frozenset(
+    (
+        "random_uniform",
+        "random_normal",
+        "random_truncated_normal",
+        "random_full_range",
+        "random_integers",
+    )
+)
+
+
+def draws(node: Node) -> bool:
+    """Whether a node draws random numbers from a generator's state, which it advances."""
+    if node.op != CALL:
+        return False
+    callee: Graph = node.attrs["graph"]
+    origin = node.inputs[0] if node.inputs else None
+    return (
+        callee.library
+        and callee.name in DRAWS
+        and origin is not None
+        and origin.shape == (STATE_SIZE,)
+    )
+
+
+def batched_values(graph: Graph, batched: Iterable[Value | None]) -> set[int]:
+    """Find what differs between elements.
+
+    Args:
+        graph: A graph or body.
+        batched: Values that differ: inputs of the graph, values of the graphs around it.
+
+    Returns:
+        The ``id`` of each value that differs, in bodies below too (called graphs left out).
+    """
+    found = {id(v) for v in batched if v is not None}
+    _spread(graph, found)
+    return found
+
+
+def _spread(graph: Graph, found: set[int]) -> None:
+    for node in graph.nodes:
+        if node.op == "If":
+            spread_if(node, found)
+        elif node.op == "Loop":
+            _spread_loop(node, found)
+        elif draws(node):
+            found.add(id(node.outputs[0]))
+        elif node.op == CALL and not isinstance(node.tag, CustomGradient):
+            _spread_call(node, found)
+        elif node.op not in SHAPE_OPS and differs(node, found):
+            found.update(id(v) for v in node.outputs)
+
+
+def differs(node: Node, found: set[int]) -> bool:
+    """Whether anything that a node uses differs, or what it draws."""
+    if node.op in RANDOM_OPS or any(id(v) in found for v in node.inputs if v is not None):
+        return True
+    bodies = [] if node.op == CALL else list(node.bodies())
+    return any(id(v) in found for body in bodies for v in free_values(body))
+
+
+def _spread_call(node: Node, found: set[int]) -> None:
+    callee: Graph = node.attrs["graph"]
+    pairs = zip(callee.inputs, node.inputs, strict=True)
+    given = [formal for formal, actual in pairs if id(actual) in found]
+    inside = batched_values(callee, given)
+    for formal, actual in zip(callee.outputs, node.outputs, strict=True):
+        if id(formal) in inside:
+            found.add(id(actual))
+
+
+def spread_if(node: Node, found: set[int]) -> None:
+    """Mark what differs inside of an ``If`` and of its results."""
+    branches = list(node.bodies())
+    for body in branches:
+        _spread(body, found)
+    whole = id(node.inputs[0]) in found
+    for i, value in enumerate(node.outputs):
+        if whole or any(id(body.outputs[i]) in found for body in branches):
+            found.add(id(value))
+
+
+def _spread_loop(node: Node, found: set[int]) -> None:
+    body: Graph = node.attrs["body"]
+    if loop_differs(node, found):
+        found.update(id(v) for v in body.inputs[2:])
+        _spread(body, found)
+        found.update(id(v) for v in node.outputs)
+        return
+    for inside, outside in zip(body.outputs[1:], node.outputs, strict=True):
+        if id(inside) in found:
+            found.add(id(outside))
+
+
+def loop_differs(node: Node, found: set[int]) -> bool:
+    """Whether the number of iterations differs; marks what the body carries on the way."""
+    body: Graph = node.attrs["body"]
+    carried = list(zip(node.inputs[2:], body.inputs[2:], body.outputs[1:], strict=False))
+    for outer, inner, _ in carried:
+        if id(outer) in found:
+            found.add(id(inner))
+    while True:
+        _spread(body, found)
+        late = [i for _, i, after in carried if id(after) in found and id(i) not in found]
+        if not late:
+            break
+        found.update(map(id, late))
+    # What is carried and differs in the end differs at the start too.
+    return any(id(v) in found for v in (*node.inputs[:2], body.outputs[0]) if v is not None)
+
+
+def ragged_loop(graph: Graph, batched: Iterable[Value | None]) -> Node | None:
+    """A loop that collects a value in each iteration, and more of them for some elements.
+
+    Args:
+        graph: A graph.
+        batched: Its inputs that differ.
+    """
+    found = batched_values(graph, batched)
+    used = {id(v) for v in graph.outputs}
+    for inner in (graph, *bodies_below(graph)):
+        used.update(id(v) for node in inner.nodes for v in node.inputs)
+        used.update(id(v) for v in inner.outputs)
+    for inner in (graph, *bodies_below(graph)):
+        for node in inner.nodes:
+            culprit = _ragged(node, found, used)
+            if culprit is not None:
+                return culprit
+    return None
+
+
+def _ragged(node: Node, found: set[int], used: set[int]) -> Node | None:
+    if node.op == CALL and not isinstance(node.tag, CustomGradient) and not draws(node):
+        callee: Graph = node.attrs["graph"]
+        pairs = zip(callee.inputs, node.inputs, strict=True)
+        return ragged_loop(callee, [formal for formal, actual in pairs if id(actual) in found])
+    if node.op != "Loop":
+        return None
+    body: Graph = node.attrs["body"]
+    scans = node.outputs[len(node.inputs) - 2 :]
+    masked = any(id(v) in found for v in (*node.inputs[:2], body.outputs[0]) if v is not None)
+    return node if masked and any(id(v) in used for v in scans) else None

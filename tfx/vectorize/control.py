@@ -1,0 +1,184 @@
+"""``If`` for all elements.
+
+Where the condition is the same for all elements the node stays what it is and its branches are
+converted. Where it differs each branch gets just the elements that take it, so that nothing is
+computed, and no derivative is taken, that would not be for one element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tfx.control_flow.branches import cond
+from tfx.control_flow.nodes import assigned_states
+from tfx.core.dtypes import SEQUENCE, from_onnx
+from tfx.framework.apply import apply, apply_n
+from tfx.framework.convert import int64_constant
+from tfx.framework.func_graph import Assigned, VariableState
+from tfx.framework.tensor import Tensor
+from tfx.graph.ir import Graph, Node, Value
+from tfx.ops.casting import stop_gradient
+from tfx.ops.creation import zeros
+from tfx.vectorize.analysis import spread_if
+from tfx.vectorize.fallback import repeated
+from tfx.vectorize.lanes import CannotConvertError, Lane
+from tfx.vectorize.rules import concat_shapes
+
+if TYPE_CHECKING:
+    from tfx.vectorize.convert import Batcher
+
+
+def convert_if(batcher: Batcher, node: Node) -> list[Lane]:
+    """The results of an ``If``."""
+    found = differing(batcher, node)
+    plain = not found
+    spread_if(node, found)
+    flags = [id(v) in found for v in node.outputs]
+    assigns = any(True for _ in assigned_states(list(node.bodies())))
+    if plain and not assigns and not any(flags):
+        return repeated(batcher, node)
+    condition = node.inputs[0]
+    assert condition is not None
+    pred = batcher.lane(condition)
+    bodies = [node.attrs["then_branch"], node.attrs["else_branch"]]
+    if pred.batched:
+        if assigns:
+            refuse_assignments(node)
+        return _divided(batcher, node, bodies, pred.tensor)
+
+    def branch(body: Graph) -> Callable[[], list[Tensor]]:
+        def run() -> list[Tensor]:
+            inner = batcher.alike(inside=True)
+            lanes = zip(inner.run(body), flags, strict=True)
+            return [inner.full(x) if flag else x.tensor for x, flag in lanes]
+
+        return run
+
+    results = cond(pred.tensor, branch(bodies[0]), branch(bodies[1]))
+    lanes = [Lane(t, flag) for t, flag in zip(results, flags, strict=True)]
+    return with_assignments(batcher, node, lanes)
+
+
+def differing(batcher: Batcher, node: Node) -> set[int]:
+    """By ``id``, the values that a node or its bodies use and that differ between elements."""
+    return {id(v) for v in batcher.uses(node) if batcher.lane(v).batched}
+
+
+def refuse_assignments(node: Node) -> None:
+    """Refuse to assign in what only some elements do.
+
+    Raises:
+        ValueError: always.
+    """
+    names = sorted({state.name for state in assigned_states(list(node.bodies()))})
+    place = "" if node.source is None else f" [{node.source.text()}]"
+    raise ValueError(
+        f"The variables {names} are assigned in a branch or loop that only some elements of a "
+        f"vectorized function run{place}: their values would depend on the order of the elements. "
+        "Return the values and assign them outside, or use tfx.map_fn."
+    )
+
+
+def with_assignments(batcher: Batcher, node: Node, lanes: Sequence[Lane]) -> list[Lane]:
+    """Assign the variables whose new values are among the results.
+
+    Raises:
+        ValueError: a new value differs between the elements.
+    """
+    found = list(lanes)
+    assigned = node.tag.outputs if isinstance(node.tag, Assigned) else {}
+    for number, state in assigned.items():
+        found[number] = assign(state, found[number], batcher.inside)
+    return found
+
+
+def assign(state: VariableState, lane: Lane, inside: bool) -> Lane:
+    """Give a variable a new value; what it is read as from there on.
+
+    Args:
+        state: What the graph of one element knows of the variable.
+        lane: The value.
+        inside: Whether it is assigned in the body of an ``If`` or ``Loop``.
+
+    Raises:
+        ValueError: the value differs between the elements.
+    """
+    variable = state.variable()
+    if lane.batched:
+        raise ValueError(
+            f"{variable.name!r} is assigned a value that differs between the elements of a "
+            "vectorized function: its value would be that of one of them. Return the values and "
+            "assign what is wanted of them outside, or use tfx.map_fn."
+        )
+    if inside:  # there the new value is a result of the ``If`` or ``Loop``
+        return Lane(stop_gradient(lane.tensor), False)
+    variable.assign(lane.tensor)
+    return Lane(variable.value(), False)
+
+
+def _divided(batcher: Batcher, node: Node, bodies: Sequence[Graph], pred: Tensor) -> list[Lane]:
+    """Each branch of the elements that take it, and the results in the elements' order."""
+    if any(v.dtype > SEQUENCE for v in node.outputs):
+        raise CannotConvertError(node, "it gives a sequence, by a condition that differs")
+    places = [_true_at(pred), _true_at(apply("Not", (pred,)))]
+    parts = [_part(batcher, b, p) for b, p in zip(bodies, places, strict=True)]
+    order = apply("Concat", places, {"axis": 0})
+    lead = apply("Shape", (order,))
+    _, inverse = apply_n("TopK", (order, lead), {"axis": 0, "largest": 0}, 2)
+    lanes = []
+    for a, b, *values in zip(*parts, *(body.outputs for body in bodies), strict=True):
+        if _is_stub(*values):
+            a = _zeros_like(b, places[0])
+        elif _is_stub(*reversed(values)):
+            b = _zeros_like(a, places[1])
+        joined = apply("Concat", (a, b), {"axis": 0})
+        lanes.append(Lane(apply("Gather", (joined, inverse), {"axis": 0}), True))
+    return lanes
+
+
+def _is_stub(value: Value, other: Value) -> bool:
+    """Whether a branch gives nothing where the other gives something.
+
+    So do the branches of which a gradient keeps different values.
+    """
+    return value.shape != other.shape and value.shape is not None and 0 in value.shape
+
+
+def _zeros_like(x: Tensor, places: Tensor) -> Tensor:
+    """Zeros of the shape of the elements of ``x``, as many as there are places."""
+    shape = concat_shapes(apply("Shape", (places,)), apply("Shape", (x,), {"start": 1}))
+    zero = apply("Cast", (int64_constant(0),), {"to": x.dtype.onnx})
+    return apply("Expand", (zero, shape))
+
+
+def _true_at(pred: Tensor) -> Tensor:
+    return apply("Reshape", (apply("NonZero", (pred,)), int64_constant([-1])))
+
+
+def _part(batcher: Batcher, body: Graph, places: Tensor) -> list[Tensor]:
+    """A branch's results for the elements at ``places``; none are computed if there are none."""
+    count = apply("Size", (places,))
+
+    def run() -> list[Tensor]:
+        def view(lane: Lane) -> Lane:
+            if not lane.batched:
+                return lane
+            return Lane(apply("Gather", (lane.tensor, places), {"axis": 0}), True)
+
+        inner = batcher.within(body, count, None, view)
+        return [inner.full(x) for x in inner.run(body)]
+
+    shapes = [v.shape for v in body.outputs]
+    static = [s for s in shapes if s is not None and all(isinstance(d, int) for d in s)]
+    if len(static) < len(shapes) or not shapes:
+        return run()
+
+    def nothing() -> list[Tensor]:
+        return [
+            zeros([0, *s], from_onnx(v.dtype)) for s, v in zip(static, body.outputs, strict=True)
+        ]
+
+    some = apply("Greater", (count, int64_constant(0)))
+    found: list[Tensor] = cond(some, run, nothing)
+    return found

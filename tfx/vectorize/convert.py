@@ -1,0 +1,281 @@
+"""``Batcher``: carries out the graph of one element for all elements, node by node.
+
+A value is a *lane*: a tensor and whether it has the batch as axis 0. A node none of whose inputs
+has is applied once; another one goes through its rule. Everything is done with ordinary operations,
+so it runs at once or becomes nodes of the trace around, and tapes record it either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+
+from tfx.core import dtypes
+from tfx.core.errors import InternalError
+from tfx.framework.apply import apply, apply_n
+from tfx.framework.context import current, using
+from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph
+from tfx.framework.rules import formula_of
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.function.marker import CustomGradient
+from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, free_values
+from tfx.graph.random_ops import RANDOM_OPS
+from tfx.ops.casting import stop_gradient
+from tfx.vectorize import fallback
+from tfx.vectorize import families as families
+from tfx.vectorize.analysis import draws
+from tfx.vectorize.control import assign, convert_if
+from tfx.vectorize.custom import convert_custom
+from tfx.vectorize.drawing import draw
+from tfx.vectorize.fallback import Fallback
+from tfx.vectorize.lanes import Lane
+from tfx.vectorize.looping import convert_loop
+from tfx.vectorize.rules import SHAPE_OPS, BatchedOp, CannotBatchError, rule_of, tiled
+from tfx.vectorize.sequence_map import convert_map
+
+
+class Batcher:
+    """Converts graphs for a number of elements.
+
+    Args:
+        size: The number of elements, an int64 scalar.
+        static_size: The same where it is known.
+        loops: What to do where a rule is missing.
+        around: The lane of a value of a graph around; None: there is none.
+        inside: Whether what is converted is the body of an ``If`` or ``Loop``.
+        fixed: Lanes of constants that stand for tensors from outside, by ``id`` of the value.
+    """
+
+    def __init__(
+        self,
+        size: Tensor,
+        static_size: int | None,
+        loops: Fallback,
+        around: Callable[[Value], Lane] | None = None,
+        *,
+        inside: bool = False,
+        fixed: dict[int, Lane] | None = None,
+    ) -> None:
+        self.size = size
+        self.static_size = static_size
+        self.loops = loops
+        self._around = around
+        self.inside = inside
+        self._lanes: dict[int, Lane] = {}
+        self._fixed: dict[int, Lane] = {} if fixed is None else fixed
+
+    # Lanes
+
+    def put(self, value: Value, tensor: Tensor, batched: bool) -> None:
+        """State what a value is."""
+        lanes = self._lanes if value.const is None else self._fixed
+        lanes[id(value)] = Lane(tensor, batched)
+
+    def lane(self, value: Value) -> Lane:
+        """What a value is for all elements."""
+        known = self._lanes.get(id(value))
+        if known is not None:
+            return known
+        if value.const is not None:
+            return self._fixed.get(id(value)) or Lane(_constant(value), False)
+        if self._around is None:
+            raise InternalError(f"The value {value!r} of a function of one element is never made.")
+        return self._around(value)
+
+    def full(self, lane: Lane) -> Tensor:
+        """A lane with the batch in front, repeated if it is the same for all."""
+        return lane.tensor if lane.batched else tiled(lane.tensor, self.size)
+
+    def within(
+        self, body: Graph, size: Tensor, static_size: int | None, view: Callable[[Lane], Lane]
+    ) -> Batcher:
+        """A batcher for a body, which sees the values around it through ``view``.
+
+        Called where the body is built: what ``view`` computes belongs to it.
+        """
+        seen = {id(v): view(self.lane(v)) for v in free_values(body) if v.const is None}
+
+        def seen_at(value: Value) -> Lane:
+            return seen[id(value)]
+
+        return Batcher(size, static_size, self.loops, seen_at, inside=True, fixed=self._fixed)
+
+    def alike(self, *, inside: bool = False) -> Batcher:
+        """A batcher for a body, or for another graph, that sees values as they are."""
+        return Batcher(
+            self.size,
+            self.static_size,
+            self.loops,
+            self.lane,
+            inside=inside or self.inside,
+            fixed=self._fixed,
+        )
+
+    def uses(self, node: Node) -> list[Value]:
+        """What a node and its bodies use; constants only where they stand for something else."""
+        used = {id(v): v for v in node.inputs if v is not None}
+        for body in [] if node.op == CALL else node.bodies():
+            for v in free_values(body):
+                if v.const is None or id(v) in self._fixed:
+                    used[id(v)] = v
+        return list(used.values())
+
+    # Nodes
+
+    def run(self, graph: Graph) -> list[Lane]:
+        """Carry out a graph whose inputs have lanes; the lanes of its outputs."""
+        for node in graph.nodes:
+            with nullcontext() if node.device is None else using(device=node.device):
+                self._node(node)
+        return [self.lane(v) for v in graph.outputs]
+
+    def _node(self, node: Node) -> None:
+        if isinstance(node.tag, CustomGradient):
+            self._set(node, convert_custom(self, node))
+        elif node.op == "If":
+            self._set(node, convert_if(self, node))
+        elif node.op == "Loop":
+            self._set(node, convert_loop(self, node))
+        elif node.op == "SequenceMap":
+            self._set(node, convert_map(self, node))
+        elif draws(node):
+            self._set(node, draw(self, node))
+        elif node.op == CALL:
+            self._call(node)
+        elif node.op == HOST:
+            self._set(node, self._host(node))
+        elif isinstance(node.tag, Assigned):
+            self._assign(node, node.tag)
+        else:
+            self._set(node, self._operator(node))
+
+    def _set(self, node: Node, lanes: Sequence[Lane]) -> None:
+        for value, lane in zip(node.outputs, lanes, strict=True):
+            self._narrow(lane, value)
+            self._lanes[id(value)] = lane
+
+    def _narrow(self, lane: Lane, value: Value) -> None:
+        """Tell a tensor of a trace what is known of its shape from that of one element."""
+        tensor = lane.tensor
+        if not isinstance(tensor, SymbolicTensor) or tensor._value.node is None:
+            return
+        element = value.shape
+        if element is None:
+            return
+        known = _static(element) or ()
+        if lane.batched:
+            known = (self.static_size, *known)
+        have = tensor._value.shape
+        if have is None:
+            have = (None,) * len(known)
+        if len(have) == len(known):
+            merged = tuple(k if h is None else h for h, k in zip(have, known, strict=True))
+            tensor._value.shape, tensor._shape = merged, None
+
+    def _call(self, node: Node) -> None:
+        callee: Graph = node.attrs["graph"]
+        for formal, actual in zip(callee.inputs, node.inputs, strict=True):
+            assert actual is not None
+            self._lanes[id(formal)] = self.lane(actual)
+        whole = callee.library and current().graph is not None
+        if whole and not any(self.lane(v).batched for v in node.inputs if v is not None):
+            self._set(node, fallback.repeated(self, node))
+            return
+        below = f"{current().scope}{node.name}/"
+        with using(scope=below):
+            results = self.run(callee)
+        self._set(node, results)
+
+    def _host(self, node: Node) -> list[Lane]:
+        """What Python does: once, or for one element after another."""
+        if any(self.lane(v).batched for v in node.inputs if v is not None):
+            return fallback.host_loop(self, node)
+        return fallback.repeated(self, node)
+
+    def _assign(self, node: Node, tag: Assigned) -> None:
+        (state,) = tag.outputs.values()
+        assert node.inputs[0] is not None
+        lane = assign(state, self.lane(node.inputs[0]), self.inside)
+        self._lanes[id(node.outputs[0])] = lane
+
+    # Operators
+
+    def _operator(self, node: Node) -> list[Lane]:
+        given = [None if v is None else self.lane(v) for v in node.inputs]
+        inputs = [None if x is None else x.tensor for x in given]
+        batched = [x is not None and x.batched for x in given]
+        count = len(node.outputs)
+        if node.op in SHAPE_OPS and any(batched):
+            return [Lane(self._of_shape(node, inputs[0]), False)]
+        bodies = any(True for _ in node.bodies())
+        if bodies or (not any(batched) and node.op not in RANDOM_OPS):
+            if bodies:
+                return fallback.with_bodies(self, node)
+            if count == 1:
+                result: Sequence[Tensor] = (apply(node.op, inputs, node.attrs),)
+            else:
+                result = apply_n(node.op, inputs, node.attrs, count)
+            lanes = [Lane(t, False) for t in result]
+        else:
+            op = BatchedOp(
+                node.op,
+                node.attrs,
+                inputs,
+                batched,
+                self.size,
+                self.static_size,
+                count,
+                [_static(v.shape) for v in node.outputs],
+            )
+            lanes = [Lane(t, True) for t in self.apply_batched(op, node)]
+        if node.tag == STOP_GRADIENT:
+            lanes = [Lane(stop_gradient(x.tensor), x.batched) for x in lanes]
+        return lanes
+
+    def apply_batched(self, op: BatchedOp, node: Node) -> Sequence[Tensor]:
+        """The results for all elements, by the operator's rule or the way around a missing one."""
+        rule, reason = rule_of(op.op), None
+        if rule is not None:
+            try:
+                result = rule(op)
+            except CannotBatchError as e:
+                reason = str(e)
+            else:
+                return (result,) if isinstance(result, Tensor) else result[: op.outputs]
+        formula = formula_of(op.op)
+        if formula is not None:
+            found = fallback.by_formula(self, op, node, formula)
+            if found is not None:
+                return found
+        return self.loops.run(op, node, reason)
+
+    def _of_shape(self, node: Node, x: Tensor | None) -> Tensor:
+        """What an operator says of the shape of one element."""
+        assert x is not None
+        if node.op in ("SequenceLength", "OptionalHasElement"):
+            return apply(node.op, (x,))
+        shape = apply("Shape", (x,), {"start": 1})
+        if node.op == "Size":
+            return apply("ReduceProd", (shape,), {"keepdims": 0})
+        if "start" not in node.attrs and "end" not in node.attrs:
+            return shape
+        start, end = (
+            int64_constant([node.attrs.get(k, d)]) for k, d in (("start", 0), ("end", 2**62))
+        )
+        return apply("Slice", (shape, start, end, int64_constant([0])))
+
+
+def _static(shape: RawShape) -> tuple[int | None, ...] | None:
+    return None if shape is None else tuple(d if isinstance(d, int) else None for d in shape)
+
+
+def _constant(value: Value) -> Tensor:
+    graph: FuncGraph | None = current().graph
+    assert value.const is not None
+    if graph is None:
+        kind = dtypes.from_onnx(value.dtype)
+        constant = convert_to_tensor(value.const, kind)
+        assert isinstance(constant, EagerTensor)
+        return constant
+    return SymbolicTensor(graph.constant(value.const, value.dtype), graph)

@@ -1,0 +1,163 @@
+"""Running a converted graph: at once, as part of the trace around, or as a session of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tfx.control_flow.nodes import assigned_states
+from tfx.core.dtypes import SEQUENCE, from_onnx
+from tfx.framework.context import current, using
+from tfx.framework.func_graph import FuncGraph
+from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.function.inline import inline_nodes
+from tfx.function.marker import CustomGradient
+from tfx.function.pure import PureFunction
+from tfx.graph.ir import CALL, HOST, Graph, Node, Value
+from tfx.graph.passes.dead_code import remove_dead_nodes
+from tfx.ops.creation import zeros
+from tfx.vectorize.analysis import draws, ragged_loop
+from tfx.vectorize.control import refuse_assignments
+from tfx.vectorize.convert import Batcher
+from tfx.vectorize.element import ElementGraph
+from tfx.vectorize.fallback import Fallback, mapped
+from tfx.vectorize.lanes import CannotConvertError
+
+Row = tuple[Value, Tensor, bool]
+
+_ONLY_IN_GRAPHS = frozenset(("If", "Loop", "Scan", "SequenceMap", HOST))
+
+
+class Elements:
+    """The graph of one element, ready to be carried out for all.
+
+    Args:
+        element: The graph, with its outputs.
+        size: Number of elements, an int64 scalar.
+        static_size: The same where it is known.
+        loops: What to do where a rule is missing.
+    """
+
+    def __init__(
+        self, element: ElementGraph, size: Tensor, static_size: int | None, loops: Fallback
+    ) -> None:
+        # What nothing uses must not run either: it may have no rule.
+        self._element = element
+        self._graph = _live(element)
+        self._size = size
+        self._static_size = static_size
+        self._loops = loops
+
+    def run(self, rows: Sequence[Row]) -> list[Tensor]:
+        """The results of all elements, with the batch in front.
+
+        Args:
+            rows: Inputs of the graph, what they are, and whether that has the batch in front.
+        """
+        given = [*rows, *((v, t, False) for v, t in self._element.from_outside())]
+        if current().graph is None and _needs_graph(self._graph):
+            return self._nothing() if self._static_size == 0 else self._compiled(given)
+        given += [(v, state.variable().value(), False) for v, state in self._element.reads()]
+        return self._convert(given, self._size)
+
+    def _nothing(self) -> list[Tensor]:
+        """The results of no elements: some kernels do not take empty batches."""
+        shapes = [v.shape or () for v in self._graph.outputs]
+        return [
+            zeros([0, *(d if isinstance(d, int) else 0 for d in shape)], from_onnx(v.dtype))
+            for shape, v in zip(shapes, self._graph.outputs, strict=True)
+        ]
+
+    def _one_by_one(self, given: Sequence[Row], why: CannotConvertError) -> list[Tensor]:
+        """The whole function for one element after another."""
+        if any(True for _ in assigned_states([self._graph])):
+            refuse_assignments(why.node)
+        self._loops.announce(why.node.op, why.reason, why.node)
+        rows = [t for _, t, batched in given if batched]
+
+        def one(parts: list[Tensor]) -> list[Tensor]:
+            target = current().graph
+            assert target is not None
+            slices = iter(parts)
+            mapping = {id(v): next(slices) if batched else t for v, t, batched in given}
+            inline_nodes(self._graph, mapping, target)
+            return [mapping[id(v)] for v in self._graph.outputs]
+
+        return mapped(one, rows, self._graph.outputs, self._graph.name)
+
+    def _convert(self, given: Sequence[Row], size: Tensor) -> list[Tensor]:
+        culprit = ragged_loop(self._graph, [v for v, _, batched in given if batched])
+        if culprit is not None:
+            reason = "what it collects has another length for each element"
+            return self._one_by_one(given, CannotConvertError(culprit, reason))
+        batcher = Batcher(size, self._static_size, self._loops)
+        for value, tensor, batched in given:
+            batcher.put(value, tensor, batched)
+        try:
+            return [batcher.full(lane) for lane in batcher.run(self._graph)]
+        except CannotConvertError as e:
+            return self._one_by_one(given, e)
+
+    def _compiled(self, given: Sequence[Row]) -> list[Tensor]:
+        """The same in a graph that runs as a session; tapes see one operation."""
+        target = FuncGraph(self._graph.name)
+        target.named_after_calls = False
+        with using(graph=target, tapes=(), scope=""):
+            arguments: list[Row] = []
+            for value, tensor, batched in given:
+                raw = None if value.dtype > SEQUENCE else tensor.shape.symbolic
+                arguments.append(
+                    (value, target.add_argument(value.name, value.dtype, raw), batched)
+                )
+            reads: list[Row] = [
+                (value, target.read(state.variable()), False)
+                for value, state in self._element.reads()
+            ]
+            assert isinstance(self._size, EagerTensor)
+            results = self._convert([*arguments, *reads], self._size)
+            written = target.written_states()
+            outputs = [target.value_of(r) for r in results]
+            outputs += [s.current for s in written if s.current is not None]
+            target.graph.outputs = outputs
+        states = target.read_states()
+        leaves = [(s, target.graph.inputs.index(s.entry)) for s in states if s.entry is not None]
+        function = PureFunction(remove_dead_nodes(target.graph), leaves=leaves)
+        found = function([*(t for _, t, _ in given), *(s.variable().value() for s in states)])
+        for state, new in zip(written, found[len(results) :], strict=True):
+            state.variable().assign(new)
+        return found[: len(results)]
+
+
+def _live(element: ElementGraph) -> Graph:
+    """The graph without what nothing uses; assignments and what Python does are used."""
+    graph = element.graph
+    outputs = list(graph.outputs)
+    graph.outputs = outputs + [s.current for s in element.written_states() if s.current is not None]
+    live = remove_dead_nodes(graph)
+    graph.outputs = outputs
+    live.outputs = outputs
+    return live
+
+
+def live_nodes(graph: Graph) -> list[Node]:
+    """The nodes that the outputs of a graph need."""
+    return remove_dead_nodes(graph).nodes
+
+
+def _needs_graph(graph: Graph) -> bool:
+    return any(
+        node.op in _ONLY_IN_GRAPHS or "Sequence" in node.op or node.op.startswith("Optional")
+        for inner in _graphs(graph)
+        for node in inner.nodes
+    )
+
+
+def _graphs(graph: Graph) -> Iterator[Graph]:
+    """A graph, those that it calls, and those of gradients in it."""
+    yield graph
+    for node in graph.nodes:
+        if isinstance(node.tag, CustomGradient):
+            yield from _graphs(node.tag.graph)
+        elif node.op == CALL and not draws(node):
+            yield from _graphs(node.attrs["graph"])
+        elif node.op == HOST:
+            continue

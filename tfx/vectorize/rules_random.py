@@ -1,0 +1,34 @@
+"""Batching rules of ONNX's own random operators: numbers of their own for each element."""
+
+from __future__ import annotations
+
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.vectorize.rules import BatchedOp, Results, batching, concat_shapes
+
+_FLOAT = 1
+
+
+@batching("RandomNormalLike", "RandomUniformLike", "Bernoulli")
+def _like(op: BatchedOp) -> Results:
+    return op.apply((op.full(0),))
+
+
+@batching("RandomNormal", "RandomUniform")
+def _of_shape(op: BatchedOp) -> Results:
+    """By the operator that takes the shape of a tensor: the number of elements may be unknown."""
+    attrs = {k: v for k, v in op.attrs.items() if k != "shape"}
+    attrs.setdefault("dtype", _FLOAT)
+    whole = concat_shapes(op.lead(), int64_constant(list(op.attrs["shape"])))
+    return op.apply((apply("ConstantOfShape", (whole,)),), attrs, op=f"{op.op}Like")
+
+
+@batching("Multinomial")
+def _multinomial(op: BatchedOp) -> Results:
+    return op.split(op.apply((op.merged(0),))[0])
+
+
+@batching("Dropout")
+def _dropout(op: BatchedOp) -> Results:
+    op.only(0)
+    return op.apply((op.full(0), *op.inputs[1:]))
