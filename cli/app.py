@@ -24,6 +24,7 @@ PROGRAM = "tfx"
 _COMPLETION_VARIABLE = "_TFX_COMPLETE"
 _MODULES = {
     "completion": "tfx.cli.completion",
+    "gradient": "tfx.cli.gradient",
     "load": "tfx.cli.load",
     "save": "tfx.cli.save",
     "show": "tfx.cli.show",
@@ -38,6 +39,7 @@ Examples:
   tfx save digits:model --out digits_bundle
   tfx show digits_bundle
   tfx load digits_bundle --input image=@samples.npy
+  tfx gradient classifier.onnx -o saliency.onnx --input image
 
 Exit codes: 0 done, 1 the operation failed, 2 wrong usage.
 """
