@@ -48,6 +48,7 @@ class Gathered:
     Args:
         obj: What is saved.
         signatures: What the user gave to ``save``.
+        custom_gradients: Whether gradients that parts of functions have of their own are saved.
 
     Attributes:
         signatures: The named entry points.
@@ -66,8 +67,9 @@ class Gathered:
         ValueError: something cannot be saved; the message says what.
     """
 
-    def __init__(self, obj: Any, signatures: Any) -> None:
+    def __init__(self, obj: Any, signatures: Any, *, custom_gradients: bool = True) -> None:
         graph, self.signatures = _traced(obj, signatures)
+        self._custom_gradients = custom_gradients
         self.contents = Contents()
         self.assets: list[Asset] = graph.assets
         traces = {id(f): _traces(f) for f, _ in graph.functions}
@@ -123,7 +125,14 @@ class Gathered:
         if id(concrete) not in self.numbers:
             self.numbers[id(concrete)] = len(self.prepared)
             self.prepared.append(
-                prepare_function(concrete, files.stem(name), inputs, outputs, self.contents)
+                prepare_function(
+                    concrete,
+                    files.stem(name),
+                    inputs,
+                    outputs,
+                    self.contents,
+                    custom_gradients=self._custom_gradients,
+                )
             )
 
     def _constant(self, tensor: EagerTensor, path: str) -> int:

@@ -3,14 +3,16 @@
 The stock form runs in any ONNX Runtime as it is: variables that the graph only reads are
 initializers whose bytes are in the bundle's safetensors file. Variables that it writes are inputs
 and outputs. Where some function of the bundle writes what the graph has as an initializer, a live
-form with every variable as an input is stored too.
+form with every variable as an input is stored too. Where parts of a function have gradients of
+their own (``custom_gradient``), a third form says what these are; who differentiates needs it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +30,21 @@ from tfx.bundle.shards import Located
 from tfx.bundle.structure import Leaf
 from tfx.core import nest
 from tfx.core.dtypes import from_onnx
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.specs import TensorSpec
 from tfx.exporters.contents import Contents
 from tfx.exporters.names import unique_name, unique_names
 from tfx.exporters.values import numbered, tensor_info, to_value
 from tfx.function.concrete import ConcreteFunction
-from tfx.graph.ir import Graph, Value, bodies_below
+from tfx.graph.custom_gradients import has_custom_gradients
+from tfx.graph.ir import Graph, Node, Value, bodies_below
 from tfx.graph.passes import prepare
 from tfx.graph.passes.hoist import hoist_constants, is_large
 from tfx.graph.passes.host_calls import drop_host_calls, warn_dropped
+from tfx.graph.passes.own_gradients import forget_gradients, rewrite_gradients
 from tfx.graph.serialize import ExternalData, Initializer, to_model
+
+_log = logging.getLogger("tfx")
 
 # Smaller constants stay inside the model.
 EXTERNAL_CONSTANT = 1 << 12
@@ -55,14 +62,16 @@ class Prepared:
         concrete: The function.
         name: File stem.
         graph: Its graph after the passes.
+        gradient_graph: The same with the gradients that parts of it have of their own, if any do.
         inputs: Names of the tensor arguments.
         outputs: Names of the results.
-        constants: Large constants and the keys that they are stored under.
+        constants: Large constants of both and the keys that they are stored under.
     """
 
     concrete: ConcreteFunction
     name: str
     graph: Graph
+    gradient_graph: Graph | None
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     constants: tuple[tuple[Value, str], ...]
@@ -79,20 +88,66 @@ def prepare_function(
     inputs: Collection[str],
     outputs: Collection[str],
     contents: Contents,
+    *,
+    custom_gradients: bool = True,
 ) -> Prepared:
     """Run the passes, and put large constants into the store."""
-    graph, dropped = drop_host_calls(concrete.graph.graph)
+    traced, dropped = drop_host_calls(concrete.graph.graph)
+    gradient_graph = None
+    if has_custom_gradients(traced):
+        if custom_gradients:
+            with_gradients = _with_gradients(traced, name, dropped)
+            gradient_graph = hoist_constants(with_gradients, EXTERNAL_CONSTANT)
+        else:
+            traced = forget_gradients(traced)
     warn_dropped(concrete.name, dropped)
-    graph = prepare(graph, keep_marked=True)
-    graph = hoist_constants(graph, EXTERNAL_CONSTANT)
+    graph = hoist_constants(prepare(traced, keep_marked=True), EXTERNAL_CONSTANT)
+    large = {
+        id(value): value
+        for form in (graph, gradient_graph)
+        if form is not None
+        for part in (form, *bodies_below(form))
+        for value in part.constants
+        if is_large(value, EXTERNAL_CONSTANT)
+    }
     constants = tuple(
         (value, contents.add_constant(f"constants/{name}/{value.name}", value.const))
-        for part in (graph, *bodies_below(graph))
-        for value in part.constants
-        if is_large(value, EXTERNAL_CONSTANT) and value.const is not None
+        for value in large.values()
+        if value.const is not None
     )
     results = unique_names(outputs, inputs)
-    return Prepared(concrete, name, graph, tuple(inputs), tuple(results), constants)
+    return Prepared(concrete, name, graph, gradient_graph, tuple(inputs), tuple(results), constants)
+
+
+def _with_gradients(traced: Graph, name: str, dropped: list[Node]) -> Graph:
+    """The form of a graph that is for differentiation, with the gradients of its markers.
+
+    Args:
+        traced: The graph.
+        name: The function, for messages.
+        dropped: Gets the host calls that were left out of gradients.
+    """
+
+    def transform(gradient: Graph) -> Graph | None:
+        try:
+            plain, left_out = drop_host_calls(gradient)
+        except InvalidArgumentError as e:
+            _log.warning(
+                "Function %r is saved without the gradient %r: what is loaded cannot be "
+                "differentiated there. %s",
+                name,
+                gradient.name,
+                e.message,
+            )
+            return None
+        dropped.extend(left_out)
+        return ready(plain)
+
+    def ready(graph: Graph) -> Graph:
+        prepared = prepare(graph, keep_marked=True, keep_gradients=True)
+        return rewrite_gradients(prepared, transform, EXTERNAL_CONSTANT)
+
+    return ready(traced)
 
 
 class GraphWriter:
@@ -145,6 +200,10 @@ class GraphWriter:
         live = None
         if frozen & changing:
             live = self._write_graph(item, f"{item.name}.live.onnx", live=True)
+        with_gradients = None
+        if item.gradient_graph is not None:
+            other = replace(item, graph=item.gradient_graph)
+            with_gradients = self._write_graph(other, f"{item.name}.gradient.onnx", live=True)
         return ConcreteFunctionEntry(
             name=item.name,
             arguments=(
@@ -161,6 +220,7 @@ class GraphWriter:
             ),
             graph=graph,
             live_graph=live,
+            gradient_graph=with_gradients,
         )
 
     def _write_graph(self, item: Prepared, file: str, *, live: bool) -> GraphEntry:

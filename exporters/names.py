@@ -38,15 +38,15 @@ class FileNames:
     def stem(self, name: str) -> str:
         """A file name without its ending that no other has, upper and lower case being one.
 
-        The name with ``.live`` after it is kept free too.
+        The name with ``.live`` and ``.gradient`` after it is kept free too.
         """
         base = _UNSAFE.sub("_", name.replace("/", "."))[:_MAX_STEM].strip(". ") or "function"
         if _DEVICES.match(base):
             base = f"_{base}"
         stem, i = base, 1
-        while self._taken & {stem.casefold(), f"{stem}.live".casefold()}:
+        while self._taken & _forms(stem):
             stem, i = f"{base}.{i}", i + 1
-        self._taken |= {stem.casefold(), f"{stem}.live".casefold()}
+        self._taken |= _forms(stem)
         return stem
 
     def file(self, name: str) -> str:
@@ -54,3 +54,7 @@ class FileNames:
         base, dot, ending = name.rpartition(".")
         ending = _UNSAFE.sub("_", ending).strip(". ")
         return f"{self.stem(base)}.{ending}" if base and dot and ending else self.stem(name)
+
+
+def _forms(stem: str) -> set[str]:
+    return {f"{stem}{form}".casefold() for form in ("", ".live", ".gradient")}

@@ -26,6 +26,8 @@ class SaveOptions:
         function_aliases: Accepted for compatibility.
         experimental_io_device: Accepted for compatibility.
         experimental_variable_policy: Accepted for compatibility.
+        experimental_custom_gradients: Save the gradients of ``custom_gradient`` with the functions.
+            Without them what is loaded cannot be differentiated there.
         metadata: Text to keep in the manifest.
         max_shard_bytes: Most bytes of variables in one file, unless a single variable is greater.
     """
@@ -35,6 +37,7 @@ class SaveOptions:
     function_aliases: Any = None
     experimental_io_device: Any = None
     experimental_variable_policy: Any = None
+    experimental_custom_gradients: bool = True
     metadata: Mapping[str, str] | None = None
     max_shard_bytes: int = limits.MAX_SHARD_BYTES
 
@@ -100,7 +103,7 @@ def save(
             "saved_model.save cannot be called while a function is traced: call it from eager code."
         )
     options = options or SaveOptions()
-    gathered = Gathered(obj, signatures)
+    gathered = Gathered(obj, signatures, custom_gradients=options.experimental_custom_gradients)
     with AtomicDirectory(export_dir) as folder:
         write_bundle(
             folder,

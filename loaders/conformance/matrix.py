@@ -1,6 +1,6 @@
 """Run the conformance bundles in every loader, and print the matrix.
 
-Run as ``python loaders/conformance/matrix.py FOLDER`` after ``make.py`` has made the folder. The exit
+Run as ``python loaders/conformance/matrix.py FOLDER`` after ``make.py`` made the folder. The exit
 status is 1 if a loader fails a case.
 """
 

@@ -2,9 +2,10 @@
 
 Owns two things. First the questions whose wrong answer would make ONNX Runtime read where it must
 not, or never come back: where tensors' bytes are, and how far local functions expand. Second the
-change of an initializer into an input. Must not know of bundles, nor what an operator does. The one
-decision: it reads the wire format itself, because the onnx package takes longer to import than a
-session to open, and a model rebuilt from objects would be a copy of all its weights.
+change of an initializer: into an input, or to another value. Must not know of bundles, nor what an
+operator does. The one decision: it reads the wire format itself, because the onnx package takes
+longer to import than a session to open, and a model rebuilt from objects would be a copy of all its
+weights.
 
 The numbers of fields are those of onnx.proto.
 """
@@ -13,8 +14,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy.typing as npt
+
+from tfx.bundle.dtypes import BY_NUMBER
+from tfx.bundle.encodings import encode
 from tfx.bundle.structure import Shape
 from tfx.core.errors import BundleError
 from tfx.loaders.wire import (
@@ -34,6 +39,9 @@ _MAX_DEPTH = 40
 """Graphs within graphs; protobuf itself stops at about 33."""
 
 _NOT_A_TENSOR = -1
+
+_GRADIENT = "tfx.gradient"
+"""Domain of functions that compute gradients of nodes; key of the metadata that names one."""
 
 # Domain, name and overload.
 _Operator: TypeAlias = tuple[str, str, str]
@@ -128,6 +136,27 @@ class OnnxFile:
         content = b"".join(parts)
         return self.data[: graph.start] + bytes_field(7, content) + self.data[graph.end :]
 
+    def with_values(self, values: Mapping[str, npt.NDArray[Any]]) -> bytes:
+        """Return the model with other values in initializers that lie inside of it.
+
+        Args:
+            values: Arrays of the initializer's dtype and shape, by name; strings as ``str``.
+
+        Returns:
+            The serialized model.
+        """
+        graph = self._graph
+        assert graph is not None
+        parts = []
+        position = graph.begin
+        for item in self.initializers.values():
+            if item.name in values:
+                tensor = _tensor_proto(item, values[item.name])
+                parts += [self.data[position : item.start], bytes_field(5, tensor)]
+                position = item.end
+        content = b"".join([*parts, self.data[position : graph.end]])
+        return self.data[: graph.start] + bytes_field(7, content) + self.data[graph.end :]
+
     def _fail(self, problem: str) -> BundleError:
         return BundleError(f"{self.path}: {problem}")
 
@@ -187,6 +216,10 @@ class OnnxFile:
                 domain = self._text(item)
             elif item.number == 8:
                 overload = self._text(item)
+            elif item.number == 9:
+                key, value = self._entry(item)
+                if key == _GRADIENT:  # expanded where the graph is differentiated
+                    body.operators[_operator(_GRADIENT, value, "")] += 1
         self.has_branches = self.has_branches or kind == "If"
         body.operators[_operator(domain, kind, overload)] += 1
 
@@ -317,6 +350,16 @@ def _operator(domain: str, name: str, overload: str) -> _Operator:
 
 def _expanded(body: _Body, sizes: Mapping[_Operator, int]) -> int:
     return body.nodes + sum(sizes.get(key, 0) * n for key, n in body.operators.items())
+
+
+def _tensor_proto(item: Initializer, array: npt.NDArray[Any]) -> bytes:
+    head = [number_field(1, dim) for dim in item.dims]
+    head += [number_field(2, item.dtype), bytes_field(8, item.name.encode())]
+    if array.dtype == object:
+        texts = (text.encode("utf-8", "surrogateescape") for text in array.ravel().tolist())
+        return b"".join([*head, *(bytes_field(6, text) for text in texts)])
+    row = BY_NUMBER[item.dtype]
+    return b"".join([*head, bytes_field(9, bytes(encode(array, row.name).buffer()))])
 
 
 def _value_info(name: str, dtype: int, shape: Shape) -> bytes:

@@ -1,8 +1,9 @@
 """Writing an open bundle again, with the variables as they are now.
 
-Owns the one thing that a loader writes. Must not make graphs: they are copied byte by byte. The one
-decision: a graph names its weights by file, offset and length, so the new files of weights must
-have each of them where the old ones had; where that cannot be, nothing is written.
+Owns the one thing that a loader writes. Must not make graphs: they are copied byte by byte, but for
+the values that they hold of variables that have changed. The one decision: a graph names its
+weights by file, offset and length, so the new files of weights must have each of them where the old
+ones had; where that cannot be, nothing is written.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def save_again(sources: Sources, snapshot: Snapshot, path: str | os.PathLike[str
     """
     manifest = sources.manifest
     graphs = _read_graphs(sources)
-    _check_frozen(graphs, snapshot, manifest)
+    changed = _with_values(graphs, _held_values(graphs, snapshot, manifest))
     stored = _stored_values(snapshot, manifest)
     with AtomicDirectory(path) as folder:
         entries = []
@@ -59,6 +60,9 @@ def save_again(sources: Sources, snapshot: Snapshot, path: str | os.PathLike[str
             target.parent.mkdir(parents=True, exist_ok=True)
             if item.path in stored:
                 entries.append(_write_weights(sources, item, stored[item.path], target, graphs))
+            elif item.path in changed:
+                target.write_bytes(changed[item.path])
+                entries.append(file_entry(folder, item.path))
             else:
                 entries.append(_copy(sources, item, folder))
         saved = dataclasses.replace(manifest, files=tuple(entries))
@@ -67,36 +71,40 @@ def save_again(sources: Sources, snapshot: Snapshot, path: str | os.PathLike[str
 
 def _read_graphs(sources: Sources) -> dict[str, OnnxFile]:
     files = {
-        graph.file
-        for concrete in sources.manifest.concrete_functions
-        for graph in (concrete.graph, concrete.live_graph)
-        if graph is not None
+        graph.file for concrete in sources.manifest.concrete_functions for graph in concrete.graphs
     }
     return {
         file: OnnxFile(sources.read_graph(file), str(sources.root / file)) for file in sorted(files)
     }
 
 
-def _check_frozen(graphs: Mapping[str, OnnxFile], snapshot: Snapshot, manifest: Manifest) -> None:
-    """A changed variable must fit the graph files that hold it, which are not changed."""
+def _held_values(
+    graphs: Mapping[str, OnnxFile], snapshot: Snapshot, manifest: Manifest
+) -> dict[str, dict[str, npt.NDArray[Any]]]:
+    """What graph files hold of changed variables: by file and initializer, the new value."""
     concretes: tuple[ConcreteFunctionEntry, ...] = manifest.concrete_functions
+    held: dict[str, dict[str, npt.NDArray[Any]]] = {}
     for graph in (concrete.graph for concrete in concretes):
         for item in graph.frozen_variables:
             if item.variable not in snapshot.changed:
                 continue
-            found = graphs[graph.file].initializers.get(item.name)
-            name = manifest.variables[item.variable].name
-            shape = snapshot.values[item.variable].array.shape
-            if found is None or found.external is None:
-                problem = f"{graph.file!r} holds its value inside"
-            elif found.dims != shape:
-                problem = f"{graph.file!r} was made for {list(found.dims)}, not {list(shape)}"
-            else:
-                continue
-            raise FailedPreconditionError(
-                f"variable {name!r} has changed, and {problem}, so the file cannot be copied; "
-                f"{_HOW_ELSE}"
-            )
+            found = graphs[graph.file].initializers[item.name]
+            value = snapshot.values[item.variable].array
+            if found.dims != value.shape:
+                raise FailedPreconditionError(
+                    f"variable {manifest.variables[item.variable].name!r} has changed, and "
+                    f"{graph.file!r} was made for {list(found.dims)}, not {list(value.shape)}, so "
+                    f"the file cannot be copied; {_HOW_ELSE}"
+                )
+            if found.external is None:
+                held.setdefault(graph.file, {})[item.name] = value
+    return held
+
+
+def _with_values(
+    graphs: Mapping[str, OnnxFile], held: Mapping[str, Mapping[str, npt.NDArray[Any]]]
+) -> dict[str, bytes]:
+    return {file: graphs[file].with_values(values) for file, values in held.items()}
 
 
 def _stored_values(

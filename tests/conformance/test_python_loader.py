@@ -14,7 +14,16 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "loaders" / "conformance"
-HONEST = ["control_flow", "dtypes", "lines", "narrow", "shapes", "storage", "structures", "training"]
+HONEST = [
+    "control_flow",
+    "dtypes",
+    "lines",
+    "narrow",
+    "shapes",
+    "storage",
+    "structures",
+    "training",
+]
 
 
 @pytest.fixture(scope="module")

@@ -443,7 +443,7 @@ class Graph(_message.Message):
     def __init__(self, file: _Optional[str] = ..., inputs: _Optional[_Iterable[_Union[GraphInput, _Mapping[str, _Any]]]] = ..., outputs: _Optional[_Iterable[_Union[GraphOutput, _Mapping[str, _Any]]]] = ..., frozen_variables: _Optional[_Iterable[_Union[FrozenVariable, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class ConcreteFunction(_message.Message):
-    __slots__ = ("name", "arguments", "result", "argument_leaves", "result_leaves", "graph", "live_graph")
+    __slots__ = ("name", "arguments", "result", "argument_leaves", "result_leaves", "graph", "live_graph", "gradient_graph")
     NAME_FIELD_NUMBER: _ClassVar[int]
     ARGUMENTS_FIELD_NUMBER: _ClassVar[int]
     RESULT_FIELD_NUMBER: _ClassVar[int]
@@ -451,6 +451,7 @@ class ConcreteFunction(_message.Message):
     RESULT_LEAVES_FIELD_NUMBER: _ClassVar[int]
     GRAPH_FIELD_NUMBER: _ClassVar[int]
     LIVE_GRAPH_FIELD_NUMBER: _ClassVar[int]
+    GRADIENT_GRAPH_FIELD_NUMBER: _ClassVar[int]
     name: str
     arguments: Value
     result: Value
@@ -458,7 +459,8 @@ class ConcreteFunction(_message.Message):
     result_leaves: _containers.RepeatedCompositeFieldContainer[TensorSpec]
     graph: Graph
     live_graph: Graph
-    def __init__(self, name: _Optional[str] = ..., arguments: _Optional[_Union[Value, _Mapping[str, _Any]]] = ..., result: _Optional[_Union[Value, _Mapping[str, _Any]]] = ..., argument_leaves: _Optional[_Iterable[_Union[TensorSpec, _Mapping[str, _Any]]]] = ..., result_leaves: _Optional[_Iterable[_Union[TensorSpec, _Mapping[str, _Any]]]] = ..., graph: _Optional[_Union[Graph, _Mapping[str, _Any]]] = ..., live_graph: _Optional[_Union[Graph, _Mapping[str, _Any]]] = ...) -> None: ...
+    gradient_graph: Graph
+    def __init__(self, name: _Optional[str] = ..., arguments: _Optional[_Union[Value, _Mapping[str, _Any]]] = ..., result: _Optional[_Union[Value, _Mapping[str, _Any]]] = ..., argument_leaves: _Optional[_Iterable[_Union[TensorSpec, _Mapping[str, _Any]]]] = ..., result_leaves: _Optional[_Iterable[_Union[TensorSpec, _Mapping[str, _Any]]]] = ..., graph: _Optional[_Union[Graph, _Mapping[str, _Any]]] = ..., live_graph: _Optional[_Union[Graph, _Mapping[str, _Any]]] = ..., gradient_graph: _Optional[_Union[Graph, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class SignatureTensor(_message.Message):
     __slots__ = ("name", "leaf")

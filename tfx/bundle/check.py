@@ -88,9 +88,8 @@ def check_manifest(manifest: Manifest, source: str) -> None:
         check_function(function, manifest, f"{source}: function {function.name!r}")
     for concrete in manifest.concrete_functions:
         where = f"{source}: concrete function {concrete.name!r}"
-        for graph in (concrete.graph, concrete.live_graph):
-            if graph is not None:
-                _check_listed(graph.file, paths, where)
+        for graph in concrete.graphs:
+            _check_listed(graph.file, paths, where)
         check_concrete_function(concrete, manifest, where)
     check_unique((item.name for item in manifest.signatures), source, "signature")
     for signature in manifest.signatures:

@@ -97,22 +97,29 @@ def check_concrete_function(
     _check_leaves(concrete.arguments, concrete.argument_leaves, constants, where, "argument")
     _check_leaves(concrete.result, concrete.result_leaves, constants, where, "result")
     _check_graph(concrete.graph, concrete, manifest, where)
-    live = concrete.live_graph
-    if live is not None:
-        if live.frozen_variables:
-            fail(
-                where,
-                f"live graph {live.file!r} freezes {len(live.frozen_variables)} "
-                "variables, expected them all as inputs",
-            )
-        _check_graph(live, concrete, manifest, where)
-        written = _written(concrete.graph)
-        if _written(live) != written:
-            fail(
-                where,
-                f"live graph {live.file!r} writes the variables {sorted(_written(live))}, "
-                f"graph {concrete.graph.file!r} writes {sorted(written)}; expected the same",
-            )
+    for other, what in ((concrete.live_graph, "live"), (concrete.gradient_graph, "gradient")):
+        if other is not None:
+            _check_other_form(other, what, concrete, manifest, where)
+
+
+def _check_other_form(
+    other: GraphEntry, what: str, concrete: ConcreteFunctionEntry, manifest: Manifest, where: str
+) -> None:
+    """Check a form with all variables as inputs; it must do what the stock form does."""
+    if other.frozen_variables:
+        fail(
+            where,
+            f"{what} graph {other.file!r} freezes {len(other.frozen_variables)} "
+            "variables, expected them all as inputs",
+        )
+    _check_graph(other, concrete, manifest, where)
+    written = _written(concrete.graph)
+    if _written(other) != written:
+        fail(
+            where,
+            f"{what} graph {other.file!r} writes the variables {sorted(_written(other))}, "
+            f"graph {concrete.graph.file!r} writes {sorted(written)}; expected the same",
+        )
 
 
 def _check_call_structure(arguments: tuple[Value, ...], where: str) -> None:

@@ -309,6 +309,8 @@ def _concrete_to_proto(concrete: r.ConcreteFunctionEntry) -> pb.ConcreteFunction
     )
     if concrete.live_graph is not None:
         proto.live_graph.CopyFrom(_graph_to_proto(concrete.live_graph, where))
+    if concrete.gradient_graph is not None:
+        proto.gradient_graph.CopyFrom(_graph_to_proto(concrete.gradient_graph, where))
     return proto
 
 
@@ -324,6 +326,9 @@ def _concrete_from_proto(proto: pb.ConcreteFunction, at: str) -> r.ConcreteFunct
         tuple(spec_from_proto(spec, where) for spec in proto.result_leaves),
         _graph_from_proto(proto.graph, where),
         _graph_from_proto(proto.live_graph, where) if proto.HasField("live_graph") else None,
+        _graph_from_proto(proto.gradient_graph, where)
+        if proto.HasField("gradient_graph")
+        else None,
     )
 
 

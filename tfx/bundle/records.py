@@ -220,6 +220,8 @@ class ConcreteFunctionEntry:
         graph: The graph that stock ONNX Runtime serves; variables it only reads are initializers.
         live_graph: The same with every variable as an input; there when a frozen variable of
             ``graph`` may change.
+        gradient_graph: The same with every variable as an input and with the gradients that parts
+            of it have of their own; there when it has such parts. For differentiation only.
     """
 
     name: str
@@ -229,6 +231,13 @@ class ConcreteFunctionEntry:
     result_leaves: tuple[TensorInfo, ...]
     graph: GraphEntry
     live_graph: GraphEntry | None = None
+    gradient_graph: GraphEntry | None = None
+
+    @property
+    def graphs(self) -> tuple[GraphEntry, ...]:
+        """All forms of the function."""
+        found = (self.graph, self.live_graph, self.gradient_graph)
+        return tuple(graph for graph in found if graph is not None)
 
 
 @dataclass(frozen=True, slots=True)

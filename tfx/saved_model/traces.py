@@ -88,8 +88,8 @@ class LoadedFiles:
         self.variables = list(variables)
         self._store = sources.store
         self._entries = sources.entries
-        graphs = [g for c in self.manifest.concrete_functions for g in (c.graph, c.live_graph)]
-        self._graphs = {g.file: self._mapped(g.file) for g in graphs if g is not None}
+        graphs = [g for c in self.manifest.concrete_functions for g in c.graphs]
+        self._graphs = {g.file: self._mapped(g.file) for g in graphs}
         self._constants: dict[int, EagerTensor] = {}
         self._places: dict[str, dict[int, str]] = {}
         self._of_variables = {v.storage: v.name for v in self.manifest.variables}
@@ -165,7 +165,7 @@ class LoadedFiles:
             os.close(descriptor)
 
     def _open(self, entry: ConcreteFunctionEntry, parameters: Parameters | None) -> Trace:
-        graph = entry.live_graph or entry.graph
+        graph = entry.gradient_graph or entry.live_graph or entry.graph
         path = str(self.root / graph.file)
         imported = self._import(graph, path)
         try:

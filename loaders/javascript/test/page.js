@@ -18,6 +18,7 @@ const here = path.dirname(fileURLToPath(import.meta.url));
  */
 export async function openPage({ executablePath, corpus, scratch, isolated = false, faults = {} }) {
   const mounts = {
+    bench: path.join(here, '..', 'bench'),
     cases: here,
     conformance: corpus,
     loader: path.join(here, '..', 'dist'),

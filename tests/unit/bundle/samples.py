@@ -41,10 +41,9 @@ LOGITS = TensorInfo("float32", ("batch", 10), "logits")
 
 
 def _files() -> tuple[FileEntry, ...]:
-    paths = ("assets/vocab.txt", "serving_default.live.onnx", "serving_default.onnx")
-    return tuple(
-        FileEntry(path, 100 + i, bytes([i]) * 32) for i, path in enumerate((*paths, WEIGHTS))
-    )
+    forms = ("serving_default.gradient.onnx", "serving_default.live.onnx", "serving_default.onnx")
+    paths = ("assets/vocab.txt", *forms, WEIGHTS)
+    return tuple(FileEntry(path, 100 + i, bytes([i]) * 32) for i, path in enumerate(paths))
 
 
 def _predict() -> ConcreteFunctionEntry:
@@ -66,6 +65,9 @@ def _predict() -> ConcreteFunctionEntry:
             (FrozenVariable("kernel", 0),),
         ),
         live_graph=GraphEntry("serving_default.live.onnx", (image, scale, kernel), (logits, count)),
+        gradient_graph=GraphEntry(
+            "serving_default.gradient.onnx", (image, scale, kernel), (logits, count)
+        ),
     )
 
 

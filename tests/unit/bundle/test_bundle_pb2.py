@@ -47,7 +47,7 @@ FIELDS = {
     "FrozenVariable": "name=1 variable=2",
     "Graph": "file=1 inputs=2 outputs=3 frozen_variables=4",
     "ConcreteFunction": "name=1 arguments=2 result=3 argument_leaves=4 result_leaves=5 graph=6 "
-    "live_graph=7",
+    "live_graph=7 gradient_graph=8",
     "SignatureTensor": "name=1 leaf=2",
     "Signature": "name=1 concrete_function=2 inputs=3 outputs=4",
 }

@@ -51,6 +51,11 @@ def live(**changes: Any) -> Manifest:
     return concrete(live_graph=replace(CONCRETE.live_graph, **changes))
 
 
+def gradient(**changes: Any) -> Manifest:
+    assert CONCRETE.live_graph is not None
+    return concrete(gradient_graph=replace(CONCRETE.live_graph, **changes))
+
+
 def signature(**changes: Any) -> Manifest:
     return replace(BASE, signatures=(replace(SIGNATURE, **changes),))
 
@@ -127,6 +132,9 @@ GRAPHS = [
     ),
     (live(frozen_variables=(FrozenVariable("k", 0),)), "freezes 1 variables, expected them all"),
     (live(outputs=(LOGITS,)), r"writes the variables \[\], graph .* writes \[1\]"),
+    (gradient(file="gone.onnx"), "uses the file 'gone.onnx'"),
+    (gradient(frozen_variables=(FrozenVariable("k", 0),)), "gradient graph .* freezes 1 variables"),
+    (gradient(outputs=(LOGITS,)), r"gradient graph .* writes the variables \[\], graph .* \[1\]"),
 ]
 SIGNATURES = [
     (replace(BASE, signatures=(SIGNATURE, SIGNATURE)), "two of its signature entries"),

@@ -57,13 +57,18 @@ def test_saving_onto_itself(own_path: Path) -> None:
         assert again.variables["count"] == 6
 
 
-def test_a_value_inside_a_graph_cannot_be_saved(bundle: Bundle, tmp_path: Path) -> None:
-    bundle.variables["labels"] = ["a", "b", "c"]
-    with pytest.raises(
-        errors.FailedPreconditionError, match=r"'labels' has changed, and 'greet\.onn"
-    ):
-        bundle.save(tmp_path / "again")
-    assert not (tmp_path / "again").exists()
+def test_values_inside_graphs_are_replaced(bundle: Bundle, tmp_path: Path) -> None:
+    bundle.variables["labels"] = ["a", "", "世界"]
+    bundle.save(tmp_path / "again")
+    plain = onnxruntime.InferenceSession(
+        tmp_path / "again" / "greet.onnx", providers=["CPUExecutionProvider"]
+    )
+    feeds = {"names": np.array(["x"], object), "suffix": np.array("!", object)}
+    assert plain.run(["known"], feeds)[0].tolist() == ["a", "", "世界"]
+    with Bundle.open(tmp_path / "again", verify=True) as again:
+        assert again.variables["labels"].tolist() == ["a", "", "世界"]
+        out = again.call("greet", {"names": ["x"], "suffix": "!"})
+        assert out["known"].tolist() == ["a", "", "世界"]
 
 
 def sum_of_open_shape(path: Path) -> Path:
