@@ -8,16 +8,28 @@ import onnxruntime
 from rich.console import Console
 from rich.table import Table
 
-from bench import calls, control_flow, functions, report, startup, storage, tracing
+from bench import (
+    calls,
+    control_flow,
+    functions,
+    gradients,
+    javascript,
+    report,
+    startup,
+    storage,
+    tracing,
+)
 from bench.measure import Result
 
 SUITES = {
     "calls": calls.run,
     "functions": functions.run,
     "control_flow": control_flow.run,
+    "gradients": gradients.run,
     "tracing": tracing.run,
     "startup": startup.run,
     "storage": storage.run,
+    "javascript": javascript.run,
 }
 
 

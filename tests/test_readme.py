@@ -62,6 +62,10 @@ def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("docs/bundles.md", 0, "[array([6.99"),
         ("docs/bundles.md", 1, "[array([1.0"),
         ("docs/bundles.md", 2, "train_step(x: float32[n], y: float32[n]) -> loss: float32[]"),
+        ("docs/forward-mode.md", 0, "[2. 0. 6.]"),
+        ("docs/forward-mode.md", 1, "[6. 0.]"),
+        ("docs/import.md", 0, "tf.Tensor([7.]"),
+        ("docs/import.md", 1, "['x', 'w', 'b', 'y_grad'] ['y', 'w_grad', 'b_grad']"),
     ],
 )
 def test_programs_run_as_printed(here: Path, document: str, number: int, shown: str) -> None:
@@ -70,7 +74,8 @@ def test_programs_run_as_printed(here: Path, document: str, number: int, shown: 
 
 def test_every_program_is_run() -> None:
     counts = {name: len(blocks(name, "python")) for name in DOCUMENTS}
-    assert {name: n for name, n in counts.items() if n} == {"README.md": 3, "docs/bundles.md": 3}
+    shown = {"README.md": 3, "docs/bundles.md": 3, "docs/forward-mode.md": 2, "docs/import.md": 2}
+    assert {name: n for name, n in counts.items() if n} == shown
 
 
 def test_the_train_step_learns(here: Path) -> None:
@@ -94,7 +99,7 @@ def examples() -> list[str]:
         for text in blocks(document, "console")
         for line in command_lines(text)
     ]
-    for name in ("save", "load", "show"):
+    for name in ("save", "load", "show", "gradient"):
         command = app.commands.get(name) or app.get_command(app.make_context("tfx", [name]), name)
         assert command is not None
         found += command_lines(command.help or "")

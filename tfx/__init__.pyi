@@ -21,6 +21,8 @@ from tfx import saved_model as saved_model
 from tfx import summary as summary
 from tfx import testing as testing
 from tfx import train as train
+from tfx.autodiff.registering import RegisterGradient as RegisterGradient
+from tfx.autodiff.registering import no_gradient as no_gradient
 from tfx.autodiff.tape import GradientTape as GradientTape
 from tfx.autodiff.tape import UnconnectedGradients as UnconnectedGradients
 from tfx.control_flow.branches import cond as cond
@@ -100,6 +102,8 @@ from tfx.function.run_metadata import RunMetadata as RunMetadata
 from tfx.function.run_options import CancellationManager as CancellationManager
 from tfx.function.run_options import RunOptions as RunOptions
 from tfx.function.tap import tap as tap
+from tfx.importing.gradient import export_gradient as export_gradient
+from tfx.importing.model import import_onnx as import_onnx
 from tfx.initializers.top_level import constant_initializer as constant_initializer
 from tfx.initializers.top_level import ones_initializer as ones_initializer
 from tfx.initializers.top_level import random_normal_initializer as random_normal_initializer
@@ -235,6 +239,7 @@ from tfx.ops.trigonometry import tan as tan
 from tfx.ops.trigonometry import tanh as tanh
 from tfx.runtime.device_spec import DeviceSpec as DeviceSpec
 from tfx.sessions.graphs import Graph as Graph
+from tfx.vectorize.mapping import vectorized_map as vectorized_map
 
 newaxis: None
 __version__: str

@@ -50,6 +50,7 @@ _TABLE = {
     "tfx.framework.tensor": "Tensor is_tensor",
     "tfx.framework.type_specs": "type_spec_from_value",
     "tfx.framework.variable": "Variable VariableAggregation VariableSynchronization",
+    "tfx.autodiff.registering": "RegisterGradient no_gradient",
     "tfx.autodiff.tape": "GradientTape UnconnectedGradients",
     "tfx.control_flow.branches": "cond",
     "tfx.control_flow.choices": "case switch_case",
@@ -67,6 +68,8 @@ _TABLE = {
     "tfx.function.run_metadata": "RunMetadata",
     "tfx.function.run_options": "CancellationManager RunOptions",
     "tfx.function.tap": "tap",
+    "tfx.importing.gradient": "export_gradient",
+    "tfx.importing.model": "import_onnx",
     "tfx.initializers.top_level": """
         constant_initializer ones_initializer random_normal_initializer
         random_uniform_initializer zeros_initializer
@@ -116,6 +119,7 @@ _TABLE = {
     "tfx.ops.static_assertions": "assert_rank",
     "tfx.ops.static_value": "get_static_value",
     "tfx.sessions.graphs": "Graph",
+    "tfx.vectorize.mapping": "vectorized_map",
     "tfx.ops.trigonometry": "acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh",
 }
 

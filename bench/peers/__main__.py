@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TypeAlias
 
 from rich.console import Console
 from rich.table import Table
 
 from bench import report
-from bench.peers import environments
+from bench.peers import environments, memory
 from bench.peers.cases import ROWS, Row
 from bench.peers.process import Peer, PeerError
 
+# What was measured, by case and peer.
+Figures: TypeAlias = dict[tuple[str, str], float]
+
 PEERS = ("tfx", "jax", "tensorflow", "torch")
 _TITLES = {"tfx": "tfx", "jax": "jax.jit", "tensorflow": "tf.function", "torch": "torch, eager"}
-_SHORT = {"jax": "jax", "tensorflow": "tf"}
+_SHORT = {"jax": "jax", "tensorflow": "tf", "torch": "torch"}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -30,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ValueError as e:
         print(e, file=sys.stderr)
         return 2
-    rows = [r for r in ROWS if not options.rows or r.case in options.rows]
+    rows = _wanted(options.rows)
     peers, failures = _start(options.peers, pythons)
     try:
         times = _measure(rows, peers, options.rounds, options.seconds, failures)
@@ -38,6 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     finally:
         for peer in peers.values():
             peer.close()
+    here = {name: environments.python_of(name, pythons) for name in peers}
+    times |= _weigh(rows, here, failures)
     Console().print(_table(rows, times))
     for failure in failures:
         print(failure, file=sys.stderr)
@@ -45,6 +51,12 @@ def main(arguments: list[str] | None = None) -> int:
         about = report.machine(*(f"{name} {version}" for name, version in versions.items()))
         report.replace("python -m bench.peers", f"{about}\n\n{_markdown(rows, times)}")
     return 1 if failures else 0
+
+
+def _wanted(names: list[str]) -> list[Row]:
+    """The rows of these names (all, if there are none), and what ratios among them need."""
+    parts = {case for r in ROWS if r.case in names for case in r.of}
+    return [r for r in ROWS if not names or r.case in names or r.case in parts]
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
@@ -83,10 +95,10 @@ def _start(names: list[str], pythons: dict[str, str]) -> tuple[dict[str, Peer], 
 
 def _measure(
     rows: list[Row], peers: dict[str, Peer], rounds: int, seconds: float, failures: list[str]
-) -> dict[tuple[str, str], float]:
+) -> Figures:
     """Least microseconds a call for each row and peer that has it."""
-    times: dict[tuple[str, str], float] = {}
-    for row in rows:
+    times: Figures = {}
+    for row in [r for r in rows if not r.of and r.unit != "MB"]:
         values: dict[str, float] = {}
         turns = list(peers)
         for _ in range(rounds):
@@ -103,7 +115,30 @@ def _measure(
                     times[row.case, name] = min(us, times.get((row.case, name), us))
             turns = turns[1:] + turns[:1]
         failures += _disagreements(row, values)
+    _divide(rows, peers, times)
     return times
+
+
+def _weigh(rows: list[Row], pythons: dict[str, str], failures: list[str]) -> Figures:
+    """Bytes for each row of memory and peer, each in a process that ends with it."""
+    found: Figures = {}
+    for row in [r for r in rows if r.unit == "MB"]:
+        network = row.case.removesuffix("_memory")
+        for name, python in pythons.items():
+            try:
+                found[row.case, name] = memory.peak(name, python, network)
+            except PeerError as e:
+                failures.append(f"{name} failed in {row.case}: {e}")
+    return found
+
+
+def _divide(rows: list[Row], peers: dict[str, Peer], times: Figures) -> None:
+    """Fill in the ratios of what was measured."""
+    for row in [r for r in rows if r.of]:
+        whole, part = row.of
+        for name in peers:
+            if (whole, name) in times and (part, name) in times:
+                times[row.case, name] = times[whole, name] / times[part, name]
 
 
 def _disagreements(row: Row, values: dict[str, float]) -> list[str]:
@@ -113,42 +148,47 @@ def _disagreements(row: Row, values: dict[str, float]) -> list[str]:
     return [f"{row.case}: results differ: {values}"] if spread > limit else []
 
 
-def _cells(row: Row, times: dict[tuple[str, str], float]) -> list[str]:
-    scale = 1e-3 if row.unit == "ms" else 1.0
+def _cells(row: Row, times: Figures) -> list[str]:
+    scale = {"ms": 1e-3, "MB": 1e-6}.get(row.unit, 1.0)
     found = [times.get((row.case, name)) for name in PEERS]
     return ["-" if t is None else f"{t * scale:.2f} {row.unit}" for t in found]
 
 
-def _verdict(row: Row, times: dict[tuple[str, str], float]) -> tuple[str, str, str]:
-    """Ours over the quicker of JAX and TensorFlow, the promise, and whether it is kept."""
+def _verdict(row: Row, times: Figures) -> tuple[str, str, str]:
+    """Ours over the quicker of JAX and TensorFlow, the promise, and whether it is kept.
+
+    A ratio is compared with the least of those that it must not exceed.
+    """
     ours = times.get((row.case, "tfx"))
-    rivals = [times[row.case, n] for n in ("jax", "tensorflow") if (row.case, n) in times]
+    compared = row.against if row.of or row.unit == "MB" else ("jax", "tensorflow")
+    rivals = [times[row.case, n] for n in compared if (row.case, n) in times]
     ratio = f"{ours / min(rivals):.2f}" if ours and rivals else "-"
     if not row.against:
         return ratio, "", ""
-    promise = "≤ " + ", ".join(_SHORT[n] for n in row.against)
+    factor = "" if row.within == 1.0 else f"{row.within:g}x "
+    promise = f"≤ {factor}{', '.join(_SHORT[n] for n in row.against)}"
     known = [times.get((row.case, n)) for n in row.against]
     if ours is None or any(t is None for t in known):
         return ratio, promise, "not measured"
-    kept = all(t is not None and ours <= t for t in known)
+    kept = all(t is not None and ours <= t * row.within for t in known)
     return ratio, promise, "met" if kept else "**missed**"
 
 
 _HEADER = ("what", *(_TITLES[n] for n in PEERS), "ratio", "promise", "")
 
 
-def _lines(rows: list[Row], times: dict[tuple[str, str], float]) -> list[tuple[str, ...]]:
+def _lines(rows: list[Row], times: Figures) -> list[tuple[str, ...]]:
     return [(r.name, *_cells(r, times), *_verdict(r, times)) for r in rows]
 
 
-def _table(rows: list[Row], times: dict[tuple[str, str], float]) -> Table:
+def _table(rows: list[Row], times: Figures) -> Table:
     table = Table(*_HEADER)
     for line in _lines(rows, times):
         table.add_row(*(cell.replace("**", "") for cell in line))
     return table
 
 
-def _markdown(rows: list[Row], times: dict[tuple[str, str], float]) -> str:
+def _markdown(rows: list[Row], times: Figures) -> str:
     return report.table(_HEADER, _lines(rows, times))
 
 

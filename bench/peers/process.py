@@ -12,7 +12,7 @@ from typing import Any
 from bench.peers.environments import ROOT
 
 # On the CPU and without a word, whatever the machine has.
-_SETTINGS = {
+SETTINGS = {
     "CUDA_VISIBLE_DEVICES": "",
     "JAX_PLATFORMS": "cpu",
     "ORT_DISABLE_TELEMETRY": "1",
@@ -38,7 +38,7 @@ class Peer:
 
     def __init__(self, name: str, python: str) -> None:
         self.name = name
-        environment = {**os.environ, **_SETTINGS, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, **SETTINGS, "PYTHONPATH": str(ROOT)}
         # Not a pipe, which a talkative library could fill; closed by close().
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen(

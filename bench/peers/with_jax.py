@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.peers import cases, worker
+from bench.peers import cases, jax_networks, worker
 from bench.peers.worker import Case
 
 
@@ -167,6 +167,7 @@ MAKERS: dict[str, Callable[[], Case]] = {
     "retrace_call": _retrace_call,
     "first": _first,
     "loop": _loop,
+    **jax_networks.cases(),
     "lstm": _lstm,
     "lstm_gradient": _lstm_gradient,
 }

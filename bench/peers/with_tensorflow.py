@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bench.peers import cases, worker
+from bench.peers import cases, tensorflow_networks, worker
 from bench.peers.worker import Case
 
 
@@ -151,6 +151,7 @@ MAKERS: dict[str, Callable[[], Case]] = {
     "retrace_call": _retrace_call,
     "first": _first,
     "loop": _loop,
+    **tensorflow_networks.cases(tf),
     "lstm": _lstm,
     "lstm_gradient": _lstm_gradient,
 }

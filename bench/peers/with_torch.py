@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from bench.peers import cases, worker
+from bench.peers import cases, torch_networks, worker
 from bench.peers.worker import Case
 
 
@@ -125,6 +125,7 @@ MAKERS: dict[str, Callable[[], Case]] = {
     "chain": _chain,
     "eager": _eager,
     "loop": _loop,
+    **torch_networks.cases(),
     "lstm": _lstm,
     "lstm_gradient": _lstm_gradient,
 }

@@ -6,20 +6,86 @@ import ast
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import tfx as tf
 from bench import report
 from bench.peers import __main__ as driver
-from bench.peers import cases, environments, process, with_tfx, worker
+from bench.peers import (
+    cases,
+    environments,
+    memory,
+    networks,
+    process,
+    tensorflow_networks,
+    with_tfx,
+    worker,
+)
 
+NETWORK_CASES = [n + suffix for n in networks.NAMES for suffix in ("", "_gradient")]
 FOLDER = Path(cases.__file__).parent
 
 
+# Ratios are computed from other rows, memory is measured by a program of its own.
+TIMED = [row for row in cases.ROWS if not row.of and row.unit != "MB"]
+
+
 def test_every_row_is_a_case_of_tfx() -> None:
-    assert [row.case for row in cases.ROWS] == list(with_tfx.MAKERS)
+    assert [row.case for row in TIMED] == list(with_tfx.MAKERS)
 
 
-@pytest.mark.parametrize("case", [row.case for row in cases.ROWS])
+def test_ratios_are_of_rows() -> None:
+    ratios = [row for row in cases.ROWS if row.of]
+    assert {row.case for row in ratios} == {f"{n}_ratio" for n in ("lstm", *networks.NAMES)}
+    for row in ratios:
+        assert {"jax", "torch"} == set(row.against)
+        assert set(row.of) <= set(with_tfx.MAKERS)
+
+
+def test_a_ratio_brings_the_rows_that_it_needs() -> None:
+    assert [r.case for r in driver._wanted(["mlp_ratio"])] == ["mlp", "mlp_gradient", "mlp_ratio"]
+    assert driver._wanted([]) == list(cases.ROWS)
+    times = {("mlp", "tfx"): 2.0, ("mlp_gradient", "tfx"): 5.0, ("mlp", "torch"): 1.0}
+    driver._divide(list(cases.ROWS), dict.fromkeys(("tfx", "torch")), times)  # type: ignore[arg-type]
+    assert times["mlp_ratio", "tfx"] == 2.5
+    assert ("mlp_ratio", "torch") not in times
+
+
+def test_memory_is_promised_within_a_factor() -> None:
+    row = next(r for r in cases.ROWS if r.case == "mlp_memory")
+    figures = {("mlp_memory", "tfx"): 115e6, ("mlp_memory", "torch"): 100e6}
+    assert driver._verdict(row, figures) == ("1.15", "≤ 1.2x torch", "met")
+    figures["mlp_memory", "tfx"] = 125e6
+    assert driver._verdict(row, figures)[2] == "**missed**"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_memory_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(memory.BATCHES, "mlp", 2048)
+    kept = 2048 * 2 * networks.MLP.hidden * 4
+    assert kept < memory.peak("tfx", sys.executable, "mlp") < 20 * kept
+
+
+@pytest.mark.parametrize("name", networks.NAMES)
+def test_networks_have_the_same_gradient_as_their_loss_says(name: str) -> None:
+    """Along the gradient itself, by central differences."""
+    inputs, weights = networks.arrays(name, 2)
+    loss = tensorflow_networks.LOSSES[name](tf)
+    variables = [tf.Variable(w) for w in weights]
+    with tf.GradientTape() as tape:
+        result = loss(*map(tf.constant, inputs), *variables)
+    slopes = [s.numpy() for s in tape.gradient(result, variables)]
+    size = np.sqrt(sum(float(np.sum(s**2)) for s in slopes))
+    ways = [s * (1e-2 / size) for s in slopes]
+    above, below = (
+        float(loss(*inputs, *[w + sign * d for w, d in zip(weights, ways, strict=True)]))
+        for sign in (1, -1)
+    )
+    assert (above - below) / 2e-2 == pytest.approx(size, rel=2e-2)
+
+
+@pytest.mark.parametrize("case", [row.case for row in TIMED])
 def test_tfx_cases_run(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases, "OPERATIONS", 10)
     made = with_tfx.MAKERS[case]()
@@ -47,13 +113,20 @@ def test_peers_scripts_have_the_same_cases(peer: str) -> None:
     ]
     assert len(tables) == 1
     assert isinstance(tables[0], ast.Dict)
-    names = [ast.literal_eval(key) for key in tables[0].keys if key is not None]
-    known = [row.case for row in cases.ROWS]
+    names = [
+        name
+        for key in tables[0].keys
+        for name in (NETWORK_CASES if key is None else [ast.literal_eval(key)])
+    ]
+    known = [row.case for row in TIMED]
     assert names == [name for name in known if name in names]
-    promised = {row.case for row in cases.ROWS if peer in row.against}
+    promised = {row.case for row in TIMED if peer in row.against}
     assert promised <= set(names)
     functions = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
-    for maker in tables[0].values:
+    for key, maker in zip(tables[0].keys, tables[0].values, strict=True):
+        if key is None:
+            assert ast.unparse(maker).split("(")[0].endswith("_networks.cases")
+            continue
         name = maker.args[0] if isinstance(maker, ast.Call) else maker
         assert ast.unparse(name) in functions
 

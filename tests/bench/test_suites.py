@@ -10,7 +10,7 @@ import pytest
 
 import tfx as tf
 from bench import __main__ as command
-from bench import calls, control_flow, functions, report, startup, storage, tracing
+from bench import calls, control_flow, functions, gradients, report, startup, storage, tracing
 from bench.measure import Result, best_of
 
 
@@ -46,6 +46,14 @@ def test_control_flow_runs_and_has_the_promised_rows() -> None:
     tiny = [r for r in results if "tiny iterations" in r.name]
     assert {r.target for r in tiny} == {1.5}
     assert len(tiny) == 4
+
+
+def test_gradients_run_and_have_the_promised_rows() -> None:
+    results = gradients.run(effort=1e-3)
+    assert len({r.name for r in results}) == len(results)
+    assert {r.target for r in results} == {1.5}
+    assert all(r.reference > 0 for r in results)
+    assert any("Jacobian" in r.name for r in results)
 
 
 def test_the_long_function_has_200_lines() -> None:
