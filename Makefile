@@ -101,13 +101,13 @@ test: $(STAMPS)/test test-python test-javascript ## run the whole test suite
 
 .PHONY: test-python
 test-python: $(STAMPS)/test ## run the tests that are in Python
-	$(PYTEST) $(ARGS)
+	$(PYTEST) -m "not proof" $(ARGS)
 
 test-quick: $(STAMPS)/test ## run the tests that are not marked slow
-	$(PYTEST) -m "not slow" $(ARGS)
+	$(PYTEST) -m "not slow and not proof" $(ARGS)
 
-test-slow: $(STAMPS)/test ## run the tests that are marked slow
-	$(PYTEST) -m slow $(ARGS)
+test-slow: $(STAMPS)/test ## run the tests that take long, also those that `make test` leaves out
+	$(PYTEST) -m "slow or proof" $(ARGS)
 
 .PHONY: check check-lint check-format check-types check-layers check-size check-javascript
 check: check-lint check-format check-types check-layers check-size check-javascript ## run every check that is not a test (-k: go on after one fails)
