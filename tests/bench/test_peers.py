@@ -190,6 +190,9 @@ def _run(
     written: dict[str, str] = {}
     monkeypatch.setattr(driver, "_start", lambda names, pythons: (dict(fakes), []))
     monkeypatch.setattr(report, "replace", written.__setitem__)
+    # Neither environments nor processes are made.
+    monkeypatch.setattr(driver.environments, "python_of", lambda name, pythons: name)
+    monkeypatch.setattr(driver.memory, "peak", lambda name, python, network: 1e8)
     status = driver.main(arguments)
     assert all(f.closed for f in fakes.values())
     return status, written

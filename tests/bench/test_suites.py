@@ -72,9 +72,11 @@ def test_startup_and_storage_have_what_the_command_calls() -> None:
         "calls",
         "functions",
         "control_flow",
+        "gradients",
         "tracing",
         "startup",
         "storage",
+        "javascript",
     ]
     assert command.SUITES["startup"] is startup.run
     assert command.SUITES["storage"] is storage.run
