@@ -32,6 +32,7 @@ from tfx.ops.slices import dense
 
 # Modules of rules that call no code of the user.
 _OWN_RULES = "tfx.ops."
+_HERE = nullcontext()
 
 
 def reachable(records: Iterable[OpRecord], sources: Iterable[int]) -> set[int]:
@@ -101,10 +102,10 @@ def _through_records(
 ) -> None:
     for record in reversed(records):
         dys: list[Any] = [gradients.get(id(y)) for y in record.outputs]
-        if all(dy is None for dy in dys):
+        if not any(dy is not None for dy in dys):
             continue
-        needs = tuple(x is not None and id(x) in relevant for x in record.inputs)
-        if not any(needs):
+        needs = tuple([x is not None and id(x) in relevant for x in record.inputs])
+        if True not in needs:
             continue
         for y in record.outputs:
             if id(y) not in source_ids:
@@ -114,8 +115,9 @@ def _through_records(
         found: Any = NotImplemented
         if slices:
             dys = [sparse.total(dy) for dy in dys]
-            with _device_of(record):
-                found = sparse.through(record, needs, dys)
+            if sparse.has_rule(record):
+                with _device_of(record):
+                    found = sparse.through(record, needs, dys)
             if found is NotImplemented:
                 dys = [dense(dy) for dy in dys]
         if found is NotImplemented:
@@ -163,7 +165,7 @@ def _device_of(record: OpRecord) -> AbstractContextManager[Any]:
         device = y._value.node.device
         if device is not None:
             return using(device=device)
-    return nullcontext()
+    return _HERE
 
 
 def _rule_of(record: OpRecord) -> Any:

@@ -45,6 +45,11 @@ def total(gradient: Any) -> Any:
     return joined_slices(gradient.parts) if type(gradient) is SliceSum else gradient
 
 
+def has_rule(record: OpRecord) -> bool:
+    """Whether ``through`` may have something to say."""
+    return slices_rule_of(record.op) is not None
+
+
 def through(record: OpRecord, needs: tuple[bool, ...], dys: Sequence[Any]) -> Any:
     """What the rule for slices says; ``NotImplemented`` where the dense rule has to do it."""
     rule = slices_rule_of(record.op)

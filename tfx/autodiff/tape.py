@@ -152,17 +152,19 @@ class GradientTape:
             ValueError: something else than tensors and variables.
             RuntimeError: the tape has not begun to record, or is used up.
         """
-        if self._records is None:
-            raise RuntimeError(
-                "A tape watches from its first `with` block on until its gradients are taken (a "
-                "persistent one until it is deleted); call tape.watch(x) inside the block."
-            )
-        for x in nest.flatten(tensor):
+        flat = nest.flatten(tensor)
+        for x in flat:
             if not isinstance(x, Tensor | Variable):
                 raise ValueError(
                     f"Passed in object {x} of type {type(x).__name__!r}, not tf.Tensor or "
                     "tf.Variable or ExtensionType."
                 )
+        if self._records is None:
+            raise RuntimeError(
+                "A tape watches from its first `with` block on until its gradients are taken (a "
+                "persistent one until it is deleted); call tape.watch(x) inside the block."
+            )
+        for x in flat:
             if not x.dtype.is_floating:
                 _log.warning(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r",

@@ -109,6 +109,10 @@ class ConcreteFunction:
         self._update: Update | None = None
         self._plain = not self._captures and not self._entries and not self._written
 
+    def keep_live(self) -> None:
+        """Feed the variables in every call, and never hold a copy of them: see ``Freezer``."""
+        self._freezer = None
+
     # Facts
 
     @property

@@ -25,6 +25,7 @@ from tfx.framework.variable import Variable
 from tfx.function.inline import run_gradient
 from tfx.function.marker import Backward, CustomGradient, GradientGraph, mark, record
 from tfx.function.recomputing import after
+from tfx.function.rewinding import Rewinding
 from tfx.ops.casting import identity
 from tfx.ops.slices import dense, dense_shape_of
 
@@ -246,7 +247,9 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         f: A function of tensors; it may read variables.
 
     Returns:
-        The function of the same arguments; a tape keeps nothing of it but its arguments.
+        The function of the same arguments; a tape keeps nothing of it but its arguments. Random
+        numbers (``tf.random``, ``tf.nn.dropout``, generators) are the same the second time; those
+        that ONNX's own random operators and Python draw are not.
 
     Example:
         >>> import tfx as tf
@@ -263,17 +266,23 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 def _recomputed(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def recomputed(*args: Any, **kwargs: Any) -> Any:
+        start = Rewinding()
         with using(tapes=tuple(t for t in current().tapes if not isinstance(t, GradientTape))):
             result = f(*args, **kwargs)
+        start.finish()
 
         def grad(*dys: Tensor, variables: Sequence[Variable] = ()) -> Any:
             given = [convert_to_tensor(x) for x in nest.flatten(list(args))]
+
+            def apart(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+                traced = current().graph is not None and dys[0].dtype.is_floating
+                return after(tensors, dys[0]) if traced else tensors
+
             with GradientTape() as tape:
-                own = [identity(x) for x in given]
-                if current().graph is not None and dys[0].dtype.is_floating:
-                    own = after(own, dys[0])
+                own = apart([identity(x) for x in given])
                 tape.watch([x for x in own if x.dtype.is_floating])
-                again = nest.flatten(f(*nest.pack_sequence_as(list(args), own), **kwargs))
+                with start.again(apart):
+                    again = nest.flatten(f(*nest.pack_sequence_as(list(args), own), **kwargs))
             pairs = [(y, dy) for y, dy in zip(again, dys, strict=True) if y.dtype.is_floating]
             found = tape.gradient(
                 [y for y, _ in pairs], [*own, *variables], output_gradients=[dy for _, dy in pairs]

@@ -18,6 +18,7 @@ from tfx.framework.context import current, using
 from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
+from tfx.function.drawn import draw_again, is_given, results_of
 from tfx.function.marker import CustomGradient, mark, not_saved, record
 from tfx.graph.bodies import copy_body
 from tfx.graph.custom_gradients import GRADIENT_NOT_SAVED
@@ -35,7 +36,8 @@ def inline_nodes(
     Args:
         source: A finished graph.
         mapping: Tensor of the target for each value of the source by ``id``; must hold the inputs,
-            gets everything else.
+            gets everything else. What a node drew (see ``drawn``) may be there too: it is not drawn
+            anew then.
         target: The graph under construction.
         leaves: Variables by ``id`` and the tensors that tapes know them by: what was read after an
             assignment depends on the variable and not on the value that it was assigned.
@@ -48,6 +50,8 @@ def inline_nodes(
     for node in source.nodes:
         if isinstance(node.tag, CustomGradient):
             _mark_again(node.tag, node, mapping, target)
+        elif is_given(node, mapping):
+            draw_again(node, mapping)
         elif node.op == CALL and not _stays_whole(node):
             _inline_call(node, mapping, target, leaves)
         else:
@@ -142,12 +146,12 @@ def _emit(
             node.op,
             values,
             attrs,
-            len(node.outputs),
+            results_of(node) if current().tapes else len(node.outputs),
             name=current().scope + node.name,
             source=node.source,
         )
     results = [SymbolicTensor(v, target) for v in made.outputs]
-    for old, new in zip(node.outputs, results, strict=True):
+    for old, new in zip(node.outputs, results, strict=False):
         mapping[id(old)] = new
     made.tag = node.tag
     if node.device is not None:

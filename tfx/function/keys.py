@@ -208,9 +208,28 @@ def _named(value: Any, keys: list[Any]) -> Any:
     """The keys of a structure as part of a trace's key: ``{1: x}`` is not ``{True: x}``."""
     if isinstance(value, list | tuple):
         return ()
+    if hasattr(value, "__tf_flatten__"):
+        # What such an object has beside its tensors the trace was specialised on.
+        return (*keys, _plain_key(value.__tf_flatten__()[0]))
     if all(type(k) is str for k in keys):
         return tuple(keys)
     return tuple((type(k), k) for k in keys)
+
+
+def _plain_key(value: Any) -> Any:
+    """Key of plain data that is not taken apart into leaves."""
+    kind = type(value)
+    if kind in VALUES:
+        return value_key(kind, value)
+    if isinstance(value, list | tuple):
+        return (kind, tuple(_plain_key(item) for item in value))
+    if isinstance(value, dict):
+        return (kind, tuple((_plain_key(k), _plain_key(v)) for k, v in value.items()))
+    try:
+        hash(value)
+    except TypeError:
+        return (kind, repr(value))
+    return (kind, value)
 
 
 def _is_array(value: Any) -> bool:

@@ -157,8 +157,8 @@ class LoopGradient:
             data, index = record.inputs
             if id(data) not in frees or index.shape.rank != 0:
                 continue
-            forwards = start_of(index._value, starts) == 0
-            if forwards or _counts_down(index._value):
+            forwards = _goes_up(index._value, starts)
+            if forwards is not None:
                 (y,) = record.outputs
                 value = Value(self._named("slice"), y._value.dtype, y._value.shape)  # type: ignore[attr-defined]
                 slot = SymbolicTensor(value, self._back.graph)
@@ -469,12 +469,22 @@ def _turned(rows: Tensor) -> Tensor:
     return apply("Slice", (rows, back, end, int64_constant([0]), back))
 
 
-def _counts_down(value: Value) -> bool:
-    """Whether a value goes down to 0, one less in each iteration."""
+def _goes_up(value: Value | None, starts: dict[int, int]) -> bool | None:
+    """Whether a value is the iteration's number, or counts down to 0 (False); None: neither.
+
+    What counts down in a backward loop counts up again in the backward loop of that one.
+    """
+    if value is None:
+        return None
+    if start_of(value, starts) == 0:
+        return True
     node = value.node
     while node is not None and node.op in ("Cast", "Identity") and node.inputs[0] is not None:
         node = node.inputs[0].node
-    return node is not None and node.tag == COUNTS_DOWN
+    if node is None or node.tag != COUNTS_DOWN:
+        return None
+    other = _goes_up(node.inputs[1], starts)
+    return None if other is None else not other
 
 
 def _code_of(x: Any) -> int:

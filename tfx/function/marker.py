@@ -57,6 +57,13 @@ class GradientGraph(FuncGraph):
         return [self._eager.get(id(t._value), t) for t, _ in self.captured.values()]
 
     def read(self, variable: Any) -> SymbolicTensor:
+        """The variable's value in the enclosing graph, or what was assigned here."""
+        state = self.states.get(id(variable))
+        if state is not None and state.current is not None and state.ref() is variable:
+            return SymbolicTensor(state.current, self)
+        return self.entering(variable)
+
+    def entering(self, variable: Any) -> SymbolicTensor:
         """The variable's value in the enclosing graph."""
         outer = self._outer.read(variable)
         if id(outer._value) not in self._known:

@@ -20,10 +20,13 @@ from tfx.graph.ir import Graph, Value
 from tfx.graph.passes import prepare
 from tfx.graph.passes.conditions import has_branches
 from tfx.graph.passes.hoist import hoist_constants
+from tfx.graph.passes.products import turn_products
+from tfx.graph.passes.scans import scan_loops
 from tfx.graph.serialize import ExternalData, to_model
 from tfx.runtime import runners
 from tfx.runtime.kept import serves
 from tfx.runtime.session import RUN_OPTIONS, Runner, Session
+from tfx.runtime.threads import thread_count
 from tfx.runtime.values import RawValue, from_numpy
 
 # Constants above this size are shared with the session instead of copied into the model.
@@ -56,7 +59,10 @@ class Plan:
     ) -> None:
         frozen = frozen or {}
         self.graph = graph
-        ready = hoist_constants(prepare(graph, device=device, known=frozen), _INLINE_LIMIT + 1)
+        ready = prepare(graph, device=device, known=frozen)
+        if device.startswith("CPU"):
+            ready = turn_products(scan_loops(ready), thread_count())
+        ready = hoist_constants(ready, _INLINE_LIMIT + 1)
         # Names that no value of a graph has: constants keep theirs.
         names = [f"%in{i}" for i in range(len(graph.inputs))]
         shared = {

@@ -32,15 +32,16 @@ from tfx.function import forward_loop as forward_loop
 from tfx.function import if_gradient as if_gradient
 from tfx.function import loop_gradient as loop_gradient
 from tfx.function.body_gradient import extended
+from tfx.function.drawn import drawn_values
 from tfx.function.forward_body import IN_PLACE
 from tfx.function.inline import inline_nodes
+from tfx.function.joint import Gradients, Joint, argument_like, placeholders_of
 from tfx.function.plan import Plan
 from tfx.function.saving import choose_saved, repeated_nodes, size_key, with_saved_sizes
 from tfx.function.steps import SteppedPlan, make_plan
 from tfx.graph.bodies import snapshot
 from tfx.graph.ir import CALL, Graph, Node, Value
-from tfx.graph.passes.dead_code import acts, remove_dead_nodes, used_values
-from tfx.graph.passes.fold import fold_sizes
+from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
 from tfx.ops.slices import dense, dense_shape_of
 from tfx.runtime.surviving import survives
 
@@ -75,6 +76,8 @@ class PureFunction:
         self.leaves = tuple(leaves)
         # Derivatives are traced when first asked for; a trace is one thread's.
         self._lock = survives(threading.RLock())
+        # Results that a second computation must be given: what the graph drew.
+        self.drawn: tuple[int, ...] = ()
         self._plan: Plan | SteppedPlan | None = None
         self._pairs: dict[tuple[bool, ...], Pair] = {}
         self._vjps: dict[Any, PureFunction] = {}
@@ -172,15 +175,16 @@ class PureFunction:
             return function
 
     def vjp(self, mask: tuple[bool, ...], needs: tuple[bool, ...]) -> PureFunction:
-        """Arguments and gradients of the marked results -> gradients of the marked arguments.
+        """Arguments, what was drawn and gradients of the marked results -> gradients of arguments.
 
-        Everything is computed again; used where the saved values do not suffice.
+        Everything is computed again; used where the saved values do not suffice. Results that
+        ``drawn`` numbers are not: they are arguments.
         """
         key = (mask, needs)
         with self._lock:
             function = self._vjps.get(key)
             if function is None:
-                joint = Joint(self, needs)
+                joint = Joint(self, needs, [self.graph.outputs[i] for i in self.drawn])
                 # Gradients of saved values come from rules, behind whatever was chosen.
                 with masked_seeds():
                     grads = joint.gradients(mask)
@@ -203,7 +207,7 @@ def pushed_forward(function: PureFunction, needs: tuple[bool, ...]) -> PureFunct
     with using(graph=target, tapes=(), scope="", device=function.device):
         placeholders = placeholders_of(source, target)
         marked = [p for p, n in zip(placeholders, needs, strict=True) if n]
-        tangents = [target.add_argument(f"t_{_name(p)}", _code(p), _raw(p)) for p in marked]
+        tangents = [argument_like(target, "t_", p) for p in marked]
         mapping: dict[int, Tensor] = {
             id(v): p for v, p in zip(source.inputs, placeholders, strict=True)
         }
@@ -220,103 +224,6 @@ def pushed_forward(function: PureFunction, needs: tuple[bool, ...]) -> PureFunct
     return PureFunction(graph, present, function.leaves, function.device)
 
 
-def placeholders_of(source: Graph, target: FuncGraph) -> list[SymbolicTensor]:
-    """Arguments of ``target`` like the inputs of ``source``."""
-    placeholders = [target.add_argument(v.name, v.dtype, v.shape) for v in source.inputs]
-    for placeholder, value in zip(placeholders, source.inputs, strict=True):
-        placeholder._value.dims = value.dims
-    return placeholders
-
-
-class Joint:
-    """Forward nodes of a function emitted under a tape, ready for gradient nodes after them."""
-
-    def __init__(self, function: PureFunction, needs: tuple[bool, ...]) -> None:
-        source = function.graph
-        self.func_graph = FuncGraph(source.name)
-        self.func_graph.named_after_calls = False
-        self.func_graph.home = self._device = function.device
-        self.tape = GradientTape(persistent=True, watch_accessed_variables=False)
-        self.needs = needs
-        with using(graph=self.func_graph, tapes=(), scope="", device=self._device):
-            placeholders = self.placeholders = placeholders_of(source, self.func_graph)
-            self.arguments = [p._value for p in placeholders]
-            with self.tape:
-                for placeholder, needed in zip(placeholders, needs, strict=True):
-                    if needed:
-                        self.tape._watch(placeholder)
-                mapping: dict[int, Tensor] = {
-                    id(v): p for v, p in zip(source.inputs, placeholders, strict=True)
-                }
-                leaves = function.leaf_tensors(placeholders)
-                inline_nodes(source, mapping, self.func_graph, leaves)
-        self.results = [mapping[id(v)] for v in source.outputs]
-        self.last_node = self._last_node()
-
-    def _last_node(self) -> Any:
-        nodes = self.func_graph.graph.nodes
-        return nodes[-1] if nodes else None
-
-    def end_of(self, node: Any) -> int:
-        """The place behind a node; the gradients of loops also add nodes before others."""
-        nodes = self.func_graph.graph.nodes
-        return 0 if node is None else next(i for i, n in enumerate(nodes) if n is node) + 1
-
-    def gradients(self, mask: tuple[bool, ...]) -> Gradients:
-        """Append the nodes that compute gradients from those of the marked results."""
-        last = self._last_node()
-        marked = [r for r, m in zip(self.results, mask, strict=True) if m]
-        sources = [p for p, n in zip(self.placeholders, self.needs, strict=True) if n]
-        with using(graph=self.func_graph, tapes=(), scope="gradient/", device=self._device):
-            seeds = [
-                self.func_graph.add_argument(f"d_{_name(r)}", _code(r), _raw(r)) for r in marked
-            ]
-            found = self.tape.gradient(marked, sources, output_gradients=seeds)
-            parts = [_parts_of(g) for g in found]
-            values = [self.func_graph.value_of(x) for part in parts for x in part]
-        nodes = self.func_graph.graph.nodes[self.end_of(last) :]
-        return Gradients([s._value for s in seeds], nodes, values, tuple(map(len, parts)))
-
-
-class Gradients:
-    """Gradient nodes: from seeds to results.
-
-    ``present`` says how many of the results each gradient has: none where nothing depends on the
-    argument, one tensor, or values and indices of slices.
-    """
-
-    def __init__(
-        self, seeds: list[Value], nodes: list[Any], results: list[Value], present: tuple[int, ...]
-    ) -> None:
-        self.seeds = seeds
-        self.nodes = nodes
-        self.results = results
-        self.present = present
-        self.constants: list[Value] = []
-
-    def folded(self) -> Gradients:
-        """The same without dead nodes, and with constants for sizes that are known."""
-        part = Graph("gradients")
-        part.nodes, part.outputs = _live(self), self.results
-        part = fold_sizes(part)
-        folded = Gradients(self.seeds, part.nodes, part.outputs, self.present)
-        folded.nodes = _live(folded)
-        folded.constants = part.constants
-        return folded
-
-    def outside(self) -> list[Value]:
-        """What the nodes use, and the results, that none of them makes; constants included."""
-        made = {id(v) for node in self.nodes for v in node.outputs} | {id(s) for s in self.seeds}
-        used = [v for node in self.nodes for v in used_values(node)] + self.results
-        return list({id(v): v for v in used if id(v) not in made}.values())
-
-
-def _parts_of(gradient: Any) -> list[Tensor]:
-    if isinstance(gradient, IndexedSlices):
-        return [gradient.values, gradient.indices]
-    return [] if gradient is None else [gradient]
-
-
 def _put_together(
     found: Sequence[Tensor], present: Sequence[int], inputs: Sequence[Any]
 ) -> list[Any]:
@@ -331,18 +238,6 @@ def _put_together(
         else:
             gradients.append(parts[0] if parts else None)
     return gradients
-
-
-def _name(tensor: Tensor) -> str:
-    return tensor._value.name  # type: ignore[attr-defined,no-any-return]
-
-
-def _code(tensor: Tensor) -> int:
-    return tensor._value.dtype  # type: ignore[attr-defined,no-any-return]
-
-
-def _raw(tensor: Tensor) -> Any:
-    return tensor._value.shape  # type: ignore[attr-defined]
 
 
 class Pair:
@@ -382,9 +277,14 @@ class Pair:
         for i, v in enumerate(saved):
             self._results[id(v)] = len(results) + i
         forward.outputs = [*results, *saved]
-        self.forward = PureFunction(
-            remove_dead_nodes(forward), leaves=base.leaves, device=base.device
-        )
+        forward = remove_dead_nodes(forward)
+        drawn = drawn_values(forward)
+        for v in drawn:
+            if id(v) not in self._results:
+                self._results[id(v)] = len(forward.outputs)
+                forward.outputs.append(v)
+        self.forward = PureFunction(forward, leaves=base.leaves, device=base.device)
+        self.forward.drawn = tuple(self._results[id(v)] for v in drawn)
         self._backward: dict[tuple[bool, ...], Backward | None] = {}
         self._backward[mask] = self._build(gradients)
 
@@ -438,11 +338,20 @@ class Pair:
         ]
         places = {key: i for i, key in enumerate(outside)}
         function = PureFunction(
-            remove_dead_nodes(backward),
+            _trimmed(backward),
             leaves=[(state, places[id(v)]) for state, v in leaves],
             device=self.base.device,
         )
         return Backward(function, origins, gradients.present)
+
+
+def _trimmed(graph: Graph) -> Graph:
+    """A graph of which every node is live, without unused constants and dead nodes of bodies."""
+    if any(node.attrs and any(True for _ in node.bodies()) for node in graph.nodes):
+        return remove_dead_nodes(graph)
+    used = {id(v) for node in graph.nodes for v in node.inputs} | {id(v) for v in graph.outputs}
+    graph.constants = [v for v in graph.constants if id(v) in used]
+    return graph
 
 
 class Backward:
@@ -454,17 +363,6 @@ class Backward:
         self.function = function
         self.origins = origins
         self.present = present
-
-
-def _live(gradients: Gradients) -> list[Any]:
-    """The gradient nodes that some result needs, and what custom gradients have Python do."""
-    wanted = {id(r) for r in gradients.results}
-    kept = []
-    for node in reversed(gradients.nodes):
-        if any(id(v) in wanted for v in node.outputs) or acts(node):
-            kept.append(node)
-            wanted.update(id(v) for v in used_values(node))
-    return kept[::-1]
 
 
 @gradient(FUNCTION_CALL)
@@ -490,7 +388,7 @@ def _function_call_slices(op: OpRecord, *given_dys: Any) -> list[Any]:
         present = backward.present
     else:
         vjp = pair.forward.vjp(tuple(dy is not None for dy in dys), pair.needs)
-        found = vjp([*inputs, *seeds])
+        found = vjp([*inputs, *(outputs[i] for i in pair.forward.drawn), *seeds])
         present = vjp.present
     wanted = [x for x, n in zip(inputs, pair.needs, strict=True) if n]
     values = iter(_put_together(found, present, wanted))

@@ -31,6 +31,8 @@ _MEMO_LIMIT = 50_000
 _UNSAID: dict[str, ir.Attributes] = {"STFT": {"onesided": 1}}
 # Contents longer than this never decide a shape.
 _DATA_LIMIT = 64
+# What onnx lets pass and ends the process.
+_LEAST_RANK = {"ReverseSequence": 2, "STFT": 2}
 
 
 def infer(
@@ -74,6 +76,10 @@ def _infer(
     operator = schema.operator(op)
     schema.check_attributes(operator, attrs)
     _check_arity(operator, inputs)
+    least, first = _LEAST_RANK.get(op), inputs[0] if inputs else None
+    if least and first is not None and first.shape is not None and len(first.shape) < least:
+        reason = f"the first input must have {least} axes or more"
+        raise InvalidArgumentError(refusal(op, inputs, reason), op=op)
     node = onnx.NodeProto(op_type=op)
     known_types: dict[str, onnx.TypeProto] = {}
     known_data: dict[str, onnx.TensorProto] = {}

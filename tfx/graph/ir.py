@@ -273,7 +273,12 @@ def bodies_below(graph: Graph) -> list[Graph]:
 
 def attributes_key(attrs: Mapping[str, Any]) -> tuple[Any, ...]:
     """A hashable stand-in for attributes, equal exactly when they are."""
-    return tuple((name, _attribute_key(value)) for name, value in sorted(attrs.items()))
+    return tuple(
+        [
+            (name, (int, value) if type(value) is int else _attribute_key(value))
+            for name, value in sorted(attrs.items())
+        ]
+    )
 
 
 def _attribute_key(value: Any) -> Any:
@@ -286,5 +291,5 @@ def _attribute_key(value: Any) -> Any:
     if isinstance(value, float):
         return (float, value.hex())  # 1.0 is not 1, -0.0 is not 0.0
     if isinstance(value, list | tuple):
-        return tuple(_attribute_key(v) for v in value)
+        return tuple([_attribute_key(v) for v in value])
     return (type(value), value)

@@ -239,9 +239,31 @@ def _range_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
     return types
 
 
+def _pool_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
+    """With ``ceil_mode`` no window begins behind the padding in front; onnx counts such windows."""
+    source = inputs[0].shape if inputs[0] is not None else None
+    if not attrs.get("ceil_mode") or source is None or types[0][1] is None:
+        return types
+    counts = []
+    kernel = attrs["kernel_shape"]
+    axes = len(kernel)
+    pads = attrs.get("pads") or (0,) * (2 * axes)
+    for i, count in enumerate(types[0][1][2:]):
+        size, stride = source[2 + i], (attrs.get("strides") or (1,) * axes)[i]
+        explicit = attrs.get("auto_pad", "NOTSET") in ("NOTSET", b"NOTSET")
+        if isinstance(count, int) and isinstance(size, int) and explicit:
+            count -= (count - 1) * stride >= size + pads[i]
+        counts.append(count)
+    shape = (*types[0][1][:2], *counts)
+    return [(code, shape) for code, _ in types]
+
+
 _Types = list[tuple[int, RawShape]]
 _Inputs = Sequence[Value | None]
 _SHAPES: dict[str, Callable[[_Inputs, Attributes, _Types], _Types]] = {
+    "AveragePool": _pool_shape,
+    "LpPool": _pool_shape,
+    "MaxPool": _pool_shape,
     "Range": _range_shape,
     "Slice": _slice_shape,
     "TopK": _top_shape,

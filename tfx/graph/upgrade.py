@@ -42,7 +42,7 @@ def standard_model(model: onnx.ModelProto, as_inputs: Mapping[str, RawShape]) ->
         return model
     changed = _with_inputs(model, as_inputs)
     if foreign:
-        changed = onnx.inliner.inline_local_functions(changed)
+        changed = _inlined(changed)
     if opset < schema.BASE_OPSET:
         changed = _converted(changed, opset)
     return changed
@@ -71,6 +71,15 @@ def _with_inputs(model: onnx.ModelProto, as_inputs: Mapping[str, RawShape]) -> o
     return changed
 
 
+def _inlined(model: onnx.ModelProto) -> onnx.ModelProto:
+    try:
+        return onnx.inliner.inline_local_functions(model)
+    except Exception as e:  # of classes of their own too
+        raise BundleError(
+            f"onnx cannot put its local functions in the place of their calls ({e}); save it again"
+        ) from e
+
+
 def _converted(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
     # The converter takes initializers that are no inputs only from IR version 4 on.
     model.ir_version = max(model.ir_version, 4)
@@ -78,7 +87,7 @@ def _converted(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
         converted: onnx.ModelProto = onnx.version_converter.convert_version(
             model, schema.BASE_OPSET
         )
-    except RuntimeError as e:
+    except Exception as e:  # of classes of their own too
         raise BundleError(
             f"onnx cannot convert it from opset {opset} to {schema.BASE_OPSET} ({e}); it can be "
             "run by tfx.loaders.Bundle and by ONNX Runtime, but not be traced or differentiated"

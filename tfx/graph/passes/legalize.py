@@ -13,7 +13,16 @@ from collections.abc import Callable, Iterable, Iterator
 from tfx.core import dtypes
 from tfx.graph import ir, schema
 from tfx.graph.ir import Graph, Node, Value
-from tfx.graph.passes import fourier, integers, pads, positions, recurrent
+from tfx.graph.passes import (
+    clips,
+    empties,
+    fourier,
+    integers,
+    pads,
+    positions,
+    recurrent,
+    reductions,
+)
 from tfx.graph.passes.decompose import DECOMPOSITIONS, EXPANDED
 from tfx.graph.passes.trial import runs_on_gpu
 from tfx.runtime.kernels import cpu_kernels
@@ -38,14 +47,28 @@ _WIDER: dict[int, tuple[int, ...]] = {
     _UINT64: (_INT64, _DOUBLE),
 }
 
+Correction = Callable[[Graph, Node], bool]
+
+
+def _in_turn(*tables: dict[str, Correction]) -> dict[str, tuple[Correction, ...]]:
+    found: dict[str, tuple[Correction, ...]] = {}
+    for table in tables:
+        for op, correct in table.items():
+            found[op] = (*found.get(op, ()), correct)
+    return found
+
+
 # Kernels that exist and are wrong.
-_CORRECTIONS = {
-    **fourier.CORRECTIONS,
-    **integers.CORRECTIONS,
-    **pads.CORRECTIONS,
-    **positions.CORRECTIONS,
-    **recurrent.CORRECTIONS,
-}
+_CORRECTIONS = _in_turn(
+    clips.CORRECTIONS,
+    empties.CORRECTIONS,
+    fourier.CORRECTIONS,
+    reductions.CORRECTIONS,
+    integers.CORRECTIONS,
+    pads.CORRECTIONS,
+    positions.CORRECTIONS,
+    recurrent.CORRECTIONS,
+)
 
 
 def legalize(graph: Graph, device: str = "CPU:0") -> Graph:
@@ -75,9 +98,11 @@ class _Legalizer:
         if node.op == ir.CALL:
             out.nodes.append(node)
             return
-        correct = _CORRECTIONS.get(node.op)
-        if correct is not None and self._corrected(correct, out, node):
+        if empties.without_elements(out, node):
             return
+        for correct in _CORRECTIONS.get(node.op, ()):
+            if self._corrected(correct, out, node):
+                return
         key = tuple(None if v is None else v.dtype for v in node.inputs)
         if any(code is not None and code > dtypes.SEQUENCE for code in key):
             out.nodes.append(node)
@@ -94,7 +119,7 @@ class _Legalizer:
             return
         _emit_between_casts(out, node, *replaced)
 
-    def _corrected(self, correct: Callable[[Graph, Node], bool], out: Graph, node: Node) -> bool:
+    def _corrected(self, correct: Correction, out: Graph, node: Node) -> bool:
         """Replace a node whose kernel is wrong; what replaces it must be legal as well."""
         mark = len(out.nodes)
         if not correct(out, node):

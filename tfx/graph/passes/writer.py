@@ -53,6 +53,15 @@ class Writer:
         made = self._out.add_node(name, inputs, attrs, types, name=label, source=self._node.source)
         return made.outputs[0]
 
+    def add_bodies(
+        self, name: str, inputs: Sequence[Value | None], attrs: Attributes, result: Value
+    ) -> Value:
+        """An operator with bodies whose result is like ``result``."""
+        label = f"{self._node.name}_{name.lower()}"
+        types = [(result.dtype, result.shape)]
+        made = self._out.add_node(name, inputs, attrs, types, name=label, source=self._node.source)
+        return made.outputs[0]
+
     def finish(self) -> bool:
         """Let the last operation make the result of the replaced node."""
         last = self._out.nodes.pop()

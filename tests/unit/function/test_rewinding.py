@@ -1,0 +1,136 @@
+"""``recompute_grad`` computes with the same random numbers again, and assigns nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfx as tf
+
+X = np.linspace(0.5, 1.5, 100, dtype=np.float32)
+GENERATOR = tf.random.Generator.from_seed(3)
+INNER = tf.function(lambda x: tf.nn.dropout(x**3.0, 0.5))
+
+
+def _loop(x: Any) -> Any:
+    y = tf.zeros([100])
+    for _ in tf.range(3):
+        y = y + tf.random.uniform([100]) * x**3.0
+    return y
+
+
+def _branch(x: Any) -> Any:
+    return tf.cond(tf.reduce_sum(x) > 0, lambda: tf.random.normal([100]) * x**3.0, lambda: x)
+
+
+# Each is cubic in x.
+BODIES: dict[str, Callable[[Any], Any]] = {
+    "dropout": lambda x: tf.nn.dropout(x**3.0, 0.5),
+    "several draws": lambda x: tf.random.uniform([100]) * x * tf.random.normal([100]) * x * x,
+    "seed of its own": lambda x: tf.random.uniform([100], seed=98765) * x**3.0,
+    "own generator": lambda x: GENERATOR.uniform([100]) * x**3.0,
+    "called function": lambda x: INNER(x),
+    "loop": _loop,
+    "branch": _branch,
+    "recomputed inside": lambda x: tf.recompute_grad(BODIES["dropout"])(x),
+}
+
+
+def _check(f: Any) -> None:
+    x = tf.constant(X)
+    values = []
+    for _ in range(2):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.reduce_sum(f(x))
+            slope = tape.gradient(y, x)
+        values.append(float(y))
+        np.testing.assert_allclose((slope.numpy() * X).sum() / 3, y, rtol=1e-3)
+        np.testing.assert_allclose(outer.gradient(slope, x), 2 * slope.numpy() / X, rtol=1e-3)
+    assert values[0] != values[1]
+
+
+@pytest.mark.parametrize("name", sorted(BODIES))
+def test_eagerly(name: str) -> None:
+    _check(tf.recompute_grad(BODIES[name]))
+
+
+@pytest.mark.parametrize("name", sorted(BODIES))
+def test_in_a_function(name: str) -> None:
+    _check(tf.function(tf.recompute_grad(BODIES[name])))
+
+
+def test_in_a_loop_of_a_function() -> None:
+    part = tf.recompute_grad(BODIES["dropout"])
+
+    @tf.function
+    def twice(x: Any) -> Any:
+        y = tf.zeros([100])
+        for _ in tf.range(2):
+            y = y + part(x)
+        return y
+
+    _check(twice)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "function"])
+def test_the_generator_goes_on_as_without_a_gradient(wrap: Any) -> None:
+    body, x = BODIES["dropout"], tf.constant(X)
+    part = wrap(tf.recompute_grad(body))
+    tf.random.set_seed(1)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = part(x)
+    tape.gradient(y, x)
+    after = float(tf.random.uniform([]))
+    tf.random.set_seed(1)
+    body(x)
+    assert after == float(tf.random.uniform([]))
+
+
+def test_a_variable_is_assigned_once_in_a_function() -> None:
+    count = tf.Variable(0.0, trainable=False)
+
+    def body(x: Any) -> Any:
+        count.assign_add(1.0)
+        return x * x * count
+
+    @tf.function
+    def step(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.recompute_grad(body)(x)
+        return tape.gradient(y, x)
+
+    assert float(step(tf.constant(3.0))) == 6.0
+    assert float(count) == 1.0
+    assert float(step(tf.constant(3.0))) == 12.0  # with the value of the same run
+    assert float(count) == 2.0
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    class Model(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.generator = GENERATOR
+
+        @tf.function(input_signature=[tf.TensorSpec([100])])
+        def part(self, x: Any) -> Any:
+            return tf.recompute_grad(BODIES["own generator"])(x)
+
+    tf.saved_model.save(Model(), tmp_path / "model")
+    _check_first(tf.saved_model.load(tmp_path / "model").part)
+
+
+def _check_first(f: Any) -> None:
+    x = tf.constant(X)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(f(x))
+    np.testing.assert_allclose((tape.gradient(y, x).numpy() * X).sum() / 3, y, rtol=1e-3)

@@ -1,0 +1,140 @@
+"""``Rewinding``: let a computation that runs a second time begin with the variables it began with.
+
+``recompute_grad`` computes its function again for the gradient. Random numbers must be the same
+then, and what the function assigns must not be assigned twice. Eagerly the states of random
+generators go back for the second time and forth afterwards; in a graph the second computation reads
+the values that the first one read, and what it assigns is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from tfx.framework.context import current
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.framework.variable import Variable
+from tfx.function.marker import GradientGraph
+from tfx.ops.generator import (
+    drawing_alone,
+    generator_states,
+    get_global_generator,
+    seeded_states,
+)
+
+# Tensors -> the same, not before the gradient is there.
+Delay = Callable[[Sequence[Tensor]], Sequence[Tensor]]
+
+
+class Rewinding:
+    """What variables were before a computation; made right before it."""
+
+    def __init__(self) -> None:
+        self._graph = current().graph
+        self._before: dict[int, Any] = {}
+        self._began: list[tuple[Variable, Any]] = []
+        if self._graph is None:
+            get_global_generator()  # it is there now
+            self._began = [(v, v._value) for v in generator_states()]
+        else:
+            self._before = {key: s.current for key, s in self._graph.states.items()}
+
+    def finish(self) -> None:
+        """The computation is over: keep what it changed."""
+        graph = self._graph
+        if graph is None:
+            known = {id(v) for v, _ in self._began}
+            self._began = [(v, old) for v, old in self._began if v._value is not old]
+            # Those of operations with a seed, which were used for the first time.
+            self._began += [(v, old) for v, old in seeded_states() if id(v) not in known]
+            return
+        for key, state in list(graph.states.items()):
+            variable = state.ref()
+            before = self._before.get(key)
+            if variable is None or not state.written or state.current is before:
+                continue
+            if before is None:
+                before = _entry(graph, state, variable)
+            if before is not None:
+                self._began.append((variable, SymbolicTensor(before, graph)))
+
+    @contextmanager
+    def again(self, delay: Delay) -> Iterator[None]:
+        """Within it the computation can be done again.
+
+        Args:
+            delay: In a graph, keeps it apart from the first time.
+        """
+        if not self._began:
+            yield
+        elif current().graph is None:
+            with self._eagerly():
+                yield
+        else:
+            with self._in_graph(delay):
+                yield
+
+    @contextmanager
+    def _eagerly(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            stack.enter_context(drawing_alone())
+            now = [(v, v._value) for v, _ in self._began]
+            for variable, value in self._began:
+                variable._value = value
+            try:
+                yield
+            finally:
+                for variable, value in now:
+                    variable._value = value
+
+    @contextmanager
+    def _in_graph(self, delay: Delay) -> Iterator[None]:
+        graph = current().graph
+        assert graph is not None
+        tensors = [_tensor(value, variable) for variable, value in self._began]
+        saved = []
+        for (variable, _), tensor in zip(self._began, delay(tensors), strict=True):
+            state = graph.state_of(variable)
+            saved.append((state, state.current, state.written))
+            state.current = graph.value_of(tensor)
+        mark = len(graph.graph.nodes)
+        try:
+            yield
+        finally:
+            for state, value, written in saved:
+                state.current, state.written = value, written
+            _untag(graph, mark, {id(state) for state, _, _ in saved})
+
+
+def _tensor(value: Any, variable: Variable) -> Tensor:
+    """A value that a variable had."""
+    if isinstance(value, Tensor):
+        return value
+    eager = EagerTensor(value, variable.dtype)
+    return convert_to_tensor(eager)
+
+
+def _entry(graph: FuncGraph, state: VariableState, variable: Variable) -> Any:
+    """The value with which a variable entered a graph; None: it was never read."""
+    enter = getattr(graph, "_enter", None)
+    if enter is not None:
+        return enter(variable)
+    if isinstance(graph, GradientGraph):
+        return graph.entering(variable)._value
+    return state.entry
+
+
+def _untag(graph: FuncGraph, mark: int, states: set[int]) -> None:
+    """What was assigned the second time is no variable's value, and carries no gradient either."""
+    for node in graph.graph.nodes[mark:]:
+        if isinstance(node.tag, Assigned):
+            kept = {
+                i: s
+                for i, s in node.tag.outputs.items()
+                if id(s) not in states or s.variable().dtype.is_floating
+            }
+            if len(kept) < len(node.tag.outputs):
+                node.tag = Assigned(kept) if kept else None

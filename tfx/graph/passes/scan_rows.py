@@ -1,0 +1,112 @@
+"""Compute for all rows at once what each iteration of a ``Scan`` computes from its rows alone.
+
+The slopes of an LSTM's gates are of that kind: the backward loop has them of the forward one. An
+elementwise operator costs about a microsecond beside its work in each iteration, and once outside.
+The numbers are the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from tfx.graph.ir import Graph, Node, Value
+
+_FLOATS = (1, 11)
+_BOOL = 9
+_ELEMENTWISE = frozenset(
+    (
+        "Abs",
+        "Add",
+        "Div",
+        "Erf",
+        "Exp",
+        "Greater",
+        "GreaterOrEqual",
+        "Less",
+        "LessOrEqual",
+        "Log",
+        "Mul",
+        "Neg",
+        "Not",
+        "Reciprocal",
+        "Relu",
+        "Sigmoid",
+        "Sign",
+        "Softplus",
+        "Sqrt",
+        "Sub",
+        "Tanh",
+        "Where",
+    )
+)
+# Elements of a row up to which the work is small beside the rest, and of all rows together.
+_MOST_IN_ROW, _MOST = 8192, 1 << 22
+
+
+class Row(NamedTuple):
+    """What a ``Scan`` goes through.
+
+    Attributes:
+        value: The row, in the body.
+        data: All rows.
+        backwards: Whether the last one comes first.
+    """
+
+    value: Value
+    data: Value
+    backwards: bool
+
+
+def compute_for_all(home: Graph, scan: Graph, rows: Sequence[Row], count: int) -> list[Row]:
+    """Move nodes from a body to the graph around it; the rows that the body takes then.
+
+    Args:
+        home: Gets the nodes, at its end.
+        scan: The body under construction.
+        rows: What it goes through.
+        count: How many rows there are.
+    """
+    known = {id(row.value): row for row in rows}
+    inner = {id(v) for v in scan.inputs} | {id(v) for n in scan.nodes for v in n.outputs}
+    kept: list[Node] = []
+    for node in scan.nodes:
+        if not _is_of_rows(node, known, inner, count):
+            kept.append(node)
+            continue
+        given = [v and (known[id(v)].data if id(v) in known else v) for v in node.inputs]
+        (y,) = node.outputs
+        assert y.shape is not None
+        made = Node(node.op, tuple(given), node.attrs, node.name, node.source)
+        made.device = node.device
+        every = Value(home.unique_name(f"{y.name}_all"), y.dtype, (count, *y.shape), made)
+        made.outputs = (every,)
+        home.nodes.append(made)
+        first = next(known[id(v)] for v in node.inputs if id(v) in known)
+        known[id(y)] = Row(y, every, first.backwards)
+    scan.nodes = kept
+    return list(known.values())
+
+
+def _is_of_rows(node: Node, known: dict[int, Row], inner: Collection[int], count: int) -> bool:
+    """Whether a node computes each element of its result from rows and what does not change."""
+    if node.op not in _ELEMENTWISE or node.tag is not None or len(node.outputs) != 1:
+        return False
+    (y,) = node.outputs
+    if y.dtype not in (*_FLOATS, _BOOL) or y.shape is None:
+        return False
+    size = math.prod(d if isinstance(d, int) else _MOST for d in y.shape)
+    if size > _MOST_IN_ROW or size * count > _MOST:
+        return False
+    directions = set()
+    for v in node.inputs:
+        if v is None or v.dtype not in (*_FLOATS, _BOOL) or v.shape is None:
+            return False
+        if id(v) in known:
+            if v.shape != y.shape:
+                return False
+            directions.add(known[id(v)].backwards)
+        elif id(v) in inner or len(v.shape) > len(y.shape):
+            return False
+    return len(directions) == 1
