@@ -23,11 +23,16 @@ from tfx.cli import _errors
 PROGRAM = "tfx"
 _COMPLETION_VARIABLE = "_TFX_COMPLETE"
 _MODULES = {
+    "checkpoint": "tfx.cli.checkpoint",
     "completion": "tfx.cli.completion",
+    "convert": "tfx.cli.convert",
+    "diff": "tfx.cli.diff",
+    "freeze": "tfx.cli.freeze",
     "gradient": "tfx.cli.gradient",
     "load": "tfx.cli.load",
     "save": "tfx.cli.save",
     "show": "tfx.cli.show",
+    "verify": "tfx.cli.verify",
 }
 _HELP = """Save, inspect and run models that are plain ONNX.
 

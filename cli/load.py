@@ -91,7 +91,7 @@ def command(
     if len(given) != len(inputs):
         raise click.UsageError("an --input is given twice; name each input once")
     with _output.progress(f"Opening {directory}"):
-        bundle = loaders.Bundle.open(directory, device, verify)
+        bundle = loaders.Bundle.open(directory, device, verify or None)
     with bundle:
         info = _choose(bundle, signature, is_call=bool(given or output or save))
         if info is None or (info.inputs and not given and not output and not save):

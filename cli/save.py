@@ -26,8 +26,8 @@ SOURCE is MODULE:OBJECT (also FILE.py:OBJECT, and OBJECT() to call what makes it
 ends in .onnx. The module is imported, so its code runs.
 
 A signature is a function with @tfx.function above it. Without --signature the object's only such
-function that assigns no variable becomes serving_default. A function without an input_signature
-needs an --input for each of its tensors: sizes are numbers, names, or None for any size.
+function with an input_signature that assigns no variable becomes serving_default. A function
+without one needs an --input for each of its tensors: sizes are numbers, names, or None for any.
 
 \b
 Examples:

@@ -1,7 +1,42 @@
-"""Everything that writes a bundle: ``save`` for tfx objects, ``save_onnx`` for ONNX models."""
+"""Everything that writes a bundle or is made of one.
+
+``save`` for tfx objects, ``save_onnx`` for ONNX models; ``freeze``, ``convert`` and ``compare`` for
+bundles that are there.
+"""
 
 from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from tfx.exporters.from_onnx import save_onnx as save_onnx
 from tfx.exporters.native import SaveOptions as SaveOptions
 from tfx.exporters.native import save as save
+
+if TYPE_CHECKING:
+    from tfx.exporters.comparing import compare as compare
+    from tfx.exporters.converting import convert as convert
+    from tfx.exporters.freezing import freeze as freeze
+
+# Fetched when first used: who saves a model needs none of these.
+_LATER = {
+    "compare": "tfx.exporters.comparing",
+    "convert": "tfx.exporters.converting",
+    "freeze": "tfx.exporters.freezing",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; it has save, save_onnx, SaveOptions, "
+            f"{', '.join(_LATER)}"
+        )
+    value = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

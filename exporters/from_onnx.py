@@ -38,6 +38,7 @@ from tfx.bundle.structure import Leaf, TensorInfo, Value
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.version import VERSION
+from tfx.exporters.examples import add_examples
 from tfx.exporters.names import FileNames
 from tfx.exporters.payloads import map_file, split_payloads
 from tfx.exporters.signatures import DEFAULT_SERVING_SIGNATURE_DEF_KEY
@@ -52,6 +53,7 @@ def save_onnx(
     signature: str = DEFAULT_SERVING_SIGNATURE_DEF_KEY,
     metadata: Mapping[str, str] | None = None,
     max_shard_bytes: int = limits.MAX_SHARD_BYTES,
+    examples: bool | Mapping[str, Any] | None = None,
 ) -> None:
     """Save an ONNX model as a bundle.
 
@@ -66,6 +68,7 @@ def save_onnx(
         signature: Name of the entry point.
         metadata: Text to keep in the manifest.
         max_shard_bytes: Most bytes of variables in one file, unless one is greater.
+        examples: Golden examples, as in ``saved_model.SaveOptions``.
 
     Raises:
         NotFoundError: no such file.
@@ -100,6 +103,7 @@ def save_onnx(
         entry = FileEntry(file, len(data), hashlib.sha256(data).digest())
         manifest = _manifest(loaded, weights, store, entry, signature, dict(metadata or {}))
         (folder / MANIFEST_NAME).write_bytes(manifest_bytes(manifest))
+        add_examples(folder, examples)
 
 
 def _open(model: Any) -> ForeignModel:

@@ -15,7 +15,9 @@ from tfx.bundle.records import (
     ObjectNode,
     Parameter,
     ParameterKind,
+    TableEntry,
 )
+from tfx.bundle.structure import Leaf
 from tfx.core.errors import FailedPreconditionError
 from tfx.core.specs import TensorSpec
 from tfx.exporters.contents import Contents
@@ -36,6 +38,7 @@ from tfx.framework.variable import Variable
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.input_signature import is_closed
 from tfx.function.polymorphic import Function
+from tfx.tables.static import StaticHashTable, StaticTable, StaticVocabularyTable
 
 _NO_RANK = 1 << 20
 # Where the names of variables begin that no attribute of the object leads to.
@@ -62,6 +65,7 @@ class Gathered:
         functions: Records of the traced functions.
         objects: Records of the object graph.
         assets: The assets, numbered as in the manifest.
+        tables: Records of the lookup tables.
 
     Raises:
         ValueError: something cannot be saved; the message says what.
@@ -90,6 +94,8 @@ class Gathered:
         self.constant_keys: list[str] = []
         self._constant_numbers: dict[int, int] = {}
         self._constant_names: set[str] = set()
+        self._exported: list[EagerTensor] = []
+        self.tables = [self._table(t, path or "table") for t, path in graph.tables]
         self.functions: list[FunctionEntry] = [
             self._function(f, path, traces[id(f)]) for f, path in graph.functions
         ]
@@ -145,6 +151,20 @@ class Gathered:
             self.constant_keys.append(self.contents.add_constant(name, array))
             self.constants.append(ConstantEntry(name, tensor.dtype.name, array.shape))
         return number
+
+    def _table(self, table: StaticTable, path: str) -> TableEntry:
+        keys, values = table.export()
+        tensors = [keys, values]
+        if isinstance(table, StaticHashTable):
+            tensors.append(table.default_value)
+        numbers = []
+        for tensor, part in zip(tensors, ("keys", "values", "default"), strict=False):
+            assert isinstance(tensor, EagerTensor)
+            self._exported.append(tensor)  # constants are known by their identity
+            numbers.append(self._constant(tensor, f"{path}/{part}"))
+        buckets = table.num_oov_buckets if isinstance(table, StaticVocabularyTable) else 0
+        default = numbers[2] if len(numbers) > 2 else None
+        return TableEntry(table.name or path, numbers[0], numbers[1], default, buckets)
 
     def _function(
         self, function: Callee, path: str, traces: list[ConcreteFunction]
@@ -208,9 +228,17 @@ def _traces(function: Callee) -> list[ConcreteFunction]:
     if isinstance(function, ConcreteFunction):
         return [function] if _can_be_called(function) else []
     traces = [c for c in reversed(function.concrete_functions()) if _can_be_called(c)]
-    different = {repr(c.signature): c for c in reversed(traces)}
+    different = {_called_with(c): c for c in reversed(traces)}
     kept = {id(c) for c in different.values()}
     return sorted([c for c in traces if id(c) in kept], key=_generality)
+
+
+def _called_with(concrete: ConcreteFunction) -> str:
+    """The arguments of a trace as text, equal exactly if a call cannot tell them apart."""
+    signature = concrete.signature
+    args, kwargs = signature.with_leaves([Leaf(i) for i in range(len(signature.specs))])
+    values = [to_value(part, is_argument=True) for part in (*args, *kwargs.values())]
+    return f"{signature!r} {values!r}"
 
 
 def _can_be_called(concrete: ConcreteFunction) -> bool:

@@ -43,6 +43,7 @@ from tfx.graph.passes.hoist import hoist_constants, is_large
 from tfx.graph.passes.host_calls import drop_host_calls, warn_dropped
 from tfx.graph.passes.own_gradients import forget_gradients, rewrite_gradients
 from tfx.graph.serialize import ExternalData, Initializer, to_model
+from tfx.graph.texts import replaced_texts
 
 _log = logging.getLogger("tfx")
 
@@ -159,6 +160,7 @@ class GraphWriter:
         variables: Number in the manifest of each variable, by ``id``.
         names: Name of each variable in the manifest, in order; its key in the store too.
         arrays: The tensors that were stored, by key.
+        paths: Where each asset is in the bundle, by where it was.
         sources: Whether nodes keep the line of the program that made them.
 
     Attributes:
@@ -175,9 +177,11 @@ class GraphWriter:
         variables: Mapping[int, int],
         names: list[str],
         arrays: Mapping[str, np.ndarray[Any, Any]],
+        paths: Mapping[str, str] | None = None,
         *,
         sources: bool = False,
     ) -> None:
+        self._paths = paths or {}
         self.files: list[FileEntry] = []
         self.opset = 0
         self.ir_version = 0
@@ -207,8 +211,8 @@ class GraphWriter:
         return ConcreteFunctionEntry(
             name=item.name,
             arguments=(
-                tuple(to_value(a) for a in args),
-                {k: to_value(v) for k, v in kwargs.items()},
+                tuple(to_value(a, is_argument=True) for a in args),
+                {k: to_value(v, is_argument=True) for k, v in kwargs.items()},
             ),
             result=to_value(numbered(concrete.structured_outputs)),
             argument_leaves=tuple(
@@ -227,6 +231,8 @@ class GraphWriter:
         initializers: dict[Value, Initializer] = {
             value: self._stored(key) for value, key in item.constants
         }
+        # A function that gives the path of an asset says where it is in the bundle.
+        initializers.update(replaced_texts(item.graph, self._paths))
         inputs: list[GraphInput] = []
         frozen: list[FrozenVariable] = []
         names: list[str] = []

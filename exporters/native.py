@@ -10,6 +10,7 @@ from typing import Any
 from tfx.bundle import limits
 from tfx.bundle.atomic import AtomicDirectory
 from tfx.core.errors import InvalidArgumentError
+from tfx.exporters.examples import add_examples, given_examples
 from tfx.exporters.gathering import Gathered
 from tfx.exporters.writing import write_bundle
 from tfx.framework.context import current
@@ -30,6 +31,11 @@ class SaveOptions:
             Without them what is loaded cannot be differentiated there.
         metadata: Text to keep in the manifest.
         max_shard_bytes: Most bytes of variables in one file, unless a single variable is greater.
+        examples: Golden examples, which ``tfx verify`` replays: calls of signatures with what the
+            bundle gave for them. A dict has them by signature: inputs by name, ``(inputs,
+            outputs)`` where the outputs are to be compared now, or a list of examples, in which a
+            list is one of several calls in a row (for signatures that update variables). None
+            makes small ones up where that costs little, True in any case, False keeps none.
     """
 
     namespace_whitelist: Any = None
@@ -40,6 +46,7 @@ class SaveOptions:
     experimental_custom_gradients: bool = True
     metadata: Mapping[str, str] | None = None
     max_shard_bytes: int = limits.MAX_SHARD_BYTES
+    examples: bool | Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         """Check the options of our own.
@@ -56,6 +63,8 @@ class SaveOptions:
                 raise InvalidArgumentError(
                     f"metadata has {key!r}: {text!r}, expected text for both."
                 )
+        if self.examples is not None and not isinstance(self.examples, bool):
+            given_examples(self.examples)
 
 
 def save(
@@ -77,8 +86,8 @@ def save(
         signatures: A function, or a dict of functions by name: the named entry points. A function
             needs an ``input_signature`` or exactly one trace; or give
             ``f.get_concrete_function(...)``. None: a loaded object keeps its own; otherwise the
-            only such function among the object's attributes that writes no state, if there is
-            one, becomes ``serving_default``.
+            only function among the object's attributes that has an ``input_signature`` (or is a
+            concrete function) and writes no state, if there is one, becomes ``serving_default``.
         options: See ``SaveOptions``.
 
     Raises:
@@ -96,7 +105,7 @@ def save(
         >>> with tempfile.TemporaryDirectory() as parent:
         ...     tf.saved_model.save(Doubler(), parent + "/doubler")
         ...     sorted(os.listdir(parent + "/doubler"))
-        ['bundle.pb', 'serving_default.onnx']
+        ['bundle.pb', 'examples.safetensors', 'serving_default.onnx']
     """
     if current().graph is not None:
         raise ValueError(
@@ -112,3 +121,4 @@ def save(
             max_shard_bytes=options.max_shard_bytes,
             sources=options.save_debug_info,
         )
+        add_examples(folder, options.examples)

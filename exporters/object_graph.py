@@ -36,9 +36,10 @@ from tfx.framework.trackable import is_container, is_trackable, members, path_te
 from tfx.framework.variable import Variable
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.polymorphic import Function
+from tfx.tables.static import StaticTable
 
 Callee = Function | ConcreteFunction
-_LEAVES = (Variable, Function, ConcreteFunction, EagerTensor, Asset)
+_LEAVES = (Variable, Function, ConcreteFunction, EagerTensor, Asset, StaticTable)
 _DATA = (TensorSpec, DType, TensorShape, np.bool_, np.integer, np.floating)
 # The one name with a meaning to Python that a loaded object gives back.
 _CALL = "__call__"
@@ -56,6 +57,7 @@ class ObjectGraph:
         variables: The variables of the object and their paths as checkpoints name them, in order.
         functions: The traced functions and concrete functions among the objects with their paths.
         assets: The assets among them.
+        tables: The lookup tables among them with their paths.
 
     Raises:
         ValueError: the root is something else, or state is under a key that cannot be saved.
@@ -75,6 +77,7 @@ class ObjectGraph:
         self.variables: dict[int, tuple[Variable, str]] = {}
         self.functions: list[tuple[Callee, str]] = []
         self.assets: list[Asset] = []
+        self.tables: list[tuple[StaticTable, str]] = []
         self._slots: dict[int, dict[str, Any]] = {}
         if not isinstance(root, Callee):
             self._walk_state(root)
@@ -92,6 +95,8 @@ class ObjectGraph:
                 self.functions.append((item, path or "function"))
             elif isinstance(item, Asset):
                 self.assets.append(item)
+            elif isinstance(item, StaticTable):
+                self.tables.append((item, path))
 
     def _walk_state(self, root: Any) -> None:
         """Find the variables; slots become dicts in the object that has them.
@@ -135,6 +140,7 @@ class ObjectGraph:
             constant: Stores a tensor (with its path) and returns its id.
         """
         assets = {id(a): i for i, a in enumerate(self.assets)}
+        tables = {id(t): i for i, (t, _) in enumerate(self.tables)}
         nodes = []
         for item, path, edges in zip(self.items, self.paths, self._edges, strict=True):
             if isinstance(item, Variable):
@@ -150,6 +156,8 @@ class ObjectGraph:
                 nodes.append(ObjectNode("constant", target=constant(item, path)))
             elif isinstance(item, Asset):
                 nodes.append(ObjectNode("asset", target=assets[id(item)]))
+            elif isinstance(item, StaticTable):
+                nodes.append(ObjectNode("table", target=tables[id(item)]))
             elif _has_nodes(item):
                 nodes.append(_container(item, edges, path))
             else:

@@ -57,7 +57,7 @@ def resolve_signatures(
     if signatures is None:
         signatures = _loaded_signatures(obj)
         if signatures is None:
-            return _default(functions)
+            return _default(obj, functions)
     if isinstance(signatures, Function | ConcreteFunction | NamedSignature):
         signatures = {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signatures}
     if not isinstance(signatures, Mapping):
@@ -82,12 +82,20 @@ def _loaded_signatures(obj: Any) -> Mapping[str, Any] | None:
 
 
 def _default(
+    obj: Any,
     functions: Sequence[tuple[Function | ConcreteFunction, str]],
 ) -> list[ResolvedSignature]:
-    """The root's only function whose signature is known and that writes no state, if any."""
+    """The root, or its only function with a declared signature, that writes no state, if any."""
     known = []
     for function, path in functions:
         if "/" in path:
+            continue
+        # As in TensorFlow: a trace that a program happened to make is no promise to others.
+        if (
+            function is not obj
+            and isinstance(function, Function)
+            and not is_closed(function.input_signature)
+        ):
             continue
         concrete = _single(function)
         if concrete is not None and _can_serve(concrete):
@@ -117,7 +125,7 @@ def _resolved(name: str, function: Any) -> ResolvedSignature:
             name,
             function.concrete_function,
             tuple(function.input_names),
-            tuple(function.output_names),
+            _in_order_of_results(function),
         )
     if not isinstance(function, Function | ConcreteFunction):
         raise ValueError(
@@ -145,6 +153,16 @@ def _resolved(name: str, function: Any) -> ResolvedSignature:
             "variable, so there is nothing to run. Return a tensor or a dict of tensors."
         )
     return ResolvedSignature(name, concrete, tuple(input_names(concrete)), tuple(outputs))
+
+
+def _in_order_of_results(signature: NamedSignature) -> tuple[str, ...]:
+    """Names of the results; those of a dict lie in the order of its sorted keys."""
+    names = tuple(signature.output_names)
+    results = signature.concrete_function.structured_outputs
+    count = len(signature.concrete_function.outputs)
+    if isinstance(results, dict) and len(names) == count and {*results} == {*names}:
+        return tuple(sorted(names))
+    return names
 
 
 def input_names(concrete: ConcreteFunction) -> list[str]:

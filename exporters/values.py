@@ -25,6 +25,8 @@ from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.framework.tensor import EagerTensor
 
+# The part of a record that says what a class with ``__tf_flatten__`` has beside its tensors.
+METADATA = "metadata"
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 KEYS = (bool, int, float, str, bytes, type(None))
 # The format keeps no greater integers.
@@ -48,12 +50,14 @@ def is_scalar(value: Any) -> bool:
     return type(value) in SCALARS
 
 
-def to_value(value: Any, constant: Constant | None = None) -> Value:
+def to_value(value: Any, constant: Constant | None = None, *, is_argument: bool = False) -> Value:
     """The record of a Python value; what cannot be stored becomes ``Opaque``.
 
     Args:
         value: Anything; a ``Leaf`` in it stands for a tensor and stays.
         constant: Stores a tensor and returns its id; None: tensors cannot be stored here.
+        is_argument: Whether it is what a call must match: then what classes with
+            ``__tf_flatten__`` say beside their tensors is part of the record.
     """
     if is_scalar(value) or isinstance(value, Leaf):
         return value  # type: ignore[no-any-return]
@@ -62,7 +66,7 @@ def to_value(value: Any, constant: Constant | None = None) -> Value:
         return special
     if isinstance(value, EagerTensor) and constant is not None:
         return ConstantRef(constant(value))
-    return _structure(value, constant)
+    return _structure(value, constant, is_argument)
 
 
 def _special(value: Any) -> Value:
@@ -78,25 +82,30 @@ def _special(value: Any) -> Value:
     return None
 
 
-def _structure(value: Any, constant: Constant | None) -> Value:
+def _structure(value: Any, constant: Constant | None, is_argument: bool) -> Value:
+    def inner(part: Any) -> Value:
+        return to_value(part, constant, is_argument=is_argument)
+
     fields = namedtuple_fields(type(value))
     if fields is not None:
-        parts = tuple((n, to_value(v, constant)) for n, v in zip(fields, value, strict=True))
+        parts = tuple((n, inner(v)) for n, v in zip(fields, value, strict=True))
         return Record(type(value).__name__, parts)
     if isinstance(value, tuple):
-        return tuple(to_value(v, constant) for v in value)
+        return tuple(inner(v) for v in value)
     if isinstance(value, Mapping):
         if all(type(k) in KEYS for k in value):
-            return {k: to_value(v, constant) for k, v in value.items()}
+            return {k: inner(v) for k, v in value.items()}
         return _opaque(value)
     kind = expanded_kind_of(value) or kind_of(value)
     if kind is None:
         return _opaque(value)
-    keys, values = kind.keys(value), [to_value(v, constant) for v in kind.values(value)]
+    keys, values = kind.keys(value), [inner(v) for v in kind.values(value)]
     if all(isinstance(k, str) for k in keys) and keys:  # an attrs class or a dataclass
         return Record(type(value).__name__, tuple(zip(keys, values, strict=True)), is_tuple=False)
     if hasattr(value, "__tf_flatten__"):
         parts = tuple((f"field_{i}", v) for i, v in enumerate(values))
+        if is_argument:
+            parts = (*parts, (METADATA, inner(value.__tf_flatten__()[0])))
         return Record(type(value).__name__, parts, is_tuple=False)
     return values
 

@@ -50,10 +50,13 @@ def write_bundle(
     arrays = parts.contents.arrays
     store = write_store(folder, arrays, max_shard_bytes=max_shard_bytes)
     numbers = {id(v): i for i, v in enumerate(parts.variables)}
-    writer = GraphWriter(folder, store.tensors, numbers, parts.names, arrays, sources=sources)
+    assets = _copy_assets(folder, parts.assets)
+    paths = {str(a.path): f.path for a, f in zip(parts.assets, assets, strict=True)}
+    writer = GraphWriter(
+        folder, store.tensors, numbers, parts.names, arrays, paths, sources=sources
+    )
     changing = {key for item in parts.prepared for key in item.written}
     concrete = tuple(writer.write(item, changing) for item in parts.prepared)
-    assets = _copy_assets(folder, parts.assets)
     manifest = Manifest(
         producer=PRODUCER,
         producer_version=VERSION,
@@ -67,6 +70,7 @@ def write_bundle(
             for constant, key in zip(parts.constants, parts.constant_keys, strict=True)
         ),
         assets=tuple(AssetEntry(f.path) for f in assets),
+        tables=tuple(parts.tables),
         objects=tuple(parts.objects),
         functions=tuple(parts.functions),
         concrete_functions=concrete,

@@ -3,7 +3,8 @@
 Owns the temporary folder beside the target, its lock, and what happens to files of the user that
 are in the old folder. Must not know what is written. The one decision: everything is written and
 made durable elsewhere first, and then one exchange of two folders is the save; whatever kills the
-process before that leaves the old bundle, whatever kills it after leaves the new one.
+process before that leaves the old bundle, whatever kills it after leaves the new one. Of two saves
+to one path at the same time the first to finish wins, and the other one is told.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
+from tfx.bundle.disk import translated
 from tfx.bundle.files import ASIDE, siblings
 from tfx.bundle.manifest import MANIFEST_NAME, read_manifest
 from tfx.bundle.swap import replace_folder, sync_folder
-from tfx.core.errors import AlreadyExistsError, BundleError, NotFoundError
+from tfx.core.errors import AbortedError, AlreadyExistsError, BundleError, NotFoundError
 
 if sys.platform != "win32":
     import fcntl
@@ -59,6 +61,7 @@ class AtomicDirectory:
         self.target = Path(os.path.realpath(target))
         self.path = self.target
         self._lock: int | None = None
+        self._found: tuple[int, ...] | None = None
 
     def __enter__(self) -> Path:
         """Make the temporary folder.
@@ -68,14 +71,19 @@ class AtomicDirectory:
 
         Raises:
             AlreadyExistsError: The target exists and is neither a bundle nor an empty folder.
+            PermissionDeniedError: The folder around it may not be written.
+            ResourceExhaustedError: The disk is full.
         """
-        check_replaceable(self.target)
-        self.target.parent.mkdir(parents=True, exist_ok=True)
-        clean_leftovers(self.target)
-        while self._lock is None:
-            self.path = _sibling(self.target, _MARK)
-            self.path.mkdir()
-            self._lock = _lock_folder(self.path)
+        with translated(self.target):
+            check_replaceable(self.target)
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            with _turn(self.target.parent):
+                clean_leftovers(self.target)
+                self._found = _identity(self.target)
+            while self._lock is None:
+                self.path = _sibling(self.target, _MARK)
+                self.path.mkdir()
+                self._lock = _lock_folder(self.path)
         return self.path
 
     def __exit__(
@@ -84,15 +92,28 @@ class AtomicDirectory:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Put the folder into its place, or remove it if the block raised."""
+        """Put the folder into its place, or remove it if the block raised.
+
+        Raises:
+            AbortedError: Another save to the target has ended since this one began.
+            AlreadyExistsError: Something that is no bundle has appeared at the target.
+            PermissionDeniedError: The folder around the target may not be written.
+            ResourceExhaustedError: The disk is full.
+        """
         rest: Path | None = self.path
         try:
-            if kind is None:
+            with translated(self.target):
+                if error is not None:
+                    if isinstance(error, OSError):
+                        raise error  # in the words that the format has for it
+                    return
                 check_replaceable(self.target)
                 if self.target.is_dir():
                     _carry_over(self.target, self.path)
                 _sync_tree(self.path)
-                rest = replace_folder(self.path, self.target, _sibling(self.target, ASIDE))
+                with _turn(self.target.parent):
+                    self._check_alone()
+                    rest = replace_folder(self.path, self.target, _sibling(self.target, ASIDE))
                 sync_folder(self.target.parent)
         finally:
             if self._lock is not None and self._lock >= 0:
@@ -101,6 +122,16 @@ class AtomicDirectory:
             if rest is not None:
                 # A failure to tidy up must not hide the error, or the success, of the save.
                 shutil.rmtree(rest, ignore_errors=True)
+
+    def _check_alone(self) -> None:
+        """Refuse to replace a bundle that nobody has seen: what another save has just written."""
+        there = _identity(self.target)
+        if there is not None and there != self._found:
+            raise AbortedError(
+                f"{self.target}: another save has written it while this one went on, and was "
+                "left as it is; save again if this one is to replace it, and give programs that "
+                "save at the same time a path each"
+            )
 
 
 def check_replaceable(target: Path) -> None:
@@ -146,6 +177,30 @@ def clean_leftovers(target: Path) -> None:
             os.close(lock)
         elif _is_old(folder):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _identity(target: Path) -> tuple[int, ...] | None:
+    """What tells the bundle at a path from a later one; None if there is none."""
+    try:
+        folder, manifest = os.stat(target), os.stat(target / MANIFEST_NAME)
+    except OSError:
+        return None
+    return folder.st_dev, folder.st_ino, manifest.st_ino, manifest.st_size, manifest.st_mtime_ns
+
+
+@contextlib.contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """Let saves look at their targets in ``folder`` and replace them one after the other."""
+    descriptor = None
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):  # a file system without locks
+            descriptor = os.open(folder, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _sibling(target: Path, mark: str) -> Path:

@@ -53,7 +53,7 @@ DTYPE_UINT4: DType
 DTYPE_INT4: DType
 
 class Manifest(_message.Message):
-    __slots__ = ("format_version", "producer", "producer_version", "requirements", "files", "variables", "constants", "assets", "tables", "objects", "functions", "concrete_functions", "signatures", "metadata", "sha256")
+    __slots__ = ("format_version", "producer", "producer_version", "requirements", "files", "variables", "constants", "assets", "tables", "objects", "functions", "concrete_functions", "signatures", "metadata", "sha256", "examples")
     class MetadataEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -76,6 +76,7 @@ class Manifest(_message.Message):
     SIGNATURES_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLES_FIELD_NUMBER: _ClassVar[int]
     format_version: int
     producer: str
     producer_version: str
@@ -91,7 +92,8 @@ class Manifest(_message.Message):
     signatures: _containers.RepeatedCompositeFieldContainer[Signature]
     metadata: _containers.ScalarMap[str, str]
     sha256: bytes
-    def __init__(self, format_version: _Optional[int] = ..., producer: _Optional[str] = ..., producer_version: _Optional[str] = ..., requirements: _Optional[_Union[Requirements, _Mapping[str, _Any]]] = ..., files: _Optional[_Iterable[_Union[File, _Mapping[str, _Any]]]] = ..., variables: _Optional[_Iterable[_Union[Variable, _Mapping[str, _Any]]]] = ..., constants: _Optional[_Iterable[_Union[Constant, _Mapping[str, _Any]]]] = ..., assets: _Optional[_Iterable[_Union[Asset, _Mapping[str, _Any]]]] = ..., tables: _Optional[_Iterable[_Union[Table, _Mapping[str, _Any]]]] = ..., objects: _Optional[_Iterable[_Union[Object, _Mapping[str, _Any]]]] = ..., functions: _Optional[_Iterable[_Union[Function, _Mapping[str, _Any]]]] = ..., concrete_functions: _Optional[_Iterable[_Union[ConcreteFunction, _Mapping[str, _Any]]]] = ..., signatures: _Optional[_Iterable[_Union[Signature, _Mapping[str, _Any]]]] = ..., metadata: _Optional[_Mapping[str, str]] = ..., sha256: _Optional[bytes] = ...) -> None: ...
+    examples: _containers.RepeatedCompositeFieldContainer[Example]
+    def __init__(self, format_version: _Optional[int] = ..., producer: _Optional[str] = ..., producer_version: _Optional[str] = ..., requirements: _Optional[_Union[Requirements, _Mapping[str, _Any]]] = ..., files: _Optional[_Iterable[_Union[File, _Mapping[str, _Any]]]] = ..., variables: _Optional[_Iterable[_Union[Variable, _Mapping[str, _Any]]]] = ..., constants: _Optional[_Iterable[_Union[Constant, _Mapping[str, _Any]]]] = ..., assets: _Optional[_Iterable[_Union[Asset, _Mapping[str, _Any]]]] = ..., tables: _Optional[_Iterable[_Union[Table, _Mapping[str, _Any]]]] = ..., objects: _Optional[_Iterable[_Union[Object, _Mapping[str, _Any]]]] = ..., functions: _Optional[_Iterable[_Union[Function, _Mapping[str, _Any]]]] = ..., concrete_functions: _Optional[_Iterable[_Union[ConcreteFunction, _Mapping[str, _Any]]]] = ..., signatures: _Optional[_Iterable[_Union[Signature, _Mapping[str, _Any]]]] = ..., metadata: _Optional[_Mapping[str, str]] = ..., sha256: _Optional[bytes] = ..., examples: _Optional[_Iterable[_Union[Example, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class Requirements(_message.Message):
     __slots__ = ("opset", "ir_version", "domains", "features")
@@ -481,3 +483,33 @@ class Signature(_message.Message):
     inputs: _containers.RepeatedCompositeFieldContainer[SignatureTensor]
     outputs: _containers.RepeatedCompositeFieldContainer[SignatureTensor]
     def __init__(self, name: _Optional[str] = ..., concrete_function: _Optional[int] = ..., inputs: _Optional[_Iterable[_Union[SignatureTensor, _Mapping[str, _Any]]]] = ..., outputs: _Optional[_Iterable[_Union[SignatureTensor, _Mapping[str, _Any]]]] = ...) -> None: ...
+
+class Example(_message.Message):
+    __slots__ = ("signature", "calls", "tolerance", "variables_sha256", "is_given")
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    CALLS_FIELD_NUMBER: _ClassVar[int]
+    TOLERANCE_FIELD_NUMBER: _ClassVar[int]
+    VARIABLES_SHA256_FIELD_NUMBER: _ClassVar[int]
+    IS_GIVEN_FIELD_NUMBER: _ClassVar[int]
+    signature: str
+    calls: _containers.RepeatedCompositeFieldContainer[ExampleCall]
+    tolerance: float
+    variables_sha256: bytes
+    is_given: bool
+    def __init__(self, signature: _Optional[str] = ..., calls: _Optional[_Iterable[_Union[ExampleCall, _Mapping[str, _Any]]]] = ..., tolerance: _Optional[float] = ..., variables_sha256: _Optional[bytes] = ..., is_given: bool = ...) -> None: ...
+
+class ExampleCall(_message.Message):
+    __slots__ = ("inputs", "outputs")
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    inputs: _containers.RepeatedCompositeFieldContainer[NamedTensor]
+    outputs: _containers.RepeatedCompositeFieldContainer[NamedTensor]
+    def __init__(self, inputs: _Optional[_Iterable[_Union[NamedTensor, _Mapping[str, _Any]]]] = ..., outputs: _Optional[_Iterable[_Union[NamedTensor, _Mapping[str, _Any]]]] = ...) -> None: ...
+
+class NamedTensor(_message.Message):
+    __slots__ = ("name", "storage")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    STORAGE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    storage: Storage
+    def __init__(self, name: _Optional[str] = ..., storage: _Optional[_Union[Storage, _Mapping[str, _Any]]] = ...) -> None: ...

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from tfx.bundle import limits
+from tfx.bundle.check_examples import check_examples
 from tfx.bundle.check_functions import check_concrete_function, check_function, check_signature
 from tfx.bundle.check_values import (
     check_dtype,
@@ -94,6 +95,7 @@ def check_manifest(manifest: Manifest, source: str) -> None:
     check_unique((item.name for item in manifest.signatures), source, "signature")
     for signature in manifest.signatures:
         check_signature(signature, manifest, f"{source}: signature {signature.name!r}")
+    check_examples(manifest, paths, source)
 
 
 def _check_requirements(manifest: Manifest, source: str) -> None:
@@ -240,6 +242,9 @@ def _check_children(node: ObjectNode, count: int, where: str) -> None:
                 "them only in a tuple, one for each child",
             )
         check_identifiers(names, where, "field")
+        for name in names:
+            if name.startswith("__"):
+                fail(where, f"field {name!r}, expected no name that means something to Python")
 
 
 def _check_target(node: ObjectNode, manifest: Manifest, where: str) -> None:

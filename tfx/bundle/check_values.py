@@ -89,7 +89,7 @@ def check_shape(shape: Shape, where: str) -> None:
 
 def compatible(one: Shape, other: Shape) -> bool:
     """Say whether a tensor could have both shapes."""
-    if one is None or other is None:
+    if one is None or other is None or one == other:
         return True
     return len(one) == len(other) and all(
         a == b for a, b in zip(one, other, strict=True) if isinstance(a, int) and isinstance(b, int)

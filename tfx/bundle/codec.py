@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from tfx.bundle import bundle_pb2 as pb
 from tfx.bundle import records as r
+from tfx.bundle.codec_examples import example_from_proto, example_to_proto
 from tfx.bundle.codec_values import (
     dtype_name,
     dtype_number,
@@ -70,6 +71,7 @@ def to_proto(manifest: r.Manifest) -> pb.Manifest:
         concrete_functions=[_concrete_to_proto(c) for c in manifest.concrete_functions],
         signatures=[_signature_to_proto(s) for s in manifest.signatures],
         metadata=dict(manifest.metadata),
+        examples=[example_to_proto(e) for e in manifest.examples],
     )
 
 
@@ -99,6 +101,7 @@ def from_proto(proto: pb.Manifest, source: str) -> r.Manifest:
         signatures=tuple(_signature_from_proto(s) for s in proto.signatures),
         metadata=dict(proto.metadata),
         format_version=proto.format_version,
+        examples=tuple(example_from_proto(e, at) for e in proto.examples),
     )
 
 
@@ -245,7 +248,7 @@ def metadata_json(metadata: Any, where: str) -> str:
 
 def _parse_metadata(text: str, where: str) -> dict[str, Any]:
     try:
-        metadata = json.loads(text, parse_constant=_refuse_constant)
+        metadata = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=unique_pairs)
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{where}: metadata is not JSON ({error}): {text[:80]!r}") from error
     if not isinstance(metadata, dict):
@@ -253,6 +256,20 @@ def _parse_metadata(text: str, where: str) -> dict[str, Any]:
             f"{where}: metadata is a JSON {type(metadata).__name__}, expected an object"
         )
     return metadata
+
+
+def unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, for ``json.loads``; two readers could understand a key twice differently.
+
+    Raises:
+        ValueError: A key comes twice.
+    """
+    table: dict[str, Any] = {}
+    for key, item in pairs:
+        if key in table:
+            raise ValueError(f"the key {key!r:.80} comes twice")
+        table[key] = item
+    return table
 
 
 def _refuse_constant(text: str) -> None:

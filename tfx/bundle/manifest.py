@@ -24,6 +24,8 @@ from tfx.bundle.records import AssetEntry as AssetEntry
 from tfx.bundle.records import Child as Child
 from tfx.bundle.records import ConcreteFunctionEntry as ConcreteFunctionEntry
 from tfx.bundle.records import ConstantEntry as ConstantEntry
+from tfx.bundle.records import Example as Example
+from tfx.bundle.records import ExampleCall as ExampleCall
 from tfx.bundle.records import FileEntry as FileEntry
 from tfx.bundle.records import FrozenVariable as FrozenVariable
 from tfx.bundle.records import FunctionEntry as FunctionEntry

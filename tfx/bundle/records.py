@@ -259,6 +259,33 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
+class ExampleCall:
+    """One call of an example: where the tensors of its inputs and outputs are, by name."""
+
+    inputs: Mapping[str, Storage] = field(default_factory=dict)
+    outputs: Mapping[str, Storage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Calls of a signature, one after another, with what they gave.
+
+    Attributes:
+        signature: Its name.
+        calls: The calls; the first works on the variables as they are stored.
+        tolerance: How far floating-point numbers may be off.
+        variables_sha256: Of the variables that it was made with, see ``examples``.
+        is_given: Whether the program that saved gave the inputs; otherwise they were made up.
+    """
+
+    signature: str
+    calls: tuple[ExampleCall, ...]
+    tolerance: float = 1e-4
+    variables_sha256: bytes = b""
+    is_given: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """Everything that ``bundle.pb`` says."""
 
@@ -276,3 +303,4 @@ class Manifest:
     signatures: tuple[Signature, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     format_version: int = FORMAT_VERSION
+    examples: tuple[Example, ...] = ()

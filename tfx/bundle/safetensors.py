@@ -12,6 +12,7 @@ metadata, under ``tfx.encoding``. Other readers see bytes, and nothing breaks.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import mmap
 import os
@@ -31,6 +32,8 @@ from tfx.core.errors import BundleError
 _LENGTH = struct.Struct("<Q")
 # Where the data begins: a multiple of a cache line, and of every alignment a kernel may want.
 _ALIGNMENT = 64
+_HASHED_AT_ONCE = 16 << 20
+_FORGET: int | None = getattr(mmap, "MADV_DONTNEED", None)
 
 
 class WrittenFile(NamedTuple):
@@ -201,6 +204,24 @@ class SafetensorsFile:
             offset=entry.offset,
             nbytes=entry.nbytes,
         )
+
+    def sha256(self) -> bytes:
+        """Return the hash of the mapped bytes; they are read, and not kept in memory for it.
+
+        Raises:
+            BundleError: The file is closed.
+        """
+        mapped = self._map
+        if mapped is None:
+            raise BundleError(f"{self.path}: closed, so it cannot be hashed; open it again")
+        digest = hashlib.sha256()
+        with memoryview(mapped) as data:
+            for begin in range(0, self.size, _HASHED_AT_ONCE):
+                digest.update(data[begin : begin + _HASHED_AT_ONCE])
+                if _FORGET is not None:
+                    # Only this process lets go of the pages; whoever needs them maps them again.
+                    mapped.madvise(_FORGET, begin, min(_HASHED_AT_ONCE, self.size - begin))
+        return digest.digest()
 
     def close(self) -> None:
         """Let go of the mapping; it ends with the last array over it."""

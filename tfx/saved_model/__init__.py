@@ -12,3 +12,5 @@ from tfx.saved_model import pickling as _pickling  # noqa: F401  tells pickle of
 from tfx.saved_model.load import LoadOptions as LoadOptions
 from tfx.saved_model.load import contains_saved_model as contains_saved_model
 from tfx.saved_model.load import load as load
+from tfx.saved_model.swapping import assign as assign
+from tfx.saved_model.swapping import reload as reload

@@ -104,7 +104,10 @@ class RestoredFunction(Function):
                 self._known.clear()
             self._known[key] = index
         else:
-            tensors = match(self._parameters.names, self._expected[index], values, convert=True)
+            try:
+                tensors = match(self._parameters.names, self._expected[index], values, convert=True)
+            except MismatchError:  # the key does not tell what a class has beside its tensors
+                index, tensors = self._find(values)
         number = self._entry.concrete_functions[index]
         return self._files.trace(number, self._parameters).concrete, tensors
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -22,11 +24,15 @@ from tfx.framework.tensor import EagerTensor
 from tfx.framework.variable import Variable, VariableAggregation, VariableSynchronization
 from tfx.loaders.sources import Sources
 from tfx.loaders.state import Value
+from tfx.runtime.memory import borrow
 from tfx.saved_model.functions import RestoredFunction
-from tfx.saved_model.signature import SignatureFunction
+from tfx.saved_model.signature import SignatureFunction, Signatures
+from tfx.saved_model.tables import table_of
 from tfx.saved_model.traces import LoadedFiles
+from tfx.saved_model.unchecked import check_first
 from tfx.saved_model.values import from_value, named_tuple
 
+_TAGS = frozenset(("serve",))
 _Enum = TypeVar("_Enum", bound=Enum)
 # How often to start again when the bundle is replaced by a save while it is being opened.
 _ATTEMPTS = 5
@@ -41,16 +47,21 @@ class LoadOptions:
         experimental_io_device: Accepted for compatibility.
         experimental_skip_checkpoint: Accepted for compatibility.
         experimental_variable_policy: Accepted for compatibility.
-        verify: Compare the hash of every file with the manifest, also of large files of weights,
-            which then have to be read. Sizes are always compared; files of up to 4 MiB and graphs
-            are always hashed, when they are opened.
+        verify: When to compare hashes with the manifest. Sizes are always compared, graphs and
+            files of up to 4 MiB are always hashed when they are opened. True hashes every file now;
+            None, the default, a larger file of weights when a variable in it is first used (about
+            a second for each GiB); False leaves these out.
+        freeze: True lets a function that only reads its variables hold packed copies of them once
+            it was called eight times without a change: the fastest, but each function takes memory
+            for its own. False feeds all functions from the one copy that is mapped.
     """
 
     allow_partial_checkpoint: bool = False
     experimental_io_device: Any = None
     experimental_skip_checkpoint: bool = False
     experimental_variable_policy: Any = None
-    verify: bool = False
+    verify: bool | None = None
+    freeze: bool = True
 
 
 class LoadedObject(Module):
@@ -109,7 +120,7 @@ def load(
 
     Args:
         export_dir: Folder of the bundle.
-        tags: Accepted for compatibility.
+        tags: None or "serve": a bundle has one set of functions.
         options: See ``LoadOptions``.
 
     Returns:
@@ -120,6 +131,7 @@ def load(
         NotFoundError: no such folder.
         BundleError: it is no bundle, or it is damaged.
         UnsupportedVersionError: it was made by a newer version.
+        ValueError: other tags.
 
     Example:
         >>> import tempfile
@@ -131,17 +143,23 @@ def load(
         ...     float(tf.saved_model.load(folder + "/m").v)
         2.0
     """
-    verify = options is not None and options.verify
+    options = options or LoadOptions()
+    if not _TAGS.issuperset([tags] if isinstance(tags, str) else tags or ()):
+        raise ValueError(
+            f"Got an incompatible argument to `tags`: {tags!r}; a bundle has one set of functions, "
+            "which is loaded with None or 'serve'."
+        )
+    verify, freeze = options.verify, options.freeze
     manifest = Path(export_dir, MANIFEST_NAME)
-    with init_scope():
+    with init_scope(), _without_collections():
         for _ in range(_ATTEMPTS - 1):
             before = _identity(manifest)
             try:
-                return _Loader(export_dir, verify).load()
+                return _Loader(export_dir, verify, freeze).load()
             except BundleError:
                 if _identity(manifest) == before:
                     raise
-        return _Loader(export_dir, verify).load()
+        return _Loader(export_dir, verify, freeze).load()
 
 
 def open_files(export_dir: str, fingerprint: str) -> LoadedFiles:
@@ -157,9 +175,21 @@ def open_files(export_dir: str, fingerprint: str) -> LoadedFiles:
         FailedPreconditionError: it is another one.
     """
     with init_scope():
-        loader = _Loader(export_dir, False)
+        loader = _Loader(export_dir, None)
     loader.sources.check_fingerprint(fingerprint)
     return loader.files
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Keep Python from looking for cycles again and again while thousands of objects are made."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _identity(path: Path) -> tuple[int, ...] | None:
@@ -171,12 +201,16 @@ def _identity(path: Path) -> tuple[int, ...] | None:
 
 
 class _Loader:
-    def __init__(self, folder: str | os.PathLike[str], verify: bool) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], verify: bool | None, freeze: bool = True
+    ) -> None:
         self.sources = sources = Sources(folder, verify=verify)
         self.root = sources.root
         self.manifest: Manifest = sources.manifest
         for asset in self.manifest.assets:
-            verify_file(self.root, sources.entries[asset.file])
+            # Programs open assets by themselves, so this is the moment before their first use.
+            entry = sources.entries[asset.file]
+            verify_file(self.root, entry, check_hash=None if verify is False else True)
         names = {
             n.target: str(n.metadata.get("name") or "")
             for n in self.manifest.objects
@@ -185,7 +219,8 @@ class _Loader:
         self.variables = [
             self._variable(i, value, names.get(i)) for i, value in enumerate(sources.take_values())
         ]
-        self.files = LoadedFiles(sources, self.variables)
+        self.files = LoadedFiles(sources, self.variables, freeze=freeze)
+        self.tables = [table_of(t, self.files.constant) for t in self.manifest.tables]
         self.functions = [RestoredFunction(f, self.files) for f in self.manifest.functions]
 
     def load(self) -> Any:
@@ -201,27 +236,32 @@ class _Loader:
             root.signatures = self._signatures()
         return root
 
-    def _signatures(self) -> dict[str, SignatureFunction]:
+    def _signatures(self) -> Signatures:
         parameters = {
             number: function.function_spec
             for entry, function in zip(self.manifest.functions, self.functions, strict=True)
             for number in entry.concrete_functions
         }
-        return {
+        made = {
             s.name: SignatureFunction(s, self.files, parameters.get(s.concrete_function))
             for s in self.manifest.signatures
         }
+        return Signatures(made)
 
     def _variable(self, number: int, value: Value, name: str | None) -> Variable:
         entry = self.manifest.variables[number]
-        return Variable(
-            EagerTensor(value.raw, as_dtype(entry.dtype)),
+        raw = value.raw if value.unchecked is None else borrow(value.unchecked)
+        variable = Variable(
+            EagerTensor(raw, as_dtype(entry.dtype)),
             trainable=entry.trainable,
             name=name or _default_name(entry.name, reachable=name is not None),
             shape=TensorShape(entry.shape),
             synchronization=_member(VariableSynchronization, entry.synchronization, "AUTO"),
             aggregation=_member(VariableAggregation, entry.aggregation, "NONE"),
         )
+        if value.unchecked is not None:
+            check_first(variable)
+        return variable
 
     def _make(self, node: ObjectNode) -> Any:
         makers: dict[str, Callable[[int], Any]] = {
@@ -232,6 +272,7 @@ class _Loader:
             "function": lambda target: self.functions[target],
             "constant": self.files.constant,
             "asset": lambda target: Asset(self.root / self.manifest.assets[target].file),
+            "table": lambda target: self.tables[target],
             "value": lambda target: from_value(node.value, None, self.files.constant),
         }
         maker = makers.get(node.kind)

@@ -69,16 +69,21 @@ def _match(
             raise MismatchError(f"{where} is {shown(value)}, the trace is for {shown(want)}")
         return
     given = kind_of(value)
-    if given is None or not _alike(want, value, kind.keys(want), given.keys(value)):
+    keys = kind.keys(want)
+    if given is None or not _alike(want, value, keys, given.keys(value)):
         raise MismatchError(f"{where} is {shown(value)}, the trace is for {shown(want)}")
-    parts = zip(kind.keys(want), kind.values(want), given.values(value), strict=True)
-    for key, part, inner in parts:
+    values = list(given.values(value))
+    if len(keys) > len(values):
+        values.append(value.__tf_flatten__()[0])
+    for key, part, inner in zip(keys, kind.values(want), values, strict=True):
         _match(f"{where}[{key!r}]", part, inner, convert, found)
 
 
 def _alike(want: Any, value: Any, keys: list[Any], given: list[Any]) -> bool:
     if hasattr(value, "__tf_flatten__"):  # its parts have no names
-        return namedtuple_fields(type(want)) is not None and len(keys) == len(given)
+        # What it has beside its tensors is the last part of what was saved.
+        count = len(given) + (keys[-1:] == ["metadata"])
+        return namedtuple_fields(type(want)) is not None and len(keys) == count
     return isinstance(want, Mapping) == isinstance(value, Mapping) and keys == given
 
 

@@ -13,13 +13,14 @@ from tfx.saved_model.functions import RestoredFunction
 from tfx.saved_model.load import open_files
 from tfx.saved_model.signature import SignatureFunction
 from tfx.saved_model.traces import LoadedFiles
+from tfx.saved_model.unchecked import value_of
 
 
 def _files(files: LoadedFiles) -> tuple[Any, ...]:
     changed = {
         i: v
         for i, (v, saved) in enumerate(zip(files.variables, files.saved, strict=True))
-        if v._value is not saved
+        if value_of(v) is not saved
     }
     return open_files, (str(files.root), files.fingerprint), changed or None
 

@@ -7,15 +7,32 @@ import difflib
 from typing import Any
 
 from tfx.bundle.records import Signature
+from tfx.core.errors import NotFoundError
 from tfx.core.specs import TensorSpec
 from tfx.framework.func_graph import FuncGraph
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.arguments import check_names, check_tensor, has_named_dims
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.signature import Parameters
 from tfx.saved_model.traces import LoadedFiles, Trace
 from tfx.saved_model.values import to_spec
+
+
+class UnknownSignatureError(NotFoundError, KeyError):
+    """There is no signature of this name."""
+
+
+class Signatures(dict[str, "SignatureFunction"]):
+    """The signatures of a loaded bundle by name; a mistaken name is told the nearest one."""
+
+    def __missing__(self, name: Any) -> SignatureFunction:
+        """Raise the error of a name that is not there."""
+        names = ", ".join(map(repr, self)) or "none"
+        raise UnknownSignatureError(
+            f"there is no signature {name!r}{_nearest(str(name), list(self))}; the bundle has "
+            f"{names}"
+        )
 
 
 class SignatureFunction:
@@ -94,6 +111,16 @@ class SignatureFunction:
     def structured_outputs(self) -> dict[str, TensorSpec]:
         """Spec of each output by name."""
         return dict(self._outputs)
+
+    @property
+    def inputs(self) -> list[SymbolicTensor]:
+        """The inputs of the graph: arguments, then variables."""
+        return self.concrete_function.inputs
+
+    @property
+    def outputs(self) -> list[SymbolicTensor]:
+        """The results as tensors of the graph."""
+        return self.concrete_function.outputs
 
     @property
     def graph(self) -> FuncGraph:

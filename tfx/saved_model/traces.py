@@ -43,12 +43,16 @@ from tfx.function.signature import Parameters
 from tfx.graph.deserialize import Imported, from_model
 from tfx.graph.ir import Graph, RawShape, Value
 from tfx.graph.models import parse_model
+from tfx.graph.texts import replaced_texts
 from tfx.loaders.describe import describe_type, listed
 from tfx.loaders.onnx_file import OnnxFile
+from tfx.loaders.requirements import check_runtime
 from tfx.loaders.sources import Sources
 from tfx.runtime.memory import borrow
 from tfx.runtime.surviving import survives
+from tfx.runtime.values import RawValue
 from tfx.saved_model.calls import arguments_of, parameters_of, results_of
+from tfx.saved_model.unchecked import value_of
 
 _ADVICE = "the files do not belong together: copy or save the bundle again"
 
@@ -76,29 +80,64 @@ class LoadedFiles:
     Args:
         sources: The bundle.
         variables: Its variables, in the manifest's order.
+        freeze: Whether functions may come to hold the values of variables, see ``LoadOptions``.
 
     Raises:
         BundleError: a file is missing or is not the one that was saved.
     """
 
-    def __init__(self, sources: Sources, variables: Sequence[Variable]) -> None:
-        self.root = sources.root
-        self.manifest = sources.manifest
+    def __init__(
+        self, sources: Sources, variables: Sequence[Variable], *, freeze: bool = True
+    ) -> None:
         # Functions hold variables weakly; a loaded function must keep those it works on.
         self.variables = list(variables)
-        self._store = sources.store
-        self._entries = sources.entries
-        graphs = [g for c in self.manifest.concrete_functions for g in c.graphs]
-        self._graphs = {g.file: self._mapped(g.file) for g in graphs}
         self._constants: dict[int, EagerTensor] = {}
         self._places: dict[str, dict[int, str]] = {}
-        self._of_variables = {v.storage: v.name for v in self.manifest.variables}
         self._traces: dict[int, Trace] = {}
-        self.fingerprint = sources.fingerprint
-        # To see which variables are as they were saved.
-        self.saved = [v._value for v in self.variables]
-        self._adopt()
+        self._freezes = freeze
         self._lock = survives(threading.RLock())
+        self.adopt(sources, self.opened(sources), [value_of(v) for v in self.variables])
+        self._adopt()
+
+    @staticmethod
+    def opened(sources: Sources) -> dict[str, mmap.mmap | bytes]:
+        """The graph files of a bundle, mapped.
+
+        Raises:
+            BundleError: one is missing or of another size.
+        """
+        graphs = [g for c in sources.manifest.concrete_functions for g in c.graphs]
+        return {g.file: _mapped(sources, g.file) for g in graphs}
+
+    def adopt(
+        self,
+        sources: Sources,
+        graphs: dict[str, mmap.mmap | bytes],
+        saved: Sequence[RawValue],
+    ) -> None:
+        """Take the files of a bundle, or of another version of it, for those that are loaded.
+
+        Args:
+            sources: The bundle.
+            graphs: Its graph files, see ``opened``.
+            saved: The values that its variables have in the files.
+        """
+        with self._lock:
+            self.root = sources.root
+            self.manifest = sources.manifest
+            self.store = sources.store
+            self._check = sources.check
+            self._entries = sources.entries
+            self._graphs = graphs
+            self._of_variables = {v.storage: v.name for v in self.manifest.variables}
+            self._places.clear()
+            self.fingerprint = sources.fingerprint
+            # To see which variables are as they were saved.
+            self.saved = list(saved)
+
+    def graph_bytes(self, file: str) -> bytes:
+        """The content of a graph file as it was loaded."""
+        return bytes(self._graphs[file])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LoadedFiles:
         """The same files with variables of its own."""
@@ -123,9 +162,17 @@ class LoadedFiles:
     def reduced(self, variable: Variable) -> tuple[Any, ...] | None:
         """How to pickle one of the variables; None if it was assigned."""
         number = self._numbers.get(id(variable))
-        if number is None or variable._value is not self.saved[number]:
+        if number is None or value_of(variable) is not self.saved[number]:
             return None
         return variable_of, (self, number)
+
+    def check_variable(self, variable: Variable) -> None:
+        """Compare the hash of the file that a variable's saved value is in.
+
+        Raises:
+            BundleError: the file is not the one that was saved.
+        """
+        self._check((self.manifest.variables[self._numbers[id(variable)]].storage.file,))
 
     def entry(self, number: int) -> ConcreteFunctionEntry:
         """The record of a concrete function."""
@@ -136,7 +183,9 @@ class LoadedFiles:
         tensor = self._constants.get(number)
         if tensor is None:
             entry = self.manifest.constants[number]
-            value = borrow(self._store.value(entry))
+            if entry.storage is not None:
+                self._check((entry.storage.file,))
+            value = borrow(self.store.value(entry))
             tensor = self._constants[number] = EagerTensor(value, as_dtype(entry.dtype))
         return tensor
 
@@ -156,17 +205,10 @@ class LoadedFiles:
                 trace = self._traces[number] = self._open(self.entry(number), parameters)
             return trace
 
-    def _mapped(self, file: str) -> mmap.mmap | bytes:
-        path = locate(self.root, file, size=self._entries[file].size)
-        descriptor, size = open_plain(path)
-        try:
-            return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) if size else b""
-        finally:
-            os.close(descriptor)
-
     def _open(self, entry: ConcreteFunctionEntry, parameters: Parameters | None) -> Trace:
         graph = entry.gradient_graph or entry.live_graph or entry.graph
         path = str(self.root / graph.file)
+        check_runtime(self.manifest.requirements, self.root)
         imported = self._import(graph, path)
         try:
             return self._bind(entry, graph, imported, parameters)
@@ -188,9 +230,13 @@ class LoadedFiles:
         tensors = {t.name: t for t in model.graph.initializer}
         for frozen in graph.frozen_variables:
             self._check_frozen(frozen, tensors.get(frozen.name), path)
-        return from_model(
+        imported = from_model(
             model, path, as_inputs=shapes, external=lambda tensor: self._external(tensor)
         )
+        assets = {a.file: str(self.root / a.file) for a in self.manifest.assets}
+        for value, array in replaced_texts(imported.graph, assets):
+            value.const = array
+        return imported
 
     def _check_frozen(self, frozen: FrozenVariable, tensor: Any, path: str) -> None:
         """The initializer must be the variable: the same bytes, not only a tensor of that name."""
@@ -201,7 +247,7 @@ class LoadedFiles:
                 f"{where} is missing, the manifest says it holds variable {variable.name!r}; "
                 f"{_ADVICE}"
             )
-        stored = self._store.entry(variable.storage)
+        stored = self.store.entry(variable.storage)
         row = BY_NUMBER.get(tensor.data_type)
         found = (row.name if row else f"ONNX type {tensor.data_type}", tuple(tensor.dims))
         if found != (stored.dtype, stored.shape):
@@ -228,7 +274,7 @@ class LoadedFiles:
         file = place.get("location", "")
         entry = None
         if file in self._entries and file.endswith(".safetensors"):
-            stored = self._store.file(file)
+            stored = self.store.file(file)
             keys = self._places.get(file)
             if keys is None:
                 # An empty tensor lies where the next one begins.
@@ -254,6 +300,7 @@ class LoadedFiles:
                 f"initializer {tensor.name!r} is the variable {name!r}, but the manifest does "
                 f"not say so; {_ADVICE}"
             )
+        self._check((file,))
         return stored.array(key)
 
     def _bind(
@@ -285,6 +332,8 @@ class LoadedFiles:
         ]
         signature = CallSignature(parameters, values)
         concrete = ConcreteFunction(func_graph, signature, structure, DEFAULT_DEVICE)
+        if not self._freezes:
+            concrete.keep_live()
         return Trace(concrete, tuple(arguments), tuple(results))
 
     def _bind_inputs(
@@ -351,6 +400,15 @@ class LoadedFiles:
 
     def _state(self, func_graph: FuncGraph, number: int) -> VariableState:
         return func_graph.state_of(self.variables[number])
+
+
+def _mapped(sources: Sources, file: str) -> mmap.mmap | bytes:
+    path = locate(sources.root, file, size=sources.entries[file].size)
+    descriptor, size = open_plain(path)
+    try:
+        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) if size else b""
+    finally:
+        os.close(descriptor)
 
 
 def variable_of(files: LoadedFiles, number: int) -> Variable:

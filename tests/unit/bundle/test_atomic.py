@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfx.bundle import atomic, swap
+from tfx.bundle import atomic, swap, writing
 from tfx.bundle.atomic import AtomicDirectory, clean_leftovers
 from tfx.bundle.files import interrupted_save, verify_files
 from tfx.bundle.manifest import (
@@ -24,7 +27,13 @@ from tfx.bundle.manifest import (
     read_manifest,
 )
 from tfx.bundle.shards import Store, write_store
-from tfx.core.errors import AlreadyExistsError, NotFoundError
+from tfx.core.errors import (
+    AbortedError,
+    AlreadyExistsError,
+    NotFoundError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -235,13 +244,25 @@ elif stage == "any time":
     while True:
         save(target, version, 300_000)
         version += 1
-save(target, 2)
+if stage == "slowly":
+    import tests.unit.bundle.test_atomic as this
+    real = this.manifest_bytes
+    def wait(manifest):
+        print("writing", flush=True)
+        sys.stdin.readline()
+        return real(manifest)
+    this.manifest_bytes = wait
+try:
+    save(target, 2)
+except Exception as error:
+    print(type(error).__name__)
 """
 
 
 def run_child(target: Path, stage: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", CHILD.format(root=str(ROOT)), str(target), stage],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
@@ -321,26 +342,51 @@ def test_a_save_killed_at_any_time_leaves_a_whole_bundle(
 # --- at the same time ----------------------------------------------------------------------------
 
 
-def test_two_that_save_at_once_both_succeed_and_one_of_them_wins(
-    target: Path, either_way: str
-) -> None:
+def test_of_saves_at_once_one_wins_and_the_others_are_told(target: Path, either_way: str) -> None:
+    written: list[int] = []
+    told: list[str] = []
     failures: list[BaseException] = []
+    start = threading.Barrier(3)
 
     def saver(first: int) -> None:
         try:
             for version in range(first, first + 20):
-                save(target, version)
+                start.wait()
+                try:
+                    save(target, version)
+                    written.append(version)
+                except AbortedError as error:
+                    told.append(str(error))
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=saver, args=(first,)) for first in (100, 200)]
+    threads = [threading.Thread(target=saver, args=(first,)) for first in (100, 200, 300)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert failures == []
-    assert check_whole(target) in (119, 219)
+    assert len(written) + len(told) == 60
+    assert {version % 100 for version in written} == set(range(20))  # in each round somebody won
+    assert told
+    assert all(f"{target}: another save has written it" in text for text in told)
+    assert check_whole(target) in {v for v in written if v % 100 == 19}
     clean_leftovers(target)
+    assert others(target) == []
+
+
+def test_of_two_processes_that_save_one_wins_and_the_other_is_told(target: Path) -> None:
+    save(target, 1)
+    with run_child(target, "slowly") as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "writing\n"
+        save(target, 3)
+        assert child.stdin is not None
+        child.stdin.write("go on\n")
+        child.stdin.close()
+        assert child.stdout.readline().startswith("AbortedError")
+        assert child.wait(60) == 0
+    assert check_whole(target) == 3
     assert others(target) == []
 
 
@@ -366,12 +412,67 @@ def test_a_reader_beside_a_saver_always_finds_a_bundle(target: Path) -> None:
 
 
 def test_a_save_that_goes_on_is_not_cleaned_away_by_another(target: Path) -> None:
-    with AtomicDirectory(target) as folder:
+    with pytest.raises(AbortedError), AtomicDirectory(target) as folder:
         write_bundle(folder, 1)
         save(target, 2)
         clean_leftovers(target)
         assert folder.exists()
+    assert check_whole(target) == 2
+    assert others(target) == []
+
+
+def test_a_target_that_is_removed_meanwhile_is_no_conflict(target: Path) -> None:
+    save(target, 1)
+    with AtomicDirectory(target) as folder:
+        write_bundle(folder, 2)
+        shutil.rmtree(target)
+    assert check_whole(target) == 2
+
+
+# --- no room, no permission ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["file", "manifest", "sync", "exchange", "folder"])
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        (errno.ENOSPC, ResourceExhaustedError),
+        (errno.EDQUOT, ResourceExhaustedError),
+        (errno.EROFS, PermissionDeniedError),
+        (errno.EACCES, PermissionDeniedError),
+        (errno.EIO, OSError),
+    ],
+    ids=["full", "quota", "read-only", "denied", "broken"],
+)
+def test_what_a_disk_refuses_leaves_the_old_bundle(
+    target: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+    number: int,
+    kind: type[Exception],
+) -> None:
+    save(target, 1)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number), "the disk")
+
+    places = {
+        "file": (writing.HashingWriter, "_write_all"),
+        "manifest": (Path, "write_bytes"),
+        "sync": (os, "fsync"),
+        "exchange": (atomic, "replace_folder"),
+        "folder": (Path, "mkdir"),
+    }
+    with monkeypatch.context() as patch:
+        patch.setattr(*places[where], refuse)
+        with pytest.raises(kind, match=re.escape(os.strerror(number))) as caught:
+            save(target, 2)
+    if number != errno.EIO:
+        assert str(caught.value).startswith(f"{target}: cannot be written (the disk: ")
     assert check_whole(target) == 1
+    assert others(target) == []
+    save(target, 2)
+    assert check_whole(target) == 2
 
 
 def test_leftovers_of_other_targets_are_left_alone(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 FIELDS = {
     "Manifest": "format_version=1 producer=2 producer_version=3 requirements=4 files=5 variables=6 "
     "constants=7 assets=8 tables=9 objects=10 functions=11 concrete_functions=12 signatures=13 "
-    "metadata=14 sha256=20",
+    "metadata=14 sha256=20 examples=15",
     "Requirements": "opset=1 ir_version=2 domains=3 features=4",
     "File": "path=1 size=2 sha256=3",
     "Dim": "size=1 name=2",
@@ -50,6 +50,9 @@ FIELDS = {
     "live_graph=7 gradient_graph=8",
     "SignatureTensor": "name=1 leaf=2",
     "Signature": "name=1 concrete_function=2 inputs=3 outputs=4",
+    "Example": "signature=1 calls=2 tolerance=3 variables_sha256=4 is_given=5",
+    "ExampleCall": "inputs=1 outputs=2",
+    "NamedTensor": "name=1 storage=2",
 }
 
 
@@ -61,10 +64,9 @@ def test_no_field_number_has_changed() -> None:
     assert found == FIELDS
 
 
-def test_numbers_are_kept_free_for_examples() -> None:
+def test_numbers_are_kept_free_for_what_is_to_come() -> None:
     proto = (ROOT / "tfx/bundle/bundle.proto").read_text()
-    assert re.search(r"reserved 15 to 19;.*golden examples", proto)
-    assert 'reserved "examples";' in proto
+    assert re.search(r"reserved 16 to 19;.*adapters", proto)
 
 
 def test_the_code_is_of_the_oldest_generation_that_all_supported_runtimes_take() -> None:

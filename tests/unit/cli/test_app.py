@@ -62,7 +62,7 @@ def test_no_arguments_show_help_as_a_mistake(tfx: Run) -> None:
     ("args", "text"),
     [
         (["lod"], "tfx: there is no command 'lod'; did you mean 'load'?; see tfx --help"),
-        (["zzz"], "tfx: there is no command 'zzz'; one of completion, gradient, load, save, show"),
+        (["zzz"], "tfx: there is no command 'zzz'; one of checkpoint, completion, convert, diff, "),
         (["show"], "tfx show: Missing argument 'DIR'; see tfx show --help"),
         (["show", "x", "--jsn"], "tfx show: No such option '--jsn'"),
         (["completion", "tcsh"], "tfx completion: Invalid value"),

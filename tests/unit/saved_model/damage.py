@@ -34,7 +34,9 @@ def make_bundle(folder: Path) -> None:
     spec = tf.TensorSpec([None, 40], tf.float32)
     model.square = tf.function(lambda x: {"y": inner(inner(x))}, input_signature=[spec])
     signatures = {**model.signatures, "square": model.square}
-    tf.saved_model.save(model, folder, signatures=signatures)
+    # Examples are no part of what is loaded: damage of theirs is found by whoever replays them.
+    options = tf.saved_model.SaveOptions(examples=False)
+    tf.saved_model.save(model, folder, signatures=signatures, options=options)
 
 
 class Outcome(dict[str, np.ndarray]):

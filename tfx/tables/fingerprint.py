@@ -1,0 +1,136 @@
+"""The hash by which words that are in no vocabulary are put into buckets.
+
+Programs that were trained with TensorFlow expect the same buckets, so this is FarmHash's
+``Fingerprint64``, a function whose results are fixed for ever.
+"""
+
+from __future__ import annotations
+
+_MASK = (1 << 64) - 1
+_K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
+
+
+def fingerprint64(data: bytes) -> int:
+    """The fingerprint of some bytes, 0 to 2^64 - 1.
+
+    Example:
+        >>> hex(fingerprint64(b""))
+        '0x9ae16a3b2f90404f'
+    """
+    size = len(data)
+    if size <= 16:
+        return _to_16(data, size)
+    if size <= 32:
+        return _to_32(data, size)
+    return _to_64(data, size) if size <= 64 else _longer(data, size)
+
+
+def _word(data: bytes, place: int, size: int = 8) -> int:
+    return int.from_bytes(data[place : place + size], "little")
+
+
+def _rotated(value: int, count: int) -> int:
+    value &= _MASK
+    return (value >> count | value << (64 - count)) & _MASK
+
+
+def _mixed(value: int) -> int:
+    value &= _MASK
+    return value ^ value >> 47
+
+
+def _pair(u: int, v: int, factor: int) -> int:
+    a = _mixed((u ^ v) * factor)
+    return _mixed(((v ^ a) & _MASK) * factor) * factor & _MASK
+
+
+def _to_16(s: bytes, size: int) -> int:
+    factor = _K2 + size * 2
+    if size >= 8:
+        a, b = _word(s, 0) + _K2 & _MASK, _word(s, size - 8)
+        c = _rotated(b, 37) * factor + a & _MASK
+        d = (_rotated(a, 25) + b) * factor & _MASK
+        return _pair(c, d, factor)
+    if size >= 4:
+        return _pair(size + (_word(s, 0, 4) << 3), _word(s, size - 4, 4), factor)
+    if size:
+        y, z = s[0] + (s[size >> 1] << 8), size + (s[-1] << 2)
+        return _mixed(y * _K2 ^ z * _K0) * _K2 & _MASK
+    return _K2
+
+
+def _to_32(s: bytes, size: int) -> int:
+    factor = _K2 + size * 2
+    a, b = _word(s, 0) * _K1 & _MASK, _word(s, 8)
+    c, d = _word(s, size - 8) * factor & _MASK, _word(s, size - 16) * _K2 & _MASK
+    return _pair(
+        _rotated(a + b, 43) + _rotated(c, 30) + d & _MASK,
+        a + _rotated(b + _K2, 18) + c & _MASK,
+        factor,
+    )
+
+
+def _to_64(s: bytes, size: int) -> int:
+    factor = _K2 + size * 2
+    a, b = _word(s, 0) * _K2 & _MASK, _word(s, 8)
+    c, d = _word(s, size - 8) * factor & _MASK, _word(s, size - 16) * _K2 & _MASK
+    y = _rotated(a + b, 43) + _rotated(c, 30) + d & _MASK
+    z = _pair(y, a + _rotated(b + _K2, 18) + c & _MASK, factor)
+    e, f = _word(s, 16) * factor & _MASK, _word(s, 24)
+    g = (y + _word(s, size - 32)) * factor & _MASK
+    h = (z + _word(s, size - 24)) * factor & _MASK
+    return _pair(
+        _rotated(e + f, 43) + _rotated(g, 30) + h & _MASK,
+        e + _rotated(f + a, 18) + g & _MASK,
+        factor,
+    )
+
+
+def _weak(s: bytes, at: int, a: int, b: int) -> tuple[int, int]:
+    w, x, y, z = (_word(s, at + 8 * i) for i in range(4))
+    a = a + w & _MASK
+    b = _rotated(b + a + z, 21)
+    c = a
+    a = a + x + y & _MASK
+    b = b + _rotated(a, 44) & _MASK
+    return a + z & _MASK, b + c & _MASK
+
+
+def _longer(s: bytes, size: int) -> int:
+    x, y = 81, 81 * _K1 + 113 & _MASK
+    z = _mixed(y * _K2 + 113) * _K2 & _MASK
+    v = w = (0, 0)
+    x = x * _K2 + _word(s, 0) & _MASK
+    end = (size - 1) // 64 * 64
+    for at in range(0, end, 64):
+        x, y, z, v, w = _round(s, at, (x, y, z), v, w, _K1, 1)
+    factor = _K1 + ((z & 0xFF) << 1)
+    w = (w[0] + (size - 1 & 63) & _MASK, w[1])
+    v = (v[0] + w[0] & _MASK, v[1])
+    w = (w[0] + v[0] & _MASK, w[1])
+    x, y, z, v, w = _round(s, size - 64, (x, y, z), v, w, factor, 9)
+    return _pair(
+        _pair(v[0], w[0], factor) + _mixed(y) * _K0 + z & _MASK,
+        _pair(v[1], w[1], factor) + x & _MASK,
+        factor,
+    )
+
+
+def _round(
+    s: bytes,
+    at: int,
+    state: tuple[int, int, int],
+    v: tuple[int, int],
+    w: tuple[int, int],
+    factor: int,
+    times: int,
+) -> tuple[int, int, int, tuple[int, int], tuple[int, int]]:
+    x, y, z = state
+    x = _rotated(x + y + v[0] + _word(s, at + 8), 37) * factor & _MASK
+    y = _rotated(y + v[1] + _word(s, at + 48), 42) * factor & _MASK
+    x ^= w[1] * times & _MASK
+    y = y + v[0] * times + _word(s, at + 40) & _MASK
+    z = _rotated(z + w[0], 33) * factor & _MASK
+    v = _weak(s, at, v[1] * factor & _MASK, x + w[0] & _MASK)
+    w = _weak(s, at + 32, z + w[1] & _MASK, y + _word(s, at + 16) & _MASK)
+    return z, y, x, v, w
