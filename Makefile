@@ -81,12 +81,13 @@ demo-web: build/demo-web/index.html ## serve a page in which a model learns in t
 
 build/demo-web/index.html: $(STAMPS)/demo $(JS)/dist/tfx-web.js $(wildcard $(JS)/demo/*) tools/make_demo_web.py
 	@$(BIN)/python tools/make_demo_web.py build/demo-web
+	@touch $@
 
 .PHONY: conformance test-javascript
 # Made by whatever tfx is there, so anew each time.
 conformance: $(STAMPS)/test $(JS)/dist/tfx-web.js ## run the conformance bundles in every loader
 	@$(BIN)/python loaders/conformance/make.py build/conformance
-	@$(BIN)/python loaders/conformance/matrix.py build/conformance
+	@PATH="$(NODE_PATH_OF):$$PATH" $(BIN)/python loaders/conformance/matrix.py build/conformance
 
 test-javascript: $(STAMPS)/test $(JS)/dist/tfx-web.js build/demo-web/index.html ## run the tests of the JavaScript loader
 	$(BIN)/python loaders/conformance/make.py build/conformance
@@ -143,7 +144,7 @@ format: $(STAMPS)/dev ## format the code and mend what ruff can mend by itself
 
 .PHONY: bench
 bench: $(STAMPS)/test ## run the benchmarks
-	$(BIN)/python -m bench $(ARGS)
+	PATH="$(NODE_PATH_OF):$$PATH" $(BIN)/python -m bench $(ARGS)
 
 .PHONY: clean
 clean: ## remove .venv and everything else that make and its tools have made

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from bench import (
     calls,
+    checkpoints,
     control_flow,
     functions,
     gradients,
@@ -29,6 +30,7 @@ SUITES = {
     "tracing": tracing.run,
     "startup": startup.run,
     "storage": storage.run,
+    "checkpoints": checkpoints.run,
     "javascript": javascript.run,
 }
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
+import statistics
 import subprocess
 import tempfile
 import time
@@ -24,19 +26,21 @@ _LOADER = Path(__file__).parents[1] / "loaders" / "javascript"
 _MODULE = _LOADER / "dist" / "tfx-web.js"
 _STEPS = 100
 _BATCH = 32
+_ROUNDS = 16
+_ROUND = 0.3
 
 
 def run() -> list[Result]:
     """All rows; none where the loader is not built."""
-    if not _MODULE.exists():
+    if not (_MODULE.exists() and shutil.which("node")):
         print("the JavaScript loader is not built (make test-javascript); its rows are left out")
         return []
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        losses, rate = _python(root)
+        model, batches, losses = _python(root)
         return [
             *_calls("Node", _node("calls", root)),
-            *_training(losses, rate, _node("training", root)),
+            *_training(model, batches, losses, root),
             *_browser(losses, _node("browser", root)),
             _size(),
             _opening(root / "large"),
@@ -51,8 +55,8 @@ def _node(what: str, folder: Path) -> Any:
     return json.loads(done.stdout)
 
 
-def _python(root: Path) -> tuple[list[float], float]:
-    """Save the classifier, and train it here: the losses, and steps a second."""
+def _python(root: Path) -> tuple[Any, list[Any], list[float]]:
+    """Save the classifier, and train it here: it, the batches and the losses."""
     digits = data.load()
     model = train.train(digits, epochs=1)
     signatures = {"serving_default": model.predict, "train_step": model.train_step}
@@ -65,28 +69,41 @@ def _python(root: Path) -> tuple[list[float], float]:
         for x, y in batches
     ]
     (root / "batches.json").write_text(json.dumps(records))
-    losses = [float(model.train_step(x, y)["loss"]) for x, y in batches]
-    best = 0.0
-    for _ in range(6):
-        start, steps = time.perf_counter(), 0
-        while time.perf_counter() - start < 0.5:
-            model.train_step(*batches[steps % _STEPS])
-            steps += 1
-        best = max(best, steps / (time.perf_counter() - start))
-    return losses, best
+    return model, batches, [float(model.train_step(x, y)["loss"]) for x, y in batches]
 
 
 def _calls(runtime: str, found: dict[str, float]) -> list[Result]:
     name = f"JavaScript: a call of digits, 32 images, in {runtime}"
-    note = "the bare session"
-    return [Result(name, found["ours"], found["bare"], "us", 1.15, note)]
+    return [Result(name, found["ours"], found["bare"], "us", 1.15, "the bare session")]
 
 
-def _training(losses: list[float], rate: float, found: dict[str, Any]) -> list[Result]:
+def _training(model: Any, batches: list[Any], losses: list[float], root: Path) -> list[Result]:
+    """Node and Python train in turns, so that what else the machine does meets both."""
+    command = ["node", "bench/bench.js", "training", str(root)]
+    ours, theirs = [], []
+    with subprocess.Popen(
+        command, cwd=_LOADER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as node:
+        assert node.stdin is not None
+        assert node.stdout is not None
+        found = json.loads(node.stdout.readline())
+        for _ in range(_ROUNDS):
+            start, steps = time.perf_counter(), 0
+            while time.perf_counter() - start < _ROUND:
+                model.train_step(*batches[steps % _STEPS])
+                steps += 1
+            theirs.append(steps / (time.perf_counter() - start))
+            node.stdin.write(f"{_ROUND * 1000}\n")
+            node.stdin.flush()
+            ours.append(float(node.stdout.readline()))
+        node.stdin.close()
+    # The median of the rounds' ratios, on the scale of Python's best round.
+    rate = max(theirs)
+    ratio = statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
     name = "JavaScript: training digits in Node, steps a second"
     return [
-        Result(name, found["rate"], rate, "1/s", 0.8, "Python", at_least=True),
-        _difference("Node", losses, found["losses"]),
+        Result(name, ratio * rate, rate, "1/s", 0.8, "Python", at_least=True),
+        _difference("Node", losses, found),
     ]
 
 

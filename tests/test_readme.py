@@ -16,7 +16,7 @@ from tests import source_tree
 from tfx.cli import main
 from tfx.cli.app import app
 
-DOCUMENTS = ("README.md", *sorted(f"docs/{p.name}" for p in (source_tree.ROOT / "docs").glob("*.md")))
+DOCUMENTS = ("README.md", *sorted(f"docs/{p.name}" for p in source_tree.ROOT.glob("docs/*.md")))
 
 
 def blocks(document: str, language: str) -> list[str]:
@@ -62,6 +62,12 @@ def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("docs/bundles.md", 0, "[array([6.99"),
         ("docs/bundles.md", 1, "[array([1.0"),
         ("docs/bundles.md", 2, "train_step(x: float32[n], y: float32[n]) -> loss: float32[]"),
+        ("docs/bundles.md", 3, "{'y': array([5.], dtype=float32)}\n[4.]"),
+        ("docs/checkpoints.md", 0, "5 3.5\nnet/layers/0 [2, 3]"),
+        ("docs/checkpoints.md", 1, "{'bias': 'biases'}\n2.0"),
+        ("docs/checkpoints.md", 2, "2.0"),
+        ("docs/checkpoints.md", 3, "True 7"),
+        ("docs/checkpoints.md", 4, "[1. 2.]\n[10. 20.]"),
         ("docs/forward-mode.md", 0, "[2. 0. 6.]"),
         ("docs/forward-mode.md", 1, "[6. 0.]"),
         ("docs/import.md", 0, "tf.Tensor([7.]"),
@@ -74,7 +80,8 @@ def test_programs_run_as_printed(here: Path, document: str, number: int, shown: 
 
 def test_every_program_is_run() -> None:
     counts = {name: len(blocks(name, "python")) for name in DOCUMENTS}
-    shown = {"README.md": 3, "docs/bundles.md": 3, "docs/forward-mode.md": 2, "docs/import.md": 2}
+    shown = {"README.md": 3, "docs/bundles.md": 4, "docs/forward-mode.md": 2, "docs/import.md": 2}
+    shown["docs/checkpoints.md"] = 5
     shown["docs/vectorization.md"] = 3  # by tests/guides/test_vectorization.py
     assert {name: n for name, n in counts.items() if n} == shown
 
@@ -100,7 +107,7 @@ def examples() -> list[str]:
         for text in blocks(document, "console")
         for line in command_lines(text)
     ]
-    for name in ("save", "load", "show", "gradient"):
+    for name in ("save", "load", "show", "gradient", "verify", "diff", "freeze", "convert"):
         command = app.commands.get(name) or app.get_command(app.make_context("tfx", [name]), name)
         assert command is not None
         found += command_lines(command.help or "")

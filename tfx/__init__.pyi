@@ -2,15 +2,18 @@
 
 from tfx import autodiff as autodiff
 from tfx import autograph as autograph
+from tfx import bitwise as bitwise
 from tfx import compat as compat
 from tfx import config as config
 from tfx import debugging as debugging
 from tfx import dtypes as dtypes
 from tfx import errors as errors
 from tfx import exporters as exporters
+from tfx import image as image
 from tfx import initializers as initializers
 from tfx import linalg as linalg
 from tfx import loaders as loaders
+from tfx import lookup as lookup
 from tfx import math as math
 from tfx import nest as nest
 from tfx import nn as nn
@@ -18,6 +21,7 @@ from tfx import optimizers as optimizers
 from tfx import random as random
 from tfx import raw as raw
 from tfx import saved_model as saved_model
+from tfx import signal as signal
 from tfx import summary as summary
 from tfx import testing as testing
 from tfx import train as train
@@ -192,6 +196,10 @@ from tfx.ops.norms import norm as norm
 from tfx.ops.numbering import unravel_index as unravel_index
 from tfx.ops.one_hot import one_hot as one_hot
 from tfx.ops.padding import pad as pad
+from tfx.ops.partition import dynamic_partition as dynamic_partition
+from tfx.ops.partition import dynamic_stitch as dynamic_stitch
+from tfx.ops.partition import histogram_fixed_width as histogram_fixed_width
+from tfx.ops.partition import histogram_fixed_width_bins as histogram_fixed_width_bins
 from tfx.ops.printing import print as print
 from tfx.ops.ranges import linspace as linspace
 from tfx.ops.ranges import range as range

@@ -8,15 +8,18 @@ from __future__ import annotations
 SUBMODULES: tuple[str, ...] = (
     "autodiff",
     "autograph",
+    "bitwise",
     "compat",
     "config",
     "debugging",
     "dtypes",
     "errors",
     "exporters",
+    "image",
     "initializers",
     "linalg",
     "loaders",
+    "lookup",
     "math",
     "nest",
     "nn",
@@ -24,6 +27,7 @@ SUBMODULES: tuple[str, ...] = (
     "random",
     "raw",
     "saved_model",
+    "signal",
     "summary",
     "testing",
     "train",
@@ -103,6 +107,9 @@ _TABLE = {
     "tfx.ops.one_hot": "one_hot",
     "tfx.ops.padding": "pad",
     "tfx.ops.ranges": "linspace range",
+    "tfx.ops.partition": """
+        dynamic_partition dynamic_stitch histogram_fixed_width histogram_fixed_width_bins
+    """,
     "tfx.ops.printing": "print",
     "tfx.ops.reduction": """
         reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod

@@ -1,9 +1,27 @@
-"""``tfx.linalg``: products, norms and diagonals of matrices."""
+"""``tfx.linalg``: products, norms, diagonals and decompositions of matrices."""
 
 from __future__ import annotations
 
 from tfx.function.solving import inv as inv
 from tfx.function.solving import solve as solve
+from tfx.matrices.elimination import det as det
+from tfx.matrices.elimination import logdet as logdet
+from tfx.matrices.elimination import lu as lu
+from tfx.matrices.elimination import lu_matrix_inverse as lu_matrix_inverse
+from tfx.matrices.elimination import lu_reconstruct as lu_reconstruct
+from tfx.matrices.elimination import lu_solve as lu_solve
+from tfx.matrices.elimination import slogdet as slogdet
+from tfx.matrices.exponential import expm as expm
+from tfx.matrices.orthogonal import lstsq as lstsq
+from tfx.matrices.orthogonal import qr as qr
+from tfx.matrices.spectral import eigh as eigh
+from tfx.matrices.spectral import eigvalsh as eigvalsh
+from tfx.matrices.spectral import matrix_rank as matrix_rank
+from tfx.matrices.spectral import pinv as pinv
+from tfx.matrices.spectral import svd as svd
+from tfx.matrices.triangular import cholesky as cholesky
+from tfx.matrices.triangular import cholesky_solve as cholesky_solve
+from tfx.matrices.triangular import triangular_solve as triangular_solve
 from tfx.ops.creation import eye as eye
 from tfx.ops.diagonals import band_part as band_part
 from tfx.ops.diagonals import cross as cross

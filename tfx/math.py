@@ -32,6 +32,7 @@ from tfx.ops.comparison import not_equal as not_equal
 from tfx.ops.counting import bincount as bincount
 from tfx.ops.cumulative import cumprod as cumprod
 from tfx.ops.cumulative import cumsum as cumsum
+from tfx.ops.cumulative import cumulative_logsumexp as cumulative_logsumexp
 from tfx.ops.elementwise import abs as abs
 from tfx.ops.elementwise import ceil as ceil
 from tfx.ops.elementwise import exp as exp
@@ -65,6 +66,7 @@ from tfx.ops.logistic import softmax as softmax
 from tfx.ops.logistic import softplus as softplus
 from tfx.ops.logistic import softsign as softsign
 from tfx.ops.numbering import invert_permutation as invert_permutation
+from tfx.ops.partition import confusion_matrix as confusion_matrix
 from tfx.ops.reduction import reduce_all as reduce_all
 from tfx.ops.reduction import reduce_any as reduce_any
 from tfx.ops.reduction import reduce_euclidean_norm as reduce_euclidean_norm
@@ -74,6 +76,17 @@ from tfx.ops.reduction import reduce_mean as reduce_mean
 from tfx.ops.reduction import reduce_min as reduce_min
 from tfx.ops.reduction import reduce_prod as reduce_prod
 from tfx.ops.reduction import reduce_sum as reduce_sum
+from tfx.ops.segments import segment_max as segment_max
+from tfx.ops.segments import segment_mean as segment_mean
+from tfx.ops.segments import segment_min as segment_min
+from tfx.ops.segments import segment_prod as segment_prod
+from tfx.ops.segments import segment_sum as segment_sum
+from tfx.ops.segments import unsorted_segment_max as unsorted_segment_max
+from tfx.ops.segments import unsorted_segment_mean as unsorted_segment_mean
+from tfx.ops.segments import unsorted_segment_min as unsorted_segment_min
+from tfx.ops.segments import unsorted_segment_prod as unsorted_segment_prod
+from tfx.ops.segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
+from tfx.ops.segments import unsorted_segment_sum as unsorted_segment_sum
 from tfx.ops.sorting import in_top_k as in_top_k
 from tfx.ops.sorting import top_k as top_k
 from tfx.ops.special import divide_no_nan as divide_no_nan

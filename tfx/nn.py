@@ -65,6 +65,8 @@ from tfx.ops.pooling import max_pool2d as max_pool2d
 from tfx.ops.pooling import max_pool3d as max_pool3d
 from tfx.ops.pooling import max_pool_with_argmax as max_pool_with_argmax
 from tfx.ops.pooling import pool as pool
+from tfx.ops.sampled_losses import nce_loss as nce_loss
+from tfx.ops.sampled_losses import sampled_softmax_loss as sampled_softmax_loss
 from tfx.ops.sorting import in_top_k as in_top_k
 from tfx.ops.sorting import top_k as top_k
 from tfx.ops.statistics import l2_normalize as l2_normalize

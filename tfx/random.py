@@ -27,6 +27,8 @@ from tfx.ops.random import stateless_truncated_normal as stateless_truncated_nor
 from tfx.ops.random import stateless_uniform as stateless_uniform
 from tfx.ops.random import truncated_normal as truncated_normal
 from tfx.ops.random import uniform as uniform
+from tfx.ops.sampled_losses import log_uniform_candidate_sampler as log_uniform_candidate_sampler
+from tfx.ops.sampled_losses import uniform_candidate_sampler as uniform_candidate_sampler
 
 experimental = _SimpleNamespace(
     Algorithm=Algorithm,

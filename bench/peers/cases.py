@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bench.peers import memory, networks
+from bench.peers import memory, networks, storage
 
 OPERATIONS = 1000
 VARIABLES = 200
@@ -53,6 +53,8 @@ _NETWORKS = {
 }
 _SHORT = {"mlp": "MLP", "block": "ResNet block", "attention": "attention", "lstm": "LSTM"}
 _SIZES = f"of {LSTM.units} units, {LSTM.steps} steps, batch {LSTM.batch}"
+_STATE = f"{storage.STATE_BYTES >> 20} MiB"
+_WIDE = f"{storage.VARIABLES:,} variables, {storage.SIGNATURES} signatures"
 ROWS = (
     Row("call_1", "call with 1 tensor", "us", _BOTH),
     Row("call_10", "call with 10 tensors", "us", _BOTH),
@@ -74,6 +76,9 @@ ROWS = (
     ),
     Row("lstm", f"LSTM {_SIZES}: loss", "ms", _BOTH),
     Row("lstm_gradient", f"LSTM {_SIZES}: loss and gradient", "ms", _BOTH),
+    Row("save_state", f"checkpoint of {_STATE}: save", "ms"),
+    Row("load_state", f"checkpoint of {_STATE}: restore", "ms"),
+    Row("load_wide", f"load of {_WIDE}", "ms", ("tensorflow",)),
     *(
         Row(
             f"{name}_ratio",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bench.peers import cases, tensorflow_networks, worker
+from bench.peers import cases, tensorflow_networks, tensorflow_storage, worker
 from bench.peers.worker import Case
 
 
@@ -137,6 +137,22 @@ def _lstm_gradient() -> Case:
     return Case(lambda: step(xs), value)
 
 
+def _save_state() -> Case:
+    checkpoint, path, value = tensorflow_storage.state(tf)
+    return Case(lambda: checkpoint.write(path), lambda _: value())
+
+
+def _load_state() -> Case:
+    checkpoint, path, value = tensorflow_storage.state(tf)
+    path = checkpoint.write(path)
+    return Case(lambda: checkpoint.read(path).assert_consumed(), lambda _: value())
+
+
+def _load_wide() -> Case:
+    path = str(tensorflow_storage.wide(tf))
+    return Case(lambda: tf.saved_model.load(path), lambda m: float(sum(map(len, m.parts))))
+
+
 MAKERS: dict[str, Callable[[], Case]] = {
     "call_1": functools.partial(_call, 1),
     "call_10": functools.partial(_call, 10),
@@ -154,6 +170,9 @@ MAKERS: dict[str, Callable[[], Case]] = {
     **tensorflow_networks.cases(tf),
     "lstm": _lstm,
     "lstm_gradient": _lstm_gradient,
+    "save_state": _save_state,
+    "load_state": _load_state,
+    "load_wide": _load_wide,
 }
 
 if __name__ == "__main__":

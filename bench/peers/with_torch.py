@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from bench.peers import cases, torch_networks, worker
+from bench.peers import cases, storage, torch_networks, worker
 from bench.peers.worker import Case
 
 
@@ -114,6 +114,26 @@ def _lstm_gradient() -> Case:
     return Case(step, value)
 
 
+def _save_state() -> Case:
+    state = {str(i): torch.from_numpy(array) for i, array in enumerate(storage.arrays())}
+    path = storage.folder() / "state"
+    return Case(lambda: torch.save(state, path), lambda _: float(state["0"].numpy().sum()))
+
+
+def _load_state() -> Case:
+    state = {str(i): torch.from_numpy(array) for i, array in enumerate(storage.arrays())}
+    path = storage.folder() / "state"
+    torch.save(state, path)
+    return Case(lambda: torch.load(path), lambda found: float(found["0"].numpy().sum()))
+
+
+def _load_wide() -> Case:
+    state = {str(i): torch.from_numpy(array) for i, array in enumerate(storage.small_arrays())}
+    path = storage.folder() / "wide"
+    torch.save(state, path)
+    return Case(lambda: torch.load(path), lambda found: float(len(found)))
+
+
 MAKERS: dict[str, Callable[[], Case]] = {
     "call_1": functools.partial(_call, 1),
     "call_10": functools.partial(_call, 10),
@@ -128,6 +148,9 @@ MAKERS: dict[str, Callable[[], Case]] = {
     **torch_networks.cases(),
     "lstm": _lstm,
     "lstm_gradient": _lstm_gradient,
+    "save_state": _save_state,
+    "load_state": _load_state,
+    "load_wide": _load_wide,
 }
 
 if __name__ == "__main__":

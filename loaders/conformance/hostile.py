@@ -73,6 +73,29 @@ def _feature(v: Victim) -> None:
     v.manifest.requirements.features.append("telepathy")
 
 
+def _no_version(v: Victim) -> None:
+    v.manifest.format_version = 0
+
+
+def _future_opset(v: Victim) -> None:
+    v.manifest.requirements.opset = 4_000
+
+
+def _future_ir(v: Victim) -> None:
+    v.manifest.requirements.ir_version = 4_000
+
+
+def _absurd_opset(v: Victim) -> None:
+    v.manifest.requirements.opset = 2**31 - 1
+
+
+def _future_graph(v: Victim) -> None:
+    def change(model: onnx.ModelProto) -> None:
+        model.opset_import[0].version = 4_000
+
+    v.change_model(change)
+
+
 def _parent_path(v: Victim) -> None:
     v.entry("predict.onnx").path = "../predict.onnx"
 
@@ -188,6 +211,34 @@ def _external_shifted(v: Victim) -> None:
     v.change_model(lambda m: _set_external(m, offset="8"))
 
 
+def _external_without_offset(v: Victim) -> None:
+    def change(model: onnx.ModelProto) -> None:
+        for tensor in model.graph.initializer:
+            kept = [item for item in tensor.external_data if item.key != "offset"]
+            del tensor.external_data[:]
+            tensor.external_data.extend(kept)
+
+    v.change_model(change)
+
+
+def _external_without_elements(v: Victim) -> None:
+    def change(model: onnx.ModelProto) -> None:
+        tensor = onnx.TensorProto(name="none", data_type=1, dims=[0])
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        for key, value in (("location", _WEIGHTS), ("offset", "0"), ("length", "0")):
+            tensor.external_data.add(key=key, value=value)
+        model.graph.initializer.append(tensor)
+
+    v.change_model(change)
+
+
+def _leaf_twice(v: Victim) -> None:
+    for signature in v.manifest.signatures:
+        if signature.inputs:
+            extra = signature.inputs.add()
+            extra.name, extra.leaf = "again", signature.inputs[0].leaf
+
+
 def _endless_function(v: Victim) -> None:
     def change(model: onnx.ModelProto) -> None:
         node = onnx.helper.make_node("Again", ["a"], ["b"], domain="local")
@@ -221,6 +272,74 @@ def _many_functions(v: Victim) -> None:
     v.change_model(change)
 
 
+def _deep_graphs(v: Victim) -> None:
+    # By hand: the library for Protocol Buffers stops at a hundred messages in each other.
+    def field(number: int, content: bytes) -> bytes:
+        size = len(content)
+        return (
+            bytes([number << 3 | 2, size & 127 | 128, size >> 7 & 127 | 128, size >> 14]) + content
+        )
+
+    node = field(1, b"x") + field(2, b"never_used") + field(4, b"Identity")
+    for _ in range(60):
+        attribute = field(1, b"then_branch") + b"\xa0\x01\x05" + field(6, field(1, node))
+        node = field(1, b"c") + field(2, b"never_used") + field(4, b"If") + field(5, attribute)
+    model = onnx.load(v.folder / "predict.onnx", load_external_data=False)
+    graph = model.graph.SerializeToString() + field(1, node)
+    model.ClearField("graph")
+    v.replace("predict.onnx", model.SerializeToString() + field(7, graph))
+
+
+def _external_in_a_branch(v: Victim) -> None:
+    def change(model: onnx.ModelProto) -> None:
+        tensor = next(t for t in model.graph.initializer if t.external_data)
+        body = onnx.helper.make_graph([], "body", [], [], [tensor])
+        model.graph.node.append(
+            onnx.helper.make_node("If", ["c"], ["y"], then_branch=body, else_branch=body)
+        )
+
+    v.change_model(change)
+
+
+def _external_of_another_file(v: Victim) -> None:
+    v.change_model(lambda m: _set_external(m, location="train_step.onnx", offset="0"))
+
+
+def _swapped_weights(v: Victim) -> None:
+    variables = {item.name: item for item in v.manifest.variables}
+    variables["kernel"].storage.key, variables["head"].storage.key = (
+        variables["head"].storage.key,
+        variables["kernel"].storage.key,
+    )
+
+
+def _results_missing(v: Victim) -> None:
+    for concrete in v.manifest.concrete_functions:
+        kept = [o for o in concrete.graph.outputs if o.WhichOneof("target") != "result"]
+        del concrete.graph.outputs[:]
+        concrete.graph.outputs.extend(kept)
+
+
+def _shape_beyond_limits(v: Victim) -> None:
+    for variable in v.manifest.variables:
+        del variable.shape.dims[:]
+        for _ in range(65):
+            variable.shape.dims.add().size = 2
+
+
+def _header_of_lists(v: Victim) -> None:
+    v.change_header(lambda header: "[1, 2]")
+
+
+def _negative_offsets(v: Victim) -> None:
+    def change(header: dict[str, Any]) -> None:
+        for key, item in header.items():
+            if key != "__metadata__":
+                item["data_offsets"] = [-n for n in item["data_offsets"]]
+
+    v.change_header(change)
+
+
 def _other_inputs(v: Victim) -> None:
     def change(model: onnx.ModelProto) -> None:
         extra = onnx.helper.make_tensor_value_info("extra", onnx.TensorProto.FLOAT, [1])
@@ -232,6 +351,11 @@ def _other_inputs(v: Victim) -> None:
 # How each is made, and the kind of error; None: the manifest is written as it is on disk.
 _CHANGES: dict[str, tuple[Callable[[Victim], None], str]] = {
     "newer_format": (_newer, "UnsupportedVersion"),
+    "no_version": (_no_version, "BundleError"),
+    "future_opset": (_future_opset, "UnsupportedVersion"),
+    "future_ir": (_future_ir, "UnsupportedVersion"),
+    "absurd_opset": (_absurd_opset, "UnsupportedVersion"),
+    "future_graph": (_future_graph, "UnsupportedVersion"),
     "unknown_feature": (_feature, "UnsupportedVersion"),
     "parent_path": (_parent_path, "BundleError"),
     "absolute_path": (_absolute_path, "BundleError"),
@@ -253,8 +377,19 @@ _CHANGES: dict[str, tuple[Callable[[Victim], None], str]] = {
     "external_parent": (_external_parent, "BundleError"),
     "external_beyond": (_external_beyond, "BundleError"),
     "external_shifted": (_external_shifted, "BundleError"),
+    "external_without_offset": (_external_without_offset, "BundleError"),
+    "external_without_elements": (_external_without_elements, "BundleError"),
+    "leaf_twice": (_leaf_twice, "BundleError"),
     "endless_function": (_endless_function, "BundleError"),
     "many_functions": (_many_functions, "BundleError"),
+    "deep_graphs": (_deep_graphs, "BundleError"),
+    "external_in_a_branch": (_external_in_a_branch, "BundleError"),
+    "external_of_another_file": (_external_of_another_file, "BundleError"),
+    "swapped_weights": (_swapped_weights, "BundleError"),
+    "results_missing": (_results_missing, "BundleError"),
+    "shape_beyond_limits": (_shape_beyond_limits, "BundleError"),
+    "header_of_lists": (_header_of_lists, "BundleError"),
+    "negative_offsets": (_negative_offsets, "BundleError"),
     "other_inputs": (_other_inputs, "BundleError"),
 }
 

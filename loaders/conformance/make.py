@@ -6,104 +6,24 @@ README.md beside this file says what is in them.
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import hostile
 import numpy as np
+import rare_cases
+import state_cases
+from case import Case, spec
 
 import tfx as tf
 from tfx.bundle import limits
 
 FLOATS = ("float32", "float64", "float16")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-
-
-class Case:
-    """A case that is being made.
-
-    Args:
-        folder: Its folder.
-        about: What it is about.
-        rtol: Relative tolerance for floating outputs.
-        atol: Absolute tolerance for floating outputs.
-    """
-
-    def __init__(self, folder: Path, about: str, rtol: float = 1e-5, atol: float = 1e-6) -> None:
-        self.folder = folder
-        self._record: dict[str, Any] = {"about": about, "rtol": rtol, "atol": atol, "dtypes": []}
-        self._steps: list[dict[str, Any]] = []
-
-    @property
-    def bundle(self) -> Path:
-        """Where the bundle goes."""
-        return self.folder / "bundle"
-
-    def save(self, model: Any, signatures: Any) -> None:
-        """Save a model as the case's bundle."""
-        tf.saved_model.save(model, str(self.bundle), signatures=signatures)
-
-    def call(self, name: str, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
-        """A call and what it gives."""
-        self._steps.append(
-            {"call": name, "inputs": self._tensors(inputs), "outputs": self._tensors(outputs)}
-        )
-
-    def fails(self, name: str, inputs: dict[str, Any], kind: str) -> None:
-        """A call and how it fails."""
-        self._steps.append({"call": name, "inputs": self._tensors(inputs), "error": kind})
-
-    def variables(self, values: dict[str, Any]) -> None:
-        """The values that variables have now."""
-        self._steps.append({"variables": {name: tensor(value) for name, value in values.items()}})
-
-    def assign(self, values: dict[str, Any]) -> None:
-        """Replace variables."""
-        self._steps.append({"assign": {name: tensor(value) for name, value in values.items()}})
-
-    def save_again(self) -> None:
-        """Save with the loader, and open that."""
-        self._steps.append({"save": True})
-
-    def finish(self) -> None:
-        """Write ``case.json``."""
-        self._record["steps"] = self._steps
-        self._record["dtypes"] = sorted(set(self._record["dtypes"]))
-        text = json.dumps(self._record, indent=1, ensure_ascii=False)
-        (self.folder / "case.json").write_text(text, encoding="utf-8")
-
-    def _tensors(self, values: dict[str, Any]) -> dict[str, Any]:
-        found = {name: tensor(value) for name, value in values.items()}
-        self._record["dtypes"] += [item["dtype"] for item in found.values()]
-        return found
-
-
-def tensor(value: Any) -> dict[str, Any]:
-    """A tensor in the form of ``case.json``."""
-    given = tf.convert_to_tensor(value)
-    flat = np.asarray(given.numpy()).reshape(-1).tolist()
-    name = given.dtype.name
-    return {"dtype": name, "shape": given.shape.as_list(), "data": [_item(x, name) for x in flat]}
-
-
-def _item(x: Any, dtype: str) -> Any:
-    if isinstance(x, bytes):
-        return x.decode()
-    if dtype in ("int64", "uint64"):
-        return str(x)
-    if isinstance(x, float) and not math.isfinite(x):
-        return "nan" if math.isnan(x) else "inf" if x > 0 else "-inf"
-    return x
-
-
-def spec(shape: Sequence[Any], dtype: str = "float32", name: str | None = None) -> tf.TensorSpec:
-    """A ``TensorSpec``."""
-    return tf.TensorSpec(list(shape), tf.as_dtype(dtype), name)
 
 
 def dtypes(case: Case) -> None:
@@ -371,7 +291,7 @@ def lines(case: Case) -> None:
     options = tf.saved_model.SaveOptions(save_debug_info=True)
     tf.saved_model.save(model, str(case.bundle), signatures={"pick": model.pick}, options=options)
     case.call("pick", {"i": np.array([1, 0], np.int32)}, {"y": np.array([20, 10], np.float32)})
-    case.fails("pick", {"i": np.array([7], np.int32)}, "InvalidArgument")
+    case.fails("pick", {"i": np.array([7], np.int32)}, "InvalidArgument", kernel=True)
 
 
 CASES: dict[str, Callable[[Case], None]] = {
@@ -383,6 +303,8 @@ CASES: dict[str, Callable[[Case], None]] = {
     "storage": storage,
     "narrow": narrow,
     "lines": lines,
+    **state_cases.CASES,
+    **rare_cases.CASES,
 }
 
 

@@ -17,13 +17,19 @@ if TYPE_CHECKING:
     from tfx.loaders.state import Variables as Variables
     from tfx.loaders.summary import BundleSummary as BundleSummary
     from tfx.loaders.summary import summarize as summarize
+    from tfx.loaders.verifying import Check as Check
+    from tfx.loaders.verifying import VerifyReport as VerifyReport
+    from tfx.loaders.verifying import verify as verify
 
 _NAMES = {
     "Bundle": "tfx.loaders.bundle",
     "BundleSummary": "tfx.loaders.summary",
+    "Check": "tfx.loaders.verifying",
     "SignatureInfo": "tfx.loaders.signature",
     "Variables": "tfx.loaders.state",
+    "VerifyReport": "tfx.loaders.verifying",
     "summarize": "tfx.loaders.summary",
+    "verify": "tfx.loaders.verifying",
 }
 
 

@@ -21,7 +21,9 @@ from tfx.loaders.function import LoadedFunction
 from tfx.loaders.signature import SignatureInfo, bind, find_signature, signature_info
 from tfx.loaders.sources import Sources
 from tfx.loaders.state import State, Value, Variables
+from tfx.loaders.versions import require_same_graphs
 from tfx.runtime.devices import parse_device, require
+from tfx.runtime.giving_back import give_back
 from tfx.runtime.memory import borrow
 from tfx.runtime.surviving import survives
 
@@ -47,12 +49,15 @@ class Bundle:
                 print(out["logits"].argmax(-1))
     """
 
-    def __init__(self, sources: Sources, device: str, *, freeze: bool) -> None:
+    def __init__(
+        self, sources: Sources, device: str, *, freeze: bool, verify: bool | None = None
+    ) -> None:
         """Use ``Bundle.open``."""
         self.path: Path = sources.root
         self.device = device
         self.manifest: Manifest = sources.manifest
         self._sources = sources
+        self._verify = verify
         self._state = State(self.manifest.variables, sources.take_values(), str(self.path))
         self.variables = Variables(self._state)
         self.signatures: Mapping[str, SignatureInfo] = MappingProxyType(
@@ -69,7 +74,7 @@ class Bundle:
         cls,
         path: str | os.PathLike[str],
         device: str = "CPU:0",
-        verify: bool = False,
+        verify: bool | None = None,
         *,
         freeze: bool = True,
     ) -> Self:
@@ -78,8 +83,10 @@ class Bundle:
         Args:
             path: The bundle's folder.
             device: Where to run: "CPU:0", "GPU:0" and TensorFlow's longer spellings.
-            verify: Hash every file and compare with the manifest. Sizes are always compared; files
-                of up to 4 MiB and the graphs are always hashed, when they are opened.
+            verify: When to compare hashes with the manifest. Sizes are always compared, graphs and
+                files of up to 4 MiB are always hashed when they are opened. True hashes every file
+                now; None, the default, a larger file of weights when something of it is first
+                used (about a second for each GiB); False leaves these out.
             freeze: True lets ONNX Runtime keep each signature's weights in the form that its
                 kernels like best: the fastest, but each signature takes memory for its own.
                 False feeds them from the one mapping that all signatures share; calls with small
@@ -95,7 +102,7 @@ class Bundle:
         """
         canonical = parse_device(device)
         require(canonical)
-        return cls(Sources(path, verify=verify), canonical, freeze=freeze)
+        return cls(Sources(path, verify=verify), canonical, freeze=freeze, verify=verify)
 
     @property
     def files(self) -> tuple[FileEntry, ...]:
@@ -152,6 +159,40 @@ class Bundle:
             function = self._function(self._entries[name].concrete_function)
             function.plan(self._state.snapshot)
 
+    def reload(self, path: str | os.PathLike[str] | None = None) -> None:
+        """Take all variables from another version of the bundle; the sessions stay open.
+
+        The other version has the same graphs: a later save of the same model. Calls that have begun
+        end with the variables that they began with, later ones see all of the new values. Where the
+        open session of a signature holds its weights (see ``freeze``), one that is fed takes its
+        place before the swap; ``Bundle.open`` makes one that holds the new weights.
+
+        Args:
+            path: The folder of the other version; None for a new one in the bundle's own folder.
+
+        Raises:
+            NotFoundError: There is no such folder.
+            BundleError: It is no bundle, or is damaged.
+            FailedPreconditionError: The bundles differ in more than the values of variables, and
+                the message says in what; or this one was closed. Nothing has changed.
+        """
+        new = Sources(self.path if path is None else path, verify=self._verify)
+        with self._lock:
+            self._state.snapshot  # noqa: B018  raises if the bundle was closed
+            old = self._sources
+            require_same_graphs(old.manifest, old.store, old.read_graph, new, str(self.path))
+            new.check(new.entries)
+            before = {i: function.live for i, function in self._functions.items()}
+            live = {i: function.prepare_reload() for i, function in self._functions.items()}
+            with self._state.turn:
+                version = self._state.snapshot.version + 1
+                for i, function in self._functions.items():
+                    function.reload(new, version, live[i])
+                self._sources, self.manifest, self.path = new, new.manifest, new.root
+                self._state.reload(new.take_values())
+        if any(live[i] is not before[i] for i in live):
+            give_back()  # the copies of the weights that frozen sessions held
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bundle again with the variables as they are now; graphs are copied.
 
@@ -176,12 +217,15 @@ class Bundle:
         return _reopened, (str(self.path), *options, self._sources.fingerprint, changed)
 
     def close(self) -> None:
-        """Give the sessions and the mapping back. Arrays that were handed out stay valid."""
+        """Give the sessions, the mapping and their memory back; results handed out stay valid."""
         with self._lock:
             self._closed = True
+            was_used = bool(self._functions)
             self._functions.clear()
         self._state.close()
         self._sources.close()
+        if was_used:
+            give_back()
 
     def __enter__(self) -> Self:
         """Return the bundle itself."""
@@ -217,6 +261,7 @@ class Bundle:
                         self.manifest.concrete_functions[index],
                         self.device,
                         freeze=self._freeze,
+                        version=self._state.snapshot.version,
                     )
         return function
 

@@ -31,15 +31,23 @@ class LoadedFunction:
         entry: The function's entry in the manifest.
         device: Canonical device name.
         freeze: Whether the frozen form may be used at all.
+        version: The version of the bundle that ``sources`` is, see ``Snapshot``.
 
     Attributes:
         updates: Ids of the variables that a call replaces.
     """
 
     def __init__(
-        self, sources: Sources, entry: ConcreteFunctionEntry, device: str, *, freeze: bool
+        self,
+        sources: Sources,
+        entry: ConcreteFunctionEntry,
+        device: str,
+        *,
+        freeze: bool,
+        version: int = 0,
     ) -> None:
         """Take note; no file is opened."""
+        self._version = version
         self._sources = sources
         self._entry = entry
         self._device = device
@@ -60,7 +68,7 @@ class LoadedFunction:
 
     def plan(self, snapshot: Snapshot) -> Plan:
         """Return the session for the variables in ``snapshot``, opened now if need be."""
-        if self._may_freeze and self._frozen_ids.isdisjoint(snapshot.changed):
+        if self._may_freeze and self._is_as_saved(snapshot):
             plan = self._frozen
             if plan is None:
                 plan = self._open_frozen()
@@ -69,6 +77,39 @@ class LoadedFunction:
             if plan is None:
                 plan = self._open_live()
         return plan
+
+    def _is_as_saved(self, snapshot: Snapshot) -> bool:
+        """Whether the variables that the frozen form holds are those of the files."""
+        return not self._frozen_ids or (
+            snapshot.version == self._version and self._frozen_ids.isdisjoint(snapshot.changed)
+        )
+
+    @property
+    def live(self) -> Plan | None:
+        """The open session that is fed with all variables, if there is one."""
+        return self._live
+
+    def prepare_reload(self) -> Plan | None:
+        """Return a session that can be fed with other variables, if one is open for these.
+
+        Raises:
+            OpError: The graph takes no changing values.
+        """
+        with self._lock:
+            if self._frozen is None or not self._frozen_ids:
+                return self._live
+            return self._live or self._make_live()
+
+    def reload(self, sources: Sources, version: int, live: Plan | None) -> None:
+        """Go on with another version of the bundle; see ``prepare_reload``."""
+        with self._lock:
+            self._sources = sources
+            self._version = version
+            if self._frozen_ids:
+                self._frozen = None
+                self._live = live
+                # The open session is fed from now on, whatever comes.
+                self._may_freeze = self._may_freeze and live is None
 
     def _open_frozen(self) -> Plan:
         with self._lock:

@@ -13,7 +13,7 @@ The numbers of fields are those of onnx.proto.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy.typing as npt
@@ -136,6 +136,23 @@ class OnnxFile:
         content = b"".join(parts)
         return self.data[: graph.start] + bytes_field(7, content) + self.data[graph.end :]
 
+    def without(self, names: Collection[str]) -> bytes:
+        """Return the model without some initializers, and without the name of what wrote it."""
+        assert self._graph is not None
+        parts = []
+        for field in fields(self.data, 0, len(self.data)):
+            if field == self._graph:
+                position = field.begin
+                for item in self.initializers.values():
+                    if item.name in names:
+                        parts.append(self.data[position : item.start])
+                        position = item.end
+                parts.append(self.data[position : field.end])
+            elif field.number not in (2, 3):  # producer_name, producer_version
+                # A varint ends where it says, not where its content begins.
+                parts.append(self.data[field.start : max(field.begin, field.end)])
+        return b"".join(parts)
+
     def with_values(self, values: Mapping[str, npt.NDArray[Any]]) -> bytes:
         """Return the model with other values in initializers that lie inside of it.
 
@@ -197,6 +214,8 @@ class OnnxFile:
                 self._walk_sparse(item)
             elif depth == 0 and item.number in (11, 12):
                 name, dtype = self._value(item)
+                if item.number == 11 and name in self.inputs:
+                    raise self._fail(f"two inputs are named {name!r}, expected one")
                 (self.inputs if item.number == 11 else self.outputs)[name] = dtype
 
     def _add_initializer(self, tensor: Initializer) -> None:
@@ -289,7 +308,7 @@ class OnnxFile:
 
     def _external(self, name: str, entries: list[tuple[str, str]]) -> External:
         table = dict(entries)
-        offset, length = table.get("offset", "0"), table.get("length", "")
+        offset, length = table.get("offset", ""), table.get("length", "")
         is_whole = len(table) == len(entries) and bool(table.get("location"))
         # isascii: Python takes other digits for numbers too.
         is_ascii = (offset + length).isascii()

@@ -8,7 +8,8 @@ and what they are the weights of are compared with the manifest before ONNX Runt
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +35,11 @@ from tfx.core.errors import (
 from tfx.loaders.convert import fits
 from tfx.loaders.describe import describe, describe_type, listed
 from tfx.loaders.onnx_file import Initializer, OnnxFile
+from tfx.loaders.requirements import check_runtime
 from tfx.loaders.sources import Sources
 from tfx.loaders.state import Snapshot, Value
 from tfx.runtime.memory import hand_over
-from tfx.runtime.session import Session
+from tfx.runtime.session import RUN_OPTIONS, Session
 from tfx.runtime.values import RawValue
 
 
@@ -61,10 +63,12 @@ class Plan:
         self, sources: Sources, graph: GraphEntry, device: str, *, thaw: bool = False
     ) -> None:
         """Check the file and compile it."""
-        self._sources = sources
+        # Not the sources: a session may outlive the version of the bundle that it was opened for.
+        self._entries = sources.manifest.variables
         self._outputs = graph.outputs
         thawed = graph.frozen_variables if thaw else ()
         path = str(sources.root / graph.file)
+        check_runtime(sources.manifest.requirements, sources.root)
         onnx = OnnxFile(sources.read_graph(graph.file), path)
         _check_ports(onnx, graph)
         for item in graph.frozen_variables:
@@ -96,7 +100,11 @@ class Plan:
         self._order = [(item, position[item.name], item.name in inputs) for item in self._outputs]
 
     def run(
-        self, arguments: Mapping[int, RawValue], snapshot: Snapshot, what: str
+        self,
+        arguments: Mapping[int, RawValue],
+        snapshot: Snapshot,
+        what: str,
+        options: Any = None,
     ) -> tuple[dict[int, np.ndarray], dict[int, Value]]:
         """Run the graph.
 
@@ -104,6 +112,7 @@ class Plan:
             arguments: The argument leaves by number.
             snapshot: The variables to use.
             what: The function, for messages.
+            options: ONNX Runtime's run options; None for the usual ones.
 
         Returns:
             The result leaves by number, and the new values of variables by id.
@@ -117,14 +126,14 @@ class Plan:
             feeds[name] = values[index].raw
         feeds.update(self._constants)
         try:
-            outputs = self._session.run(feeds)
+            outputs = self._session.run(feeds, options or RUN_OPTIONS)
         except OpError as error:
             raise _run_error(error, what) from error.__cause__
         results: dict[int, np.ndarray] = {}
         updates: dict[int, Value] = {}
         for item, position, is_fed in self._order:
             raw = outputs[position]
-            _check_output(item, raw, self._sources, what)
+            _check_output(item, raw, self._entries, what)
             if item.target == "result":
                 array = hand_over(raw)
                 results[item.index] = array.copy() if is_fed else array
@@ -225,7 +234,8 @@ def _check_place(item: Initializer, path: str, sources: Sources) -> None:
             "expected one that its manifest lists: save the bundle again"
         )
     row = BY_NUMBER.get(item.dtype)
-    if row is None or not row.bits or any(dim < 0 for dim in item.dims):
+    # Runtimes fail on tensors without elements that are outside.
+    if row is None or not row.bits or any(dim <= 0 for dim in item.dims):
         raise BundleError(
             f"{where} is {describe_type(_type_name(item.dtype), item.dims)}, which cannot be "
             "outside the ONNX file; save the bundle again"
@@ -249,6 +259,7 @@ def _compile(
     folds: bool,
 ) -> Session:
     folder = sources.root if external else None
+    sources.check(external)
     _check_unchanged(external, sources)
     try:
         session = Session(data, device=device, data_folder=folder, folds=folds)
@@ -298,14 +309,16 @@ def _run_error(error: OpError, what: str) -> OpError:
     return type(error)(f"{what} failed{at}: {reason}", node=node or None)
 
 
-def _check_output(item: GraphOutput, raw: RawValue, sources: Sources, what: str) -> None:
+def _check_output(
+    item: GraphOutput, raw: RawValue, entries: Sequence[VariableEntry], what: str
+) -> None:
     if not raw.is_tensor():
         raise InvalidArgumentError(f"{what}: output {item.name!r} is no tensor, expected one")
     number, shape = raw.element_type(), tuple(raw.shape())
     wanted = TensorInfo(item.dtype, item.shape, item.name)
     good = number == BY_NAME[item.dtype].number
     if item.target == "variable":
-        variable = sources.manifest.variables[item.index]
+        variable = entries[item.index]
         wanted = TensorInfo(variable.dtype, variable.shape, variable.name)
         good = good and fits(shape, wanted)
     if not good:

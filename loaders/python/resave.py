@@ -50,6 +50,7 @@ def save_again(sources: Sources, snapshot: Snapshot, path: str | os.PathLike[str
         AbortedError: The bundle was replaced on disk since it was opened.
     """
     manifest = sources.manifest
+    sources.check(sources.entries)
     graphs = _read_graphs(sources)
     changed = _with_values(graphs, _held_values(graphs, snapshot, manifest))
     stored = _stored_values(snapshot, manifest)

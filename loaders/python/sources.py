@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tfx.bundle import limits
 from tfx.bundle.files import locate, read_limited, verify_files
-from tfx.bundle.manifest import FileEntry, Manifest, read_manifest
+from tfx.bundle.manifest import ConstantEntry, FileEntry, Manifest, VariableEntry, read_manifest
 from tfx.bundle.shards import Store
 from tfx.core.errors import BundleError, FailedPreconditionError
 from tfx.loaders.state import Value
+from tfx.runtime.surviving import survives
 
 MAX_GRAPH_BYTES = (1 << 31) - 1
 """Protobuf's own limit."""
@@ -26,7 +31,8 @@ class Sources:
 
     Args:
         path: The bundle's folder.
-        verify: Whether to hash every file, also the large ones.
+        verify: True hashes every file at once, None large files of weights when something of them
+            is first used, False never hashes those. See ``limits.HASH_ON_LOAD_BYTES``.
 
     Attributes:
         root: The folder.
@@ -39,7 +45,7 @@ class Sources:
         UnsupportedVersionError: It is newer than this program.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, verify: bool) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, verify: bool | None = None) -> None:
         """Read the manifest, check the files, map the variables."""
         # absolute: the program may change its working directory.
         self.root = Path(os.path.abspath(path))
@@ -51,12 +57,15 @@ class Sources:
             # Small files of weights are hashed in any case. So is a graph, but when it is opened.
             check_hash = True if verify else None if item.path in stores else False
             verify_files(self.root, [item], check_hash=check_hash)
+        large = limits.HASH_ON_LOAD_BYTES
+        self._unchecked = {f for f in stores if verify is None and self.entries[f].size > large}
+        self._checking = survives(threading.Lock())
         self._seen = {item.path: self._identity(item.path) for item in self.manifest.files}
         self.store = Store(self.root, {item.path: item.size for item in self.manifest.files})
         self._stores = sorted(stores)
         for name in self._stores:
             self.store.file(name)
-        self._values = [Value(self.store.value(item)) for item in self.manifest.variables]
+        self._values = [self._value(item) for item in self.manifest.variables]
         self._constants: dict[int, Value] = {}
 
     @property
@@ -85,6 +94,41 @@ class Sources:
         values, self._values = self._values, []
         return values
 
+    def check(self, files: Iterable[str]) -> None:
+        """Compare the hashes of large files of weights before anything of them is used; each once.
+
+        Args:
+            files: Paths of files of the bundle.
+
+        Raises:
+            BundleError: A file is not the one that was saved.
+        """
+        if not self._unchecked:
+            return
+        with self._checking:
+            waiting = sorted(self._unchecked.intersection(files))
+            if not waiting:
+                return
+            # Python's lock is free while bytes are hashed.
+            with ThreadPoolExecutor(min(len(waiting), os.cpu_count() or 1)) as pool:
+                list(pool.map(self._check_weights, waiting))
+            self._unchecked.difference_update(waiting)
+
+    def _check_weights(self, file: str) -> None:
+        # What was mapped, also if another bundle is in the folder by now.
+        found, expected = self.store.file(file).sha256(), self.entries[file].sha256
+        if found != expected:
+            raise BundleError(
+                f"{self.root / file}: its SHA-256 is {found.hex()}, the manifest says "
+                f"{expected.hex()}; the file was changed or damaged: copy or save the bundle again"
+            )
+
+    def _value(self, item: VariableEntry | ConstantEntry) -> Value:
+        file = "" if item.storage is None else item.storage.file
+        if file not in self._unchecked:
+            return Value(self.store.value(item))
+        return Value(self.store.value(item), check=lambda: self.check((file,)))
+
     def close(self) -> None:
         """Let go of the mapping; it ends with the last array over it."""
         for name in self._stores:
@@ -95,8 +139,7 @@ class Sources:
         """Return a constant of the manifest."""
         value = self._constants.get(index)
         if value is None:
-            value = Value(self.store.value(self.manifest.constants[index]))
-            self._constants[index] = value
+            value = self._constants[index] = self._value(self.manifest.constants[index])
         return value
 
     def read_graph(self, file: str) -> bytes:

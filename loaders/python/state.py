@@ -9,7 +9,7 @@ takes no lock.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,19 +26,40 @@ from tfx.runtime.values import RawValue, to_numpy
 
 
 class Value:
-    """A tensor that never changes, as an array, an ORT value, or both: each made when asked for."""
+    """A tensor that never changes, as an array, an ORT value, or both: each made when asked for.
 
-    __slots__ = ("_array", "_raw")
+    Attributes:
+        unchecked: The array whose file is checked before it is first used; None for others.
+    """
 
-    def __init__(self, array: npt.NDArray[Any] | None = None, raw: RawValue | None = None) -> None:
-        """Wrap an array that nobody will change, or a value, or both of the same content."""
-        self._array = array
+    __slots__ = ("_array", "_check", "_raw", "unchecked")
+
+    def __init__(
+        self,
+        array: npt.NDArray[Any] | None = None,
+        raw: RawValue | None = None,
+        check: Callable[[], None] | None = None,
+    ) -> None:
+        """Wrap an array that nobody will change, or a value, or both of the same content.
+
+        Args:
+            array: The array.
+            raw: The value.
+            check: Called before the array is used for the first time; it may refuse that.
+        """
+        self._array = array if check is None else None
         self._raw = raw
+        self._check = check
+        self.unchecked = None if check is None else array
 
     @property
     def array(self) -> npt.NDArray[Any]:
         """The tensor as a read-only array (strings as ``str``)."""
         array = self._array
+        if array is None and self.unchecked is not None:
+            assert self._check is not None
+            self._check()
+            array = self._array = self.unchecked
         if array is None:
             array = to_numpy(self._raw)
             if array.dtype == object:
@@ -64,17 +85,24 @@ def _decoded(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All variables at one moment; ``changed``: ids of those that are not as loaded."""
+    """All variables at one moment.
+
+    Attributes:
+        values: The values, in the manifest's order.
+        changed: Ids of those that are not as loaded.
+        version: Which version of the bundle they were loaded from: 0, and one more at each reload.
+    """
 
     values: tuple[Value, ...]
     changed: frozenset[int] = frozenset()
+    version: int = 0
 
     def replaced(self, updates: Mapping[int, Value]) -> Snapshot:
         """Return the snapshot with some variables replaced."""
         values = list(self.values)
         for index, value in updates.items():
             values[index] = value
-        return Snapshot(tuple(values), self.changed | updates.keys())
+        return Snapshot(tuple(values), self.changed | updates.keys(), self.version)
 
 
 class State:
@@ -110,6 +138,10 @@ class State:
     def commit(self, updates: Mapping[int, Value]) -> None:
         """Replace variables; whoever computed the values holds ``turn`` since it read the old."""
         self._snapshot = self.snapshot.replaced(updates)
+
+    def reload(self, values: Sequence[Value]) -> None:
+        """Put the variables of another version in the place of all; the caller holds ``turn``."""
+        self._snapshot = Snapshot(tuple(values), version=self.snapshot.version + 1)
 
     def close(self) -> None:
         """Let go of the values."""

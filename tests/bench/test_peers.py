@@ -18,6 +18,7 @@ from bench.peers import (
     memory,
     networks,
     process,
+    storage,
     tensorflow_networks,
     with_tfx,
     worker,
@@ -88,6 +89,9 @@ def test_networks_have_the_same_gradient_as_their_loss_says(name: str) -> None:
 @pytest.mark.parametrize("case", [row.case for row in TIMED])
 def test_tfx_cases_run(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases, "OPERATIONS", 10)
+    monkeypatch.setattr(storage, "STATE_BYTES", 1 << 16)
+    monkeypatch.setattr(storage, "VARIABLES", 20)
+    monkeypatch.setattr(storage, "SIGNATURES", 2)
     made = with_tfx.MAKERS[case]()
     assert made.round(1e-5) > 0
 

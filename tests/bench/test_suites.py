@@ -10,7 +10,17 @@ import pytest
 
 import tfx as tf
 from bench import __main__ as command
-from bench import calls, control_flow, functions, gradients, report, startup, storage, tracing
+from bench import (
+    calls,
+    checkpoints,
+    control_flow,
+    functions,
+    gradients,
+    report,
+    startup,
+    storage,
+    tracing,
+)
 from bench.measure import Result, best_of
 
 
@@ -54,6 +64,13 @@ def test_gradients_run_and_have_the_promised_rows() -> None:
     assert {r.target for r in results} == {1.5}
     assert all(r.reference > 0 for r in results)
     assert any("Jacobian" in r.name for r in results)
+
+
+def test_checkpoints_run_and_have_the_promised_rows() -> None:
+    results = checkpoints.run(nbytes=4 << 20, variables=100, rounds=1)
+    _sane(results)
+    targets = [(r.target, r.at_least) for r in results]
+    assert targets == [(0.7, True), (0.7, True), (None, True), (1.0, False), (1.0, False)]
 
 
 def test_the_long_function_has_200_lines() -> None:

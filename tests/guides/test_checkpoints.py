@@ -102,8 +102,9 @@ def test_lists_and_dicts(tmp_path: Path) -> None:
     restored.mapped = {"two": two}
     restored.restore(path)
     assert two.numpy() == 2.0
+    restored.listed = []
     one = tf.Variable(0.0)
-    restored.listed = [one]
+    restored.listed.append(one)
     assert one.numpy() == 1.0
 
 

@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.core.errors import LeakedTensorError, OpError
@@ -22,15 +24,17 @@ from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
 from tfx.graph import ir
 from tfx.graph.infer import infer, refusal
 from tfx.graph.passes import prepare
+from tfx.graph.passes.empties import GUARDED
 from tfx.graph.serialize import to_model
 from tfx.runtime import runners
 from tfx.runtime.session import RUN_OPTIONS, Session, kernel_reason, translate
-from tfx.runtime.values import shape_of
+from tfx.runtime.values import from_numpy, shape_of
 
 NO_ATTRS: dict[str, Any] = {}
 KERNEL_CACHE_SIZE = 4096
 # ONNX Runtime ends the process when these do not fit their inputs; onnx tells us before.
-_CHECKED_FIRST = frozenset(("Einsum",))
+_REFUSED_FIRST = frozenset(("DFT", "Einsum", "ReverseSequence", "RoiAlign", "STFT"))
+_CHECKED_FIRST = _REFUSED_FIRST | GUARDED
 
 
 class Kernel:
@@ -53,14 +57,17 @@ class Kernel:
         inputs: Sequence[DType | None],
         outputs: int | None,
         device: str,
+        shapes: Sequence[Any] | None = None,
     ) -> None:
         self.op = op
         graph = ir.Graph(op)
         given = [
-            None if t is None else graph.add_input(f"x{i}", t.onnx, None)
+            None if t is None else graph.add_input(f"x{i}", t.onnx, shapes[i] if shapes else None)
             for i, t in enumerate(inputs)
         ]
-        types = [(code, None) for code, _ in infer(op, given, attrs, outputs)]
+        types = [
+            (code, shape if shapes else None) for code, shape in infer(op, given, attrs, outputs)
+        ]
         node = graph.add_node(op, given, attrs, types, name=op)
         graph.outputs = list(node.outputs)
         model = to_model(
@@ -90,9 +97,10 @@ def _make_kernel(
     inputs: Sequence[Tensor | None],
     outputs: int | None,
     device: str = DEFAULT_DEVICE,
+    shapes: Sequence[Any] | None = None,
 ) -> Kernel:
     kinds = [None if t is None else t.dtype for t in inputs]
-    kernel = Kernel(op, attrs, kinds, outputs, device)
+    kernel = Kernel(op, attrs, kinds, outputs, device, shapes)
     if len(_kernels) >= KERNEL_CACHE_SIZE:
         _kernels.popitem(last=False)
     _kernels[key] = kernel
@@ -116,7 +124,7 @@ def apply(op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any] = NO_A
     context = current()
     if context.graph is not None:
         return _emit(context, op, inputs, attrs, None)[0]
-    if len(inputs) == 2 and not attrs and context.device is None:
+    if len(inputs) == 2 and not attrs and context.device is None and op not in _CHECKED_FIRST:
         # The hot path: a binary operator without attributes, on the default device.
         x, y = inputs
         if type(x) is EagerTensor and type(y) is EagerTensor:
@@ -129,7 +137,10 @@ def apply(op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any] = NO_A
                     {"x0": x._value, "x1": y._value}, kernel.output_names, RUN_OPTIONS
                 )[0]
             except Exception as e:
-                raise _failure(e, op, inputs, attrs) from None
+                rescued = _of_nothing(op, inputs, attrs, 1)
+                if rescued is None:
+                    raise _failure(e, op, inputs, attrs) from None
+                raw = rescued[0]
             result = EagerTensor(raw, kernel.dtypes[0])
             if context.tapes:
                 _record(context, op, attrs, inputs, (result,))
@@ -173,17 +184,25 @@ def _execute(
     device = context.device
     if device is not None:
         device = placed(device, op, op, inputs)
-    key = (op, kinds, ir.attributes_key(attrs) if attrs else None, outputs, device)
+    key: Any = (op, kinds, ir.attributes_key(attrs) if attrs else None, outputs, device)
+    shapes = None
     if op in _CHECKED_FIRST:
-        infer(op, _described(inputs), attrs)
+        if op in _REFUSED_FIRST:
+            infer(op, _described(inputs), attrs)
+        shapes = _shapes_if_empty(op, inputs)
+        if shapes is not None:
+            key = (*key, shapes)
     kernel = _kernels.get(key)
     if kernel is None:
-        kernel = _make_kernel(key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE)
+        kernel = _make_kernel(key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE, shapes)
     feeds = {n: t._value for n, t in zip(kernel.input_names, inputs, strict=True) if t is not None}  # type: ignore[attr-defined]
     try:
         raw = kernel.run_raw(feeds, kernel.output_names, RUN_OPTIONS)
     except Exception as e:
-        raise _failure(e, op, inputs, attrs) from None
+        rescued = _of_nothing(op, inputs, attrs, len(kernel.dtypes))
+        if rescued is None:
+            raise _failure(e, op, inputs, attrs) from None
+        raw = rescued
     # By number: an iterator over ONNX Runtime's vector costs 35 us.
     results = tuple([EagerTensor(raw[i], d) for i, d in enumerate(kernel.dtypes)])
     if device is not None:
@@ -191,6 +210,37 @@ def _execute(
             label(result, device)
     if context.tapes:
         _record(context, op, attrs, inputs, results)
+    return results
+
+
+def _shapes_if_empty(op: str, inputs: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The shapes of the inputs where one has no elements, and the operator's kernel minds."""
+    if op not in GUARDED:
+        return None
+    shapes = tuple([None if t is None else tuple(shape_of(t._value)) for t in inputs])
+    return shapes if any(s is not None and 0 in s for s in shapes) else None
+
+
+def _of_nothing(
+    op: str, inputs: Sequence[Any], attrs: dict[str, Any], outputs: int
+) -> list[Any] | None:
+    """The results of an operator that refused to run, if they have no elements.
+
+    Many kernels take no empty input, though what comes of it is clear.
+    """
+    given = _described(inputs)
+    if not any(v is not None and v.shape is not None and 0 in v.shape for v in given):
+        return None
+    try:
+        types = infer(op, given, attrs, outputs)
+    except OpError:
+        return None
+    results = []
+    for code, shape in types:
+        if shape is None or 0 not in shape or not all(isinstance(d, int) for d in shape):
+            return None
+        kind = dtypes.from_onnx(code).as_numpy_dtype
+        results.append(from_numpy(np.zeros(shape, kind)))
     return results
 
 

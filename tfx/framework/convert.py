@@ -115,12 +115,13 @@ def convert_to_tensor(
 
 def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
     kind: Any = type(value)
-    # The cache takes -0.0 for 0.0: it is not asked.
-    if (
-        kind in _PYTHON_SCALARS
-        and (context := current()).graph is None
-        and (value or kind is not float or copysign(1.0, value) > 0)
-    ):
+    # The caches take -0.0 for 0.0: they are not asked.
+    if kind in _PYTHON_SCALARS and (value or kind is not float or copysign(1.0, value) > 0):
+        context = current()
+        graph = context.graph
+        if graph is not None:
+            array, found = _python_array(kind, value, dtype)
+            return SymbolicTensor(graph.constant(array, found.onnx), graph)
         tensor = EagerTensor(*_python_scalar(kind, value, dtype))
         return tensor if context.device is None else label(tensor, trace_device(context.device))
     if getattr(value, "_is_tfx_variable", False):
@@ -158,6 +159,16 @@ def _dlpack_place(value: Any) -> int:
     """DLPack's number for the kind of device that an object's memory is on; 0: it does not say."""
     device = getattr(value, "__dlpack_device__", None)
     return 0 if device is None else int(device()[0])
+
+
+@lru_cache(maxsize=1024)
+def _python_array(
+    kind: type, value: Any, dtype: DType | None
+) -> tuple[np.ndarray[Any, Any], DType]:
+    """A number as a constant of graphs, which must not change."""
+    array = to_array(value, dtype)
+    array.flags.writeable = False
+    return array, dtypes.as_dtype(array.dtype)
 
 
 @lru_cache(maxsize=1024)

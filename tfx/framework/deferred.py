@@ -3,8 +3,9 @@
 Owns the list of restores that still hold values for parts that do not exist yet, and
 ``AutoTrackable``, the base class that reports assignments to them. Must not know what a checkpoint
 is: a restore is anything with the methods of ``Pending``. The one decision: only the assignment of
-an attribute is watched, and only while some restore is pending. Whoever creates state inside of a
-container that was assigned earlier says so with ``changed``.
+an attribute and the creation of a variable are watched, and only while some restore is pending.
+Whoever creates state inside of a container that was assigned earlier says so with ``changed``;
+what programs put into their containers is found when it is used, see ``awaiting``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ class Pending(Protocol):
 
     def traced(self, variables: Iterable[Any], created: Iterable[Any]) -> None:
         """A function that uses ``variables``, and created some, is about to run first."""
+
+    def created(self, variable: Any) -> None:
+        """There is a new variable."""
+
+    def look(self) -> bool:
+        """An awaiting variable is about to be used; whether looking again later makes sense."""
 
 
 UNTRACKED_PREFIX = "_self_"
@@ -68,6 +75,24 @@ def traced(variables: Iterable[Any], created: Iterable[Any] = ()) -> None:
         used, new = list(variables), list(created)
         for restore in tuple(_pending):
             restore.traced(used, new)
+
+
+def created(variable: Any) -> None:
+    """Tell that there is a new variable, wherever it will belong."""
+    for restore in tuple(_pending):
+        restore.created(variable)
+
+
+def look() -> bool:
+    """Have the restores look for variables that have found their place.
+
+    Returns:
+        Whether looking again later makes sense.
+    """
+    again = False
+    for restore in tuple(_pending):  # all of them: the newest has the last word
+        again = restore.look() or again
+    return again
 
 
 class AutoTrackable:

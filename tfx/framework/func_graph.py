@@ -164,11 +164,12 @@ class FuncGraph(GraphFace):
     def place(self, node: ir.Node) -> None:
         """Put a node on the device of the scope around it, where that is not the graph's own."""
         scope = current().device
-        if scope is not None:
-            inputs = [None if v is None else SymbolicTensor(v, self) for v in node.inputs]
-            device = placed(scope, node.op, node.name, inputs)
-            if device is not None and device != self.home:
-                node.device = device
+        if scope is None or scope == self.home:
+            return
+        inputs = [None if v is None else SymbolicTensor(v, self) for v in node.inputs]
+        device = placed(scope, node.op, node.name, inputs)
+        if device is not None and device != self.home:
+            node.device = device
 
     def value_of(self, tensor: Tensor) -> ir.Value:
         """The value of this graph that a tensor is, captured if it comes from elsewhere."""

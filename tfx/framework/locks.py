@@ -15,8 +15,8 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 _locks = tuple(threading.Lock() for _ in range(32))
@@ -50,6 +50,25 @@ def writing(numbers: Sequence[int]) -> AbstractContextManager[Any]:
     if len(numbers) == 1:
         return _locks[numbers[0]]
     return _All(numbers) if len(numbers) == len(_locks) else _Several(numbers)
+
+
+@contextmanager
+def writing_if_free(numbers: Sequence[int]) -> Iterator[bool]:
+    """Hold locks inside a ``with`` block if nobody, this thread neither, has one of them.
+
+    Yields:
+        Whether they are held.
+    """
+    taken = []
+    try:
+        for number in numbers:
+            if not _locks[number].acquire(blocking=False):
+                break
+            taken.append(number)
+        yield len(taken) == len(numbers)
+    finally:
+        for number in taken:
+            _locks[number].release()
 
 
 class _Several:

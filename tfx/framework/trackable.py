@@ -108,7 +108,7 @@ def members(item: Any) -> list[tuple[str, Any]]:
         return []
     return [
         (name, child)
-        for name, child in sorted(_attributes(item).items())
+        for name, child in sorted(attributes(item).items())
         if not name.startswith(UNTRACKED_PREFIX) and is_trackable(child)
     ]
 
@@ -179,6 +179,16 @@ def slots_of(item: Any) -> list[tuple[str, Variable, Variable]]:
     return [] if hook is None else list(hook(item))
 
 
+def attributes(item: Any) -> dict[str, Any]:
+    """The attributes that an object has itself, those in slots among them."""
+    found: dict[str, Any] = dict(getattr(item, "__dict__", ()))
+    for name in _slot_names(type(item)):
+        value = getattr(item, name, None)  # a slot may be empty
+        if value is not None:
+            found.setdefault(name, value)
+    return found
+
+
 def path_text(path: Sequence[str]) -> str:
     """A path as one readable text, ``layers/0/kernel``; see ``path_parts``.
 
@@ -217,15 +227,6 @@ def _classify(kind: type) -> bool:
     if issubclass(kind, _OPAQUE_TYPES) or kind.__module__.partition(".")[0] in _OPAQUE_PACKAGES:
         return False
     return kind.__dictoffset__ != 0 or any(True for _ in _slot_names(kind))
-
-
-def _attributes(item: Any) -> dict[str, Any]:
-    found: dict[str, Any] = dict(getattr(item, "__dict__", ()))
-    for name in _slot_names(type(item)):
-        value = getattr(item, name, None)  # a slot may be empty
-        if value is not None:
-            found.setdefault(name, value)
-    return found
 
 
 def _slot_names(kind: type) -> Iterator[str]:

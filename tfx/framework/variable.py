@@ -18,7 +18,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
-from tfx.framework import locks
+from tfx.framework import deferred, locks
 from tfx.framework.apply import apply
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
@@ -36,6 +36,8 @@ READ_VARIABLE = "ReadVariable"
 
 # Numbers of variables, in the order of creation.
 new_variable_number = itertools.count().__next__
+# Every variable by its number.
+living: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 # Guards every variable's set of plans: the sets are touched when something changes only.
 _plans_lock = survives(threading.Lock())
 
@@ -163,6 +165,8 @@ class Variable(Operand, metaclass=VariableKind):
         self._value: RawValue = values.copy_to_device(value._value, self._home)
         if context.graph is not None:
             _register_created(context.graph, self)
+        living[self._number] = self
+        deferred.created(self)
 
     # Facts
 
@@ -542,6 +546,8 @@ def _unpickle(value: EagerTensor, trainable: bool, name: str, shape: TensorShape
 
 def _initial_tensor(initial_value: Any, dtype: DTypeLike | None) -> EagerTensor:
     """The initial value, computed outside of any trace."""
+    if type(initial_value) is EagerTensor and dtype is None:
+        return initial_value
     if callable(initial_value):
         with init_scope():
             initial_value = initial_value()

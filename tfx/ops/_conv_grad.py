@@ -9,6 +9,7 @@ patch is a few runs of memory and where the layer's own transpositions cancel ou
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -103,14 +104,22 @@ def static_kernel(w: Tensor, op: str) -> tuple[int, ...]:
 def convolve(x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
     """ONNX Conv: ``x`` ``[n, c, *sizes]``, ``w`` ``[o, c / group, *kernel]``."""
     attrs = window.attributes(sizes_of(x, len(window.kernel)))
-    if attrs is None:
-        x = pad_spatial(x, *window.computed_pads(x))
+    if attrs is None or min(attrs.get("pads", (0,))) < 0:
+        x = pad_spatial(x, *_amounts(x, window))
         window = Window(window.kernel, window.strides, window.dilations, "VALID")
         attrs = window.attributes(sizes_of(x, len(window.kernel)))
         assert attrs is not None
     if group != 1:
         attrs["group"] = group
     return apply("Conv", (x, w), attrs)
+
+
+def _amounts(x: Tensor, window: Window) -> tuple[Tensor, Tensor]:
+    """The padding of ``x``; negative where an output was made larger than the window reaches."""
+    if isinstance(window.padding, str):
+        return window.computed_pads(x)
+    before, after = zip(*window.padding, strict=True)
+    return int64_constant(before), int64_constant(after)
 
 
 def input_gradient(dy: Tensor, w: Tensor, x: Tensor, window: Window, group: int) -> Tensor:
@@ -304,42 +313,68 @@ def _patches(x: Tensor, dy: Tensor, window: Window) -> Tensor:
         amounts = int64_constant([0, *flat[:axes], 0, 0, *flat[axes:], 0])
         last = apply("Pad", (last, amounts))
     if window.kernel == window.strides == (1,) * axes:
-        split = [0, -1, 1, last.shape[-1] or apply("Shape", (last,), {"start": -1})]
-        return apply("Reshape", (last, int64_vector(split)))
-    sizes = last.shape.as_list()[1:-1]
+        return apply("Unsqueeze", (_flat_positions(last), int64_constant([2])))
     places = _places(last, dy, window)
-    if None in sizes or last.shape[-1] is None:
-        rest = apply("Shape", (last,), {"start": -1})
-        flat_shape = apply("Concat", (int64_constant([0, -1]), rest), {"axis": 0})
-    else:
-        flat_shape = int64_constant([0, math.prod(_known(sizes)), last.shape[-1]])
-    return apply("Gather", (apply("Reshape", (last, flat_shape)), places), {"axis": 1})
+    return apply("Gather", (_flat_positions(last), places), {"axis": 1})
+
+
+def _flat_positions(x: Tensor) -> Tensor:
+    """``[n, *sizes, c]`` as ``[n, positions, c]``; no -1, which an empty batch leaves open."""
+    sizes, channels = x.shape.as_list()[1:-1], x.shape[-1]
+    if None not in sizes and channels:
+        return apply("Reshape", (x, int64_constant([0, math.prod(_known(sizes)), channels])))
+    inner = apply("Shape", (x,), {"start": 1, "end": -1})
+    parts = (
+        apply("Shape", (x,), {"start": 0, "end": 1}),
+        apply("ReduceProd", (inner,), {"keepdims": 1}),
+        apply("Shape", (x,), {"start": -1}),
+    )
+    return apply("Reshape", (x, apply("Concat", parts, {"axis": 0})), {"allowzero": 1})
 
 
 def _known(sizes: Sequence[int | None]) -> list[int]:
     return [s for s in sizes if s is not None]
 
 
+def _taps(window: Window) -> np.ndarray[Any, Any]:
+    """Where the taps of a window are: ``[taps, axes]``."""
+    axes = len(window.kernel)
+    grid = np.stack(np.meshgrid(*(np.arange(k) for k in window.kernel), indexing="ij"), -1)
+    taps: np.ndarray[Any, Any] = (grid * np.array(window.dilations)).reshape(-1, axes)
+    return taps
+
+
+@functools.lru_cache(maxsize=256)
+def _static_places(
+    sizes: tuple[int, ...], counts: tuple[int, ...], window: Window
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Flat index of each position ``[positions, 1]``, and what each tap adds ``[1, taps]``."""
+    steps = np.array([math.prod(sizes[i + 1 :]) for i in range(len(sizes))])
+    grid = np.stack(np.meshgrid(*(np.arange(c) for c in counts), indexing="ij"), -1)
+    starts = (grid * np.array(window.strides)).reshape(-1, len(sizes)) @ steps
+    found = starts[:, None], (_taps(window) @ steps)[None, :]
+    for array in found:
+        array.flags.writeable = False
+    return found
+
+
 def _places(x: Tensor, dy: Tensor, window: Window) -> Tensor:
     """Flat index of each tap at each position: ``[positions, taps]``; ``x`` has channels last."""
     axes = len(window.kernel)
     sizes, counts = x.shape.as_list()[1:-1], sizes_of(dy, axes)
-    taps = np.stack(np.meshgrid(*(np.arange(k) for k in window.kernel), indexing="ij"), -1)
-    taps = (taps * np.array(window.dilations)).reshape(-1, axes)
     if None not in sizes and None not in counts:
-        steps = np.array([math.prod(_known(sizes)[i + 1 :]) for i in range(axes)])
-        grid = np.stack(np.meshgrid(*(np.arange(c) for c in _known(counts)), indexing="ij"), -1)
-        starts = (grid * np.array(window.strides)).reshape(-1, axes) @ steps
+        found = _static_places(tuple(_known(sizes)), tuple(_known(counts)), window)
         # A sum of two short vectors, which ONNX Runtime folds: the model stays small.
-        return apply("Add", (embed(starts[:, None]), embed((taps @ steps)[None, :])))
+        return apply("Add", [embed(part) for part in found])
+    taps = _taps(window)
     shape = apply("Shape", (x,), {"start": 1, "end": axes + 1})
-    found = apply("Shape", (dy,), {"start": 2})
+    counted = apply("Shape", (dy,), {"start": 2})
     step = int64_constant(1)
     total: Tensor | None = None
     parts: list[Tensor] = []
     for i in reversed(range(axes)):
         parts.insert(0, apply("Reshape", (step, int64_constant([1]))))
-        count = apply("Gather", (found, int64_constant(i)))
+        count = apply("Gather", (counted, int64_constant(i)))
         run = apply("Range", (int64_constant(0), count, int64_constant(1)))
         run = apply("Mul", (run, apply("Mul", (step, int64_constant(window.strides[i])))))
         run = apply("Reshape", (run, int64_constant([-1, *([1] * (axes - 1 - i))])))

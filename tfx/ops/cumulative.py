@@ -1,7 +1,8 @@
-"""Running sums and products along an axis, and their gradients."""
+"""Running sums, products and sums of exponentials along an axis, and their gradients."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tfx.core import dtypes
@@ -9,6 +10,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops._shapes import dimension, known_rank
 from tfx.ops._support import cast_to, require_dtype, scalar_like, single_axis, tensor
 from tfx.ops.arithmetic import divide, multiply
 from tfx.ops.comparison import equal
@@ -96,3 +98,76 @@ def _cumprod_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, None]:
     at_second = apply("Where", (second, multiply(others, first_one), zero))
     at_zero = apply("Where", (first, at_first, at_second))
     return apply("Where", (is_zero, at_zero, slope)), None
+
+
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """The logarithm of the running sum of exponentials, without leaving the range of numbers.
+
+    Args:
+        x: Tensor of a floating dtype.
+        axis: The axis; negative ones count from the end. Its length is best known statically:
+            otherwise the work is that of its square.
+        exclusive: Leave the element itself out; the first one is minus infinity.
+        reverse: Go from the end to the start.
+        name: Accepted for compatibility.
+
+    Returns:
+        A tensor of the same dtype and shape.
+
+    Raises:
+        InvalidArgumentError: an axis out of range or not known now, or not a floating dtype.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.cumulative_logsumexp([1e3, 1e3, 1e3]).numpy().round(2)
+        array([1000.  , 1000.69, 1001.1 ], dtype=float32)
+    """
+    op = "CumulativeLogsumexp"
+    found = tensor(x)
+    require_dtype(found, found.dtype.is_floating, op, "a floating dtype")
+    place = single_axis(axis, found, op)
+    place += known_rank(found, op) if place < 0 else 0
+    size = found.shape[place]
+    if exclusive and size != 0:
+        found = _moved(found, place, 1, reverse)
+    if size is None:
+        return _by_pairs(found, place, reverse)
+    step = 1
+    while step < size:
+        both = _pair(found, _moved(found, place, step, reverse))
+        found = apply("ReduceLogSumExp", (both, int64_constant([0])), {"keepdims": 0})
+        step *= 2
+    return found
+
+
+def _pair(x: Tensor, y: Tensor) -> Tensor:
+    """Two tensors of one shape along a new first axis."""
+    first = int64_constant([0])
+    return apply(
+        "Concat", (apply("Unsqueeze", (x, first)), apply("Unsqueeze", (y, first))), {"axis": 0}
+    )
+
+
+def _moved(x: Tensor, axis: int, step: int, reverse: bool) -> Tensor:
+    """Moved along an axis, with what stands for the logarithm of zero at the other end."""
+    least = scalar_like(-math.inf, x)
+    pads = int64_constant([0, step] if reverse else [step, 0])
+    along = int64_constant([axis])
+    wide = apply("Pad", (x, pads, least, along))
+    ends = ([step], [2**62]) if reverse else ([0], [-step])
+    return apply("Slice", (wide, *map(int64_constant, ends), along))
+
+
+def _by_pairs(x: Tensor, axis: int, reverse: bool) -> Tensor:
+    """For a length that only a run tells: a sum for each place over all places."""
+    size = apply("Squeeze", (dimension(x, axis),))
+    steps = apply("Range", (int64_constant(0), size, int64_constant(1)))
+    rows = apply("Unsqueeze", (steps, int64_constant([1])))
+    counted = apply("LessOrEqual", (rows, steps) if reverse else (steps, rows))
+    behind = known_rank(x, "CumulativeLogsumexp") - axis - 1
+    counted = apply("Unsqueeze", (counted, int64_constant(range(2, behind + 2))))
+    least = scalar_like(-math.inf, x)
+    chosen = apply("Where", (counted, apply("Unsqueeze", (x, int64_constant([axis]))), least))
+    return apply("ReduceLogSumExp", (chosen, int64_constant([axis + 1])), {"keepdims": 0})

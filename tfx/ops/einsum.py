@@ -317,7 +317,10 @@ def _einsum_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
         if alone:
             found = apply("Unsqueeze", (found, int64_constant(alone)))
             found = apply("Expand", (found, shape_vector(x)))
-        grads.append(unbroadcast(found, x))
+        found = unbroadcast(found, x)
+        if found.shape != x.shape:  # an axis that another operand has in full
+            found = apply("Expand", (found, shape_vector(x)))
+        grads.append(found)
     return grads
 
 

@@ -11,6 +11,8 @@ import enum
 import hashlib
 import secrets
 import threading
+import weakref
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -42,9 +44,31 @@ class Algorithm(enum.Enum):
 
 # Reading a state and writing it advanced must not be torn apart by another thread.
 _drawing = survives(threading.RLock())
+# The states of all generators, by the variables' numbers.
+_states: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 _OFFERED = (None, "philox", "auto_select", 1, 3, Algorithm.PHILOX, Algorithm.AUTO_SELECT)
 # The global seed of operations that are given a seed of their own where set_seed was never called.
 _DEFAULT_SEED = 87654321
+
+
+def generator_states() -> list[Variable]:
+    """The variables that hold the states of the generators that there are."""
+    return list(_states.values())
+
+
+def seeded_states() -> list[tuple[Variable, Any]]:
+    """The states of operations that have a seed of their own, and what they began with."""
+    with _global.lock, init_scope():
+        base = _DEFAULT_SEED if _global.seed is None else _global.seed
+        return [
+            (g.state, create_rng_state(_mixed(base, number), "philox")._value)  # type: ignore[attr-defined]
+            for number, g in _global.seeded.items()
+        ]
+
+
+def drawing_alone() -> AbstractContextManager[Any]:
+    """A block in which no other thread draws from a generator eagerly."""
+    return _drawing
 
 
 class Generator(Module):
@@ -88,6 +112,7 @@ class Generator(Module):
         _check_algorithm(alg)
         self._state_var = Variable(_state(state), trainable=False, name="generator_state")
         self._state_var.aside = _aside
+        _states[self._state_var._number] = self._state_var
 
     @classmethod
     def from_state(cls, state: Any, alg: Any) -> Generator:

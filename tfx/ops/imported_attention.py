@@ -81,7 +81,8 @@ class _Attention:
         known = static_ints(mine), static_ints(theirs)
         if None not in known and known[0] == known[1]:
             return None
-        return apply("Div", (mine, theirs))
+        # Without heads there is nothing to share out.
+        return apply("Div", (mine, apply("Max", (theirs, int64_constant(1)))))
 
     def _repeated(self, x: Tensor) -> Tensor:
         if self.repeats is None:

@@ -103,18 +103,35 @@ def _dropout_grad(op: OpRecord, dy: Tensor | None, *_: Any) -> Sequence[Tensor |
     if dy is None or training is None or static_int(training) == 0:
         return dy, *none
     ratio = options[0]
-    rate = scalar_like(0.5, dy) if ratio is None else cast_to(ratio, dy.dtype)
-    kept = subtract(1.0, rate)
-    zero = scalar_like(0, dy)
-    nobody = apply("Equal", (kept, zero))
-    scale = divide(1.0, apply("Where", (nobody, scalar_like(1, dy), kept)))
-    scaled = multiply(dy, scale)
     if len(op.outputs) > 1:
-        dx = apply("Where", (op.outputs[1], scaled, zero))
-    else:
-        dropped = apply("Equal", (op.outputs[0], zero))
-        dx = apply("Where", (dropped, zero, scaled))
-        dx = apply("Where", (apply("Equal", (x, zero)), dy, dx))
+        return dropped(dy, ratio, training, op.outputs[1]), *none
+    zero = scalar_like(0, dy)
+    scaled = multiply(dy, _dropout_scale(dy, ratio))
+    gone = apply("Equal", (op.outputs[0], zero))
+    dx = apply("Where", (gone, zero, scaled))
+    dx = apply("Where", (apply("Equal", (x, zero)), dy, dx))
     if static_int(training) is None:
         dx = apply("Where", (cast_to(training, dtypes.bool), dx, dy))
     return dx, *none
+
+
+def dropped(x: Tensor, ratio: Tensor | None, training: Tensor, mask: Tensor) -> Tensor:
+    """What ``Dropout`` makes of ``x`` with a mask that is known.
+
+    Args:
+        x: Tensor of a floating dtype.
+        ratio: The operator's second input; None: its default.
+        training: The third one.
+        mask: What is kept.
+    """
+    y = apply("Where", (mask, multiply(x, _dropout_scale(x, ratio)), scalar_like(0, x)))
+    if static_int(training) is None:
+        y = apply("Where", (cast_to(training, dtypes.bool), y, x))
+    return y
+
+
+def _dropout_scale(x: Tensor, ratio: Tensor | None) -> Tensor:
+    rate = scalar_like(0.5, x) if ratio is None else cast_to(ratio, x.dtype)
+    kept = subtract(1.0, rate)
+    nobody = apply("Equal", (kept, scalar_like(0, x)))
+    return divide(1.0, apply("Where", (nobody, scalar_like(1, x), kept)))

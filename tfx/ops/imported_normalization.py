@@ -297,7 +297,8 @@ def _lrn_grad(op: OpRecord, dy: Tensor) -> Tensor:
 def _channel_means(x: Tensor, size: int, before: int, after: int) -> Tensor:
     """The sum of neighbouring channels, divided by ``size`` at the borders, too."""
     shape = shape_vector(x)
-    planes = joined(int64_constant([-1, 1]), shape_vector(x, 1, 2), product(shape_vector(x, 2)))
+    first, one = shape_vector(x, 0, 1), int64_constant([1])
+    planes = joined(first, one, shape_vector(x, 1, 2), product(shape_vector(x, 2)))
     pooled = apply(
         "AveragePool",
         (reshape_to(x, planes),),

@@ -10,7 +10,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops._shapes import filled, joined, reshape_to, shape_vector
+from tfx.ops._shapes import filled, joined, product, reshape_to, shape_vector
 from tfx.ops._support import scalar_like
 from tfx.ops._windows import window_of
 from tfx.ops.arithmetic import divide, multiply, pow
@@ -21,11 +21,15 @@ from tfx.ops.pooling import spread_over_windows
 @gradient("GlobalMaxPool")
 def _global_max_pool_grad(op: OpRecord, dy: Tensor) -> Tensor:
     (x,) = op.inputs
-    flat = joined(shape_vector(x, 0, 2), int64_constant([-1]))
-    row = apply("Reshape", (x, flat))
+    images = shape_vector(x, 0, 2)
+    row = reshape_to(x, joined(images, product(shape_vector(x, 2))))
     place = apply("ArgMax", (row,), {"axis": 2, "keepdims": 1})
     zeros = filled(shape_vector(row), 0, x.dtype)
-    found = apply("ScatterElements", (zeros, place, apply("Reshape", (dy, flat))), {"axis": 2})
+    found = apply(
+        "ScatterElements",
+        (zeros, place, reshape_to(dy, joined(images, int64_constant([1])))),
+        {"axis": 2},
+    )
     return reshape_to(found, shape_vector(x))
 
 

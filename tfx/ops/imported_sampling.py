@@ -49,7 +49,8 @@ def _grid_sample(op: OpRecord) -> Tensor:
     mode = text(op.attrs, "mode", "linear")
     padding = text(op.attrs, "padding_mode", "zeros")
     batch = dimension(x, 0)
-    flat = reshape_to(grid, joined(batch, int64_constant([-1, axes])))
+    places = product(shape_vector(grid, 1, axes + 1))
+    flat = reshape_to(grid, joined(batch, places, int64_constant([axes])))
     flat = cast_to(flat, x.dtype)
     taps, sizes = [], []
     for i in range(axes):
@@ -61,7 +62,7 @@ def _grid_sample(op: OpRecord) -> Tensor:
         sizes.append(size)
     found = sampled(rows_of(x, axes), combined(taps, sizes, count_up(batch)))
     # [n * points, c] -> [n, c, *out]
-    apart = reshape_to(found, joined(batch, int64_constant([-1]), dimension(x, 1)))
+    apart = reshape_to(found, joined(batch, places, dimension(x, 1)))
     turned = apply("Transpose", (apart,), {"perm": (0, 2, 1)})
     return reshape_to(turned, joined(shape_vector(x, 0, 2), shape_vector(grid, 1, axes + 1)))
 

@@ -153,8 +153,12 @@ def _compress_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     """The selected places get their gradients back."""
     x, mask = op.inputs
     axis = op.attrs.get("axis")
-    places = apply("Reshape", (apply("NonZero", (mask,)), int64_constant([-1])))
     shape = shape_vector(x)
+    along = product(shape) if axis is None else apply("Gather", (shape, int64_constant([axis])))
+    # A mask may be longer than what it chooses from.
+    end = apply("Reshape", (along, int64_constant([1])))
+    mask = apply("Slice", (mask, int64_constant([0]), end, int64_constant([0])))
+    places = apply("Reshape", (apply("NonZero", (mask,)), int64_constant([-1])))
     if axis is None:
         return reshape_to(scatter_along(product(shape), places, dy, 0), shape), None
     return scatter_along(shape, places, dy, axis), None

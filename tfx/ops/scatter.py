@@ -224,10 +224,21 @@ def _scatter_rule(op: OpRecord, dy: Tensor, take: Take, put: Put) -> Sequence[Te
     y = op.outputs[0]
     if reduction == "mul":
         dx = put(dy, updates, "mul") if op.needs[0] else None
-        # Everything else that was multiplied at the place of an update.
-        others = apply("Div", (take(apply("Mul", (dy, y))), updates)) if op.needs[2] else None
-        return dx, None, others
+        return dx, None, _others(op, dy, take, put) if op.needs[2] else None
     kept = cast_to(apply("Equal", (x, y)), dy.dtype)
     chosen = cast_to(apply("Equal", (updates, take(y))), dy.dtype)
     share = apply("Div", (dy, put(kept, chosen, "add")))
     return apply("Mul", (share, kept)), None, apply("Mul", (take(share), chosen))
+
+
+def _others(op: OpRecord, dy: Tensor, take: Take, put: Put) -> Tensor:
+    """``dy`` times everything else that was multiplied at the place of each update."""
+    x, _, updates = op.inputs
+    zero, one = scalar_like(0, x), scalar_like(1, x)
+    at_x, at_updates = apply("Equal", (x, zero)), apply("Equal", (updates, zero))
+    kept, safe = apply("Where", (at_x, one, x)), apply("Where", (at_updates, one, updates))
+    # The product without its zeros counts where none is among the others.
+    rest = apply("Div", (take(apply("Mul", (dy, put(kept, safe, "mul")))), safe))
+    zeros = take(put(cast_to(at_x, x.dtype), cast_to(at_updates, x.dtype), "add"))
+    alone = apply("Equal", (zeros, cast_to(at_updates, x.dtype)))
+    return apply("Where", (alone, rest, zero))

@@ -192,11 +192,12 @@ class Session:
             self.run_raw = KeptRunner(handle, self.run_raw, self.input_names, self.output_names)
         runners.register(self)
 
-    def run(self, feeds: dict[str, RawValue]) -> Sequence[RawValue]:
+    def run(self, feeds: dict[str, RawValue], options: Any = RUN_OPTIONS) -> Sequence[RawValue]:
         """Run the whole model.
 
         Args:
             feeds: One value for every input, by name.
+            options: ONNX Runtime's run options, see ``new_run_options``.
 
         Returns:
             The outputs in the model's order.
@@ -205,7 +206,7 @@ class Session:
             OpError: ONNX Runtime refused the inputs or a kernel failed.
         """
         try:
-            return self.run_raw(feeds, self.output_names, RUN_OPTIONS)
+            return self.run_raw(feeds, self.output_names, options)
         except Exception as e:
             raise translate(e) from e
 

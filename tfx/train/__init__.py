@@ -5,9 +5,11 @@ A checkpoint holds the variables of an object graph, in safetensors files with r
 
 from __future__ import annotations
 
+from tfx.train import experimental as experimental
+from tfx.train.background import BackgroundSave as BackgroundSave
 from tfx.train.checkpoint import Checkpoint as Checkpoint
-from tfx.train.checkpoint import CheckpointOptions as CheckpointOptions
 from tfx.train.manager import CheckpointManager as CheckpointManager
+from tfx.train.options import CheckpointOptions as CheckpointOptions
 from tfx.train.reader import CheckpointReader as CheckpointReader
 from tfx.train.reader import list_variables as list_variables
 from tfx.train.reader import load_checkpoint as load_checkpoint

@@ -11,14 +11,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tfx.bundle import limits
 from tfx.core import dtypes
 from tfx.framework import deferred
 from tfx.framework.context import current, init_scope
@@ -27,37 +24,14 @@ from tfx.framework.locks import installs
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.trackable import is_trackable, members, walk
 from tfx.framework.variable import Variable
+from tfx.train.background import Writer
 from tfx.train.files import write_files
-from tfx.train.graph import from_nodes, renamed, to_json
+from tfx.train.graph import from_nodes, renamed, to_json, without_slots
+from tfx.train.options import CheckpointOptions, takes_argument
 from tfx.train.reader import FORMAT, FORMAT_KEY, GRAPH_KEY, CheckpointReader
 from tfx.train.restore import COUNTER, Restore
 from tfx.train.state import write_state
 from tfx.train.status import CheckpointLoadStatus, InitializationOnlyStatus
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointOptions:
-    """Options of saving and restoring.
-
-    Attributes:
-        experimental_io_device: Accepted for compatibility.
-        experimental_enable_async_checkpoint: Write in the background, as ``background=True`` does.
-        experimental_write_callbacks: Called when a checkpoint is written, with its path if they
-            take an argument.
-        enable_async: The same as ``experimental_enable_async_checkpoint``.
-        max_shard_bytes: Most data a file gets; a greater checkpoint becomes several files.
-    """
-
-    experimental_io_device: str | None = None
-    experimental_enable_async_checkpoint: bool = False
-    experimental_write_callbacks: list[Callable[..., Any]] | None = None
-    enable_async: bool = False
-    max_shard_bytes: int = limits.MAX_SHARD_BYTES
-
-    @property
-    def background(self) -> bool:
-        """Whether to write in the background."""
-        return self.enable_async or self.experimental_enable_async_checkpoint
 
 
 class Checkpoint(AutoTrackable):
@@ -97,8 +71,7 @@ class Checkpoint(AutoTrackable):
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
         self._self_root = root
         self._self_counter: Variable | None = None
-        self._self_pool: ThreadPoolExecutor | None = None
-        self._self_writing: Future[None] | None = None
+        self._self_writer = Writer()
         if root is not None:
             _check_trackable("root", root)
             if isinstance(root, Variable):
@@ -151,11 +124,13 @@ class Checkpoint(AutoTrackable):
         Args:
             file_prefix: Path of the checkpoint without the number; folders are made as needed.
             options: See ``CheckpointOptions``.
-            background: Return as soon as the values are noted; a thread writes them. ``sync``
-                waits for it, and so does the next save; both raise what went wrong.
+            background: Return as soon as the values are noted; a thread writes them. ``result`` of
+                what is returned waits for it, so do ``sync``, the next save and the end of the
+                process; the first of them raises (or prints) what went wrong.
 
         Returns:
             The path, ``file_prefix-1`` the first time; the file is ``file_prefix-1.safetensors``.
+            In the background it is a ``BackgroundSave``, which is a ``str`` too.
 
         Raises:
             ValueError: while a function is traced; or the path cannot be a file's.
@@ -188,7 +163,7 @@ class Checkpoint(AutoTrackable):
             background: See ``save``.
 
         Returns:
-            The path.
+            The path; see ``save``.
 
         Raises:
             ValueError: while a function is traced; or the path cannot be a file's.
@@ -206,6 +181,7 @@ class Checkpoint(AutoTrackable):
     ) -> str:
         _refuse_in_function("save")
         self.sync()
+        deferred.look()
         for restore in deferred.pending():
             if isinstance(restore, Restore) and restore.concerns(self):
                 restore.warn("A checkpoint is saved")
@@ -214,16 +190,13 @@ class Checkpoint(AutoTrackable):
         tensors, metadata = self._snapshot()
 
         def job() -> None:
-            write_files(path, tensors, metadata, options.max_shard_bytes)
+            write_files(path, tensors, metadata, options.shard_limit)
             for callback in callbacks:
-                callback(path) if _takes_argument(callback) else callback()
+                callback(path) if takes_argument(callback) else callback()
 
         if background or options.background:
-            if self._self_pool is None:
-                self._self_pool = ThreadPoolExecutor(1, "tfx-checkpoint")
-            self._self_writing = self._self_pool.submit(job)
-        else:
-            job()
+            return self._self_writer.start(path, job)
+        job()
         return path
 
     def sync(self) -> None:
@@ -232,9 +205,7 @@ class Checkpoint(AutoTrackable):
         Raises:
             OpError: it could not be written.
         """
-        writing, self._self_writing = self._self_writing, None
-        if writing is not None:
-            writing.result()
+        self._self_writer.wait()
 
     def _snapshot(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
         nodes = walk(self, also_root=self._self_root)
@@ -263,9 +234,9 @@ class Checkpoint(AutoTrackable):
         has changed.
 
         Args:
-            save_path: What ``save`` or ``latest_checkpoint`` returned, or any safetensors file;
-                None restores nothing, and the assertions of the status fail.
-            options: Accepted for compatibility.
+            save_path: What ``save`` or ``latest_checkpoint`` returned, a bundle, or any
+                safetensors file; None restores nothing, and the assertions of the status fail.
+            options: See ``CheckpointOptions``.
             rename: Path in the checkpoint -> path in the program, for objects and variables that
                 have moved; all below a path moves with it.
             skip_mismatch: Leave variables of another dtype or shape than the value as they are,
@@ -283,7 +254,7 @@ class Checkpoint(AutoTrackable):
         """
         if save_path is None:
             return InitializationOnlyStatus()
-        return self._restore(save_path, rename, skip_mismatch, counting=True)
+        return self._restore(save_path, options, rename, skip_mismatch, counting=True)
 
     def read(
         self,
@@ -296,8 +267,8 @@ class Checkpoint(AutoTrackable):
         """Restore what ``write`` wrote; see ``restore``.
 
         Args:
-            save_path: The path that was given to ``write``, or any safetensors file.
-            options: Accepted for compatibility.
+            save_path: The path that was given to ``write``, a bundle, or any safetensors file.
+            options: See ``CheckpointOptions``.
             rename: See ``restore``.
             skip_mismatch: See ``restore``.
 
@@ -311,11 +282,12 @@ class Checkpoint(AutoTrackable):
             UnsupportedVersionError: it was made by a newer version.
             ValueError: while a function is traced; or ``rename`` moves two things to one place.
         """
-        return self._restore(save_path, rename, skip_mismatch, counting=False)
+        return self._restore(save_path, options, rename, skip_mismatch, counting=False)
 
     def _restore(
         self,
         path: str | os.PathLike[str],
+        options: CheckpointOptions | None,
         rename: Mapping[str, str] | None,
         skip_mismatch: bool,
         counting: bool,
@@ -334,6 +306,8 @@ class Checkpoint(AutoTrackable):
                 older.cancel()
         if counting or counter is not None:
             _ = self.save_counter  # exists from now on, to be restored
+        if options is not None and options.experimental_skip_slot_variables:
+            nodes = without_slots(nodes)
         restore = Restore(reader, nodes, skip_mismatch)
         restore.begin(self, self._self_root)
         return CheckpointLoadStatus(restore, self, self._self_root)
@@ -365,13 +339,3 @@ def _refuse_in_function(what: str) -> None:
             f"A checkpoint cannot {what} while a function is traced, because that happens once and "
             "not at each call; do it in eager code."
         )
-
-
-def _takes_argument(callback: Callable[..., Any]) -> bool:
-    import inspect
-
-    try:
-        inspect.signature(callback).bind("path")
-    except (TypeError, ValueError):
-        return False
-    return True

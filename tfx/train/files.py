@@ -21,6 +21,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from tfx.core.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
+from tfx.train.checksums import CHECKSUM_KEY, checksum_text
 
 if sys.platform != "win32":
     import fcntl
@@ -91,7 +93,8 @@ def write_files(
         UnavailableError: the file system failed otherwise.
     """
     folder, name = split_prefix(prefix)
-    metadata = {**metadata, DIGEST_KEY: NO_DIGEST}
+    sums = checksum_text(tensors, metadata)
+    metadata = {**metadata, CHECKSUM_KEY: sums, DIGEST_KEY: NO_DIGEST}
     with file_errors(os.fspath(prefix)):
         folder.mkdir(parents=True, exist_ok=True)
         with _temporary_folder(folder, name) as temporary:
@@ -136,13 +139,19 @@ def replace_file(path: Path, data: bytes) -> None:
         sync_folder(path.parent)
 
 
-def verify_digest(path: str | os.PathLike[str], digest: str) -> None:
+def verify_digest(path: str | os.PathLike[str], digest: str, descriptor: int | None = None) -> None:
     """Read a whole file and compare it with the SHA-256 that it carries.
+
+    Args:
+        path: The file.
+        digest: What it says.
+        descriptor: The file if it is open; another one may be at the path meanwhile.
 
     Raises:
         BundleError: they differ.
     """
-    found = _digest(path, digest)
+    with open(path if descriptor is None else os.dup(descriptor), "rb", buffering=0) as file:
+        found = _digest(file, digest)
     if found != digest:
         raise BundleError(
             f"{os.fspath(path)}: its SHA-256 is {found}, it says {digest!r:.80} itself; the file "
@@ -248,34 +257,34 @@ def _finish(path: Path, digest: bytes | None) -> None:
     """Put the digest into a file that was just written, and make it durable."""
     with open(path, "r+b", buffering=0) as file:
         if digest is not None:
-            place = _digest_place(path, NO_DIGEST)
+            place = _digest_place(file, NO_DIGEST)
             assert place is not None
             file.seek(place)
             file.write(digest.hex().encode())
         os.fsync(file.fileno())
 
 
-def _digest_place(path: str | os.PathLike[str], digest: str) -> int | None:
+def _digest_place(file: FileIO, digest: str) -> int | None:
     """Where a file says its digest; quotes cannot stand inside of another text of a header."""
-    with open(path, "rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        header = file.read(min(length, limits.MAX_TENSOR_HEADER_BYTES))
+    file.seek(0)
+    length = int.from_bytes(file.read(8), "little")
+    header = file.read(min(length, limits.MAX_TENSOR_HEADER_BYTES))
     found = header.find(f'"{DIGEST_KEY}":"{digest}"'.encode())
     return None if found < 0 else 8 + found + len(DIGEST_KEY) + 4
 
 
-def _digest(path: str | os.PathLike[str], digest: str) -> str:
+def _digest(file: FileIO, digest: str) -> str:
     """The SHA-256 of a file, with zeros in place of the digest in its header."""
-    place = _digest_place(path, digest)
+    place = _digest_place(file, digest)
     hashed = hashlib.sha256()
     buffer = memoryview(bytearray(_CHUNK))
-    with open(path, "rb", buffering=0) as file:
-        if place is not None:
-            hashed.update(file.read(place))
-            hashed.update(NO_DIGEST.encode())
-            file.seek(place + len(NO_DIGEST))
-        while count := file.readinto(buffer):
-            hashed.update(buffer[:count])
+    file.seek(0)
+    if place is not None:
+        hashed.update(file.read(place))
+        hashed.update(NO_DIGEST.encode())
+        file.seek(place + len(NO_DIGEST))
+    while count := file.readinto(buffer):
+        hashed.update(buffer[:count])
     return hashed.hexdigest()
 
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfx.core.errors import BundleError, NotFoundError
-from tfx.framework.trackable import Node, Slot, path_parts, path_text
+from tfx.core.nest_kinds import namedtuple_fields
+from tfx.framework.trackable import Node, Slot, members, path_parts, path_text
 from tfx.train.nearest import nearest
 
 _RESERVED = "__metadata__"
@@ -29,6 +30,15 @@ class SavedNode:
     children: dict[str, int] = field(default_factory=dict)
     key: str | None = None
     slots: list[Slot] = field(default_factory=list)
+
+
+def edges_of(item: Any) -> dict[str, Any]:
+    """The parts of an object by name; those of a named tuple by number too, as a tuple's."""
+    parts = dict(members(item))
+    for number, name in enumerate(_fields(item)):
+        if name in parts:
+            parts.setdefault(str(number), parts[name])
+    return parts
 
 
 def from_nodes(nodes: Sequence[Node]) -> list[SavedNode]:
@@ -44,7 +54,11 @@ def from_nodes(nodes: Sequence[Node]) -> list[SavedNode]:
                 count += 1
                 key = f"{base}_{count}"
             taken.add(key)
-        saved.append(SavedNode(node.children, key, node.slots))
+        children = dict(node.children)
+        for number, name in enumerate(_fields(node.item)):
+            if name in children:
+                children.setdefault(str(number), children[name])
+        saved.append(SavedNode(children, key, node.slots))
     return saved
 
 
@@ -112,6 +126,18 @@ def from_json(text: str, keys: Iterable[str], where: str) -> list[SavedNode]:
     return nodes
 
 
+def without_slots(nodes: Sequence[SavedNode]) -> list[SavedNode]:
+    """A graph whose objects have no slots; their values have no place in it any more."""
+    gone = {slot.number for node in nodes for slot in node.slots}
+    return [
+        SavedNode(
+            {name: child for name, child in node.children.items() if child not in gone},
+            None if number in gone else node.key,
+        )
+        for number, node in enumerate(nodes)
+    ]
+
+
 def renamed(nodes: Sequence[SavedNode], rename: Mapping[str, str], where: str) -> list[SavedNode]:
     """A graph in which objects have other places.
 
@@ -153,6 +179,10 @@ def renamed(nodes: Sequence[SavedNode], rename: Mapping[str, str], where: str) -
             result[0] = SavedNode()
         _attach(result, new_parts, number, where)
     return result
+
+
+def _fields(item: Any) -> Iterable[str]:
+    return namedtuple_fields(type(item)) or ()
 
 
 def _key(path: tuple[str, ...]) -> str:

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tfx.train.checkpoint import Checkpoint, CheckpointOptions
+from tfx.train.checkpoint import Checkpoint
 from tfx.train.files import delete_files, find_files
+from tfx.train.options import CheckpointOptions
 from tfx.train.state import get_checkpoint_state, latest_checkpoint, write_state
 
 _HOUR = 3600.0
@@ -83,6 +84,7 @@ class CheckpointManager:
         self._interval = checkpoint_interval
         self._init_fn = init_fn
         self._last_step = last_checkpoint_step
+        self._step_before = last_checkpoint_step
         state = get_checkpoint_state(directory)
         now = time.time()
         self._kept: dict[str, float] = {}
@@ -139,7 +141,8 @@ class CheckpointManager:
             background: See ``Checkpoint.save``.
 
         Returns:
-            Its path, or None if not enough steps have passed.
+            Its path (in the background a ``BackgroundSave``), or None if not enough steps have
+            passed.
 
         Raises:
             ValueError: while a function is traced.
@@ -163,7 +166,7 @@ class CheckpointManager:
             counter.assign_sub(1)
             raise
         if step is not None:
-            self._last_step = step
+            self._step_before, self._last_step = self._last_step, step
         return path
 
     def restore_or_initialize(self) -> str | None:
@@ -192,7 +195,11 @@ class CheckpointManager:
         Raises:
             OpError: it could not be written.
         """
-        self._checkpoint.sync()
+        try:
+            self._checkpoint.sync()
+        except BaseException:
+            self._last_step = self._step_before  # that one does not count
+            raise
 
     def _is_due(self, step: int | None) -> bool:
         if step is None or self._interval is None or self._last_step is None:

@@ -1,30 +1,34 @@
 """Reading checkpoints: all of one through ``CheckpointReader``, or a variable by its name.
 
 Owns what must hold for the files of a checkpoint to be believed. Must not know of live objects. The
-one decision: opening reads the headers alone, so listing is fast at any size; the bytes of a file
-are compared with its SHA-256 before the first value out of it is handed out.
+one decision: opening reads the headers alone, so listing is fast at any size. A small file is
+compared with its SHA-256 before the first value out of it is handed out; in a large one each value
+is compared with its CRC-32s while it is read, so the others need not be.
 """
 
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from tfx.bundle.files import locate
-from tfx.bundle.safetensors import SafetensorsFile, open_safetensors
+from tfx.bundle import limits
+from tfx.bundle.files import locate, verify_file
+from tfx.bundle.manifest import is_bundle, read_manifest
 from tfx.bundle.safetensors_header import TensorEntry
 from tfx.bundle.shards import INDEX_SUFFIX, read_index
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.core.errors import BundleError, NotFoundError, UnsupportedVersionError
+from tfx.train.checksums import CHECKSUM_KEY, Checksums, Form, graph_sum, parse_checksums
 from tfx.train.files import DIGEST_KEY, SUFFIX, find_files, verify_digest
 from tfx.train.graph import SavedNode, from_json, from_keys
 from tfx.train.nearest import nearest
+from tfx.train.payload import Payload, Wanted
 from tfx.train.state import latest_checkpoint
 
 FORMAT = 1
@@ -45,30 +49,31 @@ class CheckpointReader:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open and check; see ``load_checkpoint``."""
         self.path = _resolve(path)
-        self._where: dict[str, SafetensorsFile] = {}
+        self._where: dict[str, Payload] = {}
         if self.path.name.endswith(INDEX_SUFFIX):
             self._files = self._open_shards()
         else:
-            self._files = [open_safetensors(self.path)]
-            self._where = dict.fromkeys(self._files[0], self._files[0])
+            self._files = [Payload(self.path)]
+            self._where = dict.fromkeys(self._files[0].file, self._files[0])
         self._verified: set[str] = set()
-        metadata = self._files[0].metadata if self._files else {}
+        metadata = self._files[0].file.metadata if self._files else {}
         _check_version(metadata, self.path)
+        self._sums = self._checksums(metadata)
         graph = metadata.get(GRAPH_KEY)
         self.nodes: list[SavedNode] = (
             from_keys(self._where, str(self.path)) if graph is None
             else from_json(graph, self._where, str(self.path))
         )  # fmt: skip
 
-    def _open_shards(self) -> list[SafetensorsFile]:
+    def _open_shards(self) -> list[Payload]:
         index = read_index(self.path)
         folder = self.path.parent
         files = {
-            name: open_safetensors(locate(folder, name))
+            name: Payload(locate(folder, name))
             for name in sorted({storage.file for storage in index.values()})
         }
         for key, storage in index.items():
-            if key not in files[storage.file]:
+            if key not in files[storage.file].file:
                 raise BundleError(
                     f"{self.path}: it has tensor {key!r} in {storage.file}, where it is not; the "
                     "files do not belong together"
@@ -76,7 +81,7 @@ class CheckpointReader:
             self._where[key] = files[storage.file]
         first = next(iter(files.values()), None)
         for file in files.values():
-            extra = [key for key in file if self._where.get(key) is not file]
+            extra = [key for key in file.file if self._where.get(key) is not file]
             if extra or (first and _shared(file) != _shared(first)):
                 what = (
                     f"its tensor {extra[0]!r} is not in" if extra else "it differs from others of"
@@ -85,6 +90,22 @@ class CheckpointReader:
                     f"{file.path}: {what} {self.path.name}; the files do not belong together"
                 )
         return list(files.values())
+
+    def _checksums(self, metadata: dict[str, str]) -> Checksums | None:
+        """The CRC-32s of the values; None where the writer, or another program, made none."""
+        text = metadata.get(CHECKSUM_KEY)
+        if text is None or FORMAT_KEY not in metadata:
+            return None
+        entries = {key: file.file.entry(key) for key, file in self._where.items()}
+        sizes = {key: entry.nbytes for key, entry in entries.items()}
+        sums = parse_checksums(text, sizes, str(self.path))
+        found = graph_sum(metadata, (Form(k, e.dtype, e.shape) for k, e in entries.items()))
+        if found != sums.graph:
+            raise BundleError(
+                f"{self.path}: names and dtypes of its values have the CRC-32 {found:08x}, it says "
+                f"{sums.graph:08x}; the file was changed or damaged: use an older checkpoint"
+            )
+        return sums
 
     def keys(self) -> list[str]:
         """Return the names of the variables, sorted."""
@@ -97,23 +118,39 @@ class CheckpointReader:
             NotFoundError: the checkpoint has no such variable.
         """
         key = self._known(key)
-        return self._where[key].entry(key)
+        return self._where[key].file.entry(key)
 
     def array(self, key: str) -> npt.NDArray[Any]:
-        """Return the value as a read-only array over the mapped file; strings as ``bytes``.
+        """Return the value as a new array; strings as ``bytes``.
 
         Raises:
             NotFoundError: the checkpoint has no such variable.
             BundleError: the file was damaged.
         """
         key = self._known(key)
-        file = self._where[key]
-        self._verify(file)
-        array = file.array(key)
-        if array.dtype == object:
-            flat = [text.encode("utf-8", "surrogateescape") for text in array.reshape(-1)]
-            array = np.array(flat, object).reshape(array.shape)
-        return array
+        return self.arrays([key])[key]
+
+    def arrays(self, keys: Iterable[str]) -> dict[str, npt.NDArray[Any]]:
+        """Return several values, which are read together, as new arrays.
+
+        Args:
+            keys: Names as ``keys`` gives them.
+
+        Raises:
+            BundleError: a file was damaged.
+        """
+        groups: dict[str, list[str]] = {}
+        for key in keys:
+            groups.setdefault(self._where[key].path, []).append(key)
+        found: dict[str, npt.NDArray[Any]] = {}
+        for file in self._files:
+            if file.path in groups:
+                self._check(file)
+                found.update(file.read([self._wanted(key) for key in groups[file.path]]))
+        return {key: _as_bytes(array) for key, array in found.items()}
+
+    def _wanted(self, key: str) -> Wanted:
+        return Wanted(key, None if self._sums is None else self._sums.tensors[key])
 
     def verify(self) -> None:
         """Compare the bytes of every file with its SHA-256; files of other programs have none.
@@ -121,21 +158,32 @@ class CheckpointReader:
         Raises:
             BundleError: a file was damaged.
         """
-        if len(self._files) > 1:
-            with ThreadPoolExecutor(min(4, len(self._files))) as pool:
-                list(pool.map(self._verify, self._files))
         for file in self._files:
             self._verify(file)
 
-    def _verify(self, file: SafetensorsFile) -> None:
-        digest = file.metadata.get(DIGEST_KEY)
-        if digest is None and FORMAT_KEY in file.metadata:
+    def verify_small(self) -> None:
+        """Compare the files that are checked as a whole; values of others when they are read.
+
+        Raises:
+            BundleError: a file was damaged.
+        """
+        for file in self._files:
+            self._check(file)
+
+    def _check(self, file: Payload) -> None:
+        if self._sums is None or file.file.size <= limits.HASH_ON_LOAD_BYTES:
+            self._verify(file)
+
+    def _verify(self, file: Payload) -> None:
+        metadata = file.file.metadata
+        digest = metadata.get(DIGEST_KEY)
+        if digest is None and FORMAT_KEY in metadata:
             raise BundleError(
                 f"{file.path}: it does not say its SHA-256, as checkpoints do; the file was "
                 "changed or damaged: use an older checkpoint, or a copy"
             )
         if digest is not None and file.path not in self._verified:
-            verify_digest(file.path, digest)
+            verify_digest(file.path, digest, file.descriptor())
         self._verified.add(file.path)
 
     def _known(self, name: str) -> str:
@@ -161,7 +209,7 @@ class CheckpointReader:
             BundleError: the file was damaged.
         """
         array = self.array(name)
-        return array[()] if array.ndim == 0 else array.copy()
+        return array[()] if array.ndim == 0 else array
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Return the shape of each variable by name."""
@@ -198,8 +246,8 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
     """Open a checkpoint for reading.
 
     Args:
-        ckpt_dir_or_file: What ``save`` returned, a folder (its latest checkpoint is opened), or a
-            safetensors file or index of any program.
+        ckpt_dir_or_file: What ``save`` returned, a folder (its latest checkpoint is opened), a
+            bundle (its variables are), or a safetensors file or index of any program.
 
     Returns:
         A reader.
@@ -218,7 +266,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
         np.int32(7)
     """
     path = os.fspath(ckpt_dir_or_file)
-    if os.path.isdir(path):
+    if os.path.isdir(path) and not is_bundle(path):
         latest = latest_checkpoint(path)
         if latest is None:
             raise NotFoundError(
@@ -267,6 +315,8 @@ def list_variables(ckpt_dir_or_file: str | os.PathLike[str]) -> list[tuple[str, 
 def _resolve(path: str | os.PathLike[str]) -> Path:
     """The file to open for a checkpoint."""
     text = os.fspath(path)
+    if is_bundle(text):
+        return _weights_of(Path(text))
     found = find_files(text)
     if found is not None:
         return found
@@ -281,6 +331,17 @@ def _resolve(path: str | os.PathLike[str]) -> Path:
         f"{text}: no checkpoint of this path, expected {name}{SUFFIX} or {name}{INDEX_SUFFIX} in "
         f"the folder{nearest(name, _names_in(folder or '.'))}"
     )
+
+
+def _weights_of(bundle: Path) -> Path:
+    """The variables of a bundle, compared with its manifest."""
+    for entry in read_manifest(bundle).files:
+        if entry.path.startswith("variables/"):
+            verify_file(bundle, entry, check_hash=True)
+    found = find_files(bundle / "variables" / "model")
+    if found is None:
+        raise NotFoundError(f"{bundle}: a bundle without variables, expected one that has some")
+    return found
 
 
 def _names_in(folder: str) -> list[str]:
@@ -305,6 +366,13 @@ def _check_version(metadata: dict[str, str], path: Path) -> None:
         )
 
 
-def _shared(file: SafetensorsFile) -> dict[str, str]:
+def _shared(file: Payload) -> dict[str, str]:
     """What all shards of a checkpoint say alike."""
-    return {k: v for k, v in file.metadata.items() if k != DIGEST_KEY}
+    return {k: v for k, v in file.file.metadata.items() if k != DIGEST_KEY}
+
+
+def _as_bytes(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if array.dtype != object:
+        return array
+    flat = [text.encode("utf-8", "surrogateescape") for text in array.reshape(-1)]
+    return np.array(flat, object).reshape(array.shape)

@@ -17,24 +17,21 @@ from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.source import user_frame
-from tfx.framework import deferred
-from tfx.framework.context import init_scope
-from tfx.framework.trackable import (
-    is_container,
-    members,
-    path_text,
-    slots_of,
-    walk,
-)
-from tfx.framework.variable import Variable
+from tfx.framework import awaiting, deferred
+from tfx.framework.deferred import AutoTrackable
+from tfx.framework.locks import in_order, installs, writing, writing_if_free
+from tfx.framework.trackable import is_container, path_text, slots_of, walk
+from tfx.framework.variable import Variable, install, living
+from tfx.runtime import values
 from tfx.runtime.surviving import survives
-from tfx.train.graph import SavedNode
+from tfx.train.graph import SavedNode, edges_of
+from tfx.train.places import Place, mark_of
 from tfx.train.reader import CheckpointReader
 from tfx.train.report import Form, RestoreReport, Row, make_report
 
 COUNTER = "save_counter"
 _LISTED = 10
-_SHARED = "shared in the program, not in the checkpoint"
+SHARED = "shared in the program, not in the checkpoint"
 
 
 class Restore:
@@ -61,6 +58,9 @@ class Restore:
         self._clashes: dict[int, weakref.ref[Variable]] = {}
         self._values = {n for n, node in enumerate(nodes) if node.key is not None}
         self._left = set(self._values)
+        self._matched: set[int] = set()
+        # Places that may get parts without anybody telling; None: not known now.
+        self._watched: list[Place] | None = None
         self.quiet = False
 
     def begin(self, root: Any, also_root: Any) -> None:
@@ -70,17 +70,20 @@ class Restore:
             InvalidArgumentError: dtypes or shapes differ.
             BundleError: the checkpoint is damaged.
         """
-        # All of it and now: by the time that the last value is used the file may be gone.
-        self._reader.verify()
+        self._reader.verify_small()
         self._bind(root, 0)
         if also_root is not None:
             self._remember(also_root, 0)
         deferred.register(self)
         try:
-            self._match([(root, 0)])
+            self._match([(root, 0)], whole=True)
         except BaseException:
             self._end()
             raise
+        if self._watched and self._left:
+            for variable in tuple(living.values()):
+                if not self._is_restored(variable):
+                    awaiting.wait(variable)
 
     # Hearing of new parts
 
@@ -101,15 +104,34 @@ class Restore:
 
     def traced(self, variables: Iterable[Any], created: Iterable[Any]) -> None:
         """A function is about to run first: its new variables get their values."""
-        new = {id(variable) for variable in created}
+        used = list(variables)
+        new = {id(variable) for variable in (*created, *filter(awaiting.is_awaiting, used))}
         if new:
             self._match(self._roots(), only=new)
-        if any(self._is_restored(variable) for variable in variables):
+        if any(self._is_restored(variable) for variable in used):
             self.warn("A function is called first")
+
+    def created(self, variable: Variable) -> None:
+        """There is a new variable: it may belong where nobody tells."""
+        if self._watched is None or self._watched:
+            self._watched = None
+            awaiting.wait(variable)
+
+    def look(self) -> bool:
+        """An awaiting variable is about to be used; whether looking again later makes sense."""
+        if not self._lock.acquire(blocking=False):  # another thread looks; never wait for it here
+            return True
+        try:
+            if self._watched is not None and not any(place.changed() for place in self._watched):
+                return bool(self._watched)
+            self._match(self._roots(), whole=True, patient=False)
+            return self._watched is None or bool(self._watched)
+        finally:
+            self._lock.release()
 
     def settle(self) -> None:
         """Look for variables that appeared where nobody could tell, such as in a list."""
-        self._match(self._roots())
+        self._match(self._roots(), whole=True)
 
     def superseded(self, variable: Variable) -> None:
         """Another restore has given the variable its value."""
@@ -140,32 +162,62 @@ class Restore:
             user.line,
         )
 
+    @property
+    def has_matched(self) -> bool:
+        """Whether anything but the root and the counter was found in the program."""
+        return bool(self._matched - {0, self._counter()})
+
     # Matching
 
-    def _match(self, starts: list[tuple[Any, int]], only: set[int] | None = None) -> None:
+    def _match(
+        self,
+        starts: list[tuple[Any, int]],
+        only: set[int] | None = None,
+        *,
+        whole: bool = False,
+        patient: bool = True,
+    ) -> None:
+        """Pair what is at and below these objects.
+
+        Args:
+            starts: The objects, and the nodes that they are.
+            only: Variables to restore, by id; None: all.
+            whole: These objects are all there are.
+            patient: Wait for whoever is changing the variables.
+        """
         with self._lock:
+            self._watched = None
             plan = _Plan(self, only)
             for item, number in starts:
                 plan.visit(item, number)
             plan.visit_slots([(i, n) for i, n in self._roots() if self._nodes[n].slots])
             if plan.pairs:
-                self._assign(plan.pairs)
+                self._assign(plan.pairs, patient)
+            if whole:
+                self._watched = plan.watched
             if not self._left - self._clashes.keys():
                 self._end()
 
-    def _assign(self, pairs: dict[int, Variable]) -> None:
+    def _assign(self, pairs: dict[int, Variable], patient: bool) -> None:
         """Check all pairs, then give all variables their values."""
         clashes = {n: v for n, v in pairs.items() if not self._fits(n, v)}
         if clashes and not self._skip_mismatch:
             raise InvalidArgumentError(self._clash_text(clashes))
         self._clashes.update({n: weakref.ref(v) for n, v in clashes.items()})
         fitting = {n: v for n, v in pairs.items() if n not in clashes}
-        arrays = [self._reader.array(self._key(n)) for n in fitting]
-        with init_scope():
-            for (number, variable), array in zip(fitting.items(), arrays, strict=True):
-                variable.assign(array)
-                self._variables[id(variable)] = (weakref.ref(variable), number)
-                self._left.discard(number)
+        if fitting:
+            arrays = self._reader.arrays(self._key(n) for n in fitting)
+            new = [values.from_numpy(arrays.pop(self._key(n)), owned=True) for n in fitting]
+            # All values at one moment: calls of functions see the old ones or the new ones.
+            locks = in_order(v._lock_number for v in fitting.values())
+            # In the middle of a call this thread has some of the locks itself.
+            with writing(locks) if patient else writing_if_free(locks), installs:
+                install(fitting.values(), new)
+        for number, variable in fitting.items():
+            self._variables[id(variable)] = (weakref.ref(variable), number)
+            self._left.discard(number)
+            self._matched.add(number)
+            awaiting.release(variable)
         for restore in deferred.pending():
             if restore is self:
                 break  # only older ones: those that come after this one have the last word
@@ -205,6 +257,10 @@ class Restore:
     def _end(self) -> None:
         deferred.unregister(self)
         self._reader.close()
+
+    def _reference(self, item: Any) -> weakref.ref[Any] | None:
+        found = self._objects.get(id(item))
+        return found[0] if found is not None and found[0]() is item else None
 
     def _number(self, item: Any) -> int | None:
         found = self._objects.get(id(item))
@@ -280,7 +336,7 @@ class Restore:
                 form = None if variable is None else _form(variable)
                 rows.append(Row("clash", key, paths.get(id(variable)), saved, form))
             else:
-                note = _SHARED if number in plan.shared else ""
+                note = SHARED if number in plan.shared else ""
                 rows.append(Row("unexpected", key, None, saved, note=note))
         for node in walked:
             known = id(node.item) in clashing or self._is_restored(node.item)
@@ -304,14 +360,16 @@ class _Plan:
         self._tied_variables: set[int] = set()
         self._tied_values: set[int] = set()
         self.pairs: dict[int, Variable] = {}
+        self.watched: list[Place] = []
         self.shared: set[int] = set()  # values whose place has a variable restored from elsewhere
         for item, number in restore._roots():
             self._note_slots(item, number)
 
     def visit(self, item: Any, number: int) -> None:
         """Pair an object and a node, and all below them, breadth first."""
-        queue = [(item, number)]
-        for item, number in queue:  # grows meanwhile
+        queue: list[tuple[Any, int, weakref.ref[Any] | None, tuple[str, ...]]]
+        queue = [(item, number, None, ())]
+        for item, number, owner, path in queue:  # grows meanwhile
             if (id(item), number) in self._seen:
                 continue
             self._seen.add((id(item), number))
@@ -322,8 +380,19 @@ class _Plan:
             edges = self._restore._nodes[number].children
             if not edges or not self._restore._bind(item, number):
                 continue
+            reference = self._restore._reference(item)
+            if reference is not None:
+                owner, path = reference, ()
+            self._restore._matched.add(number)
             self._note_slots(item, number)
-            queue += [(part, edges[name]) for name, part in members(item) if name in edges]
+            parts = edges_of(item)
+            if owner is not None and not isinstance(item, AutoTrackable) and edges.keys() - parts:
+                self.watched.append(Place(owner, path, mark_of(item)))
+            queue += [
+                (part, edges[name], owner, (*path, name))
+                for name, part in parts.items()
+                if name in edges
+            ]
 
     def visit_slots(self, owners: Iterable[tuple[Any, int]]) -> None:
         """Pair slots by the variables that they belong to, wherever they are kept."""

@@ -45,6 +45,7 @@ class Batcher:
         around: The lane of a value of a graph around; None: there is none.
         inside: Whether what is converted is the body of an ``If`` or ``Loop``.
         fixed: Lanes of constants that stand for tensors from outside, by ``id`` of the value.
+        same_draws: Random numbers are those of one run for all elements, not new ones for each.
     """
 
     def __init__(
@@ -56,8 +57,10 @@ class Batcher:
         *,
         inside: bool = False,
         fixed: dict[int, Lane] | None = None,
+        same_draws: bool = False,
     ) -> None:
         self.size = size
+        self._same_draws = same_draws
         self.static_size = static_size
         self.loops = loops
         self._around = around
@@ -99,7 +102,15 @@ class Batcher:
         def seen_at(value: Value) -> Lane:
             return seen[id(value)]
 
-        return Batcher(size, static_size, self.loops, seen_at, inside=True, fixed=self._fixed)
+        return Batcher(
+            size,
+            static_size,
+            self.loops,
+            seen_at,
+            inside=True,
+            fixed=self._fixed,
+            same_draws=self._same_draws,
+        )
 
     def alike(self, *, inside: bool = False) -> Batcher:
         """A batcher for a body, or for another graph, that sees values as they are."""
@@ -110,6 +121,7 @@ class Batcher:
             self.lane,
             inside=inside or self.inside,
             fixed=self._fixed,
+            same_draws=self._same_draws,
         )
 
     def uses(self, node: Node) -> list[Value]:
@@ -139,7 +151,7 @@ class Batcher:
             self._set(node, convert_loop(self, node))
         elif node.op == "SequenceMap":
             self._set(node, convert_map(self, node))
-        elif draws(node):
+        elif draws(node) and not self._draws_once(node):
             self._set(node, draw(self, node))
         elif node.op == CALL:
             self._call(node)
@@ -149,6 +161,10 @@ class Batcher:
             self._assign(node, node.tag)
         else:
             self._set(node, self._operator(node))
+
+    def _draws_once(self, node: Node) -> bool:
+        given = [self.lane(v) for v in node.inputs if v is not None]
+        return self._same_draws and not any(x.batched for x in given)
 
     def _set(self, node: Node, lanes: Sequence[Lane]) -> None:
         for value, lane in zip(node.outputs, lanes, strict=True):
@@ -209,7 +225,8 @@ class Batcher:
         if node.op in SHAPE_OPS and any(batched):
             return [Lane(self._of_shape(node, inputs[0]), False)]
         bodies = any(True for _ in node.bodies())
-        if bodies or (not any(batched) and node.op not in RANDOM_OPS):
+        once = self._same_draws or node.op not in RANDOM_OPS
+        if bodies or (once and not any(batched)):
             if bodies:
                 return fallback.with_bodies(self, node)
             if count == 1:

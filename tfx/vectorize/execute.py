@@ -6,15 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from tfx.control_flow.nodes import assigned_states
 from tfx.core.dtypes import SEQUENCE, from_onnx
+from tfx.framework.apply import apply
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.inline import inline_nodes
 from tfx.function.marker import CustomGradient
 from tfx.function.pure import PureFunction
-from tfx.graph.ir import CALL, HOST, Graph, Node, Value
+from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes
+from tfx.ops.casting import cast
 from tfx.ops.creation import zeros
+from tfx.ops.reduction import reduce_sum
 from tfx.vectorize.analysis import draws, ragged_loop
 from tfx.vectorize.control import refuse_assignments
 from tfx.vectorize.convert import Batcher
@@ -35,10 +38,17 @@ class Elements:
         size: Number of elements, an int64 scalar.
         static_size: The same where it is known.
         loops: What to do where a rule is missing.
+        same_draws: See ``Batcher``.
     """
 
     def __init__(
-        self, element: ElementGraph, size: Tensor, static_size: int | None, loops: Fallback
+        self,
+        element: ElementGraph,
+        size: Tensor,
+        static_size: int | None,
+        loops: Fallback,
+        *,
+        same_draws: bool = False,
     ) -> None:
         # What nothing uses must not run either: it may have no rule.
         self._element = element
@@ -46,6 +56,7 @@ class Elements:
         self._size = size
         self._static_size = static_size
         self._loops = loops
+        self._same_draws = same_draws
 
     def run(self, rows: Sequence[Row]) -> list[Tensor]:
         """The results of all elements, with the batch in front.
@@ -54,18 +65,35 @@ class Elements:
             rows: Inputs of the graph, what they are, and whether that has the batch in front.
         """
         given = [*rows, *((v, t, False) for v, t in self._element.from_outside())]
-        if current().graph is None and _needs_graph(self._graph):
-            return self._nothing() if self._static_size == 0 else self._compiled(given)
+        if current().graph is None:
+            graph = _needs_graph(self._graph)
+            if self._static_size == 0 and (graph or self._is_static()):
+                return self._nothing(given)
+            if graph:
+                return self._compiled(given)
         given += [(v, state.variable().value(), False) for v, state in self._element.reads()]
         return self._convert(given, self._size)
 
-    def _nothing(self) -> list[Tensor]:
+    def _is_static(self) -> bool:
+        return all(
+            v.shape is not None and all(isinstance(d, int) for d in v.shape)
+            for v in self._graph.outputs
+        )
+
+    def _nothing(self, given: Sequence[Row]) -> list[Tensor]:
         """The results of no elements: some kernels do not take empty batches."""
-        shapes = [v.shape or () for v in self._graph.outputs]
-        return [
-            zeros([0, *(d if isinstance(d, int) else 0 for d in shape)], from_onnx(v.dtype))
-            for shape, v in zip(shapes, self._graph.outputs, strict=True)
+        sums = [
+            reduce_sum(x) for _, x, batched in given if batched and current().tapes and _floats(x)
         ]
+        results = []
+        for v in self._graph.outputs:
+            kind, shape = from_onnx(v.dtype), v.shape or ()
+            result = zeros([0, *(d if isinstance(d, int) else 0 for d in shape)], kind)
+            if kind.is_floating:  # tapes know what it depends on
+                for x in sums:
+                    result = apply("Add", (result, cast(x, kind)))
+            results.append(result)
+        return results
 
     def _one_by_one(self, given: Sequence[Row], why: CannotConvertError) -> list[Tensor]:
         """The whole function for one element after another."""
@@ -89,7 +117,7 @@ class Elements:
         if culprit is not None:
             reason = "what it collects has another length for each element"
             return self._one_by_one(given, CannotConvertError(culprit, reason))
-        batcher = Batcher(size, self._static_size, self._loops)
+        batcher = Batcher(size, self._static_size, self._loops, same_draws=self._same_draws)
         for value, tensor, batched in given:
             batcher.put(value, tensor, batched)
         try:
@@ -104,7 +132,7 @@ class Elements:
         with using(graph=target, tapes=(), scope=""):
             arguments: list[Row] = []
             for value, tensor, batched in given:
-                raw = None if value.dtype > SEQUENCE else tensor.shape.symbolic
+                raw = None if value.dtype > SEQUENCE else _open(tensor.shape.symbolic)
                 arguments.append(
                     (value, target.add_argument(value.name, value.dtype, raw), batched)
                 )
@@ -125,6 +153,15 @@ class Elements:
         for state, new in zip(written, found[len(results) :], strict=True):
             state.variable().assign(new)
         return found[: len(results)]
+
+
+def _open(shape: RawShape) -> RawShape:
+    """A shape with what is empty left open: a branch that was not taken kept nothing."""
+    return (None,) * len(shape) if shape is not None and 0 in shape else shape
+
+
+def _floats(x: Tensor) -> bool:
+    return bool(x.dtype.is_floating)
 
 
 def _live(element: ElementGraph) -> Graph:

@@ -209,7 +209,8 @@ class _EagerPart:
     def __call__(self, rows: Tensor) -> list[Tensor | None]:
         number = rows.shape[0]
         assert number is not None
-        elements = Elements(self._element, int64_constant(number), number, Fallback())
+        size = int64_constant(number)
+        elements = Elements(self._element, size, number, Fallback(), same_draws=True)
         results = iter(elements.run([(self._seed._value, rows, True)]))
         return [next(results) if present else None for present in self._present]
 
@@ -257,7 +258,9 @@ class _Part:
             size = int64_constant(number)
         else:
             size = apply("Gather", (apply("Shape", (rows,)), int64_constant(0)), {"axis": 0})
-        batcher = Batcher(size, number, Fallback(), lambda v: Lane(self._tensor(v), False))
+        batcher = Batcher(
+            size, number, Fallback(), lambda v: Lane(self._tensor(v), False), same_draws=True
+        )
         batcher.put(self._seed, rows, True)
         return self._full([batcher.full(lane) for lane in batcher.run(self._nodes)])
 

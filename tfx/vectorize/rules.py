@@ -142,12 +142,16 @@ class BatchedOp:
         """
         x = self.full(i)
         rest = apply("Shape", (x,), {"start": 2})
-        return apply("Reshape", (x, concat_shapes(int64_constant([-1]), rest)))
+        # Not -1, which means nothing where another size is 0.
+        sizes = apply("Shape", (x,), {"start": 0, "end": 2})
+        whole = apply("ReduceProd", (sizes,), {"keepdims": 1})
+        return apply("Reshape", (x, concat_shapes(whole, rest)), {"allowzero": 1})
 
     def split(self, y: Tensor) -> Tensor:
         """The reverse of ``merged``: ``[size * d0, ...]`` to ``[size, d0, ...]``."""
         rest = apply("Shape", (y,), {"start": 1})
-        return apply("Reshape", (y, concat_shapes(self.lead(), self._first(y), rest)))
+        shape = concat_shapes(self.lead(), self._first(y), rest)
+        return apply("Reshape", (y, shape), {"allowzero": 1})
 
     def _first(self, y: Tensor) -> Tensor:
         """The size of the elements' first axis; not -1, which an empty batch leaves open."""

@@ -17,7 +17,7 @@ let isBusy = false;
 
 const bars = Array.from({ length: 10 }, (_, digit) => {
   const row = document.createElement('li');
-  row.innerHTML = `<span>${digit}</span><meter max="1" value="0"></meter><span>0 %</span>`;
+  row.innerHTML = `<span>${digit}</span><i></i><span>0 %</span>`;
   $('bars').append(row);
   return row;
 });
@@ -26,11 +26,16 @@ const board = makeBoard($('board'), () => void classify());
 for (let digit = 0; digit < 10; digit++) {
   const button = document.createElement('button');
   button.type = 'button';
-  button.textContent = `It is a ${digit}`;
+  button.textContent = digit;
+  button.setAttribute('aria-label', `It is a ${digit}`);
   button.addEventListener('click', () => teach(digit));
   $('labels').append(button);
 }
 $('clear').addEventListener('click', () => board.clear());
+$('sample').addEventListener('click', drawSample);
+addEventListener('keydown', (event) => {
+  if (event.key === 'Escape') board.clear();
+});
 $('train').addEventListener('click', () => void guarded(train));
 $('undo').addEventListener('click', () => void guarded(undo));
 $('download').addEventListener('click', () => void guarded(download));
@@ -46,10 +51,18 @@ async function classify() {
   }
   const best = image ? probabilities.indexOf(Math.max(...probabilities)) : -1;
   bars.forEach((row, digit) => {
-    row.children[1].value = probabilities[digit];
+    row.children[1].style.setProperty('--part', probabilities[digit]);
     row.children[2].textContent = `${(100 * probabilities[digit]).toFixed(0)} %`;
     row.classList.toggle('best', digit === best);
   });
+  const verdict = best < 0 ? '' : `It thinks that this is a ${best}.`;
+  if ($('verdict').textContent !== verdict) $('verdict').textContent = verdict;
+}
+
+/** Put one of the old examples on the board, for who cannot draw. */
+function drawSample() {
+  const { image } = rehearsal[Math.floor(Math.random() * rehearsal.length)];
+  board.put(image);
 }
 
 function teach(digit) {
@@ -96,7 +109,7 @@ async function train() {
 async function undo() {
   await bundle.restore('start');
   losses.length = 0;
-  plot($('curve'), [1]);
+  plot($('curve'), losses);
   $('loss').textContent = '';
   say('The weights are those that were downloaded.');
   await classify();
@@ -131,10 +144,12 @@ async function start() {
   rehearsal = samples.map(({ image, digit }) => ({ image: Float32Array.from(image), digit }));
   await bundle.saveCheckpoint('start');
   await bundle.warmup();
+  $('sample').disabled = false;
   say(
-    `Ready: ${bundle.variables.names().length} variables, ${String(bundle.signatures.train_step)}`,
+    `Ready. ${bundle.variables.names().length} variables; ${String(bundle.signatures.train_step)}`,
   );
   await classify();
 }
 
+plot($('curve'), losses);
 start().catch((error) => say(`${error.name}: ${error.message}`));

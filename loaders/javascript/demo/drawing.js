@@ -22,24 +22,39 @@ export function makeBoard(canvas, onChange) {
       ((event.clientY - box.top) * canvas.height) / box.height,
     ];
   };
+  const line = (from, to) => {
+    context.beginPath();
+    context.moveTo(...from);
+    context.lineTo(to[0] + 0.01, to[1]); // also where nothing moved there is a dot
+    context.stroke();
+    onChange();
+  };
   canvas.addEventListener('pointerdown', (event) => {
     canvas.setPointerCapture(event.pointerId);
     last = position(event);
+    line(last, last); // a dot
   });
   canvas.addEventListener('pointermove', (event) => {
     if (!last) return;
     const next = position(event);
-    context.beginPath();
-    context.moveTo(...last);
-    context.lineTo(...next);
-    context.stroke();
+    line(last, next);
     last = next;
-    onChange();
   });
   for (const end of ['pointerup', 'pointercancel']) {
     canvas.addEventListener(end, () => (last = null));
   }
   return {
+    /** Show an image of 8 x 8 as if it had been drawn. */
+    put(image) {
+      const small = new OffscreenCanvas(SIDE, SIDE);
+      const pixels = new ImageData(SIDE, SIDE);
+      image.forEach((value, i) => pixels.data.set([255, 255, 255, 255 * value], 4 * i));
+      small.getContext('2d').putImageData(pixels, 0, 0);
+      context.clearRect(0, 0, canvas.width, canvas.height);
+      const side = canvas.width;
+      context.drawImage(small, side / 8, side / 8, (side * 3) / 4, (side * 3) / 4);
+      onChange();
+    },
     clear() {
       context.clearRect(0, 0, canvas.width, canvas.height);
       onChange();
@@ -90,21 +105,29 @@ export function show(canvas, image) {
   context.putImageData(data, 0, 0);
 }
 
-/** Draw a curve of losses on a logarithmic scale. */
+/** Draw a curve of losses on a logarithmic scale: each step, and their moving average. */
 export function plot(svg, losses) {
-  const [width, height, left, bottom] = [320, 140, 40, 18];
+  const [width, height, left, bottom, top] = [320, 200, 44, 20, 8];
   const logs = losses.map((loss) => Math.log10(Math.max(loss, 1e-6)));
-  const high = Math.ceil(Math.max(...logs, -1));
-  const low = Math.min(Math.floor(Math.min(...logs, 0)), high - 1);
-  const x = (i) => left + ((width - left - 6) * i) / Math.max(1, losses.length - 1);
-  const y = (log) => 6 + ((height - bottom - 6) * (high - log)) / (high - low);
+  const high = logs.length ? Math.ceil(Math.max(...logs, -1)) : 0;
+  const low = logs.length ? Math.min(Math.floor(Math.min(...logs)), high - 1) : -2;
+  const count = Math.max(60, losses.length);
+  const x = (i) => (left + ((width - left - 4) * i) / (count - 1)).toFixed(1);
+  const y = (log) => (top + ((height - bottom - top) * (high - log)) / (high - low)).toFixed(1);
   const ticks = Array.from({ length: high - low + 1 }, (_, i) => low + i);
   const lines = ticks.map(
     (log) =>
       `<line x1="${left}" x2="${width}" y1="${y(log)}" y2="${y(log)}"/>` +
-      `<text x="${left - 6}" y="${y(log) + 3}" text-anchor="end">${10 ** log}</text>`,
+      `<text x="${left - 6}" y="${Number(y(log)) + 3}" text-anchor="end">${10 ** log}</text>`,
   );
-  const path = logs.map((log, i) => `${i ? 'L' : 'M'}${x(i).toFixed(1)} ${y(log).toFixed(1)}`);
+  const path = (values) => values.map((v, i) => `${i ? 'L' : 'M'}${x(i)} ${y(v)}`).join('');
+  let mean = logs[0];
+  const smooth = logs.map((log) => (mean += (log - mean) / 6));
+  const end = `L${x(logs.length - 1)} ${y(low)}L${left} ${y(low)}Z`;
+  const curves = logs.length
+    ? `<path class="area" d="${path(smooth)}${end}"/><path class="steps" d="${path(logs)}"/>` +
+      `<path class="smooth" d="${path(smooth)}"/>`
+    : '';
   const steps = `<text x="${width}" y="${height - 4}" text-anchor="end">${losses.length} steps</text>`;
-  svg.innerHTML = `${lines.join('')}<path d="${path.join('')}"/>${steps}`;
+  svg.innerHTML = lines.join('') + curves + steps;
 }

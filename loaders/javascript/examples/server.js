@@ -24,7 +24,10 @@ export class Pool {
       Array.from({ length: size }, () => {
         const worker = new Worker(script, options);
         return new Promise((resolve, reject) => {
-          worker.once('error', reject);
+          worker.once('error', (error) => {
+            reject(error);
+            pool.#fail(worker, error);
+          });
           worker.once('message', () => {
             worker.on('message', (message) => pool.#settle(message));
             resolve(worker);
@@ -38,14 +41,25 @@ export class Pool {
   call(signature, inputs) {
     const id = this.#next++;
     const worker = this.#workers[id % this.#workers.length];
+    if (!worker) return Promise.reject(new Error('no worker is left; start the server again'));
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      this.#waiting.set(id, { resolve, reject, worker });
       worker.postMessage({ id, signature, inputs });
     });
   }
 
   async stop() {
     await Promise.all(this.#workers.map((worker) => worker.terminate()));
+  }
+
+  /** A thread has died: what waits for it fails, and the others go on. */
+  #fail(worker, error) {
+    this.#workers = this.#workers.filter((other) => other !== worker);
+    for (const [id, call] of this.#waiting) {
+      if (call.worker !== worker) continue;
+      this.#waiting.delete(id);
+      call.reject(error);
+    }
   }
 
   #settle({ id, outputs, error }) {
@@ -57,6 +71,9 @@ export class Pool {
 }
 
 const STATUS = { InvalidArgumentError: 400, DTypeMismatchError: 400, NotFoundError: 404 };
+
+/** Characters of a request's body. */
+const MOST = 32 << 20;
 
 /** JSON has no 64-bit integers: those that a number holds exactly become one, others text. */
 const plain = (_, value) =>
@@ -75,12 +92,16 @@ export function handle(pool) {
     };
     try {
       let text = '';
-      for await (const part of request) text += part;
+      for await (const part of request.setEncoding('utf8')) {
+        text += part;
+        if (text.length > MOST) return answer(413, { error: 'TooLarge', message: `limit ${MOST}` });
+      }
       const signature = decodeURIComponent(request.url.slice(1));
-      answer(200, await pool.call(signature, JSON.parse(text || '{}')));
+      return answer(200, await pool.call(signature, JSON.parse(text || '{}')));
     } catch (error) {
-      const status = error instanceof SyntaxError ? 400 : (STATUS[error.name] ?? 500);
-      answer(status, { error: error.name, message: error.message });
+      const isBad = error instanceof SyntaxError || error instanceof URIError;
+      const status = isBad ? 400 : (STATUS[error.name] ?? 500);
+      return answer(status, { error: error.name, message: error.message });
     }
   };
 }

@@ -53,6 +53,8 @@ class LoadedFunction {
   readonly updates: boolean;
   private frozen: Promise<Plan> | null = null;
   private live: Promise<Plan> | null = null;
+  private frozenPlan: Plan | null = null;
+  private livePlan: Plan | null = null;
   private readonly frozenIds: readonly number[];
 
   constructor(
@@ -64,20 +66,30 @@ class LoadedFunction {
     this.frozenIds = entry.graph.frozen.map((f) => f.variable);
   }
 
+  /** The session for these variables, if it is open already. */
+  ready(snapshot: Snapshot): Plan | null {
+    return this.mayUseFrozen(snapshot) ? this.frozenPlan : this.livePlan;
+  }
+
   /** The session for these variables; the frozen form serves until one that it holds changes. */
   plan(snapshot: Snapshot): Promise<Plan> {
-    const mayFreeze = this.freeze || !this.frozenIds.length;
-    if (mayFreeze && !this.frozenIds.some((id) => snapshot.changed.has(id))) {
-      this.frozen ??= this.opened(Plan.open(this.sources, this.entry.graph), () => {
-        this.frozen = null;
-      });
-      return this.frozen;
+    if (this.mayUseFrozen(snapshot)) {
+      return (this.frozen ??= Plan.open(this.sources, this.entry.graph).then(
+        (plan) => (this.frozenPlan = plan),
+        (error: unknown) => {
+          this.frozen = null; // a failure is not kept: the next call tries again
+          throw error;
+        },
+      ));
     }
     const { graph, liveGraph } = this.entry;
-    this.live ??= this.opened(
-      liveGraph ? Plan.open(this.sources, liveGraph) : Plan.open(this.sources, graph, true),
-      () => {
+    this.live ??= (
+      liveGraph ? Plan.open(this.sources, liveGraph) : Plan.open(this.sources, graph, true)
+    ).then(
+      (plan) => (this.livePlan = plan),
+      (error: unknown) => {
         this.live = null;
+        throw error;
       },
     );
     return this.live;
@@ -90,11 +102,21 @@ class LoadedFunction {
     }
   }
 
-  /** A failure is not kept: the next call tries again. */
-  private opened(plan: Promise<Plan>, forget: () => void): Promise<Plan> {
-    plan.catch(forget);
-    return plan;
+  private mayUseFrozen({ changed }: Snapshot): boolean {
+    if (!this.frozenIds.length) return true;
+    return this.freeze && (!changed.size || !this.frozenIds.some((id) => changed.has(id)));
   }
+}
+
+/** What calls of one signature need, worked out once. */
+interface Prepared {
+  readonly fn: LoadedFunction;
+  /** The signature, for messages. */
+  readonly what: string;
+  readonly specs: readonly TensorSpec[];
+  /** Of each input: which leaf it is, and what messages call it. */
+  readonly inputs: readonly { readonly leaf: number; readonly what: string }[];
+  readonly outputs: SignatureEntry['outputs'];
 }
 
 /**
@@ -110,8 +132,10 @@ export class Bundle {
   readonly variables: Variables;
   private readonly state: State;
   private readonly functions = new Map<number, LoadedFunction>();
+  private readonly prepared = new Map<string, Prepared>();
   private readonly entries: ReadonlyMap<string, SignatureEntry>;
-  private running = new Set<Promise<unknown>>();
+  private running = 0;
+  private whenIdle: (() => void)[] = [];
 
   protected constructor(
     protected readonly sources: Sources,
@@ -150,25 +174,26 @@ export class Bundle {
     signature: string,
     inputs: Readonly<Record<string, TensorLike>> = {},
   ): Promise<Record<string, Tensor>> {
-    const what = `signature ${JSON.stringify(signature)}`;
-    const entry = this.entry(signature);
-    const args = this.bind(entry, inputs, what);
-    const fn = this.function(entry.concreteFunction);
-    const work = fn.updates
-      ? this.state.inTurn(() => this.step(fn, args, what))
-      : this.step(fn, args, what);
-    const results = await this.tracked(work);
-    return Object.fromEntries(entry.outputs.map((o) => [o.name, results.get(o.leaf) as Tensor]));
+    const prepared = this.prepare(signature);
+    const { fn, what, outputs } = prepared;
+    const args = bind(prepared, inputs);
+    this.running++;
+    try {
+      const results = fn.updates
+        ? await this.state.inTurn(() => this.step(fn, args, what))
+        : await this.step(fn, args, what);
+      return Object.fromEntries(outputs.map((o) => [o.name, results[o.leaf] as Tensor]));
+    } finally {
+      this.ended();
+    }
   }
 
   /** Open the session of a signature, or of all, so that the first call need not. */
   async warmup(signature?: string): Promise<void> {
     const names = signature === undefined ? [...this.entries.keys()] : [signature];
-    for (const name of names) {
-      await this.tracked(
-        this.function(this.entry(name).concreteFunction).plan(this.state.snapshot),
-      );
-    }
+    await this.tracked(async () => {
+      for (const name of names) await this.prepare(name).fn.plan(this.state.snapshot);
+    });
   }
 
   /**
@@ -193,9 +218,12 @@ export class Bundle {
 
   /** The variables as the bytes of a checkpoint, which `tfx` in Python restores too. */
   checkpoint(): Promise<Uint8Array> {
-    const { values } = this.state.snapshot;
-    const tensors = new Map(this.variables.names().map((n, i) => [n, (values[i] as Value).tensor]));
-    return makeCheckpoint(tensors, this.sources.platform.sha256);
+    return this.tracked(() => {
+      const { values } = this.state.snapshot;
+      const names = this.variables.names();
+      const tensors = new Map(names.map((n, i) => [n, (values[i] as Value).tensor]));
+      return makeCheckpoint(tensors, this.sources.platform.sha256);
+    });
   }
 
   /**
@@ -204,38 +232,80 @@ export class Bundle {
    * @throws FailedPreconditionError a graph would no longer fit the new variables.
    */
   files(): Promise<Map<string, Uint8Array>> {
-    return savedFiles(this.sources, this.state.snapshot);
+    return this.tracked(() => savedFiles(this.sources, this.state.snapshot));
   }
 
-  /** Give the sessions and files back, after the calls that are under way. */
+  /**
+   * Give sessions, weights and files back, after the calls that are under way; new ones are refused
+   * at once. What was handed out stays valid.
+   */
   async close(): Promise<void> {
-    await Promise.allSettled(this.running);
+    this.state.refuse();
+    await this.state.inTurn(() => undefined);
+    while (this.running) {
+      await new Promise<void>((resolve) => {
+        this.whenIdle.push(resolve);
+      });
+    }
     this.state.close();
-    for (const fn of this.functions.values()) await fn.release();
+    const functions = [...this.functions.values()];
     this.functions.clear();
-    await this.sources.platform.files.close();
+    this.prepared.clear();
+    for (const fn of functions) await fn.release();
+    await this.sources.close();
   }
 
   private async step(
     fn: LoadedFunction,
     args: readonly Tensor[],
     what: string,
-  ): Promise<ReadonlyMap<number, Tensor>> {
+  ): Promise<readonly Tensor[]> {
     const { snapshot } = this.state;
-    const plan = await fn.plan(snapshot);
+    const plan = fn.ready(snapshot) ?? (await fn.plan(snapshot));
     const { results, updates } = await plan.run(args, snapshot, what);
     if (updates.size) this.state.commit(updates);
     return results;
   }
 
-  private tracked<T>(work: Promise<T>): Promise<T> {
-    const kept = work.finally(() => this.running.delete(kept));
-    this.running.add(kept);
-    return kept;
+  private async tracked<T>(work: () => Promise<T>): Promise<T> {
+    this.state.check();
+    this.running++;
+    try {
+      return await work();
+    } finally {
+      this.ended();
+    }
+  }
+
+  private ended(): void {
+    if (--this.running) return;
+    const waiting = this.whenIdle;
+    this.whenIdle = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  private prepare(name: string): Prepared {
+    this.state.check();
+    let found = this.prepared.get(name);
+    if (!found) {
+      const entry = this.entry(name);
+      const what = `signature ${JSON.stringify(name)}`;
+      found = {
+        fn: this.function(entry.concreteFunction),
+        what,
+        specs: Object.values((this.signatures[name] as SignatureInfo).inputs),
+        inputs: entry.inputs.map((input) => ({
+          leaf: input.leaf,
+          what: `${what}: input ${JSON.stringify(input.name)}`,
+        })),
+        outputs: entry.outputs,
+      };
+      this.prepared.set(name, found);
+    }
+    return found;
   }
 
   private entry(name: string): SignatureEntry {
-    this.state.check();
     const entry = this.entries.get(name);
     if (!entry) {
       throw new NotFoundError(
@@ -253,39 +323,6 @@ export class Bundle {
       this.functions.set(id, fn);
     }
     return fn;
-  }
-
-  /** Check the arguments of a call and convert them; one tensor for each argument leaf. */
-  private bind(
-    entry: SignatureEntry,
-    given: Readonly<Record<string, TensorLike>>,
-    what: string,
-  ): Tensor[] {
-    const { inputs } = this.signatures[entry.name] as SignatureInfo;
-    const takes = Object.values(inputs).map((i) => `${i.name} ${describe(i.dtype, i.shape)}`);
-    const list = takes.join(', ') || 'none';
-    for (const name of Object.keys(given)) {
-      if (!Object.hasOwn(inputs, name)) {
-        throw new InvalidArgumentError(
-          `${what} takes no input ${JSON.stringify(name)}; ${nearest(name, Object.keys(inputs))}; ` +
-            `its inputs: ${list}`,
-        );
-      }
-    }
-    const args: Tensor[] = [];
-    for (const { name, leaf } of entry.inputs) {
-      const value = Object.hasOwn(given, name) ? given[name] : undefined;
-      if (value === undefined) {
-        throw new InvalidArgumentError(
-          `${what} needs the input ${JSON.stringify(name)}, which is missing; its inputs: ${list}`,
-        );
-      }
-      const spec = inputs[name] as TensorSpec;
-      args[leaf] = toTensor(value, spec, `${what}: input ${JSON.stringify(name)}`);
-    }
-    const ordered = entry.inputs.map((i) => args[i.leaf] as Tensor);
-    checkDimensions(what, Object.values(inputs), ordered);
-    return args;
   }
 
   private info(entry: SignatureEntry): SignatureInfo {
@@ -316,4 +353,43 @@ export class Bundle {
       toString: () => `${entry.name}(${text(inputs)}) -> ${text(outputs) || 'nothing'}`,
     });
   }
+}
+
+/** Check the arguments of a call and convert them; one tensor for each argument leaf. */
+function bind(
+  { what, specs, inputs }: Prepared,
+  given: Readonly<Record<string, TensorLike>>,
+): Tensor[] {
+  checkNames(what, specs, given);
+  const ordered = specs.map((spec, i) =>
+    toTensor(given[spec.name] as TensorLike, spec, (inputs[i] as Prepared['inputs'][number]).what),
+  );
+  checkDimensions(what, specs, ordered);
+  const args: Tensor[] = [];
+  inputs.forEach(({ leaf }, i) => (args[leaf] = ordered[i] as Tensor));
+  return args;
+}
+
+/** Nothing is missing, and nothing is unknown. */
+function checkNames(
+  what: string,
+  specs: readonly TensorSpec[],
+  given: Readonly<Record<string, TensorLike>>,
+): void {
+  const names = Object.keys(given);
+  const isMissing = (name: string) => !Object.hasOwn(given, name) || given[name] === undefined;
+  const missing = specs.find(({ name }) => isMissing(name));
+  if (!missing && names.length === specs.length) return;
+  const known = specs.map((spec) => spec.name);
+  const list = specs.map((i) => `${i.name} ${describe(i.dtype, i.shape)}`).join(', ') || 'none';
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new InvalidArgumentError(
+      `${what} takes no input ${JSON.stringify(unknown)}; ${nearest(unknown, known)}; its inputs: ` +
+        list,
+    );
+  }
+  throw new InvalidArgumentError(
+    `${what} needs the input ${JSON.stringify(missing?.name)}, which is missing; its inputs: ${list}`,
+  );
 }

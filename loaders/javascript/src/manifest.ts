@@ -444,8 +444,9 @@ class Reader {
       this.unique(found, `${at}, ${what}`);
       return found;
     };
-    const inputs = tensors(3, concrete.argumentLeaves.length, 'input');
-    if (new Set(inputs.map((i) => i.leaf)).size !== concrete.argumentLeaves.length) {
+    const count = concrete.argumentLeaves.length;
+    const inputs = tensors(3, count, 'input');
+    if (inputs.length !== count || new Set(inputs.map((i) => i.leaf)).size !== count) {
       this.fail(at, 'its inputs do not name each argument once');
     }
     const outputs = tensors(4, concrete.resultLeaves.length, 'output');

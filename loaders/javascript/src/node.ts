@@ -26,6 +26,7 @@ import {
   NotFoundError,
   reason,
   ResourceExhaustedError,
+  UnimplementedError,
 } from './errors.js';
 import { checkPath } from './paths.js';
 import type {
@@ -93,7 +94,14 @@ export class Bundle extends CoreBundle {
    */
   async restore(file: string): Promise<string[]> {
     const name = fs.existsSync(file) ? file : `${file}.safetensors`;
-    if (!fs.existsSync(name)) throw new NotFoundError(`${file}: no such checkpoint`);
+    if (!fs.existsSync(name)) {
+      if (fs.existsSync(`${name}.index.json`)) {
+        throw new UnimplementedError(
+          `${file}: a checkpoint of several files, which only Python restores; save one below 4 GiB`,
+        );
+      }
+      throw new NotFoundError(`${file}: no such checkpoint`);
+    }
     return this.restoreFrom(fs.readFileSync(name));
   }
 
@@ -148,8 +156,14 @@ class FolderFiles implements Files {
     return Promise.resolve(fs.fstatSync(this.descriptor(file)).size);
   }
 
-  read(file: string): Promise<Uint8Array> {
+  read(file: string, limit: number): Promise<Uint8Array> {
     const { size } = fs.fstatSync(this.descriptor(file));
+    if (size > limit) {
+      throw new BundleError(
+        `${this.where}/${file}: it has ${size} bytes, expected at most ${limit}; it is damaged or ` +
+          'was replaced: copy or save the bundle again',
+      );
+    }
     return Promise.resolve(this.readRange(file, 0, size));
   }
 

@@ -252,7 +252,7 @@ export class OnnxFile {
 
   private external(name: string, entries: readonly [string, string][]): External {
     const table = new Map(entries);
-    const offset = table.get('offset') ?? '0';
+    const offset = table.get('offset') ?? '';
     const length = table.get('length') ?? '';
     const location = table.get('location');
     const digits = /^[0-9]{1,15}$/;

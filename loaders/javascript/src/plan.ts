@@ -19,31 +19,53 @@ import {
   BundleError,
   InvalidArgumentError,
   listed,
+  OpError,
   reason,
+  ResourceExhaustedError,
   UnimplementedError,
   UnsupportedVersionError,
 } from './errors.js';
 import type { GraphEntry, Port, VariableEntry } from './manifest.js';
 import { type External, type Initializer, type Lines, OnnxFile } from './onnx_file.js';
-import type { RuntimeSession, RuntimeTensor } from './platform.js';
+import type { Runtime, RuntimeSession, RuntimeTensor } from './platform.js';
+import { TOO_NEW } from './probe.js';
 import type { Sources } from './sources.js';
 import { type Snapshot, Value } from './state.js';
 import { Tensor } from './tensor.js';
 
 /** What a run gave. */
 export interface RunResult {
-  readonly results: ReadonlyMap<number, Tensor>;
+  /** The result leaves, by number. */
+  readonly results: readonly Tensor[];
+  /** New values of variables, by id. */
   readonly updates: ReadonlyMap<number, Value>;
 }
 
 export class Plan {
+  private readonly fetches: readonly string[];
+  private readonly args: readonly (readonly [string, number])[];
+  private readonly constants: readonly (readonly [string, Value])[];
+  /** Outputs, with what they must be, and whether they are inputs as well. */
+  private readonly outputs: readonly (readonly [Port, TensorSpec, boolean])[];
+
   private constructor(
-    private readonly sources: Sources,
-    private readonly graph: GraphEntry,
+    private readonly runtime: Runtime,
+    sources: Sources,
+    graph: GraphEntry,
     private readonly variables: readonly (readonly [string, number])[],
     private readonly session: RuntimeSession,
     private readonly lines: Lines,
-  ) {}
+  ) {
+    const from = (source: Port['source']) => graph.inputs.filter((i) => i.source === source);
+    this.args = from('argument').map((i) => [i.name, i.index]);
+    this.constants = from('constant').map((i) => [i.name, sources.constant(i.index)]);
+    const fed = new Set([...graph.inputs.map((i) => i.name), ...variables.map(([name]) => name)]);
+    this.fetches = graph.outputs.map((o) => o.name);
+    this.outputs = graph.outputs.map((port) => {
+      const variable = sources.manifest.variables[port.index] as VariableEntry;
+      return [port, port.source === 'variable' ? variable : port, fed.has(port.name)];
+    });
+  }
 
   /**
    * Check the file and compile it.
@@ -53,6 +75,7 @@ export class Plan {
    */
   static async open(sources: Sources, graph: GraphEntry, thaw = false): Promise<Plan> {
     const { manifest } = sources;
+    await sources.checkRuntime();
     const onnx = new OnnxFile(await sources.readGraph(graph.file), sources.path(graph.file));
     checkDTypes(graph, onnx.path);
     checkPorts(onnx, graph);
@@ -74,7 +97,7 @@ export class Plan {
       ...graph.inputs.filter((i) => i.source === 'variable').map((i) => [i.name, i.index] as const),
       ...(thaw ? graph.frozen.map((f) => [f.name, f.variable] as const) : []),
     ];
-    return new Plan(sources, graph, variables, session, onnx.lines());
+    return new Plan(sources.platform.runtime, sources, graph, variables, session, onnx.lines());
   }
 
   /**
@@ -84,33 +107,31 @@ export class Plan {
    * @param what The function, for messages.
    */
   async run(args: readonly Tensor[], snapshot: Snapshot, what: string): Promise<RunResult> {
-    const { runtime } = this.sources.platform;
+    const { runtime } = this;
     const feeds: Record<string, RuntimeTensor> = {};
-    for (const port of this.graph.inputs) {
-      if (port.source === 'argument') {
-        const { dtype, data, shape } = args[port.index] as Tensor;
-        feeds[port.name] = runtime.tensor(dtype, data, shape);
-      } else if (port.source === 'constant') {
-        feeds[port.name] = this.sources.constant(port.index).raw(runtime);
-      }
+    for (const [name, leaf] of this.args) {
+      const { dtype, data, shape } = args[leaf] as Tensor;
+      feeds[name] = runtime.tensor(dtype, data, shape);
     }
+    for (const [name, value] of this.constants) feeds[name] = value.raw(runtime);
     for (const [name, id] of this.variables) {
       feeds[name] = (snapshot.values[id] as Value).raw(runtime);
     }
-    const fetches = this.graph.outputs.map((o) => o.name);
+    if (!this.fetches.length) return { results: [], updates: new Map() };
     let found: Record<string, RuntimeTensor>;
     try {
-      found = await this.session.run(feeds, fetches);
+      found = await this.session.run(feeds, this.fetches);
     } catch (error) {
       throw runError(error, what, this.lines);
     }
-    const results = new Map<number, Tensor>();
+    const results: Tensor[] = [];
     const updates = new Map<number, Value>();
-    for (const port of this.graph.outputs) {
-      const raw = found[port.name];
-      const tensor = this.output(port, raw, what, feeds[port.name] !== undefined);
-      if (port.source === 'result') results.set(port.index, tensor);
-      else updates.set(port.index, Value.of(tensor));
+    for (const [port, wanted, isFed] of this.outputs) {
+      const raw = checkedOutput(port, wanted, found[port.name], what);
+      // What is an input and an output comes back in the input's memory.
+      const tensor = isFed ? tensorOf(raw, wanted).copy() : tensorOf(raw, wanted);
+      if (port.source === 'result') results[port.index] = tensor;
+      else updates.set(port.index, Value.of(tensor, isFed ? null : raw));
     }
     return { results, updates };
   }
@@ -118,29 +139,31 @@ export class Plan {
   async release(): Promise<void> {
     await this.session.release();
   }
+}
 
-  /** Check an output, and copy it if its memory is that of an input. */
-  private output(
-    port: Port,
-    raw: RuntimeTensor | undefined,
-    what: string,
-    isInput: boolean,
-  ): Tensor {
-    const variable =
-      port.source === 'variable' ? this.sources.manifest.variables[port.index] : undefined;
-    const wanted: TensorSpec = variable ?? port;
-    const isWanted = raw?.type === wanted.dtype && (!variable || fits(raw.dims, variable.shape));
-    if (!isWanted) {
-      const came = raw ? describe(raw.type, raw.dims) : 'nothing';
-      throw new InvalidArgumentError(
-        `${what}: output ${JSON.stringify(port.name)} came as ${came}, expected ` +
-          `${describe(wanted.dtype, wanted.shape)}; the variables were left as they were`,
-      );
-    }
-    const data = raw.data as Tensor['data'];
-    const tensor = new Tensor(wanted.dtype, data, [...raw.dims]);
-    return isInput ? tensor.copy() : tensor;
+function checkedOutput(
+  port: Port,
+  wanted: TensorSpec,
+  raw: RuntimeTensor | undefined,
+  what: string,
+): RuntimeTensor {
+  const isVariable = port.source === 'variable';
+  if (raw?.type === wanted.dtype && (!isVariable || fits(raw.dims, wanted.shape))) return raw;
+  const came = raw ? describe(raw.type, raw.dims) : 'nothing';
+  throw new InvalidArgumentError(
+    `${what}: output ${JSON.stringify(port.name)} came as ${came}, expected ` +
+      `${describe(wanted.dtype, wanted.shape)}; the variables were left as they were`,
+  );
+}
+
+/** A tensor in the runtime's memory; halves are bits also where the language has an array of them. */
+function tensorOf({ type, data, dims }: RuntimeTensor, { dtype }: TensorSpec): Tensor {
+  let elements = data as Tensor['data'];
+  if (type === 'float16' && !(elements instanceof Uint16Array)) {
+    const { buffer, byteOffset, length } = elements as unknown as Uint16Array;
+    elements = new Uint16Array(buffer, byteOffset, length);
   }
+  return new Tensor(dtype, elements, [...dims]);
 }
 
 function checkDTypes(graph: GraphEntry, path: string): void {
@@ -239,7 +262,9 @@ function checkPlace(item: Initializer, place: External, path: string, sources: S
   }
   const bits = BY_NUMBER.get(item.dtype)?.bits ?? 0;
   const expected = Math.ceil((sizeOf(item.shape) * bits) / 8);
-  const good = bits > 0 && item.shape.every((dim) => Number.isSafeInteger(dim) && dim >= 0);
+  // Runtimes fail on tensors without elements that are outside.
+  const good =
+    bits > 0 && expected > 0 && item.shape.every((dim) => Number.isSafeInteger(dim) && dim >= 0);
   if (!good || place.length !== expected || place.offset + place.length > file.size) {
     throw new BundleError(
       `${where} takes ${place.length} bytes at ${place.offset} of ${JSON.stringify(place.location)}, ` +
@@ -281,9 +306,16 @@ async function checkUnchanged(
   }
 }
 
+const OUT_OF_MEMORY = /bad_alloc|out of memory|allocation failed|failed to allocate/i;
+
 function compileError(error: unknown, path: string): Error {
+  if (error instanceof OpError) return error;
   const text = reason(error);
-  if (/is not a registered function\/op|NOT_IMPLEMENTED|not implemented/i.test(text)) {
+  if (
+    /is not a registered function\/op|Could not find an implementation|NOT_IMPLEMENTED|not implemented|tensor type \d+ is not supported/i.test(
+      text,
+    )
+  ) {
     return new UnimplementedError(
       `${path}: the runtime lacks an operator that it uses (${text}); upgrade it`,
     );
@@ -291,10 +323,13 @@ function compileError(error: unknown, path: string): Error {
   if (text.includes('no available backend')) {
     return new UnimplementedError(
       `the runtime cannot be started (${text}); check that its .wasm and .mjs files are served ` +
-        'where ort.env.wasm.wasmPaths says',
+        'where ort.env.wasm.wasmPaths says, and that this build of it has the device',
     );
   }
-  if (/is under development|Unsupported model IR version/.test(text)) {
+  if (OUT_OF_MEMORY.test(text)) {
+    return new ResourceExhaustedError(`${path}: not enough memory to open it (${text})`);
+  }
+  if (TOO_NEW.test(text)) {
     return new UnsupportedVersionError(`${path}: too new for the runtime (${text}); upgrade it`);
   }
   return new BundleError(
@@ -309,7 +344,12 @@ function runError(error: unknown, what: string, lines: Lines): Error {
   const cause = text.split('Status Message:').at(-1)?.trim() ?? text;
   const source = node === undefined ? null : lines.of(node);
   const at = node === undefined ? '' : ` at node '${node}'${source === null ? '' : ` (${source})`}`;
-  return new InvalidArgumentError(`${what} failed${at}: ${cause}`, { cause: error });
+  const kind = OUT_OF_MEMORY.test(text)
+    ? ResourceExhaustedError
+    : /device does not support|NOT_IMPLEMENTED/.test(text)
+      ? UnimplementedError
+      : InvalidArgumentError;
+  return new kind(`${what} failed${at}: ${cause}`, { cause: error });
 }
 
 /** A name stands for one size in the whole call. */

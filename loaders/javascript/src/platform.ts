@@ -12,8 +12,8 @@ export interface Files {
   prefetch(entries: readonly FileEntry[]): Promise<void>;
   /** How large a file is; null: nobody knows before it is read. */
   size(path: string): Promise<number | null>;
-  /** A whole file. */
-  read(path: string): Promise<Uint8Array>;
+  /** A whole file, which must not have more bytes than `limit`. */
+  read(path: string, limit: number): Promise<Uint8Array>;
   /** A part of a file that was prefetched, at once. */
   readRange(path: string, offset: number, length: number): Uint8Array;
   /** The SHA-256 of a whole file. */

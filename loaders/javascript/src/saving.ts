@@ -1,12 +1,13 @@
 /**
  * Writing: an open bundle again, with the variables as they are now, and checkpoints.
  *
- * Graphs are copied byte for byte, but for values that they hold of variables that have changed. They name their weights by file, offset and length, so each
- * tensor that a graph refers to must keep its place; where that cannot be, nothing is written.
+ * Graphs are copied byte for byte, but for values that they hold of variables that have changed.
+ * They name their weights by file, offset and length, so each tensor that a graph refers to must
+ * keep its place; where that cannot be, nothing is written.
  */
 
 import { sizeOf } from './dtypes.js';
-import { BundleError, FailedPreconditionError } from './errors.js';
+import { BundleError, FailedPreconditionError, listed, reason } from './errors.js';
 import type { FileEntry, Manifest, Sha256 } from './manifest.js';
 import { DIGEST_PREFIX } from './manifest.js';
 import { OnnxFile } from './onnx_file.js';
@@ -45,7 +46,7 @@ export async function savedFiles(
     let data = graph?.data ?? new Uint8Array();
     if (values) data = weights(sources, path, values, graphs);
     else if (changed) data = (graph as OnnxFile).withValues(changed);
-    else if (!graph) data = await platform.files.read(path);
+    else if (!graph) data = await platform.files.read(path, old.size);
     const sha256 = await platform.sha256(data);
     if (!values && !changed && !sha256.every((byte, i) => byte === old.sha256[i])) {
       throw new BundleError(
@@ -241,6 +242,7 @@ export async function readCheckpoint(
       throw new BundleError('the checkpoint has another SHA-256 than it says; it was damaged');
     }
   }
+  checkObjects(metadata['tfx.objects'], new Set(tensors.keys()));
   const found = new Map<string, Tensor>();
   for (const [key, { dtype, shape, offset, nbytes }] of tensors) {
     found.set(
@@ -249,4 +251,22 @@ export async function readCheckpoint(
     );
   }
   return found;
+}
+
+/** The keys of a checkpoint's object graph must be its tensors. */
+function checkObjects(text: string | undefined, keys: ReadonlySet<string>): void {
+  if (text === undefined) return;
+  let named: string[];
+  try {
+    const { nodes } = JSON.parse(text) as { nodes: readonly ObjectNode[] };
+    named = nodes.flatMap(({ key }) => (key === undefined ? [] : [key]));
+  } catch (error) {
+    throw new BundleError(`the checkpoint's object graph cannot be read (${reason(error)})`);
+  }
+  if (new Set(named).size !== keys.size || named.some((key) => !keys.has(key))) {
+    throw new BundleError(
+      `the checkpoint's object graph has the keys ${listed(named)}, its tensors are ${listed(keys)}; ` +
+        'it was changed: save it again',
+    );
+  }
 }

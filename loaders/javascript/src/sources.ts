@@ -16,6 +16,7 @@ import {
   type VariableEntry,
 } from './manifest.js';
 import type { Platform } from './platform.js';
+import { checkRuntime } from './probe.js';
 import { type Header, headerLength, parseHeader, type TensorEntry } from './safetensors.js';
 import { Value } from './state.js';
 import { decode, type Tensor } from './tensor.js';
@@ -27,6 +28,7 @@ export class Sources {
   readonly files: ReadonlyMap<string, FileEntry>;
   private readonly headers = new Map<string, Header>();
   private readonly constants = new Map<number, Value>();
+  private runtimeCheck: Promise<void> | null = null;
 
   private constructor(
     readonly platform: Platform,
@@ -42,12 +44,12 @@ export class Sources {
    */
   static async open(platform: Platform, verify: boolean): Promise<Sources> {
     const { files, sha256 } = platform;
-    const size = await files.size(MANIFEST);
     const where = `${files.where}/${MANIFEST}`;
-    if (size !== null && size > MAX_MANIFEST_BYTES) {
-      throw new BundleError(`${where}: it has ${size} bytes, limit ${MAX_MANIFEST_BYTES}`);
-    }
-    const manifest = await parseManifest(await files.read(MANIFEST), where, sha256);
+    const manifest = await parseManifest(
+      await files.read(MANIFEST, MAX_MANIFEST_BYTES),
+      where,
+      sha256,
+    );
     const sources = new Sources(platform, manifest);
     const stored = [...manifest.variables, ...manifest.constants].flatMap((v) => v.storage ?? []);
     const held = new Set(stored.map((s) => s.file));
@@ -105,13 +107,29 @@ export class Sources {
     return value;
   }
 
+  /** Let go of files and constants. */
+  async close(): Promise<void> {
+    this.constants.clear();
+    await this.platform.files.close();
+  }
+
+  /**
+   * Refuse a bundle that the runtime is too old for, before it gets one of its graphs.
+   *
+   * @throws UnsupportedVersionError
+   */
+  checkRuntime(): Promise<void> {
+    const { runtime, files } = this.platform;
+    return (this.runtimeCheck ??= checkRuntime(runtime, this.manifest, files.where));
+  }
+
   /** The bytes of a graph, compared with the manifest. */
   async readGraph(file: string): Promise<Uint8Array> {
     const entry = this.files.get(file) as FileEntry;
     if (entry.size > MAX_GRAPH_BYTES) {
       throw new BundleError(`${this.path(file)}: ${entry.size} bytes, limit ${MAX_GRAPH_BYTES}`);
     }
-    const data = await this.platform.files.read(file);
+    const data = await this.platform.files.read(file, entry.size);
     this.checkSize(entry, data.length);
     this.checkHash(entry, await this.platform.sha256(data));
     return data;

@@ -14,12 +14,15 @@ import { type Tensor, type TensorLike, toTensor } from './tensor.js';
 /** A value that never changes; read from the file, and given to the runtime, when first needed. */
 export class Value {
   private tensorOf: Tensor | null = null;
-  private rawOf: RuntimeTensor | null = null;
 
-  constructor(private readonly read: () => Tensor) {}
+  constructor(
+    private readonly read: () => Tensor,
+    private rawOf: RuntimeTensor | null = null,
+  ) {}
 
-  static of(tensor: Tensor): Value {
-    return new Value(() => tensor);
+  /** A value that is there already, perhaps as the runtime has it too. */
+  static of(tensor: Tensor, raw: RuntimeTensor | null = null): Value {
+    return new Value(() => tensor, raw);
   }
 
   get tensor(): Tensor {
@@ -41,6 +44,7 @@ export interface Snapshot {
 
 export class State {
   private current: Snapshot | null;
+  private refuses = false;
   private turn: Promise<unknown> = Promise.resolve();
   private readonly ids: ReadonlyMap<string, number>;
 
@@ -59,9 +63,9 @@ export class State {
     return this.current;
   }
 
-  /** @throws FailedPreconditionError the bundle was closed. */
+  /** @throws FailedPreconditionError the bundle was closed, or is being closed. */
   check(): void {
-    if (!this.current) throw this.closed();
+    if (this.refuses) throw this.closed();
   }
 
   id(name: string): number {
@@ -88,13 +92,20 @@ export class State {
   /** Put new values in the place of old ones, in one step. */
   commit(updates: ReadonlyMap<number, Value>): void {
     const { values, changed } = this.snapshot;
+    const isKnown = [...updates.keys()].every((id) => changed.has(id));
     this.current = {
       values: values.map((value, id) => updates.get(id) ?? value),
-      changed: new Set([...changed, ...updates.keys()]),
+      changed: isKnown ? changed : new Set([...changed, ...updates.keys()]),
     };
   }
 
+  /** Take no new work; what is under way goes on. */
+  refuse(): void {
+    this.refuses = true;
+  }
+
   close(): void {
+    this.refuse();
     this.current = null;
   }
 
@@ -132,6 +143,7 @@ export class Variables {
 
   /** The value of a variable now; a copy that nobody changes. */
   get(name: string): Tensor {
+    this.state.check();
     const { values } = this.state.snapshot;
     return (values[this.state.id(name)] as Value).tensor.copy();
   }
@@ -142,6 +154,7 @@ export class Variables {
    * It takes its turn with calls that update variables.
    */
   async assign(values: Readonly<Record<string, TensorLike>>): Promise<void> {
+    this.state.check();
     const updates = new Map<number, Value>();
     for (const [name, value] of Object.entries(values)) {
       const entry = this.entry(name);

@@ -10,13 +10,19 @@
  */
 
 import { sha256 as portableSha256 } from '@noble/hashes/sha2.js';
-import { zipSync } from 'fflate';
 import type * as Ort from 'onnxruntime-web';
 
 import { Bundle as CoreBundle, type OpenOptions } from './core.js';
 import type { Data, DType } from './dtypes.js';
-import { BundleError, NotFoundError, reason, ResourceExhaustedError } from './errors.js';
-import { MAX_MANIFEST_BYTES } from './limits.js';
+import {
+  BundleError,
+  InvalidArgumentError,
+  NotFoundError,
+  OpError,
+  reason,
+  ResourceExhaustedError,
+  UnimplementedError,
+} from './errors.js';
 import type { FileEntry } from './manifest.js';
 import { checkPath } from './paths.js';
 import type {
@@ -30,6 +36,7 @@ import type {
 import { hex } from './saving.js';
 import { MANIFEST, Sources } from './sources.js';
 import { deleteRecord, getRecord, listRecords, putRecord } from './storage.js';
+import { zipParts } from './zip.js';
 
 export * from './core.js';
 
@@ -48,12 +55,36 @@ export interface WebOpenOptions extends OpenOptions {
   readonly onProgress?: (progress: Progress) => void;
   /** Keep graphs and weights in the browser's cache, by their hashes (the default). */
   readonly cache?: boolean;
-  /** Options of the sessions, such as `executionProviders: ['webgpu', 'wasm']`. */
+  /** Give the download up when this is aborted; `open` then rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /**
+   * Where graphs run: `'wasm'` (the default); `'webgpu'`, which fails where the browser has none;
+   * `'auto'`, which takes WebGPU where there is one. WebGPU needs the build
+   * `onnxruntime-web/webgpu`: others have none, or an older one that gives wrong numbers.
+   */
+  readonly device?: Device | 'auto';
+  /** More options of the sessions; `executionProviders` in them come before `device`. */
   readonly session?: Ort.InferenceSession.SessionOptions;
 }
 
+/** What a bundle's graphs run on. Operators that WebGPU lacks run as WebAssembly. */
+export type Device = 'wasm' | 'webgpu';
+
 /** An open bundle in a browser. */
 export class Bundle extends CoreBundle {
+  private constructor(
+    sources: Sources,
+    options: OpenOptions,
+    private readonly runtime: WebRuntime,
+  ) {
+    super(sources, options);
+  }
+
+  /** What graphs run on; a graph that WebGPU cannot take runs as WebAssembly nevertheless. */
+  get device(): Device {
+    return this.runtime.device;
+  }
+
   /**
    * Open a bundle: download its manifest and weights. Graphs are downloaded when needed.
    *
@@ -61,22 +92,33 @@ export class Bundle extends CoreBundle {
    * @throws NotFoundError there is no bundle.
    * @throws BundleError it is damaged.
    * @throws UnsupportedVersionError it is newer than this program.
+   * @throws UnimplementedError `device` is `'webgpu'`, and this browser has none.
    */
   static async open(url: string | URL, options: WebOpenOptions = {}): Promise<Bundle> {
+    options.signal?.throwIfAborted();
+    const device = await chosenDevice(options.device ?? 'wasm');
     const ort = options.ort ?? (await import('onnxruntime-web'));
-    const platform: Platform = {
-      files: new FetchedFiles(url, options),
-      runtime: new WebRuntime(ort, options.session ?? {}),
-      sha256,
-    };
-    return new Bundle(await Sources.open(platform, options.verify ?? false), options);
+    const runtime = new WebRuntime(ort, options.session ?? {}, device, options.device === 'auto');
+    const files = new FetchedFiles(url, options);
+    const platform: Platform = { files, runtime, sha256 };
+    try {
+      const sources = await Sources.open(platform, options.verify ?? false);
+      files.isOpen = true;
+      return new Bundle(sources, options, runtime);
+    } catch (error) {
+      await files.close();
+      throw error;
+    }
   }
 
   /** The bundle with the variables as they are now, as a ZIP file that holds its folder. */
   async zip(name = 'bundle'): Promise<Blob> {
-    const files = await this.files();
-    const table = Object.fromEntries([...files].map(([file, data]) => [`${name}/${file}`, data]));
-    return new Blob([zipSync(table, { level: 0 })], { type: 'application/zip' });
+    const files = [...(await this.files())].map(([f, data]) => [`${name}/${f}`, data] as const);
+    try {
+      return new Blob(zipParts(files) as BlobPart[], { type: 'application/zip' });
+    } catch (error) {
+      throw new ResourceExhaustedError(`${this.path}: too large for a ZIP file (${reason(error)})`);
+    }
   }
 
   /** Keep the variables in the browser (IndexedDB) under a name. */
@@ -116,6 +158,25 @@ export class Bundle extends CoreBundle {
   }
 }
 
+async function chosenDevice(wanted: Device | 'auto'): Promise<Device> {
+  if (wanted === 'wasm') return wanted;
+  if ((wanted as unknown) !== 'webgpu' && (wanted as unknown) !== 'auto') {
+    throw new InvalidArgumentError(
+      `device is ${JSON.stringify(wanted)}, expected "wasm", "webgpu" or "auto"`,
+    );
+  }
+  const gpu = (globalThis.navigator as { gpu?: { requestAdapter(): Promise<unknown> } }).gpu;
+  const adapter = await gpu?.requestAdapter().catch(() => null);
+  if (adapter) return 'webgpu';
+  if (wanted === 'auto') return 'wasm';
+  throw new UnimplementedError(
+    gpu
+      ? 'this browser has WebGPU, but no adapter for it on this machine; open with device "auto" or "wasm"'
+      : 'this browser has no WebGPU, or the page is not secure (https or localhost); open with ' +
+          'device "auto" or "wasm"',
+  );
+}
+
 async function sha256(data: Uint8Array): Promise<Uint8Array> {
   // Browsers offer theirs on secure pages only.
   const subtle = (globalThis.crypto as Crypto | undefined)?.subtle;
@@ -126,10 +187,13 @@ async function sha256(data: Uint8Array): Promise<Uint8Array> {
 /** The files below an address. */
 class FetchedFiles implements Files {
   readonly where: string;
+  /** Once the bundle is open the caller's signal means nothing more. */
+  isOpen = false;
   private readonly base: URL;
   private readonly held = new Map<string, Uint8Array>();
   private readonly hashes = new Map<string, string>();
   private readonly waiting = new Map<string, Promise<Uint8Array>>();
+  private readonly stop = new AbortController();
 
   constructor(
     url: string | URL,
@@ -153,17 +217,22 @@ class FetchedFiles implements Files {
       };
       this.held.set(path, await this.get(path, size, report));
     });
-    await Promise.all(work);
+    try {
+      await Promise.all(work);
+    } catch (error) {
+      this.stop.abort(error); // the others need not go on
+      await Promise.allSettled(work);
+      throw error;
+    }
   }
 
   size(path: string): Promise<number | null> {
     return Promise.resolve(this.held.get(path)?.length ?? null);
   }
 
-  async read(path: string): Promise<Uint8Array> {
+  async read(path: string, limit: number): Promise<Uint8Array> {
     const known = this.held.get(path) ?? this.waiting.get(path);
     if (known) return known;
-    const limit = path === MANIFEST ? MAX_MANIFEST_BYTES : Number.MAX_SAFE_INTEGER;
     const got = this.get(path, limit, () => undefined);
     this.waiting.set(path, got);
     return got.finally(() => this.waiting.delete(path));
@@ -178,7 +247,7 @@ class FetchedFiles implements Files {
   }
 
   async hash(path: string): Promise<Uint8Array> {
-    return sha256(await this.read(path));
+    return sha256(await this.read(path, Number.MAX_SAFE_INTEGER));
   }
 
   isUnchanged(): Promise<boolean> {
@@ -186,6 +255,7 @@ class FetchedFiles implements Files {
   }
 
   close(): Promise<void> {
+    this.stop.abort(new BundleError(`${this.where}: the bundle was closed; open it again`));
     this.held.clear();
     return Promise.resolve();
   }
@@ -218,6 +288,12 @@ class FetchedFiles implements Files {
     return data;
   }
 
+  /** Ends downloads: when the caller says so, and when the bundle is closed. */
+  private get signal(): AbortSignal {
+    const { signal } = this.options;
+    return signal && !this.isOpen ? AbortSignal.any([signal, this.stop.signal]) : this.stop.signal;
+  }
+
   private async cache(): Promise<Cache | null> {
     const caches = globalThis.caches as CacheStorage | undefined; // secure pages only
     if (!caches || this.options.cache === false) return null;
@@ -230,57 +306,72 @@ class FetchedFiles implements Files {
     limit: number,
     report: (loaded: number) => void,
   ): Promise<Uint8Array> {
+    const { signal } = this;
     let response: Response;
     try {
       // The manifest is what says whether other files changed: always ask the server for it.
-      response = await fetch(url, path === MANIFEST ? { cache: 'no-cache' } : {});
+      response = await fetch(url, path === MANIFEST ? { cache: 'no-cache', signal } : { signal });
     } catch (error) {
+      signal.throwIfAborted();
       throw new BundleError(`${url}: cannot be downloaded (${reason(error)}); try again`);
     }
-    if (!response.ok || !response.body) {
-      const text = `${url}: the server answered ${response.status} ${response.statusText}`.trim();
-      if (path === MANIFEST) throw new NotFoundError(`${text}; expected a bundle's manifest`);
-      throw new BundleError(`${text}; the bundle is incomplete: copy it again`);
+    const { status, body } = response;
+    const type = response.headers.get('content-type') ?? '';
+    // Some servers answer with a page whatever is asked for.
+    const isPage = path === MANIFEST && type.startsWith('text/html');
+    if (!response.ok || !body || isPage) {
+      await body?.cancel();
+      const text = `${url}: the server answered ${status} ${response.statusText}`.trim();
+      if (path === MANIFEST && (isPage || status === 404 || status === 410)) {
+        throw new NotFoundError(
+          `${text}${isPage ? ' with a page' : ''}; expected a bundle's manifest`,
+        );
+      }
+      throw new BundleError(
+        status >= 500 || status === 429
+          ? `${text}; try again later`
+          : `${text}; the bundle is incomplete or not open to everybody: copy it again`,
+      );
     }
-    const parts: Uint8Array[] = [];
+    // What the manifest says is taken at once, so that weights are in memory one time and not two.
+    let data = allocated(path === MANIFEST ? 0 : limit, url);
     let loaded = 0;
-    const reader = response.body.getReader();
+    const reader = body.getReader();
     try {
       for (;;) {
         const { done, value } = await reader.read();
         if (done) break;
-        parts.push(value);
-        loaded += value.length;
-        if (loaded > limit) {
+        if (loaded + value.length > limit) {
           throw new BundleError(
             `${url}: more than ${limit} bytes came, expected at most that; it was replaced: open ` +
               'the bundle again',
           );
         }
+        if (loaded + value.length > data.length) {
+          const more = allocated(2 * (loaded + value.length), url);
+          more.set(data.subarray(0, loaded));
+          data = more;
+        }
+        data.set(value, loaded);
+        loaded += value.length;
         report(loaded);
       }
     } catch (error) {
       void reader.cancel().catch(() => undefined);
-      if (error instanceof BundleError) throw error;
+      signal.throwIfAborted();
+      if (error instanceof OpError) throw error;
       throw new BundleError(`${url}: the download broke off (${reason(error)}); try again`);
     }
-    return concatenated(parts, loaded, url);
+    return data.subarray(0, loaded);
   }
 }
 
-function concatenated(parts: readonly Uint8Array[], size: number, url: string): Uint8Array {
-  let whole: Uint8Array;
+function allocated(size: number, url: string): Uint8Array {
   try {
-    whole = new Uint8Array(size);
+    return new Uint8Array(size);
   } catch (error) {
     throw new ResourceExhaustedError(`${url}: no memory for ${size} bytes (${reason(error)})`);
   }
-  let position = 0;
-  for (const part of parts) {
-    whole.set(part, position);
-    position += part.length;
-  }
-  return whole;
 }
 
 class WebRuntime implements Runtime {
@@ -290,6 +381,9 @@ class WebRuntime implements Runtime {
   constructor(
     private readonly ort: typeof Ort,
     private readonly options: Ort.InferenceSession.SessionOptions,
+    public device: Device,
+    /** Whether WebAssembly will do where WebGPU is not what it should be. */
+    private readonly isFlexible: boolean,
   ) {}
 
   tensor(dtype: DType, data: Data, shape: readonly number[]): RuntimeTensor {
@@ -306,27 +400,55 @@ class WebRuntime implements Runtime {
       extra['optimization'] = { ...optimization, disable_specified_optimizers: 'ConstantFolding' };
     }
     const externalData = [...external.keys()].map((path) => ({ path, data: read(path) }));
-    const made = await this.inTurn(() =>
-      this.ort.InferenceSession.create(model, {
-        logSeverityLevel: 4,
-        ...this.options,
-        extra,
-        ...(externalData.length ? { externalData } : {}),
-      }),
-    );
+    const options = {
+      logSeverityLevel: 4 as const,
+      ...this.options,
+      extra,
+      ...(externalData.length ? { externalData } : {}),
+    };
+    const made = await this.inTurn(() => this.create(model, options));
     return {
       run: async (feeds, fetches) => {
         const found = await this.inTurn(() =>
           made.run(feeds as Record<string, Ort.Tensor>, [...fetches]),
         );
         for (const name of fetches) {
-          // WebGPU leaves results where they were made.
-          await (found[name] as Ort.Tensor).getData(true);
+          const tensor = found[name] as Ort.Tensor;
+          if (tensor.location !== 'cpu') await tensor.getData(true);
         }
-        return Object.fromEntries(fetches.map((name) => [name, plain(found[name] as Ort.Tensor)]));
+        return found;
       },
       release: () => made.release(),
     };
+  }
+
+  private async create(
+    model: Uint8Array,
+    options: Ort.InferenceSession.SessionOptions,
+  ): Promise<Ort.InferenceSession> {
+    const on = (device: Device) =>
+      this.ort.InferenceSession.create(model, { executionProviders: [device], ...options });
+    if (this.device === 'wasm') return on('wasm');
+    let problem: string;
+    try {
+      const made = await on('webgpu');
+      // The older backend, which sets this, gives wrong numbers for some loops and for halves.
+      if (!('adapter' in this.ort.env.webgpu)) return made;
+      await made.release();
+      problem = 'its WebGPU code is the old one, which gives wrong numbers for some graphs';
+    } catch (error) {
+      problem = reason(error);
+      // Only this graph has something that WebGPU cannot do.
+      if (!problem.includes('no available backend')) return on('wasm');
+    }
+    if (!this.isFlexible) {
+      throw new UnimplementedError(
+        `this build of onnxruntime-web cannot be used with WebGPU (${problem}); import ` +
+          'onnxruntime-web/webgpu, or open with device "auto" or "wasm"',
+      );
+    }
+    this.device = 'wasm';
+    return on('wasm');
   }
 
   private inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -334,11 +456,4 @@ class WebRuntime implements Runtime {
     this.turn = done.catch(() => undefined);
     return done;
   }
-}
-
-/** A tensor whose halves are bits, also where the browser has an array of them. */
-function plain({ type, data, dims }: Ort.Tensor): RuntimeTensor {
-  if (type !== 'float16' || data instanceof Uint16Array) return { type, data, dims };
-  const { buffer, byteOffset, length } = data as unknown as Uint16Array;
-  return { type, data: new Uint16Array(buffer, byteOffset, length), dims };
 }

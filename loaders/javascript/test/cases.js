@@ -2,6 +2,10 @@
 
 /** A tensor of `case.json` as the loader takes it. */
 function given({ dtype, shape, data }) {
+  // The loader must refuse such a tensor, whatever it holds.
+  if (!(dtype in ARRAYS) && dtype !== 'string' && dtype !== 'float16') {
+    return { dtype, shape, data: new Uint16Array(data.length) };
+  }
   if (dtype === 'float16') return nested(data.map(number), shape);
   if (dtype === 'string') return nested(data, shape);
   const array = ARRAYS[dtype];
@@ -87,6 +91,12 @@ function isKind(errors, error, kind) {
   return error instanceof wanted;
 }
 
+/** What the loader says where its runtime lacks what a case is about. */
+export const UNSUPPORTED = 'unsupported: ';
+
+/** Dtypes that onnxruntime-node and -web have no tensors of. */
+const LACKING = ['bfloat16', 'float8_e4m3fn', 'float8_e5m2', 'complex64', 'complex128'];
+
 /**
  * Run a case.
  *
@@ -94,8 +104,24 @@ function isKind(errors, error, kind) {
  * @param record The content of `case.json`.
  * @param open Opens the case's bundle.
  * @param saveAgain Saves a bundle elsewhere and opens that.
+ * @param gpu Whether graphs run on WebGPU, which lacks kernels and does not check values.
+ * @returns Null, or why the runtime cannot do what the case is about: a step needs a dtype or kernel
+ *   that it has not, and the loader refused it as `Unimplemented`.
  */
-export async function runCase(loader, record, open, saveAgain) {
+export async function runCase(loader, record, open, saveAgain, gpu = false) {
+  if (gpu && record.steps.some((step) => step.kernel)) {
+    return `${UNSUPPORTED}kernels of WebGPU do not check values such as indices`;
+  }
+  try {
+    return await runSteps(loader, record, open, saveAgain);
+  } catch (error) {
+    const lacks = gpu || record.dtypes.some((dtype) => LACKING.includes(dtype));
+    if (lacks && isKind(loader, error, 'Unimplemented')) return UNSUPPORTED + error.message;
+    throw error;
+  }
+}
+
+async function runSteps(loader, record, open, saveAgain) {
   if (record.refused) {
     const error = await failure(async () => {
       const bundle = await open();
@@ -107,7 +133,7 @@ export async function runCase(loader, record, open, saveAgain) {
       right ? null : `${error.name} (${error.message}), expected ${record.refused}`,
       record.about,
     );
-    return;
+    return null;
   }
   let bundle = await open();
   for (const step of record.steps) {
@@ -123,6 +149,7 @@ export async function runCase(loader, record, open, saveAgain) {
     else throw new Error(`unknown step ${JSON.stringify(step)}`);
   }
   await bundle.close();
+  return null;
 }
 
 async function runCall(loader, bundle, step, record) {

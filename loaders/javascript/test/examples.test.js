@@ -39,6 +39,9 @@ test('the server computes on other threads', { skip }, async () => {
     assert.equal((await post('serving', '{}'))[0], 404);
     assert.equal((await post('serving_default', '{}'))[0], 400);
     assert.equal((await post('serving_default', '{'))[0], 400);
+    assert.equal((await post('%', '{}'))[0], 400);
+    const endless = 'x'.repeat((32 << 20) + 1);
+    assert.equal((await post('serving_default', endless))[0], 413);
     // A large batch takes long; the event loop goes on meanwhile.
     let turns = 0;
     const timer = setInterval(() => turns++, 1);

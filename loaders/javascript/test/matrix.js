@@ -1,4 +1,7 @@
-/** Run the conformance bundles and print what became of each as JSON: `node matrix.js node|browser FOLDER`. */
+/**
+ * Run the conformance bundles and print what became of each as JSON: `node matrix.js WHERE FOLDER`,
+ * WHERE being `node`, `browser`, `isolated` (cross-origin isolated) or `webgpu`.
+ */
 
 import fs from 'node:fs';
 import os from 'node:os';
@@ -11,20 +14,21 @@ const [where, corpus] = process.argv.slice(2);
 const names = fs.readdirSync(corpus).sort();
 const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tfx-matrix-'));
 const found = {};
+let missing = null;
 try {
   const run = where === 'node' ? await inNode() : await inBrowser();
-  for (const name of names) {
+  for (const name of run ? names : []) {
     const record = JSON.parse(fs.readFileSync(path.join(corpus, name, 'case.json'), 'utf8'));
     found[name] = await run(name, record).then(
-      () => 'pass',
+      (unsupported) => unsupported ?? 'pass',
       (error) => `${error.name}: ${error.message}`,
     );
   }
-  await run.close?.();
+  await run?.close?.();
 } finally {
   fs.rmSync(scratch, { recursive: true, force: true });
 }
-console.log(JSON.stringify(found));
+console.log(JSON.stringify(missing ?? found));
 
 async function inNode() {
   const loader = await import('../dist/node.js');
@@ -43,19 +47,30 @@ async function inNode() {
 
 async function inBrowser() {
   const executablePath = findChromium();
-  if (!executablePath) throw new Error('no Chromium: install it, or set CHROMIUM to its path');
+  if (!executablePath) {
+    missing = 'no Chromium: install it, or set CHROMIUM to its path';
+    return null;
+  }
   const { openPage } = await import('./page.js');
-  const { page, close } = await openPage({ executablePath, corpus, scratch });
+  const gpu = where === 'webgpu';
+  const options = { executablePath, corpus, scratch, gpu, isolated: where === 'isolated' };
+  const { page, close } = await openPage(options);
+  if (gpu && !(await page.evaluate(async () => Boolean(await navigator.gpu?.requestAdapter())))) {
+    await close();
+    missing = 'no WebGPU adapter here';
+    return null;
+  }
   const run = (name, record) =>
     page.evaluate(
-      ([name, record]) =>
+      ([name, record, device]) =>
         runCase(
           loader,
           record,
-          () => loader.Bundle.open(`/conformance/${name}/bundle`),
+          () => loader.Bundle.open(`/conformance/${name}/bundle`, { device }),
           saveAgain(name),
+          device === 'webgpu',
         ),
-      [name, record],
+      [name, record, gpu ? 'webgpu' : 'wasm'],
     );
   return Object.assign(run, { close });
 }

@@ -177,6 +177,7 @@ assert int(model.count()["steps"]) == 5
 restored = tf.train.load_checkpoint(checkpoint).get_tensor("kernel")
 np.testing.assert_array_equal(restored, model.kernel.numpy())
 print(repr(float(model.train_step(np.float32(x), np.float32(y))["loss"])))
+tf.train.Checkpoint(model).write(checkpoint + "_of_python")
 `;
     const found = execFileSync(process.env.TFX_PYTHON, [
       '-c',
@@ -187,6 +188,10 @@ print(repr(float(model.train_step(np.float32(x), np.float32(y))["loss"])))
       JSON.stringify(Y),
     ]);
     assert.ok(Math.abs(Number(String(found)) - expected) < 1e-5 * Math.abs(expected));
+    await opened(TRAINING, async (bundle) => {
+      assert.deepEqual(await bundle.restore(path.join(scratch, 'checkpoint_of_python')), []);
+      assert.equal((await bundle.call('count')).steps.item(), 6n);
+    });
   },
 );
 
@@ -229,6 +234,58 @@ test('a closed bundle says so, after the calls that were under way', async () =>
   await assert.rejects(bundle.save(path.join(scratch, 'never')), closed);
   assert.throws(() => bundle.variables.get('kernel'), closed);
   await bundle.close();
+});
+
+test('a bundle that is being closed takes nothing new', async () => {
+  const bundle = await tfx.Bundle.open(TRAINING);
+  const calls = [bundle.call('train_step', { x: X, y: Y }), bundle.checkpoint()];
+  const closing = bundle.close();
+  await assert.rejects(bundle.call('count'), tfx.FailedPreconditionError);
+  await assert.rejects(
+    bundle.variables.assign({ head: [0, 0, 0, 0] }),
+    tfx.FailedPreconditionError,
+  );
+  assert.throws(() => bundle.variables.get('head'), tfx.FailedPreconditionError);
+  await Promise.all(calls);
+  await closing;
+});
+
+test('a runtime that is too old is said before a graph is read', async () => {
+  for (const name of ['hostile_future_opset', 'hostile_future_ir', 'hostile_absurd_opset']) {
+    const folder = path.join(scratch, name);
+    fs.cpSync(path.join(corpus, name, 'bundle'), folder, { recursive: true });
+    await opened(folder, async (bundle) => {
+      for (const file of fs.readdirSync(folder).filter((file) => file.endsWith('.onnx'))) {
+        fs.truncateSync(path.join(folder, file)); // nobody is to look at it
+      }
+      await assert.rejects(bundle.call('predict', { x: X }), (error) => {
+        assert.ok(error instanceof tfx.UnsupportedVersionError, error.stack);
+        assert.match(error.message, /needs opset \d+ and IR version \d+.*upgrade it/);
+        return true;
+      });
+    });
+  }
+});
+
+test('opening and closing again and again does not gather memory', () => {
+  const program = `
+import { Bundle } from ${JSON.stringify(new URL('../dist/node.js', import.meta.url).href)};
+const use = async () => {
+  const bundle = await Bundle.open(process.argv[1]);
+  for (let i = 0; i < 3; i++) await bundle.call('train_step', { x: [[1, 2, 3]], y: [1] });
+  await bundle.call('predict', { x: [[1, 2, 3]] });
+  await bundle.close();
+};
+for (let i = 0; i < 20; i++) await use();
+gc();
+const before = process.memoryUsage().rss;
+for (let i = 0; i < 60; i++) await use();
+gc();
+console.log(process.memoryUsage().rss - before);
+`;
+  const args = ['--expose-gc', '--input-type=module', '-e', program, TRAINING];
+  const grown = Number(String(execFileSync(process.execPath, args)));
+  assert.ok(grown < 30e6, `${grown} bytes in 60 turns`);
 });
 
 test('what is no bundle is said to be none', async () => {

@@ -3,20 +3,30 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { chromium } from 'playwright-core';
-
+import { launch } from './chromium.js';
 import { serve } from './server.js';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
+
+const SOFTWARE_GPU = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
 
 /**
  * Open the test page.
  *
  * @param options `corpus`: the conformance bundles. `scratch`: where the page may save. `isolated`:
- *   whether the page may use threads. `faults`: what the server does wrong.
+ *   whether the page may use threads. `gpu`: give the browser a WebGPU adapter that computes on the
+ *   CPU (SwiftShader). `build`: which build of onnxruntime-web. `faults`: what the server does wrong.
  * @returns `{page, server, close}`.
  */
-export async function openPage({ executablePath, corpus, scratch, isolated = false, faults = {} }) {
+export async function openPage({
+  executablePath,
+  corpus,
+  scratch,
+  isolated = false,
+  gpu = false,
+  build = gpu ? 'ort.webgpu' : 'ort',
+  faults = {},
+}) {
   const mounts = {
     bench: path.join(here, '..', 'bench'),
     cases: here,
@@ -27,9 +37,9 @@ export async function openPage({ executablePath, corpus, scratch, isolated = fal
     saved: scratch,
   };
   const server = await serve(mounts, { isolated, uploads: scratch, faults });
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  const browser = await launch(executablePath, gpu ? SOFTWARE_GPU : []);
   const page = await browser.newPage();
-  await page.goto(`${server.url}/pages/index.html`);
+  await page.goto(`${server.url}/pages/index.html?build=${build}`);
   await page.waitForFunction(() => document.title === 'ready');
   const close = async () => {
     await browser.close();

@@ -19,14 +19,16 @@ const TYPES = {
  *
  * @param mounts Folder by first part of the path.
  * @param options `isolated`: send the headers that let pages use threads. `uploads`: keep what is
- *   PUT below this folder. `port`: 0 takes a free one.
- * @returns `{url, close, requests}`.
+ *   PUT below this folder. `port`: 0 takes a free one. `faults`: what is done wrong, by the end of
+ *   a path: a status, `page` (HTML whatever is asked for), `truncated`, or `slow` (it never ends).
+ * @returns `{url, close, requests, cancelled}`.
  */
 export async function serve(
   mounts,
   { isolated = false, uploads = null, port = 0, faults = {} } = {},
 ) {
   const requests = [];
+  const cancelled = [];
   const server = http.createServer((request, response) => {
     const { pathname } = new URL(request.url, 'http://localhost');
     const [, mount, ...rest] = pathname.split('/').map(decodeURIComponent);
@@ -51,6 +53,14 @@ export async function serve(
       headers['Cross-Origin-Embedder-Policy'] = 'require-corp';
     }
     const data = fs.readFileSync(name);
+    if (fault === 'page')
+      return response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>');
+    if (fault === 'slow') {
+      response.writeHead(200, { ...headers, 'Content-Length': data.length });
+      response.write(data.subarray(0, data.length / 2));
+      request.on('close', () => cancelled.push(pathname));
+      return undefined;
+    }
     if (fault === 'truncated') {
       // As many bytes as promised never come.
       response.writeHead(200, { ...headers, 'Content-Length': data.length });
@@ -67,5 +77,5 @@ export async function serve(
       server.closeAllConnections();
       server.close(resolve);
     });
-  return { url, close, requests };
+  return { url, close, requests, cancelled };
 }

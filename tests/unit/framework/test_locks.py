@@ -104,3 +104,14 @@ def test_installations_are_counted_and_can_be_held_up():
         assert not began.wait(0.05)
     thread.join(30)
     assert began.is_set()
+
+
+def test_locks_are_taken_only_if_all_are_free():
+    with locks.writing_if_free((1, 4)) as held:
+        assert held
+        with locks.writing_if_free((0, 4)) as more:
+            assert not more
+        with locks.writing_if_free((0, 5)) as others:
+            assert others
+    with locks.writing_if_free((0, 1, 4, 5)) as again:
+        assert again

@@ -97,3 +97,30 @@ def test_gradients_of_products_with_zeros(exclusive, reverse):
 
     check_grads(f, [[[0.3, 0.0, 2.0, 0.5], [1.0, 2.0, 0.0, 3.0]]])
     check_grads(f, [[[0.3, 0.0, 2.0, 0.0], [0.0, 2.0, 0.0, 3.0]]], order=1)
+
+
+@pytest.mark.parametrize(("exclusive", "reverse"), OPTIONS)
+@pytest.mark.parametrize("axis", [0, -1])
+def test_logsumexp(axis, exclusive, reverse, rng):
+    x = rng.standard_normal((3, 5)) * 3
+
+    def f(v):
+        return cumulative.cumulative_logsumexp(v, axis, exclusive, reverse)
+
+    turned = np.flip(x, axis) if reverse else x
+    expected = np.logaddexp.accumulate(turned, axis)
+    if exclusive:
+        first = np.full_like(np.take(expected, [0], axis), -np.inf)
+        expected = np.concatenate([first, np.delete(expected, -1, axis)], axis)
+    expected = np.flip(expected, axis) if reverse else expected
+    assert_close(f(x), expected)
+    for static in (True, False):
+        assert_close(run_traced(f, x, static=static), expected)
+    if not exclusive:
+        check_grads(f, [constant(x)])
+
+
+def test_logsumexp_of_infinities_and_large_numbers():
+    assert_close(cumulative.cumulative_logsumexp([-np.inf, 2.0, -np.inf]), [-np.inf, 2.0, 2.0])
+    assert_close(cumulative.cumulative_logsumexp([1e4, 1e4]), [1e4, 1e4 + np.log(2)])
+    assert cumulative.cumulative_logsumexp(np.zeros([0], np.float32)).shape == (0,)

@@ -6,7 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import tfx.ops.operators  # noqa: F401
+import tfx as tf
+import tfx.ops.operators
 from tests.unit.ops.tracing import run_traced
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import constant
@@ -107,3 +108,15 @@ def test_matrix_transpose_of_any_rank(rng):
     assert_close(linalg.adjoint(x), swapped(x))
     with pytest.raises(ValueError, match="rank >= 2"):
         linalg.matrix_transpose([1.0])
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3])
+def test_products_over_nothing_are_zeros_in_functions_too(batch: int) -> None:
+    @tf.function(autograph=False)
+    def f(a, b):
+        # The kernel of a transposed product left what the sum's memory held.
+        a, b = a * 2.0, b * 3.0
+        return tf.matmul(a[..., 4:], b[..., 4:], transpose_b=True) + a * 0.0
+
+    a = np.ones((batch, 4, 4), np.float32)
+    np.testing.assert_array_equal(f(a, a), np.zeros((batch, 4, 4)))

@@ -254,7 +254,7 @@ def test_listing_reads_headers_only_and_values_are_checked(small: bytes, tmp_pat
 def test_verify_digest(small: bytes, tmp_path: Path) -> None:
     path = tmp_path / "c.safetensors"
     path.write_bytes(small)
-    digest = load_checkpoint(path)._files[0].metadata[files.DIGEST_KEY]
+    digest = load_checkpoint(path)._files[0].file.metadata[files.DIGEST_KEY]
     verify_digest(path, digest)
     with pytest.raises(BundleError, match="SHA-256"):
         verify_digest(path, digest[::-1])
@@ -369,7 +369,7 @@ import sys
 import numpy as np
 import tfx as tf
 from tfx.train import Checkpoint, CheckpointOptions
-folder, sharded = sys.argv[1], sys.argv[2] == "True"
+folder, sharded, background = sys.argv[1], sys.argv[2] == "True", sys.argv[3] == "True"
 options = CheckpointOptions(max_shard_bytes=1 << 18) if sharded else None
 values = [tf.Variable(np.zeros(1 << 15, np.float32)) for _ in range(8)]
 checkpoint = Checkpoint(values=values)
@@ -380,14 +380,20 @@ while True:
     number += 1
     for x in values:
         x.assign(np.full(1 << 15, number, np.float32))
-    checkpoint.write(folder + "/c", options)
-    checkpoint.save(folder + "/s", options)
+    checkpoint.write(folder + "/c", options, background=background)
+    checkpoint.save(folder + "/s", options, background=background)
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sharded", [False, True])
-def test_killed_at_any_time(tmp_path: Path, sharded: bool, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize(
+    ("sharded", "background"),
+    [(False, False), (True, False), (True, True)],
+    ids=["single", "sharded", "background"],
+)
+def test_killed_at_any_time(
+    tmp_path: Path, sharded: bool, background: bool, rng: np.random.Generator
+) -> None:
     import signal
     import time
 
@@ -395,7 +401,7 @@ def test_killed_at_any_time(tmp_path: Path, sharded: bool, rng: np.random.Genera
     checkpoint = Checkpoint(values=values)
     for _ in range(12):
         with subprocess.Popen(
-            [sys.executable, "-c", _WRITER, str(tmp_path), str(sharded)],
+            [sys.executable, "-c", _WRITER, str(tmp_path), str(sharded), str(background)],
             stdout=subprocess.PIPE,
             cwd=ROOT,
         ) as process:

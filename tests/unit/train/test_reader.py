@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.unit.train.objects import module, one_of_each_dtype, v
+from tfx import saved_model
 from tfx.core import dtypes
 from tfx.core.errors import BundleError, NotFoundError
 from tfx.train import (
@@ -94,3 +95,16 @@ def test_shards(tmp_path: Path) -> None:
     assert list_variables(path + ".safetensors.index.json") == [("x", [2]), ("y", [2])]
     with load_checkpoint(path) as reader:
         reader.verify()
+
+
+def test_the_variables_of_a_bundle(tmp_path: Path) -> None:
+    model = module(w=v([1.0, 2.0]), parts=[v(3.0)])
+    saved_model.save(model, tmp_path / "b")
+    assert list_variables(tmp_path / "b") == [("parts/0", []), ("w", [2])]
+    other = module(w=v([0.0, 0.0]), parts=[v(0.0)])
+    Checkpoint(other).read(tmp_path / "b").assert_consumed()
+    np.testing.assert_array_equal(other.w.numpy(), [1.0, 2.0])
+    path = tmp_path / "b" / "variables" / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"\1")
+    with pytest.raises(BundleError, match="SHA-256"):
+        Checkpoint(other).read(tmp_path / "b")

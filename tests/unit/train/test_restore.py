@@ -13,7 +13,7 @@ import pytest
 
 from tests.unit.train.objects import Keeper, Plain, f, module, v
 from tfx.core.errors import InvalidArgumentError, NotFoundError
-from tfx.framework import deferred
+from tfx.framework import awaiting, deferred
 from tfx.framework.module import Module
 from tfx.framework.variable import Variable
 from tfx.train import Checkpoint
@@ -66,7 +66,15 @@ def test_nothing_matches(saved: str) -> None:
     status = Checkpoint(net=module(a=v())).read(saved).expect_partial()
     with pytest.raises(AssertionError, match="nothing in common"):
         status.assert_nontrivial_match()
-    Checkpoint().read(saved).expect_partial().assert_nontrivial_match()
+    with pytest.raises(AssertionError, match="no objects that could be yet"):
+        Checkpoint().read(saved).expect_partial().assert_nontrivial_match()
+
+
+def test_an_object_without_variables_is_a_match(saved: str) -> None:
+    model = module(c=v())
+    status = Checkpoint(model=model).read(saved).expect_partial().assert_nontrivial_match()
+    with pytest.raises(AssertionError, match="missing"):
+        status.assert_existing_objects_matched()
 
 
 def test_partial_restore_into_another_graph(saved: str) -> None:
@@ -163,8 +171,8 @@ def test_shared_in_the_program_only(tmp_path: Path) -> None:
     shared = v()
     status = Checkpoint(a=shared, b=shared).read(path)
     assert f(shared) == 1.0
-    with pytest.raises(AssertionError, match=r"unexpected +b .*shared in the program"):
-        status.assert_consumed()
+    assert "shared in the program" in str(status)
+    status.assert_consumed()
 
 
 def test_shared_in_the_checkpoint_only(tmp_path: Path) -> None:
@@ -235,27 +243,6 @@ def test_trained_values_are_not_overwritten(saved: str, tmp_path: Path) -> None:
     assert (f(model.a), f(model.b)) == (5.0, 2.0)
 
 
-def test_items_are_found_when_the_status_is_asked(tmp_path: Path) -> None:
-    path = Checkpoint(layers=[v(1.0), v(2.0)]).write(tmp_path / "c")
-    layers: list[Variable] = []
-    status = Checkpoint(layers=layers).read(path)
-    layers += [v(), v()]
-    assert f(layers[0]) == 0.0
-    status.assert_consumed()
-    assert [f(x) for x in layers] == [1.0, 2.0]
-
-
-def test_saving_does_not_restore_what_may_have_been_trained(tmp_path: Path) -> None:
-    path = Checkpoint(layers=[v(1.0)]).write(tmp_path / "c")
-    layers: list[Variable] = []
-    checkpoint = Checkpoint(layers=layers)
-    checkpoint.read(path)
-    layers.append(v(5.0))
-    with pytest.warns(UserWarning, match=r"A checkpoint is saved while .*\(1\).*: layers/0"):
-        checkpoint.write(tmp_path / "d")
-    assert f(layers[0]) == 5.0
-
-
 def test_new_variables_of_a_trace_get_their_values(tmp_path: Path) -> None:
     path = Checkpoint(layers=[v(1.0), v(2.0)]).write(tmp_path / "c")
     layers = [v()]
@@ -264,6 +251,7 @@ def test_new_variables_of_a_trace_get_their_values(tmp_path: Path) -> None:
     layers.append(v())
     old = v(3.0)
     deferred.traced([*layers, old], created=[layers[1]])
+    assert not any(map(awaiting.is_awaiting, layers))
     assert [f(x) for x in layers] == [1.0, 2.0]
 
 

@@ -1,0 +1,60 @@
+/** ZIP files whose content is stored as it is: weights do not compress, and nothing is copied. */
+
+const TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
+  let c = n;
+  for (let k = 0; k < 8; k++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
+  return c;
+});
+
+/** The checksum of ZIP files. */
+export function crc32(data: Uint8Array): number {
+  let c = 0xffffffff;
+  for (const byte of data) c = (TABLE[(c ^ byte) & 255] as number) ^ (c >>> 8);
+  return (c ^ 0xffffffff) >>> 0;
+}
+
+const LIMIT = 0xffffffff;
+
+/**
+ * The pieces of a ZIP file, one after the other.
+ *
+ * @param files Content by path.
+ * @throws RangeError it would have 4 GiB or more, which this form of the format cannot say.
+ */
+export function zipParts(files: Iterable<readonly [string, Uint8Array]>): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  const directory: Uint8Array[] = [];
+  let position = 0;
+  for (const [path, data] of files) {
+    const name = new TextEncoder().encode(path);
+    // Version 2.0; names in UTF-8; stored; midnight of the first day of 1980.
+    const common = [20, 0x800, 0, 0, 0x21];
+    const sizes = [crc32(data), data.length, data.length];
+    const local = record(0x04034b50, common, sizes, [name.length, 0], []);
+    const entry = [name.length, 0, 0, 0, 0];
+    directory.push(record(0x02014b50, [20, ...common], sizes, entry, [0, position]), name);
+    parts.push(local, name, data);
+    position += local.length + name.length + data.length;
+  }
+  const size = directory.reduce((n, part) => n + part.length, 0);
+  if (position + size > LIMIT) throw new RangeError(`${position + size} bytes, limit ${LIMIT}`);
+  const count = directory.length / 2;
+  const end = record(0x06054b50, [0, 0, count, count], [size, position], [0], []);
+  return [...parts, ...directory, end];
+}
+
+/** A record: its mark, then numbers of 2, 4, 2 and 4 bytes. */
+function record(mark: number, ...groups: readonly (readonly number[])[]): Uint8Array {
+  const size = groups.reduce((n, group, i) => n + group.length * (i % 2 ? 4 : 2), 4);
+  const view = new DataView(new ArrayBuffer(size));
+  view.setUint32(0, mark, true);
+  let at = 4;
+  groups.forEach((group, i) => {
+    for (const value of group) {
+      if (i % 2) view.setUint32(at, value, true);
+      else view.setUint16(at, value, true);
+      at += i % 2 ? 4 : 2;
+    }
+  });
+  return new Uint8Array(view.buffer);
+}

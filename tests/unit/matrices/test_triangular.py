@@ -1,0 +1,86 @@
+"""Triangular systems and Cholesky's decomposition against NumPy; gradients by differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfx as tf
+from tests.unit.matrices.checks import check_both, symmetric
+from tfx.core.errors import InvalidArgumentError
+
+RNG = np.random.default_rng(0)
+A, B = RNG.normal(size=(2, 4, 4)), RNG.normal(size=(2, 4, 3))
+DEFINITE = A @ A.swapaxes(1, 2) + np.eye(4)
+
+
+@pytest.mark.parametrize("adjoint", [False, True], ids=["plain", "adjoint"])
+@pytest.mark.parametrize("lower", [False, True], ids=["upper", "lower"])
+def test_triangular_solve(lower: bool, adjoint: bool) -> None:
+    def solve(a: Any, b: Any) -> Any:
+        return tf.linalg.triangular_solve(a, b, lower=lower, adjoint=adjoint)
+
+    triangle = np.tril(A) if lower else np.triu(A)
+    expected = np.linalg.solve(triangle.swapaxes(1, 2) if adjoint else triangle, B)
+    np.testing.assert_allclose(solve(A, B), expected, rtol=1e-9)
+    check_both(solve, A, B)
+
+
+def test_batches_broadcast() -> None:
+    found = tf.linalg.triangular_solve(A[0], B)
+    np.testing.assert_allclose(found, np.linalg.solve(np.tril(A[0]), B), rtol=1e-9)
+
+
+def test_cholesky() -> None:
+    np.testing.assert_allclose(
+        tf.linalg.cholesky(DEFINITE), np.linalg.cholesky(DEFINITE), rtol=1e-9
+    )
+    check_both(symmetric(tf.linalg.cholesky), DEFINITE)
+
+
+def test_only_the_lower_triangle_is_read() -> None:
+    found = tf.linalg.cholesky(np.tril(DEFINITE))
+    np.testing.assert_allclose(found, np.linalg.cholesky(DEFINITE), rtol=1e-9)
+
+
+def test_half_precision() -> None:
+    found = tf.linalg.cholesky(tf.constant([[4.0, 2.0], [2.0, 5.0]], tf.bfloat16))
+    assert found.dtype == tf.bfloat16
+    np.testing.assert_array_equal(tf.cast(found, tf.float32), [[2.0, 0.0], [1.0, 2.0]])
+
+
+def test_cholesky_solve() -> None:
+    factor = np.linalg.cholesky(DEFINITE)
+    np.testing.assert_allclose(
+        tf.linalg.cholesky_solve(factor, B), np.linalg.solve(DEFINITE, B), rtol=1e-9
+    )
+
+
+def test_of_each_element() -> None:
+    found = tf.vectorized_map(tf.linalg.cholesky, tf.constant(DEFINITE))
+    np.testing.assert_allclose(found, np.linalg.cholesky(DEFINITE), rtol=1e-9)
+
+
+def test_unknown_shapes() -> None:
+    spec = tf.TensorSpec([None, None, None], tf.float64)
+    f = tf.function(tf.linalg.cholesky, input_signature=[spec], autograph=False)
+    np.testing.assert_allclose(f(DEFINITE), np.linalg.cholesky(DEFINITE), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (lambda: tf.linalg.cholesky([[1.0, 2.0], [2.0, 1.0]]), "not successful"),
+        (lambda: tf.linalg.cholesky([[1.0, 2.0]]), "must be square"),
+        (lambda: tf.linalg.cholesky([1.0]), "at least 2 dimensions"),
+        (lambda: tf.linalg.cholesky([[1]]), "floating dtype"),
+        (lambda: tf.linalg.triangular_solve([[0.0]], [[1.0]]), "not invertible"),
+        (lambda: tf.linalg.triangular_solve([[1.0]], [[1.0], [2.0]]), "as many rows"),
+    ],
+    ids=["definite", "square", "rank", "integer", "zero", "rows"],
+)
+def test_refused(f: Any, message: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=message):
+        f()

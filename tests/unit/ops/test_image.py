@@ -1,0 +1,203 @@
+"""Images against NumPy and formulas; numbers of TensorFlow 2.21 where a formula is its own."""
+
+from __future__ import annotations
+
+import colorsys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfx as tf
+from tests.unit.ops.agreement import check
+
+X = np.random.default_rng(0).random((2, 8, 6, 3)).astype(np.float32)
+ONE = np.arange(6, dtype=np.float32).reshape(2, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (tf.image.flip_left_right, X[:, :, ::-1]),
+        (tf.image.flip_up_down, X[:, ::-1]),
+        (tf.image.transpose, X.swapaxes(1, 2)),
+        (tf.image.rot90, np.rot90(X, axes=(1, 2))),
+        (lambda x: tf.image.rot90(x, 3), np.rot90(X, 3, axes=(1, 2))),
+        (lambda x: tf.image.rot90(x, 2), np.rot90(X, 2, axes=(1, 2))),
+        (tf.image.grayscale_to_rgb, None),
+        (lambda x: tf.image.adjust_brightness(x, 0.1), X + np.float32(0.1)),
+        (lambda x: tf.image.adjust_gamma(x, 2.0, 3.0), 3 * X**2),
+    ],
+    ids=["left", "up", "turn", "rot1", "rot3", "rot2", "grey", "bright", "gamma"],
+)
+def test_simple(f: Any, expected: Any) -> None:
+    if expected is None:
+        check(f, [X[..., :1]], np.repeat(X[..., :1], 3, -1))
+    else:
+        check(f, [X], np.ascontiguousarray(expected))
+
+
+def test_of_single_images() -> None:
+    np.testing.assert_array_equal(tf.image.flip_left_right(ONE), ONE[:, ::-1])
+    np.testing.assert_array_equal(tf.image.rot90(ONE), np.rot90(ONE))
+
+
+def test_hue_saturation_value() -> None:
+    pixels = X.reshape(-1, 3)
+    expected = np.array([colorsys.rgb_to_hsv(*p) for p in pixels.tolist()], np.float32)
+    found = tf.image.rgb_to_hsv(pixels)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(tf.image.hsv_to_rgb(found), pixels, atol=1e-6)
+    grey = np.full((1, 1, 3), 0.5, np.float32)
+    np.testing.assert_array_equal(tf.image.rgb_to_hsv(grey), [[[0.0, 0.0, 0.5]]])
+    np.testing.assert_allclose(tf.image.adjust_hue(X, 1.0), X, atol=1e-6)
+    np.testing.assert_allclose(tf.image.adjust_saturation(X, 1.0), X, atol=1e-6)
+
+
+@pytest.mark.parametrize("space", ["yiq", "yuv"])
+def test_spaces_of_television(space: str) -> None:
+    there, back = getattr(tf.image, f"rgb_to_{space}"), getattr(tf.image, f"{space}_to_rgb")
+    np.testing.assert_allclose(back(there(X)), X, atol=1e-6)
+    grey = np.einsum("...c,c", X, [0.299, 0.587, 0.114])
+    np.testing.assert_allclose(there(X)[..., 0], grey, rtol=1e-5)
+
+
+def test_contrast_and_its_gradients() -> None:
+    mean = X.mean((1, 2), keepdims=True)
+    np.testing.assert_allclose(tf.image.adjust_contrast(X, 1.5), (X - mean) * 1.5 + mean, atol=1e-6)
+    tf.testing.check_grads(
+        tf.image.adjust_contrast, [tf.constant(X.astype(float)), tf.constant(1.5, tf.float64)]
+    )
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: tf.image.adjust_saturation(x, 0.7),
+        lambda x: tf.image.adjust_hue(x, 0.1),
+        tf.image.sobel_edges,
+        tf.image.total_variation,
+        tf.image.per_image_standardization,
+        lambda x: tf.image.psnr(x, X.astype(float)[:, ::-1], 1.0),
+    ],
+    ids=["saturation", "hue", "sobel", "variation", "standard", "psnr"],
+)
+def test_gradients(f: Any) -> None:
+    x = tf.constant(X.astype(float))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(f(x))
+    gradient = tape.gradient(y, x)
+    assert np.isfinite(gradient.numpy()).all()
+    assert (gradient.numpy() != 0).any()
+
+
+def test_dtypes_of_pixels() -> None:
+    found = tf.image.convert_image_dtype(tf.constant([0, 128, 255], tf.uint8), tf.float32)
+    np.testing.assert_allclose(found, [0.0, 128 / 255, 1.0], rtol=1e-6)
+    wide = tf.image.convert_image_dtype(tf.constant([0, 128, 255], tf.uint8), tf.uint16)
+    np.testing.assert_array_equal(wide, [0, 128 * 256, 255 * 256])
+    np.testing.assert_array_equal(tf.image.convert_image_dtype(wide, tf.uint8), [0, 128, 255])
+    found = tf.image.convert_image_dtype([2.0, -1.0], tf.uint8, saturate=True)
+    np.testing.assert_array_equal(found, [255, 0])
+    with pytest.raises(AttributeError, match="floating point or integer"):
+        tf.image.convert_image_dtype(["a"], tf.uint8)
+
+
+def test_crops_and_pads() -> None:
+    np.testing.assert_array_equal(tf.image.central_crop(X, 0.5), X[:, 2:6, 1:5])
+    np.testing.assert_array_equal(tf.image.crop_to_bounding_box(X, 1, 2, 4, 3), X[:, 1:5, 2:5])
+    around = ((0, 0), (1, 3), (2, 2), (0, 0))
+    np.testing.assert_array_equal(tf.image.pad_to_bounding_box(X, 1, 2, 12, 10), np.pad(X, around))
+    found = tf.image.resize_with_crop_or_pad(X, 6, 9)
+    np.testing.assert_array_equal(found, np.pad(X[:, 1:7], ((0, 0), (0, 0), (1, 2), (0, 0))))
+    part = tf.image.random_crop(X[0], [3, 2, 3]).numpy()
+    places = [X[0, i : i + 3, j : j + 2] for i in range(6) for j in range(5)]
+    assert any((part == p).all() for p in places)
+    for f, same in ((tf.image.random_flip_left_right, 2), (tf.image.random_flip_up_down, 1)):
+        found = f(X).numpy()
+        for a, b in zip(found, X, strict=True):
+            assert (a == b).all() or (a == np.flip(b, same - 1)).all()
+
+
+# Of tf.image.resize(tf.reshape(tf.range(6.0), [2, 3, 1]), [3, 2], method)[:, :, 0].
+RESIZED = {
+    "nearest": [[0.0, 2.0], [3.0, 5.0], [3.0, 5.0]],
+    "bilinear": [[0.25, 1.75], [1.75, 3.25], [3.25, 4.75]],
+    "area": [[0.3333333, 1.6666666], [1.8333333, 3.1666665], [3.3333335, 4.6666665]],
+}
+
+
+@pytest.mark.parametrize("method", RESIZED)
+def test_resize(method: str) -> None:
+    expected = np.array(RESIZED[method], np.float32)[..., None]
+    np.testing.assert_allclose(tf.image.resize(ONE, [3, 2], method), expected, rtol=1e-5)
+    spec = tf.TensorSpec([2, 3, 1] if method == "area" else [None, None, 1])
+    f = tf.function(lambda x: tf.image.resize(x, [3, 2], method), input_signature=[spec])
+    np.testing.assert_allclose(f(ONE), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", [m.value for m in tf.image.ResizeMethod])
+@pytest.mark.parametrize("antialias", [False, True], ids=["plain", "antialias"])
+def test_one_colour_stays(method: str, antialias: bool) -> None:
+    flat = np.full((1, 7, 5, 2), 0.25, np.float32)
+    for size in ([3, 9], [14, 2]):
+        found = tf.image.resize(flat, size, method, antialias=antialias)
+        np.testing.assert_allclose(found, np.full((1, *size, 2), 0.25), rtol=1e-5)
+
+
+def test_ratio_is_kept() -> None:
+    assert tf.image.resize(X, [4, 100], preserve_aspect_ratio=True).shape == (2, 4, 3, 3)
+
+
+def test_patches() -> None:
+    found = tf.image.extract_patches(X, [1, 3, 2, 1], [1, 2, 1, 1], [1, 1, 1, 1], "VALID")
+    expected = [
+        [X[:, i : i + 3, j : j + 2].reshape(2, -1) for j in range(5)] for i in range(0, 6, 2)
+    ]
+    np.testing.assert_array_equal(found, np.transpose(expected, (2, 0, 1, 3)))
+
+
+def test_how_alike() -> None:
+    noisy = (X * 0.9).astype(np.float32)
+    error = ((X - noisy) ** 2).mean((1, 2, 3))
+    np.testing.assert_allclose(tf.image.psnr(X, noisy, 1.0), 10 * np.log10(1 / error), rtol=1e-5)
+    big = tf.image.resize(X, [16, 16])
+    np.testing.assert_allclose(tf.image.ssim(big, big, 1.0), [1.0, 1.0], rtol=1e-5)
+    assert (tf.image.ssim(big, 1.0 - big, 1.0).numpy() < 0.5).all()
+    assert tf.image.ssim(big, big, 1.0, return_index_map=True).shape == (2, 6, 6)
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (lambda: tf.image.flip_left_right([1.0]), "either 3 or 4"),
+        (lambda: tf.image.resize(X, [2, 2], "best"), "expected one of 'bilinear'"),
+        (lambda: tf.image.resize(X, [2]), "two integers"),
+        (lambda: tf.image.central_crop(X, 0.0), "within"),
+        (lambda: tf.image.crop_to_bounding_box(X, 0, 0, 99, 1), "target"),
+        (lambda: tf.image.adjust_hue(X, 2.0), r"\[-1, 1\]"),
+        (lambda: tf.image.adjust_gamma(X, -1.0), "non-negative"),
+        (lambda: tf.image.ssim(X, X, 1.0), "at least 11"),
+        (lambda: tf.image.grayscale_to_rgb(X), "one channel"),
+    ],
+    ids=["rank", "method", "size", "fraction", "box", "hue", "gamma", "small", "channels"],
+)
+def test_refused(f: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        f()
+
+
+@pytest.mark.parametrize("name", ["brightness", "contrast", "saturation", "hue"])
+def test_random_colours(name: str) -> None:
+    limits = (0.2,) if name in ("brightness", "hue") else (0.5, 1.5)
+    tf.random.set_seed(1)
+    draw = getattr(tf.image, f"random_{name}")
+    first, second = draw(X, *limits).numpy(), draw(X, *limits).numpy()
+    assert not np.allclose(first, second)
+    stateless = getattr(tf.image, f"stateless_random_{name}")
+    found = stateless(X, *limits, seed=(1, 2))
+    np.testing.assert_array_equal(found, stateless(X, *limits, seed=(1, 2)))
+    assert not np.allclose(found, stateless(X, *limits, seed=(1, 3)))
+    with pytest.raises(ValueError, match="got"):
+        draw(X, *[-x for x in limits])

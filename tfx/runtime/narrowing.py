@@ -1,0 +1,79 @@
+"""ONNX Runtime's own tools that make models smaller: float16 and 8-bit integers.
+
+They come with the package and are imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tfx.core.errors import UnimplementedError
+
+
+def to_float16(model: Any) -> Any:
+    """A model that computes in float16, with inputs and outputs as they were.
+
+    Args:
+        model: An ``onnx.ModelProto`` with its weights inside; it may be changed.
+
+    Raises:
+        UnimplementedError: it cannot be converted; the message says why.
+    """
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+
+    with _told("float16"):
+        return convert_float_to_float16(model, keep_io_types=True, disable_shape_infer=False)
+
+
+def to_int8(model: Any) -> Any:
+    """A model whose matrix products and convolutions have 8-bit weights.
+
+    Activations are quantized while it runs (dynamically), so no data for calibration is needed.
+
+    Args:
+        model: An ``onnx.ModelProto`` with its weights inside; it may be changed.
+
+    Raises:
+        UnimplementedError: it cannot be converted; the message says why.
+    """
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    with _told("int8"), tempfile.TemporaryDirectory() as folder:
+        target = Path(folder, "model.onnx")
+        options = {"MatMulConstBOnly": True, "DefaultTensorType": 1}
+        quantize_dynamic(
+            model,
+            target,
+            op_types_to_quantize=["MatMul", "Gemm", "Conv"],
+            # The CPU has kernels for convolutions with unsigned weights alone.
+            weight_type=QuantType.QUInt8,
+            extra_options=options,
+        )
+        made = type(model)()
+        made.ParseFromString(target.read_bytes())
+        return made
+
+
+@contextlib.contextmanager
+def _told(dtype: str) -> Iterator[None]:
+    """The tools print and log; what they raise is told as an error of ours."""
+    root = logging.getLogger()
+    level = root.level
+    root.setLevel(logging.ERROR)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    except Exception as e:  # they raise whatever comes up
+        reason = " ".join(str(e).split())[:300]
+        raise UnimplementedError(
+            f"the model cannot be converted to {dtype}: {type(e).__name__}: {reason}; leave "
+            "--dtype out, or choose bfloat16, which changes the weights alone"
+        ) from e
+    finally:
+        root.setLevel(level)
