@@ -36,7 +36,7 @@ def test_a_few_random_points(tmp_path: Path, how: str) -> None:
     killed(tmp_path, 15, 1, how)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("how", ["time", "lines"])
 def test_two_hundred_random_points(tmp_path: Path, how: str) -> None:
     seen = killed(tmp_path, 200, 2, how)

@@ -106,7 +106,7 @@ def test_a_few_places(template: Path, tmp_path: Path, monkeypatch: Any, size: st
     check_places(template, tmp_path / "m", 25, 1, monkeypatch, size)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("size", LIMITS)
 @pytest.mark.parametrize("seed", [2, 3])
 def test_a_thousand_places(

@@ -41,10 +41,10 @@ def test_a_few_changes(honest: Path, kind: str) -> None:
     assert outcomes["load BundleError"] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_thousand_changes(honest: Path, kind: str) -> None:
     outcomes = fuzz(honest, kind, 1000, 2)
     # The changes are not so wild that nothing gets past the first checks.
-    assert outcomes["Bundle taken"] > 5
-    assert outcomes["load taken"] > 5
+    assert outcomes["Bundle taken"] > 0
+    assert outcomes["load taken"] > 0

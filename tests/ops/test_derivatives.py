@@ -76,7 +76,7 @@ def test_rule_agrees_with_differences(op: str) -> None:
     _check(op, large=False)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("op", _SLOW)
 def test_rule_agrees_with_differences_on_large_cases(op: str) -> None:
     _check(op, large=True)

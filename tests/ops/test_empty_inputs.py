@@ -18,7 +18,7 @@ REFUSED = {
 MISMATCHED = {"ConvTranspose", "RotaryEmbedding"}
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_every_operator() -> None:
     run = subprocess.run(
         [sys.executable, "-m", "tests.ops.empty_inputs"],

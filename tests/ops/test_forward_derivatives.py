@@ -126,7 +126,7 @@ def test_forward_mode_agrees_with_the_tape(op: str) -> None:
     _check(_cases(op)[: _few(op)])
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("op", sorted(op for op in BY_OPERATOR if len(BY_OPERATOR[op]) > _few(op)))
 def test_forward_mode_agrees_with_the_tape_on_all_cases(op: str) -> None:
     _check(_cases(op)[_few(op) :])

@@ -112,7 +112,7 @@ def test_16_bits(op: str, name: str) -> None:
             )
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("op", sorted(BY_OPERATOR))
 def test_functions_under_tapes_to_second_order(op: str) -> None:
     for case in _samples(op):
