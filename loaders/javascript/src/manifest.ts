@@ -73,6 +73,8 @@ export interface ConcreteFunctionEntry {
   readonly resultLeaves: readonly TensorSpec[];
   readonly graph: GraphEntry;
   readonly liveGraph?: GraphEntry;
+  /** The form for differentiation, which is only copied. */
+  readonly gradientFile?: string;
 }
 
 export interface SignatureEntry {
@@ -356,7 +358,13 @@ class Reader {
     const at = `concrete function ${JSON.stringify(name)}`;
     const specs = (number: number) =>
       all.filter((f) => f.number === number).map((f) => this.spec(fields(f.bytes()), at));
-    const base = { name, argumentLeaves: specs(4), resultLeaves: specs(5) };
+    const gradient = this.text(this.merged(all, 8), 1);
+    const base = {
+      name,
+      argumentLeaves: specs(4),
+      resultLeaves: specs(5),
+      ...(gradient ? { gradientFile: this.listed(gradient, at) } : {}),
+    };
     const graph = this.graph(this.merged(all, 6), base, at);
     if (!last(all, 7)) return { ...base, graph };
     const liveGraph = this.graph(this.merged(all, 7), base, at);

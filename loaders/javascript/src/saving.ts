@@ -26,8 +26,9 @@ export async function savedFiles(
 ): Promise<Map<string, Uint8Array>> {
   const { manifest, platform } = sources;
   const graphs = new Map<string, OnnxFile>();
-  for (const { graph, liveGraph } of manifest.concreteFunctions) {
-    for (const { file } of liveGraph ? [graph, liveGraph] : [graph]) {
+  for (const { graph, liveGraph, gradientFile } of manifest.concreteFunctions) {
+    for (const file of [graph.file, liveGraph?.file, gradientFile]) {
+      if (file === undefined) continue;
       graphs.set(file, new OnnxFile(await sources.readGraph(file), sources.path(file)));
     }
   }
