@@ -93,6 +93,7 @@ def test_startup_and_storage_have_what_the_command_calls() -> None:
         "tracing",
         "startup",
         "storage",
+        "checkpoints",
         "javascript",
     ]
     assert command.SUITES["startup"] is startup.run

@@ -303,7 +303,7 @@ def _sorted(data: Any, segment_ids: Any, op: str) -> _Segments:
         if view.size and (view[0] < 0 or (np.diff(view) < 0).any()):
             raise InvalidArgumentError(
                 f"segment ids are not increasing from 0 on: got {view.tolist()[:20]} in {op}; sort "
-                f"them, or use tfx.math.unsorted_segment_{op[7:].lower()}.",
+                "them, or use the unsorted operation of that name.",
                 op=op,
             )
     ids = cast_to(ids, dtypes.int64)
