@@ -90,6 +90,12 @@ def _load_speed(bundle: Path, size: int, *, verify: bool | None) -> float:
     return size / (time.perf_counter() - started)
 
 
+def _memory_after_serving(bundle: Path) -> int:
+    """Bytes that a process of its own holds after loading the bundle and one frozen call."""
+    command = [sys.executable, "-c", SERVE, str(bundle)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
 def run(nbytes: int = GIB) -> list[Result]:
     """Save, load and memory."""
     model = Wide(nbytes)
@@ -109,14 +115,7 @@ def run(nbytes: int = GIB) -> list[Result]:
             reads.append(_mapped_read(weights))
             loads.append(_load_speed(bundle, size, verify=None))
             unhashed.append(_load_speed(bundle, size, verify=False))
-        used = int(
-            subprocess.run(
-                [sys.executable, "-c", SERVE, str(bundle)],
-                check=True,
-                capture_output=True,
-                text=True,
-            ).stdout
-        )
+        used = _memory_after_serving(bundle)
     return [
         Result(
             "save 1 GiB",
