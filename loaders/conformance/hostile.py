@@ -85,6 +85,14 @@ def _future_ir(v: Victim) -> None:
     v.manifest.requirements.ir_version = 4_000
 
 
+def _sums_of_pieces_missing(v: Victim) -> None:
+    v.entry(_WEIGHTS).crc32[:] = [1, 2, 3]
+
+
+def _asset_not_listed(v: Victim) -> None:
+    v.manifest.assets.add(file="secret.txt")
+
+
 def _absurd_opset(v: Victim) -> None:
     v.manifest.requirements.opset = 2**31 - 1
 
@@ -369,6 +377,8 @@ _CHANGES: dict[str, tuple[Callable[[Victim], None], str]] = {
     "wrong_dtype": (_wrong_dtype, "BundleError"),
     "name_twice": (_name_twice, "BundleError"),
     "signature_without_input": (_signature_without_input, "BundleError"),
+    "sums_of_pieces": (_sums_of_pieces_missing, "BundleError"),
+    "unlisted_asset": (_asset_not_listed, "BundleError"),
     "hole": (_hole, "BundleError"),
     "overlap": (_overlap, "BundleError"),
     "key_twice": (_key_twice, "BundleError"),
@@ -411,6 +421,18 @@ def make(honest: Path, folder: Path) -> None:
     for name, damage in damaged.items():
         path = _copied(honest, folder, name, "BundleError", name) / "bundle.pb"
         path.write_bytes(damage(path.read_bytes()))
+
+
+def make_large(honest: Path, folder: Path) -> None:
+    """Damage files that are too large to be compared as a whole whenever a bundle is opened."""
+    damaged: dict[str, int] = {"first_piece": 8 << 20, "last_piece": -1}
+    for name, place in damaged.items():
+        path = _copied(honest, folder, f"large_{name}", "BundleError", name) / _WEIGHTS
+        with path.open("r+b") as file:
+            file.seek(place, 2 if place < 0 else 0)
+            byte = file.read(1)[0]
+            file.seek(place, 2 if place < 0 else 0)
+            file.write(bytes([byte ^ 16]))
 
 
 def _copied(honest: Path, folder: Path, name: str, kind: str, about: str) -> Path:

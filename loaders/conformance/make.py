@@ -261,6 +261,33 @@ def storage(case: Case) -> None:
     case.variables({"none": np.zeros((0, 4), np.float32)})
 
 
+def large(case: Case) -> None:
+    """A file of weights of several pieces, of which a call uses few, and one that changes some."""
+
+    class Model(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = tf.Variable(np.arange(1 << 16, dtype=np.float32), name="a")
+            self.b = tf.Variable(np.full(17 << 18, 2, np.float32), name="b")
+
+        @tf.function(input_signature=[spec(["n"], "int32", "i")])
+        def look(self, i):
+            return {"y": tf.gather(self.a, i)}
+
+        @tf.function(input_signature=[spec([], "float32", "by")])
+        def move(self, by):
+            self.b.assign_add(tf.fill([17 << 18], by))
+            return {"last": self.b[-1]}
+
+    model = Model()
+    case.save(model, {"look": model.look, "move": model.move})
+    i = np.array([0, (1 << 16) - 1], np.int32)
+    case.call("look", {"i": i}, {"y": i.astype(np.float32)})
+    case.call("move", {"by": np.float32(0.5)}, {"last": np.float32(2.5)})
+    case.save_again()
+    case.call("move", {"by": np.float32(1)}, {"last": np.float32(3.5)})
+
+
 def narrow(case: Case) -> None:
     """Weights in bfloat16; nothing else in the graph is."""
 
@@ -301,6 +328,7 @@ CASES: dict[str, Callable[[Case], None]] = {
     "control_flow": control_flow,
     "training": training,
     "storage": storage,
+    "large": large,
     "narrow": narrow,
     "lines": lines,
     **state_cases.CASES,
@@ -317,6 +345,7 @@ def main(folder: Path) -> None:
         make(case)
         case.finish()
     hostile.make(folder / "training" / "bundle", folder)
+    hostile.make_large(folder / "large" / "bundle", folder)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 
 import http from 'node:http';
 import os from 'node:os';
+import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 
 /** Threads that share the work; each has the bundle open, and all map the same weights. */
@@ -106,7 +107,7 @@ export function handle(pool) {
   };
 }
 
-if (process.argv[1] === new URL(import.meta.url).pathname) {
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const [bundle, port = 8080] = process.argv.slice(2);
   http.createServer(handle(await Pool.start(bundle))).listen(port, '127.0.0.1', () => {
     console.log(`http://127.0.0.1:${port}`);

@@ -2,13 +2,24 @@
 
 import { describe, type TensorSpec } from './dtypes.js';
 import { InvalidArgumentError, listed, nearest, NotFoundError } from './errors.js';
+import { Era, LoadedFunction } from './function.js';
 import type { ConcreteFunctionEntry, SignatureEntry } from './manifest.js';
 import type { Platform } from './platform.js';
-import { checkDimensions, Plan } from './plan.js';
-import { makeCheckpoint, readCheckpoint, savedFiles } from './saving.js';
+import { checkDimensions } from './plan.js';
+import {
+  type CheckpointFile,
+  type CheckpointPart,
+  inMemory,
+  makeCheckpoint,
+  openCheckpoint,
+} from './checkpoint.js';
+import { savedFiles } from './saving.js';
 import { Sources } from './sources.js';
-import { type Snapshot, State, Value, Variables } from './state.js';
+import { State, Value, Variables } from './state.js';
 import { type Tensor, type TensorLike, toTensor } from './tensor.js';
+import { readStructures, type Structures } from './structure.js';
+import { requireSameGraphs } from './versions.js';
+import { joined } from './wire.js';
 
 export * from './errors.js';
 export {
@@ -23,10 +34,15 @@ export {
 export type { Files, Platform, Runtime, RuntimeSession, RuntimeTensor } from './platform.js';
 export { type Nested, Tensor, type TensorLike } from './tensor.js';
 export { Variables } from './state.js';
+export type { Structure, Structures } from './structure.js';
 
 /** How a bundle is opened. */
 export interface OpenOptions {
-  /** Compare the SHA-256 of every file; sizes, small files and graphs are always compared. */
+  /**
+   * Sizes, small files and graphs are always compared with the manifest. Large files of weights are
+   * when something of them is first used; true compares the SHA-256 of every file now, false never
+   * those of large ones.
+   */
   readonly verify?: boolean;
   /**
    * Let the runtime keep the weights of each signature in the form its kernels like best (the
@@ -42,70 +58,12 @@ export interface SignatureInfo {
   readonly outputs: Readonly<Record<string, TensorSpec>>;
   /** Names of the variables to which a call gives new values. */
   readonly updates: readonly string[];
+  /** How inputs and outputs were nested in the program that was traced. */
+  readonly structure: Structures;
   /** The file that any ONNX Runtime can run. */
   readonly file: string;
   /** The signature on one line. */
   toString(): string;
-}
-
-/** A function of the bundle, ready to be called: which of its graphs runs. */
-class LoadedFunction {
-  readonly updates: boolean;
-  private frozen: Promise<Plan> | null = null;
-  private live: Promise<Plan> | null = null;
-  private frozenPlan: Plan | null = null;
-  private livePlan: Plan | null = null;
-  private readonly frozenIds: readonly number[];
-
-  constructor(
-    private readonly sources: Sources,
-    private readonly entry: ConcreteFunctionEntry,
-    private readonly freeze: boolean,
-  ) {
-    this.updates = entry.graph.outputs.some((o) => o.source === 'variable');
-    this.frozenIds = entry.graph.frozen.map((f) => f.variable);
-  }
-
-  /** The session for these variables, if it is open already. */
-  ready(snapshot: Snapshot): Plan | null {
-    return this.mayUseFrozen(snapshot) ? this.frozenPlan : this.livePlan;
-  }
-
-  /** The session for these variables; the frozen form serves until one that it holds changes. */
-  plan(snapshot: Snapshot): Promise<Plan> {
-    if (this.mayUseFrozen(snapshot)) {
-      return (this.frozen ??= Plan.open(this.sources, this.entry.graph).then(
-        (plan) => (this.frozenPlan = plan),
-        (error: unknown) => {
-          this.frozen = null; // a failure is not kept: the next call tries again
-          throw error;
-        },
-      ));
-    }
-    const { graph, liveGraph } = this.entry;
-    this.live ??= (
-      liveGraph ? Plan.open(this.sources, liveGraph) : Plan.open(this.sources, graph, true)
-    ).then(
-      (plan) => (this.livePlan = plan),
-      (error: unknown) => {
-        this.live = null;
-        throw error;
-      },
-    );
-    return this.live;
-  }
-
-  async release(): Promise<void> {
-    const plans = await Promise.allSettled([this.frozen, this.live]);
-    for (const plan of plans) {
-      if (plan.status === 'fulfilled') await plan.value?.release();
-    }
-  }
-
-  private mayUseFrozen({ changed }: Snapshot): boolean {
-    if (!this.frozenIds.length) return true;
-    return this.freeze && (!changed.size || !this.frozenIds.some((id) => changed.has(id)));
-  }
 }
 
 /** What calls of one signature need, worked out once. */
@@ -134,13 +92,16 @@ export class Bundle {
   private readonly functions = new Map<number, LoadedFunction>();
   private readonly prepared = new Map<string, Prepared>();
   private readonly entries: ReadonlyMap<string, SignatureEntry>;
-  private running = 0;
-  private whenIdle: (() => void)[] = [];
+  private era: Era;
+  /** Versions of before, until their last call has ended. */
+  private readonly leaving = new Set<Promise<void>>();
+  private reloading: Promise<unknown> = Promise.resolve();
 
   protected constructor(
-    protected readonly sources: Sources,
+    sources: Sources,
     private readonly options: OpenOptions,
   ) {
+    this.era = new Era(sources);
     const { manifest, platform } = sources;
     this.entries = new Map(manifest.signatures.map((entry) => [entry.name, entry]));
     this.state = new State(manifest.variables, sources.values(), platform.files.where);
@@ -152,12 +113,16 @@ export class Bundle {
 
   /** Open a bundle on a platform; `Bundle.open` of an entry point is what programs call. */
   static async on(platform: Platform, options: OpenOptions = {}): Promise<Bundle> {
-    return new Bundle(await Sources.open(platform, options.verify ?? false), options);
+    return new Bundle(await Sources.open(platform, options.verify), options);
   }
 
   /** The folder or address of the bundle. */
   get path(): string {
     return this.sources.platform.files.where;
+  }
+
+  protected get sources(): Sources {
+    return this.era.sources;
   }
 
   /**
@@ -177,14 +142,14 @@ export class Bundle {
     const prepared = this.prepare(signature);
     const { fn, what, outputs } = prepared;
     const args = bind(prepared, inputs);
-    this.running++;
+    const leave = this.era.enter();
     try {
       const results = fn.updates
         ? await this.state.inTurn(() => this.step(fn, args, what))
         : await this.step(fn, args, what);
       return Object.fromEntries(outputs.map((o) => [o.name, results[o.leaf] as Tensor]));
     } finally {
-      this.ended();
+      leave();
     }
   }
 
@@ -197,33 +162,30 @@ export class Bundle {
   }
 
   /**
+   * Compare the SHA-256 of every file with the manifest, also of large ones.
+   *
+   * @throws BundleError a file is not the one that was saved.
+   */
+  verify(): Promise<void> {
+    return this.tracked((sources) => sources.verify());
+  }
+
+  /**
    * Give variables the values that a checkpoint has for them; names must be those of the bundle.
    *
    * @param data The bytes of a `.safetensors` file.
    * @returns Names of the variables that it has no value for.
-   * @throws BundleError it is no such file, or is damaged, or fits none of the variables.
+   * @throws BundleError it is no such file, or is damaged.
+   * @throws NotFoundError it has none of the variables.
    */
-  async restoreFrom(data: Uint8Array): Promise<string[]> {
-    const tensors = await readCheckpoint(data, this.sources.platform.sha256);
-    const known = [...tensors].filter(([name]) => this.variables.has(name));
-    if (!known.length) {
-      throw new NotFoundError(
-        `the checkpoint has ${listed(tensors.keys())}, none of which is a variable of ${this.path}; ` +
-          `it has ${listed(this.variables.names())}`,
-      );
-    }
-    await this.variables.assign(Object.fromEntries(known));
-    return this.variables.names().filter((name) => !tensors.has(name));
+  restoreFrom(data: Uint8Array): Promise<string[]> {
+    return this.restoreParts([inMemory(data, 'the checkpoint')]);
   }
 
   /** The variables as the bytes of a checkpoint, which `tfx` in Python restores too. */
-  checkpoint(): Promise<Uint8Array> {
-    return this.tracked(() => {
-      const { values } = this.state.snapshot;
-      const names = this.variables.names();
-      const tensors = new Map(names.map((n, i) => [n, (values[i] as Value).tensor]));
-      return makeCheckpoint(tensors, this.sources.platform.sha256);
-    });
+  async checkpoint(): Promise<Uint8Array> {
+    const [file] = await this.checkpointFiles(Infinity);
+    return joined(...(file?.parts ?? []));
   }
 
   /**
@@ -231,8 +193,95 @@ export class Bundle {
    *
    * @throws FailedPreconditionError a graph would no longer fit the new variables.
    */
-  files(): Promise<Map<string, Uint8Array>> {
-    return this.tracked(() => savedFiles(this.sources, this.state.snapshot));
+  async files(): Promise<Map<string, Uint8Array>> {
+    const found = new Map<string, Uint8Array>();
+    await this.eachFile((path, parts) => {
+      found.set(path, joined(...parts));
+    });
+    return found;
+  }
+
+  /** The files of `files`, one after the other, each in parts. */
+  protected eachFile(take: (path: string, parts: readonly Uint8Array[]) => void): Promise<void> {
+    return this.tracked(async (sources) => {
+      for await (const { path, parts } of savedFiles(sources, this.state.snapshot)) {
+        take(path, parts);
+      }
+    });
+  }
+
+  /** The files of a checkpoint; several, if it has more bytes than `most`. */
+  protected checkpointFiles(most: number): Promise<CheckpointFile[]> {
+    return this.tracked((sources) => {
+      const { values } = this.state.snapshot;
+      const names = this.variables.names();
+      const tensors = new Map(names.map((n, i) => [n, (values[i] as Value).tensor]));
+      return Promise.resolve(makeCheckpoint(tensors, sources.platform.crc32, most));
+    });
+  }
+
+  /** Restore from the files of a checkpoint. */
+  protected restoreParts(parts: readonly CheckpointPart[]): Promise<string[]> {
+    return this.tracked(async ({ platform }) => {
+      const checkpoint = openCheckpoint(parts, platform.crc32);
+      const known = checkpoint.keys().filter((name) => this.variables.has(name));
+      if (!known.length) {
+        throw new NotFoundError(
+          `the checkpoint has ${listed(checkpoint.keys())}, none of which is a variable of ` +
+            `${this.path}; it has ${listed(this.variables.names())}`,
+        );
+      }
+      const values = known.map((name) => [name, checkpoint.tensor(name)] as const);
+      await this.variables.take(values);
+      const found = new Set(known);
+      return this.variables.names().filter((name) => !found.has(name));
+    });
+  }
+
+  /**
+   * Take all variables from another version of the bundle, in one step; sessions stay open.
+   *
+   * @throws FailedPreconditionError it differs in more than the values of variables.
+   */
+  protected reloadFrom(platform: Platform): Promise<void> {
+    const before = this.reloading;
+    const work = this.tracked(async () => {
+      await before;
+      await this.reloadNow(platform);
+    });
+    this.reloading = work.catch(() => undefined);
+    return work;
+  }
+
+  private async reloadNow(platform: Platform): Promise<void> {
+    const old = this.sources;
+    try {
+      const fresh = await Sources.open(platform, this.options.verify);
+      await requireSameGraphs(old, fresh);
+      await fresh.check(fresh.manifest.variables.map(({ storage }) => fresh.range(storage)));
+      await Promise.all(
+        [...this.functions.values()].map((fn) => fn.prepareReload(this.state.snapshot)),
+      );
+      await this.state.inTurn(() => {
+        this.swap(fresh);
+      });
+    } catch (error) {
+      await platform.files.close();
+      throw error;
+    }
+  }
+
+  private swap(fresh: Sources): void {
+    const { era } = this;
+    this.state.replace(fresh.values());
+    this.era = new Era(fresh);
+    const releases = [...this.functions.values()].map((fn) => fn.reload(fresh));
+    const left = era.idle().then(async () => {
+      for (const release of releases) await release();
+      await era.sources.close();
+    });
+    this.leaving.add(left);
+    void left.finally(() => this.leaving.delete(left));
   }
 
   /**
@@ -242,11 +291,8 @@ export class Bundle {
   async close(): Promise<void> {
     this.state.refuse();
     await this.state.inTurn(() => undefined);
-    while (this.running) {
-      await new Promise<void>((resolve) => {
-        this.whenIdle.push(resolve);
-      });
-    }
+    await this.era.idle();
+    await Promise.all(this.leaving);
     this.state.close();
     const functions = [...this.functions.values()];
     this.functions.clear();
@@ -267,21 +313,14 @@ export class Bundle {
     return results;
   }
 
-  private async tracked<T>(work: () => Promise<T>): Promise<T> {
+  private async tracked<T>(work: (sources: Sources) => Promise<T>): Promise<T> {
     this.state.check();
-    this.running++;
+    const leave = this.era.enter();
     try {
-      return await work();
+      return await work(this.sources);
     } finally {
-      this.ended();
+      leave();
     }
-  }
-
-  private ended(): void {
-    if (--this.running) return;
-    const waiting = this.whenIdle;
-    this.whenIdle = [];
-    for (const resolve of waiting) resolve();
   }
 
   private prepare(name: string): Prepared {
@@ -326,6 +365,7 @@ export class Bundle {
   }
 
   private info(entry: SignatureEntry): SignatureInfo {
+    const { path } = this;
     const { concreteFunctions, variables } = this.sources.manifest;
     const concrete = concreteFunctions[entry.concreteFunction] as ConcreteFunctionEntry;
     const named = (
@@ -349,6 +389,15 @@ export class Bundle {
       inputs,
       outputs,
       updates: written.map((o) => variables[o.index]?.name ?? ''),
+      get structure() {
+        const leaves = (tensors: SignatureEntry['inputs'], table: Record<string, TensorSpec>) =>
+          new Map(tensors.map(({ name, leaf }) => [leaf, table[name] as TensorSpec]));
+        const { args, result, resultLeaves } = concrete;
+        // Results that the signature leaves out have the names that the function gave them.
+        const results = new Map([...resultLeaves.entries(), ...leaves(entry.outputs, outputs)]);
+        const where = `${path}: signature ${JSON.stringify(entry.name)}`;
+        return readStructures(args, result, leaves(entry.inputs, inputs), results, where);
+      },
       file: concrete.graph.file,
       toString: () => `${entry.name}(${text(inputs)}) -> ${text(outputs) || 'nothing'}`,
     });
@@ -376,6 +425,11 @@ function checkNames(
   specs: readonly TensorSpec[],
   given: Readonly<Record<string, TensorLike>>,
 ): void {
+  if (typeof given !== 'object' || (given as unknown) === null) {
+    throw new InvalidArgumentError(
+      `${what}: its inputs are ${JSON.stringify(given)}, expected an object`,
+    );
+  }
   const names = Object.keys(given);
   const isMissing = (name: string) => !Object.hasOwn(given, name) || given[name] === undefined;
   const missing = specs.find(({ name }) => isMissing(name));

@@ -39,7 +39,12 @@ export type NumberArray =
 /** What holds the elements of a tensor, row by row. */
 export type Data = NumberArray | string[];
 
-type Constructor = new (buffer: ArrayBuffer, offset?: number, length?: number) => NumberArray;
+interface Constructor {
+  new (buffer: ArrayBuffer, offset?: number, length?: number): NumberArray;
+  new (copied: NumberArray): NumberArray;
+  readonly name: string;
+  readonly BYTES_PER_ELEMENT: number;
+}
 
 /** What is known of one element type. */
 export interface ElementType {
@@ -92,8 +97,8 @@ const ROWS: readonly ElementType[] = [
   row('bfloat16', 16, 16, 'BF16', 'bits', Uint16Array, false),
   row('float8_e4m3fn', 17, 8, 'F8_E4M3', 'bits', Uint8Array, false),
   row('float8_e5m2', 19, 8, 'F8_E5M2', 'bits', Uint8Array, false),
-  row('uint4', 21, 4, '', 'bits', Uint8Array, false),
-  row('int4', 22, 4, '', 'bits', Int8Array, false),
+  row('uint4', 21, 4, '', 'uint', Uint8Array, false),
+  row('int4', 22, 4, '', 'int', Int8Array, false),
 ];
 
 export const BY_NUMBER: ReadonlyMap<number, ElementType> = new Map(ROWS.map((r) => [r.number, r]));

@@ -40,7 +40,7 @@ export class DTypeMismatchError extends InvalidArgumentError {
   override name = 'DTypeMismatchError';
 }
 
-/** The bundle was closed, or a save cannot keep the places of weights. */
+/** The bundle was closed, a save cannot keep the places of weights, or a version has other graphs. */
 export class FailedPreconditionError extends OpError {
   override name = 'FailedPreconditionError';
 }
@@ -50,9 +50,14 @@ export class AlreadyExistsError extends OpError {
   override name = 'AlreadyExistsError';
 }
 
-/** The bundle on disk was replaced since it was opened. */
+/** The bundle on disk was replaced since it was opened, or since a save began. */
 export class AbortedError extends OpError {
   override name = 'AbortedError';
+}
+
+/** A folder, file or address that may not be read or written. */
+export class PermissionDeniedError extends OpError {
+  override name = 'PermissionDeniedError';
 }
 
 /** Not enough memory, or the disk is full. */

@@ -10,6 +10,7 @@ export const MAX_NAME_LENGTH = 65_536;
 export const MAX_RANK = 64;
 export const MAX_EXPANDED_NODES = 2_000_000;
 export const MAX_GRAPH_DEPTH = 40;
+export const MAX_VALUE_DEPTH = 30;
 /** Files up to this size are hashed whenever a bundle is opened, others on demand. */
 export const HASH_ON_LOAD_BYTES = 4 * 2 ** 20;
 /** Sizes and offsets beyond it cannot be told apart by JavaScript's numbers. */

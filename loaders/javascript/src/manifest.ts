@@ -6,6 +6,7 @@
  * are left alone, and copied when a bundle is saved again.
  */
 
+import { pieceCount } from './checksums.js';
 import {
   BY_NUMBER,
   compatible,
@@ -25,6 +26,8 @@ export interface FileEntry {
   readonly path: string;
   readonly size: number;
   readonly sha256: Uint8Array;
+  /** The CRC-32 of each piece of the file; empty: not said. */
+  readonly crc32: readonly number[];
 }
 
 /** Where the bytes of a tensor are: a tensor of a safetensors file. */
@@ -69,6 +72,9 @@ export interface GraphEntry {
 
 export interface ConcreteFunctionEntry {
   readonly name: string;
+  /** The call trees, as they are in the manifest. */
+  readonly args: Uint8Array;
+  readonly result: Uint8Array;
   readonly argumentLeaves: readonly TensorSpec[];
   readonly resultLeaves: readonly TensorSpec[];
   readonly graph: GraphEntry;
@@ -98,13 +104,22 @@ export interface Manifest {
   readonly data: Uint8Array;
 }
 
+/** The graph files of a bundle. */
+export function graphFiles({ concreteFunctions }: Manifest): Set<string> {
+  return new Set(
+    concreteFunctions.flatMap(({ graph, liveGraph, gradientFile }) =>
+      [graph.file, liveGraph?.file, gradientFile].filter((file) => file !== undefined),
+    ),
+  );
+}
+
 /** The last field, `sha256`, as the bytes before its content. */
 export const DIGEST_PREFIX = Uint8Array.of(0xa2, 0x01, 0x20);
 const TRAILER = DIGEST_PREFIX.length + 32;
 const FEATURES: ReadonlySet<string> = new Set();
 
-/** Computes SHA-256. */
-export type Sha256 = (data: Uint8Array) => Promise<Uint8Array>;
+/** Computes the SHA-256 of parts that follow one another. */
+export type Sha256 = (...parts: readonly Uint8Array[]) => Promise<Uint8Array>;
 
 /**
  * Turn the bytes of a `bundle.pb` into a checked manifest.
@@ -184,6 +199,7 @@ class Reader {
     this.unique(this.variables, 'variable');
     this.constants = many(7).map((f) => this.constant(fields(f.bytes())));
     this.unique(this.constants, 'constant');
+    for (const f of many(8)) this.listed(this.text(fields(f.bytes()), 1), 'an asset');
     const concreteFunctions = many(12).map((f) => this.concrete(fields(f.bytes())));
     const signatures = many(13).map((f) => this.signature(fields(f.bytes()), concreteFunctions));
     this.unique(signatures, 'signature');
@@ -260,7 +276,15 @@ class Reader {
     if (sha256.length !== 32) {
       this.fail(`file ${JSON.stringify(path)}`, `its SHA-256 has ${sha256.length} bytes, not 32`);
     }
-    return { path, size: this.number(all, 2), sha256 };
+    const size = this.number(all, 2);
+    const crc32 = all.filter((f) => f.number === 4).flatMap((f) => f.fixed32s());
+    if (crc32.length && crc32.length !== pieceCount(size)) {
+      this.fail(
+        `file ${JSON.stringify(path)}`,
+        `it has ${crc32.length} sums of pieces, expected ${pieceCount(size)} of ${size} bytes`,
+      );
+    }
+    return { path, size, sha256, crc32 };
   }
 
   private checkFiles(files: readonly FileEntry[]): void {
@@ -361,6 +385,8 @@ class Reader {
     const gradient = this.text(this.merged(all, 8), 1);
     const base = {
       name,
+      args: last(all, 2)?.bytes() ?? new Uint8Array(),
+      result: last(all, 3)?.bytes() ?? new Uint8Array(),
       argumentLeaves: specs(4),
       resultLeaves: specs(5),
       ...(gradient ? { gradientFile: this.listed(gradient, at) } : {}),

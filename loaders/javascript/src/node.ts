@@ -12,234 +12,165 @@
  * await bundle.close();
  */
 
-import { createHash, randomBytes } from 'node:crypto';
-import * as fs from 'node:fs';
+import { createHash } from 'node:crypto';
 import * as path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as zlib from 'node:zlib';
 
 import * as ort from 'onnxruntime-node';
 
+import { checkpointFiles, openFiles, writeCheckpoint } from './checkpoint_files.js';
+import { type Crc32, portableCrc32 } from './checksums.js';
 import { Bundle as CoreBundle, type OpenOptions } from './core.js';
 import type { Data, DType } from './dtypes.js';
-import {
-  AlreadyExistsError,
-  BundleError,
-  NotFoundError,
-  reason,
-  ResourceExhaustedError,
-  UnimplementedError,
-} from './errors.js';
-import { checkPath } from './paths.js';
+import { InvalidArgumentError } from './errors.js';
+import { FolderFiles, NewFolder } from './folder.js';
+import { pathProblem } from './paths.js';
 import type {
   CompileOptions,
-  Files,
   Platform,
   Runtime,
   RuntimeSession,
   RuntimeTensor,
 } from './platform.js';
-import { MANIFEST, Sources } from './sources.js';
+import { Sources } from './sources.js';
 
 export * from './core.js';
-
-const CHUNK = 1 << 20;
 
 /** How a bundle is opened in Node. */
 export interface NodeOpenOptions extends OpenOptions {
   /** Options of onnxruntime-node's sessions, such as `intraOpNumThreads` and `executionProviders`. */
   readonly session?: ort.InferenceSession.SessionOptions;
+  /** Bytes of tensors in one file of a checkpoint that is saved; about 4 GiB. */
+  readonly maxShardBytes?: number;
 }
+
+/** Bytes of tensors in one file of a checkpoint. */
+const MOST = 4 * 2 ** 30 - 2 ** 27; // with its header it is below what one array holds
 
 /** An open bundle on disk. */
 export class Bundle extends CoreBundle {
+  private constructor(
+    sources: Sources,
+    private readonly nodeOptions: NodeOpenOptions,
+  ) {
+    super(sources, nodeOptions);
+  }
+
   /**
    * Open a bundle: read its manifest and check its files. Graphs and weights wait until needed.
    *
-   * @param folder The bundle's folder.
+   * @param folder The bundle's folder, as a path or a `file:` URL.
    * @throws NotFoundError there is no such folder.
    * @throws BundleError it is no bundle, or is damaged.
    * @throws UnsupportedVersionError it is newer than this program.
+   * @throws PermissionDeniedError it may not be read.
    */
-  static async open(folder: string, options: NodeOpenOptions = {}): Promise<Bundle> {
-    const files = new FolderFiles(path.resolve(folder));
-    const runtime = new NodeRuntime(files.where, options.session ?? {});
-    const platform: Platform = { files, runtime, sha256: (data) => Promise.resolve(sha256(data)) };
+  static async open(folder: string | URL, options: NodeOpenOptions = {}): Promise<Bundle> {
+    const on = platform(folder, options);
     try {
-      return new Bundle(await Sources.open(platform, options.verify ?? false), options);
+      return new Bundle(await Sources.open(on, options.verify), options);
     } catch (error) {
-      await files.close();
+      await on.files.close();
       throw error;
     }
   }
 
   /**
-   * Write the bundle with the variables as they are now: all of it, or nothing.
+   * Take all variables from another version of the bundle; the sessions stay open.
+   *
+   * The other version has the same graphs: a later save of the same model. Calls that have begun end
+   * with the variables that they began with, later ones see all of the new values. If anything is
+   * wrong nothing changes.
+   *
+   * @param folder The other version; left out, what is at the bundle's own path now.
+   * @throws FailedPreconditionError it differs in more than the values of variables.
+   */
+  async reload(folder: string | URL = this.path): Promise<void> {
+    await this.reloadFrom(platform(folder, this.nodeOptions));
+  }
+
+  /**
+   * Write the bundle with the variables as they are now: all of it, or nothing. Other files in the
+   * folder are kept.
    *
    * @param folder The folder to make; a bundle that is there is replaced, also this one.
    * @throws AlreadyExistsError there is something there which is no bundle.
    * @throws FailedPreconditionError a graph would no longer fit the new variables.
+   * @throws AbortedError another save to the folder has ended since this one began.
+   * @throws PermissionDeniedError the folder may not be written.
+   * @throws ResourceExhaustedError the disk is full.
    */
-  async save(folder: string): Promise<void> {
-    const target = path.resolve(folder);
-    if (fs.existsSync(target) && !fs.existsSync(path.join(target, MANIFEST))) {
-      throw new AlreadyExistsError(`${target} exists and is no bundle; save to another path`);
+  async save(folder: string | URL): Promise<void> {
+    const target = new NewFolder(placeOf(folder));
+    try {
+      await this.eachFile((file, parts) => {
+        target.write(file, parts);
+      });
+      target.finish();
+    } finally {
+      target.discard();
     }
-    writeFolder(target, await this.files());
   }
 
   /**
    * Give variables the values that a checkpoint has for them.
    *
-   * @param file A `.safetensors` file, or its path without that ending.
+   * @param file A `.safetensors` file, or its path without that ending; shards are found through
+   *   their index.
    * @returns Names of the variables that it has no value for.
+   * @throws NotFoundError there is no such checkpoint, or it has none of the variables.
+   * @throws BundleError it is damaged.
    */
-  async restore(file: string): Promise<string[]> {
-    const name = fs.existsSync(file) ? file : `${file}.safetensors`;
-    if (!fs.existsSync(name)) {
-      if (fs.existsSync(`${name}.index.json`)) {
-        throw new UnimplementedError(
-          `${file}: a checkpoint of several files, which only Python restores; save one below 4 GiB`,
-        );
-      }
-      throw new NotFoundError(`${file}: no such checkpoint`);
+  async restore(file: string | URL): Promise<string[]> {
+    const parts = openFiles(checkpointFiles(placeOf(file)));
+    try {
+      return await this.restoreParts(parts);
+    } finally {
+      for (const part of parts) part.close();
     }
-    return this.restoreFrom(fs.readFileSync(name));
   }
 
-  /** Write the variables as a checkpoint, `PREFIX.safetensors`; an old one is replaced at once. */
-  async saveCheckpoint(prefix: string): Promise<string> {
-    const target = path.resolve(prefix.endsWith('.safetensors') ? prefix : `${prefix}.safetensors`);
-    fs.mkdirSync(path.dirname(target), { recursive: true });
-    const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`;
-    try {
-      writeDurably(temporary, await this.checkpoint());
-      fs.renameSync(temporary, target);
-    } catch (error) {
-      fs.rmSync(temporary, { force: true });
-      throw writeError(target, error);
+  /**
+   * Write the variables as a checkpoint, `PREFIX.safetensors`, or shards with an index if it is too
+   * large for one file; an old one is replaced at once.
+   *
+   * @returns The file, or the index.
+   */
+  async saveCheckpoint(prefix: string | URL): Promise<string> {
+    const stem = placeOf(prefix).replace(/\.safetensors$/, '');
+    const problem = pathProblem(path.basename(stem));
+    if (problem !== null) {
+      throw new InvalidArgumentError(
+        `${stem}: ${problem}; expected a path such as "checkpoints/model"`,
+      );
     }
-    return target;
+    return writeCheckpoint(
+      stem,
+      await this.checkpointFiles(this.nodeOptions.maxShardBytes ?? MOST),
+    );
   }
 }
 
-function sha256(data: Uint8Array): Uint8Array {
-  return createHash('sha256').update(data).digest();
+/** An absolute path of what was given as a path or a URL. */
+function placeOf(place: string | URL): string {
+  const text = String(place);
+  return path.resolve(text.startsWith('file:') ? fileURLToPath(text) : text);
 }
 
-/** The files of a folder. */
-class FolderFiles implements Files {
-  private readonly open = new Map<string, number>();
-  private readonly seen = new Map<string, string>();
-  private readonly root: string;
+// Node 20.15 and 22.2 brought it.
+const crc32 = (zlib as { crc32?: Crc32 }).crc32 ?? portableCrc32;
 
-  constructor(readonly where: string) {
-    let isFolder = false;
-    try {
-      isFolder = fs.statSync(where).isDirectory();
-    } catch {
-      // said below
-    }
-    if (!isFolder) throw new NotFoundError(`${where}: no such folder, expected a saved bundle`);
-    if (!fs.existsSync(path.join(where, MANIFEST))) {
-      const hint = fs.existsSync(path.join(where, 'saved_model.pb'))
-        ? 'it is a TensorFlow SavedModel'
-        : 'it is not a bundle, or its save was never finished';
-      throw new BundleError(`${where} has no ${MANIFEST}: ${hint}`);
-    }
-    this.root = fs.realpathSync(where);
-  }
+function platform(folder: string | URL, options: NodeOpenOptions): Platform {
+  const files = new FolderFiles(placeOf(folder));
+  const runtime = new NodeRuntime(files.where, options.session ?? {});
+  return { files, runtime, sha256, crc32: (data) => crc32(data) };
+}
 
-  prefetch(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  size(file: string): Promise<number> {
-    return Promise.resolve(fs.fstatSync(this.descriptor(file)).size);
-  }
-
-  read(file: string, limit: number): Promise<Uint8Array> {
-    const { size } = fs.fstatSync(this.descriptor(file));
-    if (size > limit) {
-      throw new BundleError(
-        `${this.where}/${file}: it has ${size} bytes, expected at most ${limit}; it is damaged or ` +
-          'was replaced: copy or save the bundle again',
-      );
-    }
-    return Promise.resolve(this.readRange(file, 0, size));
-  }
-
-  readRange(file: string, offset: number, length: number): Uint8Array {
-    const descriptor = this.descriptor(file);
-    const data = new Uint8Array(length);
-    let done = 0;
-    while (done < length) {
-      const count = fs.readSync(descriptor, data, done, length - done, offset + done);
-      if (!count) throw new BundleError(`${this.where}/${file}: it ends early, it was truncated`);
-      done += count;
-    }
-    return data;
-  }
-
-  hash(file: string): Promise<Uint8Array> {
-    const descriptor = this.descriptor(file);
-    const digest = createHash('sha256');
-    const buffer = Buffer.allocUnsafe(CHUNK);
-    for (let at = 0, count = 1; count; at += count) {
-      count = fs.readSync(descriptor, buffer, 0, CHUNK, at);
-      digest.update(buffer.subarray(0, count));
-    }
-    return Promise.resolve(digest.digest());
-  }
-
-  isUnchanged(file: string): Promise<boolean> {
-    this.descriptor(file);
-    return Promise.resolve(this.identity(file) === this.seen.get(file));
-  }
-
-  close(): Promise<void> {
-    for (const descriptor of this.open.values()) fs.closeSync(descriptor);
-    this.open.clear();
-    return Promise.resolve();
-  }
-
-  /** A file that was opened once is read from then on, whatever takes its name. */
-  private descriptor(file: string): number {
-    const known = this.open.get(file);
-    if (known !== undefined) return known;
-    if (file !== MANIFEST) checkPath(file, this.where);
-    const full = path.join(this.where, file);
-    let descriptor: number;
-    try {
-      const real = fs.realpathSync(full);
-      if (!real.startsWith(this.root + path.sep)) {
-        throw new BundleError(
-          `${full}: a link that leads out of the bundle; expected a plain file`,
-        );
-      }
-      // A pipe without a writer must not be waited for.
-      descriptor = fs.openSync(real, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
-    } catch (error) {
-      if (error instanceof BundleError) throw error;
-      throw new BundleError(
-        `${full}: ${reason(error)}; the bundle is incomplete: copy or save it again`,
-      );
-    }
-    if (!fs.fstatSync(descriptor).isFile()) {
-      fs.closeSync(descriptor);
-      throw new BundleError(`${full}: not a plain file; copy or save the bundle again`);
-    }
-    this.open.set(file, descriptor);
-    this.seen.set(file, this.identity(file));
-    return descriptor;
-  }
-
-  private identity(file: string): string {
-    try {
-      const s = fs.statSync(path.join(this.where, file), { bigint: true });
-      return `${s.dev} ${s.ino} ${s.size} ${s.mtimeNs}`;
-    } catch {
-      return 'gone';
-    }
-  }
+function sha256(...parts: readonly Uint8Array[]): Promise<Uint8Array> {
+  const digest = createHash('sha256');
+  for (const part of parts) digest.update(part);
+  return Promise.resolve(digest.digest());
 }
 
 class NodeRuntime implements Runtime {
@@ -271,53 +202,4 @@ class NodeRuntime implements Runtime {
       release: () => made.release(),
     };
   }
-}
-
-/** Write a folder beside the target, and exchange the two when everything is on disk. */
-function writeFolder(target: string, files: ReadonlyMap<string, Uint8Array>): void {
-  const parent = path.dirname(target);
-  const mark = randomBytes(6).toString('hex');
-  const beside = (what: string) => path.join(parent, `.${path.basename(target)}.${what}-${mark}`);
-  const fresh = beside('tfx-writing');
-  const aside = beside('tfx-aside');
-  try {
-    fs.mkdirSync(fresh, { recursive: true });
-    for (const [file, data] of files) {
-      const full = path.join(fresh, file);
-      fs.mkdirSync(path.dirname(full), { recursive: true });
-      writeDurably(full, data);
-    }
-    const isThere = fs.existsSync(target);
-    if (isThere) fs.renameSync(target, aside);
-    try {
-      fs.renameSync(fresh, target);
-    } catch (error) {
-      if (isThere) fs.renameSync(aside, target);
-      throw error;
-    }
-  } catch (error) {
-    fs.rmSync(fresh, { recursive: true, force: true });
-    throw writeError(target, error);
-  }
-  fs.rmSync(aside, { recursive: true, force: true });
-}
-
-function writeDurably(file: string, data: Uint8Array): void {
-  const descriptor = fs.openSync(file, 'wx');
-  try {
-    for (let done = 0; done < data.length;) {
-      done += fs.writeSync(descriptor, data, done, Math.min(CHUNK * 256, data.length - done));
-    }
-    fs.fsyncSync(descriptor);
-  } finally {
-    fs.closeSync(descriptor);
-  }
-}
-
-function writeError(target: string, error: unknown): Error {
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return new ResourceExhaustedError(`${target}: the disk is full; nothing was changed`);
-  }
-  return error instanceof Error ? error : new Error(reason(error));
 }

@@ -129,6 +129,18 @@ export class OnnxFile {
     );
   }
 
+  /** The model without some initializers and without the name of what wrote it, to be compared. */
+  without(names: ReadonlySet<string>): Uint8Array {
+    const graph = this.graph as Field;
+    const kept = (all: readonly Field[], data: Uint8Array, drops: (field: Field) => boolean) =>
+      joined(...all.filter((f) => !drops(f)).map((f) => data.subarray(f.start, f.end)));
+    const dropped = new Set([...names].map((name) => this.initializers.get(name)?.field.start));
+    const content = graph.bytes();
+    const core = kept(fields(content), content, (f) => f.number === 5 && dropped.has(f.start));
+    const rest = kept(fields(this.data), this.data, (f) => [2, 3, 7].includes(f.number));
+    return joined(rest, core);
+  }
+
   /** The lines of the author's program; the file itself can be let go of. */
   lines(): Lines {
     return new Lines(this.sources);

@@ -29,7 +29,7 @@ import type { GraphEntry, Port, VariableEntry } from './manifest.js';
 import { type External, type Initializer, type Lines, OnnxFile } from './onnx_file.js';
 import type { Runtime, RuntimeSession, RuntimeTensor } from './platform.js';
 import { TOO_NEW } from './probe.js';
-import type { Sources } from './sources.js';
+import type { Range, Sources } from './sources.js';
 import { type Snapshot, Value } from './state.js';
 import { Tensor } from './tensor.js';
 
@@ -42,9 +42,11 @@ export interface RunResult {
 }
 
 export class Plan {
+  private running = 0;
+  private whenIdle: (() => void) | null = null;
   private readonly fetches: readonly string[];
   private readonly args: readonly (readonly [string, number])[];
-  private readonly constants: readonly (readonly [string, Value])[];
+  private readonly constants: readonly (readonly [string, RuntimeTensor])[];
   /** Outputs, with what they must be, and whether they are inputs as well. */
   private readonly outputs: readonly (readonly [Port, TensorSpec, boolean])[];
 
@@ -58,7 +60,8 @@ export class Plan {
   ) {
     const from = (source: Port['source']) => graph.inputs.filter((i) => i.source === source);
     this.args = from('argument').map((i) => [i.name, i.index]);
-    this.constants = from('constant').map((i) => [i.name, sources.constant(i.index)]);
+    // Read now: the files may be closed before the session is.
+    this.constants = from('constant').map((i) => [i.name, sources.constant(i.index).raw(runtime)]);
     const fed = new Set([...graph.inputs.map((i) => i.name), ...variables.map(([name]) => name)]);
     this.fetches = graph.outputs.map((o) => o.name);
     this.outputs = graph.outputs.map((port) => {
@@ -70,32 +73,40 @@ export class Plan {
   /**
    * Check the file and compile it.
    *
-   * @param thaw Whether the variables that the graph has as initializers become inputs.
+   * @param thaw The variables that the graph has as initializers become inputs, or, where the
+   *   runtime has no tensors of their dtype, get these values; null: they stay as they are.
    * @throws BundleError the file is damaged, or is not what the manifest says.
    */
-  static async open(sources: Sources, graph: GraphEntry, thaw = false): Promise<Plan> {
+  static async open(
+    sources: Sources,
+    graph: GraphEntry,
+    thaw: Snapshot | null = null,
+  ): Promise<Plan> {
     const { manifest } = sources;
     await sources.checkRuntime();
     const onnx = new OnnxFile(await sources.readGraph(graph.file), sources.path(graph.file));
     checkDTypes(graph, onnx.path);
     checkPorts(onnx, graph);
     for (const { name, variable } of graph.frozen) checkFrozen(onnx, name, variable, sources);
-    const thawed = new Map(
-      (thaw ? graph.frozen : []).map((f) => [
-        f.name,
-        manifest.variables[f.variable] as VariableEntry,
-      ]),
-    );
-    const external = checkExternal(onnx, thawed, sources);
-    const session = await compiled(
-      thawed.size ? onnx.withInputs(thawed) : onnx.data,
-      onnx,
-      sources,
-      external,
-    );
+    const thawed = new Map<string, VariableEntry>();
+    const held = new Map<string, Tensor>();
+    for (const { name, variable } of thaw ? graph.frozen : []) {
+      const entry = manifest.variables[variable] as VariableEntry;
+      if (elementType(entry.dtype).runs) thawed.set(name, entry);
+      else if (thaw?.changed.has(variable)) {
+        held.set(name, (thaw.values[variable] as Value).tensor);
+      }
+    }
+    const replaced = new Set([...thawed.keys(), ...held.keys()]);
+    const external = checkExternal(onnx, replaced, sources);
+    const fed = graph.frozen.filter(({ name }) => thawed.has(name));
+    await sources.check(used(graph, fed, external, sources));
+    const changed = held.size ? new OnnxFile(onnx.withValues(held), onnx.path) : onnx;
+    const model = thawed.size ? changed.withInputs(thawed) : changed.data;
+    const session = await compiled(model, onnx, sources, external);
     const variables = [
       ...graph.inputs.filter((i) => i.source === 'variable').map((i) => [i.name, i.index] as const),
-      ...(thaw ? graph.frozen.map((f) => [f.name, f.variable] as const) : []),
+      ...fed.map((f) => [f.name, f.variable] as const),
     ];
     return new Plan(sources.platform.runtime, sources, graph, variables, session, onnx.lines());
   }
@@ -113,16 +124,19 @@ export class Plan {
       const { dtype, data, shape } = args[leaf] as Tensor;
       feeds[name] = runtime.tensor(dtype, data, shape);
     }
-    for (const [name, value] of this.constants) feeds[name] = value.raw(runtime);
+    for (const [name, value] of this.constants) feeds[name] = value;
     for (const [name, id] of this.variables) {
       feeds[name] = (snapshot.values[id] as Value).raw(runtime);
     }
     if (!this.fetches.length) return { results: [], updates: new Map() };
     let found: Record<string, RuntimeTensor>;
     try {
+      this.running++;
       found = await this.session.run(feeds, this.fetches);
     } catch (error) {
       throw runError(error, what, this.lines);
+    } finally {
+      if (--this.running === 0) this.whenIdle?.();
     }
     const results: Tensor[] = [];
     const updates = new Map<number, Value>();
@@ -136,7 +150,13 @@ export class Plan {
     return { results, updates };
   }
 
+  /** Give the session back, after the runs that are under way. */
   async release(): Promise<void> {
+    if (this.running) {
+      await new Promise<void>((resolve) => {
+        this.whenIdle = resolve;
+      });
+    }
     await this.session.release();
   }
 }
@@ -234,17 +254,38 @@ function checkFrozen(onnx: OnnxFile, name: string, id: number, sources: Sources)
   }
 }
 
+/** What the session will read of files of weights, or be fed with from them. */
+function* used(
+  graph: GraphEntry,
+  fed: GraphEntry['frozen'],
+  external: ReadonlyMap<string, readonly External[]>,
+  sources: Sources,
+): Iterable<Range> {
+  const { variables, constants } = sources.manifest;
+  for (const [file, places] of external) {
+    for (const { offset, length } of places) yield { file, offset, length };
+  }
+  for (const { source, index } of graph.inputs) {
+    const table = source === 'variable' ? variables : source === 'constant' ? constants : [];
+    const storage = table[index]?.storage;
+    if (storage) yield sources.range(storage);
+  }
+  for (const { variable } of fed) {
+    yield sources.range((variables[variable] as VariableEntry).storage);
+  }
+}
+
 /** Check where weights are read from, and return what will be, by file. */
 function checkExternal(
   onnx: OnnxFile,
-  thawed: ReadonlyMap<string, unknown>,
+  replaced: ReadonlySet<string>,
   sources: Sources,
 ): Map<string, External[]> {
   const found = new Map<string, External[]>();
   for (const item of onnx.initializers.values()) {
     if (!item.external) continue;
     checkPlace(item, item.external, onnx.path, sources);
-    if (thawed.has(item.name)) continue;
+    if (replaced.has(item.name)) continue;
     const { location } = item.external;
     found.set(location, [...(found.get(location) ?? []), item.external]);
   }
@@ -306,18 +347,18 @@ async function checkUnchanged(
   }
 }
 
+/** What runtimes say of operators and dtypes that they have no kernels for. */
+export const LACKS =
+  /is not a registered function\/op|Could not find an implementation|NOT_IMPLEMENTED|not implemented|tensor type \d+ is not supported/i;
+
 const OUT_OF_MEMORY = /bad_alloc|out of memory|allocation failed|failed to allocate/i;
 
 function compileError(error: unknown, path: string): Error {
   if (error instanceof OpError) return error;
   const text = reason(error);
-  if (
-    /is not a registered function\/op|Could not find an implementation|NOT_IMPLEMENTED|not implemented|tensor type \d+ is not supported/i.test(
-      text,
-    )
-  ) {
+  if (LACKS.test(text)) {
     return new UnimplementedError(
-      `${path}: the runtime lacks an operator that it uses (${text}); upgrade it`,
+      `${path}: the runtime lacks an operator that it uses (${text}); upgrade it, or use another build`,
     );
   }
   if (text.includes('no available backend')) {

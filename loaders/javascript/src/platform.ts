@@ -1,5 +1,6 @@
 /** What the core needs of the place that it runs in: files, hashes and a runtime for graphs. */
 
+import type { Crc32 } from './checksums.js';
 import type { Data, DType } from './dtypes.js';
 import type { External } from './onnx_file.js';
 import type { FileEntry, Sha256 } from './manifest.js';
@@ -8,16 +9,28 @@ import type { FileEntry, Sha256 } from './manifest.js';
 export interface Files {
   /** The bundle, for messages. */
   readonly where: string;
-  /** Get files that are about to be read, all together. */
-  prefetch(entries: readonly FileEntry[]): Promise<void>;
+  /**
+   * Be told what the manifest says.
+   *
+   * @param held Files to keep hold of: whatever takes their names later, they are what is read.
+   */
+  know(entries: readonly FileEntry[], held: ReadonlySet<string>): void;
+  /**
+   * Get files that are about to be read, all together.
+   *
+   * @returns Those whose hash has been compared with the manifest's on the way.
+   */
+  prefetch(entries: readonly FileEntry[]): Promise<ReadonlySet<string>>;
   /** How large a file is; null: nobody knows before it is read. */
   size(path: string): Promise<number | null>;
   /** A whole file, which must not have more bytes than `limit`. */
   read(path: string, limit: number): Promise<Uint8Array>;
-  /** A part of a file that was prefetched, at once. */
+  /** A part of a file that is held and was prefetched, at once. */
   readRange(path: string, offset: number, length: number): Uint8Array;
   /** The SHA-256 of a whole file. */
   hash(path: string): Promise<Uint8Array>;
+  /** The SHA-256 of a whole file that is held and was prefetched, at once. */
+  hashNow(path: string): Uint8Array;
   /** Whether the file is the one that was there when the bundle was opened. */
   isUnchanged(path: string): Promise<boolean>;
   /** Give everything back. */
@@ -59,4 +72,5 @@ export interface Platform {
   readonly files: Files;
   readonly runtime: Runtime;
   readonly sha256: Sha256;
+  readonly crc32: Crc32;
 }

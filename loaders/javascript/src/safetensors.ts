@@ -35,6 +35,8 @@ export interface TensorEntry {
 export interface Header {
   readonly metadata: Readonly<Record<string, string>>;
   readonly tensors: ReadonlyMap<string, TensorEntry>;
+  /** Bytes before the first tensor. */
+  readonly size: number;
 }
 
 /** Length of a header from the first eight bytes of a file. */
@@ -86,7 +88,7 @@ export function parseHeader(text: Uint8Array, size: number, where: string): Head
       tensors.set(key, decoded(stored, item, fail));
     }
   }
-  return { metadata: others, tensors };
+  return { metadata: others, tensors, size: begin };
 }
 
 type Refuse = (problem: string) => never;

@@ -9,7 +9,7 @@ import type { TensorSpec } from './dtypes.js';
 import { FailedPreconditionError, nearest, NotFoundError } from './errors.js';
 import type { VariableEntry } from './manifest.js';
 import type { Runtime, RuntimeTensor } from './platform.js';
-import { type Tensor, type TensorLike, toTensor } from './tensor.js';
+import { checkFit, type Tensor, type TensorLike, toTensor } from './tensor.js';
 
 /** A value that never changes; read from the file, and given to the runtime, when first needed. */
 export class Value {
@@ -40,6 +40,8 @@ export interface Snapshot {
   readonly values: readonly Value[];
   /** Ids of those that are not as they were in the file. */
   readonly changed: ReadonlySet<number>;
+  /** How often all of them were replaced by those of another version of the bundle. */
+  readonly version: number;
 }
 
 export class State {
@@ -53,7 +55,7 @@ export class State {
     values: readonly Value[],
     private readonly where: string,
   ) {
-    this.current = { values, changed: new Set() };
+    this.current = { values, changed: new Set(), version: 0 };
     this.ids = new Map(entries.map((entry, id) => [entry.name, id]));
   }
 
@@ -91,12 +93,18 @@ export class State {
 
   /** Put new values in the place of old ones, in one step. */
   commit(updates: ReadonlyMap<number, Value>): void {
-    const { values, changed } = this.snapshot;
+    const { values, changed, version } = this.snapshot;
     const isKnown = [...updates.keys()].every((id) => changed.has(id));
     this.current = {
       values: values.map((value, id) => updates.get(id) ?? value),
       changed: isKnown ? changed : new Set([...changed, ...updates.keys()]),
+      version,
     };
+  }
+
+  /** Take the variables of another version, in one step. */
+  replace(values: readonly Value[]): void {
+    this.current = { values, changed: new Set(), version: this.snapshot.version + 1 };
   }
 
   /** Take no new work; what is under way goes on. */
@@ -141,7 +149,11 @@ export class Variables {
     return this.state.entries[this.state.id(name)] as VariableEntry;
   }
 
-  /** The value of a variable now; a copy that nobody changes. */
+  /**
+   * The value of a variable now; a copy that nobody changes.
+   *
+   * @throws BundleError the file that it is in was damaged.
+   */
   get(name: string): Tensor {
     this.state.check();
     const { values } = this.state.snapshot;
@@ -155,11 +167,24 @@ export class Variables {
    */
   async assign(values: Readonly<Record<string, TensorLike>>): Promise<void> {
     this.state.check();
-    const updates = new Map<number, Value>();
-    for (const [name, value] of Object.entries(values)) {
-      const entry = this.entry(name);
+    const owned = Object.entries(values).map(([name, value]) => {
       const what = `${this.where}: variable ${JSON.stringify(name)}`;
-      updates.set(this.state.id(name), Value.of(toTensor(value, entry, what).copy()));
+      return [name, toTensor(value, this.entry(name), what)] as const;
+    });
+    await this.take(owned);
+  }
+
+  /**
+   * As `assign`, of tensors that nobody else has.
+   *
+   * @internal
+   */
+  async take(tensors: readonly (readonly [string, Tensor])[]): Promise<void> {
+    this.state.check();
+    const updates = new Map<number, Value>();
+    for (const [name, tensor] of tensors) {
+      checkFit(tensor, this.entry(name), `${this.where}: variable ${JSON.stringify(name)}`);
+      updates.set(this.state.id(name), Value.of(tensor));
     }
     await this.state.inTurn(() => {
       this.state.commit(updates);

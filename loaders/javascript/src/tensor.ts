@@ -12,6 +12,8 @@ import {
   type TensorSpec,
 } from './dtypes.js';
 import { BundleError, DTypeMismatchError, InvalidArgumentError } from './errors.js';
+import { formatOf } from './halves.js';
+import { MAX_RANK } from './limits.js';
 
 /** Numbers in arrays as deep as the tensor has dimensions. */
 export type Nested = number | bigint | boolean | string | readonly Nested[];
@@ -21,8 +23,9 @@ export type TensorLike =
   | Tensor
   | Nested
   | NumberArray
+  | readonly NumberArray[]
   | {
-      readonly data: Data;
+      readonly data: Data | readonly (number | bigint | boolean)[];
       readonly shape?: readonly number[];
       readonly dims?: readonly number[];
       readonly dtype?: string;
@@ -32,7 +35,8 @@ export type TensorLike =
 /**
  * A tensor. Its elements are in `data`, row by row.
  *
- * float16, bfloat16 and float8 are held as their bits, complex numbers as pairs, strings as strings.
+ * In `data` float16, bfloat16 and float8 are their bits, and complex numbers pairs; `item` and
+ * `toArray` give numbers.
  *
  * @example
  * const t = new Tensor('float32', Float32Array.of(1, 2, 3, 4), [2, 2]);
@@ -44,6 +48,7 @@ export class Tensor {
     readonly data: Data,
     readonly shape: readonly number[],
   ) {
+    checkShape(shape, 'the tensor');
     const expected = sizeOf(shape) * elementType(dtype).perElement;
     if (data.length !== expected) {
       throw new InvalidArgumentError(
@@ -64,17 +69,17 @@ export class Tensor {
 
   /** The only element of a tensor that has one, as a number, bigint, boolean or string. */
   item(): number | bigint | boolean | string {
-    const value = this.data[0];
-    if (this.data.length !== 1 || value === undefined) {
-      throw new InvalidArgumentError(`${String(this)} does not have exactly one element`);
+    if (this.data.length !== 1) {
+      throw new InvalidArgumentError(
+        `${String(this)} does not have exactly one element; use toArray() or data`,
+      );
     }
-    return this.dtype === 'bool' ? value !== 0 : value;
+    return this.elements()[0] as number;
   }
 
   /** The elements in arrays as deep as the tensor has dimensions. */
   toArray(): Nested {
-    let flat: Nested[] = [...this.data];
-    if (this.dtype === 'bool') flat = flat.map((value) => value !== 0);
+    let flat = this.elements();
     const shape = [...this.shape];
     if (elementType(this.dtype).perElement > 1) shape.push(2);
     for (let axis = shape.length - 1; axis > 0; axis--) {
@@ -84,6 +89,13 @@ export class Tensor {
       flat = Array.from({ length: count }, (_, i) => inner.slice(i * size, (i + 1) * size));
     }
     return shape.length ? flat : (flat[0] as Nested);
+  }
+
+  private elements(): Nested[] {
+    const flat: Nested[] = [...this.data];
+    if (this.dtype === 'bool') return flat.map((value) => value !== 0);
+    const format = formatOf(this.dtype);
+    return format ? flat.map((bits) => format.toNumber(bits as number)) : flat;
   }
 
   toString(): string {
@@ -103,12 +115,17 @@ export class Tensor {
  */
 export function toTensor(value: TensorLike, wanted: TensorSpec, what: string): Tensor {
   const tensor = converted(value, wanted, what);
-  if (!fits(tensor.shape, wanted.shape)) {
-    throw new InvalidArgumentError(
-      `${what} is ${describe(tensor.dtype, tensor.shape)}, expected ${specText(wanted)}`,
-    );
-  }
+  checkFit(tensor, wanted, what);
   return tensor;
+}
+
+/** Refuse a tensor of another dtype or shape. */
+export function checkFit({ dtype, shape }: Tensor, wanted: TensorSpec, what: string): void {
+  if (dtype !== wanted.dtype) throw mismatch(dtype, shape, wanted, what);
+  if (fits(shape, wanted.shape)) return;
+  throw new InvalidArgumentError(
+    `${what} is ${describe(dtype, shape)}, expected ${specText(wanted)}`,
+  );
 }
 
 function specText(wanted: TensorSpec): string {
@@ -116,23 +133,26 @@ function specText(wanted: TensorSpec): string {
 }
 
 function converted(value: TensorLike, wanted: TensorSpec, what: string): Tensor {
-  if (value instanceof Tensor) return sameDType(value, value.dtype, wanted, what);
   if (isNumberArray(value)) return fromData(value, undefined, wanted, what);
   if (isNested(value)) return fromNested(value, wanted, what);
   if (typeof value === 'object' && (value as object | null) !== null && 'data' in value) {
-    const named = value.dtype ?? value.type;
-    const shape = value.shape ?? value.dims;
+    const { location = 'cpu' } = value as { location?: unknown };
+    if (location !== 'cpu' && location !== 'cpu-pinned') {
+      throw new InvalidArgumentError(
+        `${what} is a tensor on ${String(location)}, expected one in memory; await its getData() first`,
+      );
+    }
+    const { dims, type } = value as { dims?: readonly number[]; type?: string };
+    const named = value.dtype ?? type;
+    const shape = value.shape ?? dims;
     if (named !== undefined && named !== wanted.dtype) throw mismatch(named, shape, wanted, what);
     return fromData(value.data, shape, wanted, what);
   }
+  const came = (value as unknown) === null ? 'null' : typeof value;
   throw new InvalidArgumentError(
-    `${what} is ${(value as unknown) === null ? 'null' : typeof value}, expected ${specText(wanted)} as numbers, a typed array or a Tensor`,
+    `${what} is ${came === 'object' ? 'an object without data' : came}, expected ` +
+      `${specText(wanted)} as numbers, a typed array or a Tensor`,
   );
-}
-
-function sameDType(tensor: Tensor, dtype: string, wanted: TensorSpec, what: string): Tensor {
-  if (dtype !== wanted.dtype) throw mismatch(dtype, tensor.shape, wanted, what);
-  return tensor;
 }
 
 function mismatch(
@@ -155,26 +175,62 @@ function isNested(value: unknown): value is Nested {
   return Array.isArray(value) || ['number', 'bigint', 'boolean', 'string'].includes(typeof value);
 }
 
+function checkShape(shape: readonly number[], what: string): void {
+  if (Array.isArray(shape) && shape.every((dim) => Number.isSafeInteger(dim) && dim >= 0)) return;
+  throw new InvalidArgumentError(
+    `${what} has the shape ${JSON.stringify(shape)}, expected an array of sizes`,
+  );
+}
+
 function fromData(
-  data: Data,
+  data: Data | readonly unknown[],
   shape: readonly number[] | undefined,
   wanted: TensorSpec,
   what: string,
 ): Tensor {
   const row = elementType(wanted.dtype);
-  const good = row.array ? data instanceof row.array : Array.isArray(data);
-  if (!good) throw mismatch(data.constructor.name, shape, wanted, what);
-  if (row.kind === 'bool' && (data as Uint8Array).some((bit) => bit > 1)) {
+  const own = Array.isArray(data)
+    ? fromElements(data as Nested[], row, wanted, what)
+    : ownArray(data, row);
+  if (!own) throw mismatch(className(data), shape, wanted, what);
+  if (row.kind === 'bool' && (own as Uint8Array).some((bit) => bit > 1)) {
     throw new InvalidArgumentError(`${what} has a byte that is neither 0 nor 1, expected bool`);
   }
-  const elements = data.length / row.perElement;
+  if (row.bits === 4) Array.from(own as Uint8Array, elementWriter(row, refusal(wanted, what)));
+  if (shape) checkShape(shape, what);
+  const elements = own.length / row.perElement;
   const dims = shape ?? inferred(elements, wanted, what);
   if (sizeOf(dims) !== elements) {
     throw new InvalidArgumentError(
       `${what} has ${elements} elements, which do not make the shape [${dims.join(', ')}]`,
     );
   }
-  return new Tensor(wanted.dtype, data, dims);
+  return new Tensor(wanted.dtype, own, [...dims]);
+}
+
+/** Arrays that hold the bits of a dtype, beside the usual one. */
+const ALSO: Readonly<Record<string, string | undefined>> = {
+  Float16Array: 'float16',
+  Uint8ClampedArray: 'uint8',
+};
+
+/**
+ * A copy of a typed array, or null if it is not one of the dtype.
+ *
+ * A copy, because a call may have to wait for its turn, and its caller may use the array again
+ * before. By the name of the class, because arrays of other realms (frames, test runners) have
+ * classes of their own.
+ */
+function ownArray(data: unknown, { array, name }: ElementType): NumberArray | null {
+  if (!array || !isNumberArray(data)) return null;
+  if (data instanceof array) return new array(data);
+  const kind = data[Symbol.toStringTag] as string;
+  if (kind !== array.name && ALSO[kind] !== name) return null;
+  return new array(new array(data.buffer as ArrayBuffer, data.byteOffset, data.length));
+}
+
+function className(value: unknown): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
 }
 
 /** The shape of a typed array that came without one. */
@@ -194,6 +250,11 @@ function fromNested(value: Nested, wanted: TensorSpec, what: string): Tensor {
   const shape: number[] = [];
   for (let part = value; isList(part); part = part[0] as Nested) {
     shape.push(part.length);
+    if (shape.length > MAX_RANK) {
+      throw new InvalidArgumentError(
+        `${what}: arrays are nested more than ${MAX_RANK} deep, expected ${specText(wanted)}`,
+      );
+    }
     if (!part.length) break;
   }
   const flat: Nested[] = [];
@@ -212,15 +273,29 @@ function fromNested(value: Nested, wanted: TensorSpec, what: string): Tensor {
   if (shape.at(-1) === 0 && wanted.shape && shape.length < wanted.shape.length) {
     shape.push(...wanted.shape.slice(shape.length).map((d) => (typeof d === 'number' ? d : 0)));
   }
-  return new Tensor(
-    wanted.dtype,
-    fromElements(flat, elementType(wanted.dtype), wanted, what),
-    shape,
-  );
+  const row = elementType(wanted.dtype);
+  return new Tensor(wanted.dtype, fromElements(flat, row, wanted, what), shape);
 }
 
-function isList(value: Nested): value is readonly Nested[] {
-  return Array.isArray(value);
+function isList(value: unknown): value is readonly Nested[] {
+  return Array.isArray(value) || isNumberArray(value);
+}
+
+type Refuse = (item: Nested) => never;
+
+function refusal(wanted: TensorSpec, what: string): Refuse {
+  return (item) => {
+    const came =
+      typeof item === 'string'
+        ? JSON.stringify(item.slice(0, 40))
+        : typeof item === 'object'
+          ? className(item)
+          : String(item);
+    throw new InvalidArgumentError(
+      `${what} has the element ${came}, expected ${specText(wanted)}; plain values are converted ` +
+        'only where nothing is lost',
+    );
+  };
 }
 
 function fromElements(
@@ -229,51 +304,38 @@ function fromElements(
   wanted: TensorSpec,
   what: string,
 ): Data {
-  const refuse = (item: Nested): never => {
-    const came = typeof item === 'string' ? JSON.stringify(item.slice(0, 40)) : String(item);
-    throw new InvalidArgumentError(
-      `${what} has the element ${came}, expected ${specText(wanted)}; plain values are converted ` +
-        'only where nothing is lost',
-    );
-  };
+  const refuse = refusal(wanted, what);
   if (row.kind === 'string') {
-    return flat.map((item) => (typeof item === 'string' ? item : refuse(item)));
+    return Array.from(flat, (item) => (typeof item === 'string' ? item : refuse(item)));
   }
   const { array } = row;
-  if (!array || (row.kind === 'bits' && row.name !== 'float16')) {
+  if (!array || row.perElement > 1) {
     throw new DTypeMismatchError(
       `${what} came as plain numbers, expected ${specText(wanted)}, which JavaScript has no numbers ` +
-        'for; give a typed array of its bits',
+        'for; give a typed array of pairs',
     );
   }
-  const target = new array(new ArrayBuffer(flat.length * (row.bits / 8)));
+  const target = new array(new ArrayBuffer(flat.length * array.BYTES_PER_ELEMENT));
   const put = elementWriter(row, refuse);
-  flat.forEach((item, i) => {
-    target[i] = put(item);
-  });
+  for (let i = 0; i < flat.length; i++) target[i] = put(flat[i] as Nested);
   return target;
 }
 
-function elementWriter(
-  row: ElementType,
-  refuse: (item: Nested) => never,
-): (item: Nested) => number | bigint {
+function elementWriter(row: ElementType, refuse: Refuse): (item: Nested) => number | bigint {
   if (row.kind === 'bool')
     return (item) => (typeof item === 'boolean' ? Number(item) : refuse(item));
   if (row.kind === 'float' || row.kind === 'bits') {
-    const toBits = row.name === 'float16' ? float16Bits : (x: number) => x;
-    const greatest =
-      row.name === 'float16'
-        ? 65_519.99
-        : row.name === 'float32'
-          ? 3.4028235677973366e38
-          : Infinity;
+    const format = formatOf(row.name);
+    const limit = format?.limit ?? (row.name === 'float32' ? 3.4028235677973366e38 : Infinity);
     return (item) => {
       if (typeof item !== 'number' && typeof item !== 'bigint') return refuse(item);
       const number = Number(item);
-      return Number.isFinite(number) && Math.abs(number) >= greatest
-        ? refuse(item)
-        : toBits(number);
+      // An infinity must have been meant, and is nothing that a number becomes.
+      const isMeant = typeof item === 'number' && Math.abs(number) === Infinity;
+      if (Math.abs(number) >= limit && !(isMeant && row.name !== 'float8_e4m3fn')) {
+        return refuse(item);
+      }
+      return format ? format.toBits(number) : number;
     };
   }
   const signed = row.kind === 'int';
@@ -285,25 +347,6 @@ function elementWriter(
     if (number < low || number > high) return refuse(item);
     return row.bits === 64 ? number : Number(number);
   };
-}
-
-/** The bits of the float16 nearest to a number, ties to even. */
-export function float16Bits(value: number): number {
-  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
-  const size = Math.abs(value);
-  if (Number.isNaN(value)) return 0x7e00;
-  if (size >= 65_520) return sign | 0x7c00;
-  const exponent = Math.max(Math.floor(Math.log2(size)), -14);
-  // Units of the last place; a carry runs into the exponent, as it should.
-  const units = roundEven(size / 2 ** (exponent - 10));
-  if (units < 1024) return sign | units;
-  return sign | (((exponent + 15) << 10) + units - 1024);
-}
-
-function roundEven(x: number): number {
-  const floor = Math.floor(x);
-  const rest = x - floor;
-  return rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor;
 }
 
 /** Elements from the bytes of a file; they are copied, since files need not be aligned. */
@@ -351,7 +394,7 @@ function strings(
   if (at[0] !== 0 || at[count] !== bytes.length - head || !ordered) {
     throw refuse('the offsets of its strings do not divide its bytes');
   }
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   return at.slice(1).map((end, i) => {
     try {
       return decoder.decode(bytes.subarray(head + (at[i] as number), head + end));

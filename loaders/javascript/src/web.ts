@@ -9,9 +9,9 @@
  * const { logits } = await bundle.call('serving_default', { image });
  */
 
-import { sha256 as portableSha256 } from '@noble/hashes/sha2.js';
 import type * as Ort from 'onnxruntime-web';
 
+import { portableCrc32 } from './checksums.js';
 import { Bundle as CoreBundle, type OpenOptions } from './core.js';
 import type { Data, DType } from './dtypes.js';
 import {
@@ -19,12 +19,14 @@ import {
   InvalidArgumentError,
   NotFoundError,
   OpError,
+  PermissionDeniedError,
   reason,
   ResourceExhaustedError,
   UnimplementedError,
 } from './errors.js';
 import type { FileEntry } from './manifest.js';
 import { checkPath } from './paths.js';
+import { LACKS } from './plan.js';
 import type {
   CompileOptions,
   Files,
@@ -33,9 +35,10 @@ import type {
   RuntimeSession,
   RuntimeTensor,
 } from './platform.js';
-import { hex } from './saving.js';
+import { portableSha256 } from './digest.js';
 import { MANIFEST, Sources } from './sources.js';
 import { deleteRecord, getRecord, listRecords, putRecord } from './storage.js';
+import { joined } from './wire.js';
 import { zipParts } from './zip.js';
 
 export * from './core.js';
@@ -63,6 +66,12 @@ export interface WebOpenOptions extends OpenOptions {
    * `onnxruntime-web/webgpu`: others have none, or an older one that gives wrong numbers.
    */
   readonly device?: Device | 'auto';
+  /**
+   * A second build of onnxruntime-web, for graphs that the first cannot run on any device, such as
+   * `() => import('onnxruntime-web/wasm')`: the build with WebGPU lacks some kernels of the others.
+   * It is asked for when a graph needs it.
+   */
+  readonly fallback?: () => Promise<typeof Ort>;
   /** More options of the sessions; `executionProviders` in them come before `device`. */
   readonly session?: Ort.InferenceSession.SessionOptions;
 }
@@ -74,10 +83,10 @@ export type Device = 'wasm' | 'webgpu';
 export class Bundle extends CoreBundle {
   private constructor(
     sources: Sources,
-    options: OpenOptions,
+    private readonly webOptions: WebOpenOptions,
     private readonly runtime: WebRuntime,
   ) {
-    super(sources, options);
+    super(sources, webOptions);
   }
 
   /** What graphs run on; a graph that WebGPU cannot take runs as WebAssembly nevertheless. */
@@ -98,17 +107,34 @@ export class Bundle extends CoreBundle {
     options.signal?.throwIfAborted();
     const device = await chosenDevice(options.device ?? 'wasm');
     const ort = options.ort ?? (await import('onnxruntime-web'));
-    const runtime = new WebRuntime(ort, options.session ?? {}, device, options.device === 'auto');
+    const runtime = new WebRuntime(ort, options, device);
     const files = new FetchedFiles(url, options);
-    const platform: Platform = { files, runtime, sha256 };
+    const platform: Platform = { files, runtime, sha256, crc32: portableCrc32 };
     try {
-      const sources = await Sources.open(platform, options.verify ?? false);
+      const sources = await Sources.open(platform, options.verify);
       files.isOpen = true;
       return new Bundle(sources, options, runtime);
     } catch (error) {
       await files.close();
       throw error;
     }
+  }
+
+  /**
+   * Take all variables from another version of the bundle; the sessions stay open.
+   *
+   * The other version has the same graphs: a later save of the same model. Calls that have begun end
+   * with the variables that they began with, later ones see all of the new values. If anything is
+   * wrong nothing changes.
+   *
+   * @param url The other version; left out, what is at the bundle's own address now.
+   * @throws FailedPreconditionError it differs in more than the values of variables.
+   */
+  async reload(url: string | URL = this.path): Promise<void> {
+    const files = new FetchedFiles(url, this.webOptions);
+    files.isOpen = true; // the signal was for the download of the first version
+    const { runtime } = this;
+    await this.reloadFrom({ files, runtime, sha256, crc32: portableCrc32 });
   }
 
   /** The bundle with the variables as they are now, as a ZIP file that holds its folder. */
@@ -177,9 +203,11 @@ async function chosenDevice(wanted: Device | 'auto'): Promise<Device> {
   );
 }
 
-async function sha256(data: Uint8Array): Promise<Uint8Array> {
-  // Browsers offer theirs on secure pages only.
-  const subtle = (globalThis.crypto as Crypto | undefined)?.subtle;
+/** Browsers offer theirs on secure pages only. */
+const subtle: SubtleCrypto | undefined = (globalThis.crypto as Crypto | undefined)?.subtle;
+
+async function sha256(...parts: readonly Uint8Array[]): Promise<Uint8Array> {
+  const data = parts.length === 1 ? (parts[0] as Uint8Array) : joined(...parts);
   if (!subtle) return portableSha256(data);
   return new Uint8Array(await subtle.digest('SHA-256', data as BufferSource));
 }
@@ -192,6 +220,8 @@ class FetchedFiles implements Files {
   private readonly base: URL;
   private readonly held = new Map<string, Uint8Array>();
   private readonly hashes = new Map<string, string>();
+  /** Files that are what their hash says. */
+  private readonly checked = new Set<string>();
   private readonly waiting = new Map<string, Promise<Uint8Array>>();
   private readonly stop = new AbortController();
 
@@ -205,8 +235,11 @@ class FetchedFiles implements Files {
     this.where = base.href.slice(0, -1);
   }
 
-  async prefetch(entries: readonly FileEntry[]): Promise<void> {
+  know(entries: readonly FileEntry[]): void {
     for (const { path, sha256: hash } of entries) this.hashes.set(path, hex(hash));
+  }
+
+  async prefetch(entries: readonly FileEntry[]): Promise<ReadonlySet<string>> {
     const total = entries.reduce((n, e) => n + e.size, 0);
     const loaded = new Map<string, number>();
     const work = entries.map(async ({ path, size }) => {
@@ -224,6 +257,7 @@ class FetchedFiles implements Files {
       await Promise.allSettled(work);
       throw error;
     }
+    return this.checked;
   }
 
   size(path: string): Promise<number | null> {
@@ -248,6 +282,10 @@ class FetchedFiles implements Files {
 
   async hash(path: string): Promise<Uint8Array> {
     return sha256(await this.read(path, Number.MAX_SAFE_INTEGER));
+  }
+
+  hashNow(path: string): Uint8Array {
+    return portableSha256(this.held.get(path) ?? new Uint8Array());
   }
 
   isUnchanged(): Promise<boolean> {
@@ -275,16 +313,26 @@ class FetchedFiles implements Files {
       const data = new Uint8Array(await kept.arrayBuffer());
       // The browser's cache may be damaged like any other file.
       if (hex(await sha256(data)) === hash) {
+        this.checked.add(path);
         report(data.length);
         return data;
       }
     }
     const data = await this.download(url, path, limit, report);
-    if (cache && hex(await sha256(data)) === hash) {
-      for (const old of await cache.keys(url, { ignoreSearch: true })) await cache.delete(old);
-      // A full cache is no reason to fail.
-      await cache.put(key, new Response(data as BodyInit)).catch(() => undefined);
+    // Where the browser has a quick hash; elsewhere what is used is compared when it is.
+    if (!subtle || hash === undefined || this.options.verify === false) return data;
+    if (data.length !== limit) return data; // the caller says what is wrong
+    if (hex(await sha256(data)) !== hash) {
+      throw new BundleError(
+        `${url}: its SHA-256 is not the one that the manifest says; it was changed or damaged: copy ` +
+          'the bundle again',
+      );
     }
+    this.checked.add(path);
+    if (!cache) return data;
+    for (const old of await cache.keys(url, { ignoreSearch: true })) await cache.delete(old);
+    // A full cache is no reason to fail.
+    await cache.put(key, new Response(data as BodyInit)).catch(() => undefined);
     return data;
   }
 
@@ -313,7 +361,11 @@ class FetchedFiles implements Files {
       response = await fetch(url, path === MANIFEST ? { cache: 'no-cache', signal } : { signal });
     } catch (error) {
       signal.throwIfAborted();
-      throw new BundleError(`${url}: cannot be downloaded (${reason(error)}); try again`);
+      const hint =
+        new URL(url).origin === globalThis.location.origin
+          ? 'try again'
+          : 'its server may not allow this page to read it: it must send Access-Control-Allow-Origin';
+      throw new BundleError(`${url}: cannot be downloaded (${reason(error)}); ${hint}`);
     }
     const { status, body } = response;
     const type = response.headers.get('content-type') ?? '';
@@ -327,10 +379,13 @@ class FetchedFiles implements Files {
           `${text}${isPage ? ' with a page' : ''}; expected a bundle's manifest`,
         );
       }
+      if (status === 401 || status === 403) {
+        throw new PermissionDeniedError(`${text}; sign in, or make the bundle open to everybody`);
+      }
       throw new BundleError(
         status >= 500 || status === 429
           ? `${text}; try again later`
-          : `${text}; the bundle is incomplete or not open to everybody: copy it again`,
+          : `${text}; the bundle is incomplete: copy it again`,
       );
     }
     // What the manifest says is taken at once, so that weights are in memory one time and not two.
@@ -377,14 +432,15 @@ function allocated(size: number, url: string): Uint8Array {
 class WebRuntime implements Runtime {
   /** Runs take turns: onnxruntime-web runs one at a time. */
   private turn: Promise<unknown> = Promise.resolve();
+  private readonly options: Ort.InferenceSession.SessionOptions;
 
   constructor(
     private readonly ort: typeof Ort,
-    private readonly options: Ort.InferenceSession.SessionOptions,
+    private readonly wanted: WebOpenOptions,
     public device: Device,
-    /** Whether WebAssembly will do where WebGPU is not what it should be. */
-    private readonly isFlexible: boolean,
-  ) {}
+  ) {
+    this.options = wanted.session ?? {};
+  }
 
   tensor(dtype: DType, data: Data, shape: readonly number[]): RuntimeTensor {
     return new this.ort.Tensor(dtype as 'float32', data as Float32Array, shape);
@@ -426,6 +482,20 @@ class WebRuntime implements Runtime {
     model: Uint8Array,
     options: Ort.InferenceSession.SessionOptions,
   ): Promise<Ort.InferenceSession> {
+    try {
+      return await this.createHere(model, options);
+    } catch (error) {
+      const { fallback } = this.wanted;
+      if (!fallback || !LACKS.test(reason(error))) throw error;
+      const { InferenceSession } = await fallback();
+      return InferenceSession.create(model, { ...options, executionProviders: ['wasm'] });
+    }
+  }
+
+  private async createHere(
+    model: Uint8Array,
+    options: Ort.InferenceSession.SessionOptions,
+  ): Promise<Ort.InferenceSession> {
     const on = (device: Device) =>
       this.ort.InferenceSession.create(model, { executionProviders: [device], ...options });
     if (this.device === 'wasm') return on('wasm');
@@ -441,7 +511,8 @@ class WebRuntime implements Runtime {
       // Only this graph has something that WebGPU cannot do.
       if (!problem.includes('no available backend')) return on('wasm');
     }
-    if (!this.isFlexible) {
+    // Not asked for by name: WebAssembly will do.
+    if (this.wanted.device !== 'auto') {
       throw new UnimplementedError(
         `this build of onnxruntime-web cannot be used with WebGPU (${problem}); import ` +
           'onnxruntime-web/webgpu, or open with device "auto" or "wasm"',
@@ -456,4 +527,9 @@ class WebRuntime implements Runtime {
     this.turn = done.catch(() => undefined);
     return done;
   }
+}
+
+/** Bytes in hexadecimal. */
+function hex(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,17 +1,6 @@
 /** ZIP files whose content is stored as it is: weights do not compress, and nothing is copied. */
 
-const TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
-  let c = n;
-  for (let k = 0; k < 8; k++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
-  return c;
-});
-
-/** The checksum of ZIP files. */
-export function crc32(data: Uint8Array): number {
-  let c = 0xffffffff;
-  for (const byte of data) c = (TABLE[(c ^ byte) & 255] as number) ^ (c >>> 8);
-  return (c ^ 0xffffffff) >>> 0;
-}
+import { portableCrc32 as crc32 } from './checksums.js';
 
 const LIMIT = 0xffffffff;
 

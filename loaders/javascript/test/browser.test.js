@@ -6,13 +6,16 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 
-import { findChromium } from './chromium.js';
+import { findChromium, launch } from './chromium.js';
 import { openPage } from './page.js';
+import { serve } from './server.js';
 
 const corpus = process.env.TFX_CONFORMANCE;
 if (!corpus)
   throw new Error('set TFX_CONFORMANCE to the folder that loaders/conformance/make.py made');
+const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '..');
 const executablePath = findChromium();
 const skip = executablePath ? false : 'no Chromium: install it, or set CHROMIUM to its path';
 
@@ -23,6 +26,12 @@ for (const isolated of [false, true]) {
 
     before(async () => {
       scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tfx-browser-'));
+      // What a site would serve: the example, and the loader beside it.
+      fs.cpSync(path.join(root, 'examples', 'web'), path.join(scratch, 'app'), { recursive: true });
+      fs.copyFileSync(
+        path.join(root, 'dist', 'tfx-web.js'),
+        path.join(scratch, 'app', 'tfx-web.js'),
+      );
       const options = { executablePath, corpus, scratch, isolated, faults };
       ({ page, server, close } = await openPage(options));
     });
@@ -70,7 +79,7 @@ for (const isolated of [false, true]) {
       await open();
       const again = server.requests.slice(before);
       assert.ok(again.some((p) => p.endsWith('bundle.pb')));
-      assert.ok(!again.some((p) => p.endsWith('.safetensors')), String(again));
+      assert.ok(!again.some((p) => /\.(safetensors|onnx)$/.test(p)), String(again));
     });
 
     test('keeps checkpoints', async () => {
@@ -122,7 +131,8 @@ for (const isolated of [false, true]) {
       const expected = {
         page: /^NotFoundError: .*200 .*with a page; expected a bundle's manifest/,
         500: /^BundleError: .*500.*try again later/,
-        403: /^BundleError: .*403.*not open to everybody/,
+        401: /^PermissionDeniedError: .*401.*sign in/,
+        403: /^PermissionDeniedError: .*403.*open to everybody/,
         404: /^NotFoundError: .*404/,
       };
       for (const [fault, text] of Object.entries(expected)) {
@@ -163,6 +173,50 @@ for (const isolated of [false, true]) {
         control.abort();
         await bundle.call('scale', { x: [1, 2, 3] });
       });
+    });
+
+    test('takes the variables of another version', async () => {
+      const found = await page.evaluate(async () => {
+        const step = { x: [[1, 2, 3]], y: [1] };
+        const bundle = await loader.Bundle.open('/conformance/training/bundle');
+        const predict = async () => (await bundle.call('predict', { x: step.x })).y.item();
+        const before = await predict();
+        await bundle.call('train_step', step);
+        const trained = await predict();
+        for (const [file, data] of await bundle.files()) {
+          await fetch(`/saved/later/${file}`, { method: 'PUT', body: data });
+        }
+        const refused = await bundle.reload('/conformance/shapes/bundle').catch((e) => e.name);
+        await bundle.reload('/conformance/training/bundle');
+        const back = [await predict(), Number((await bundle.call('count')).steps.item())];
+        await bundle.reload('/saved/later');
+        const later = [await predict(), Number((await bundle.call('count')).steps.item())];
+        await bundle.close();
+        return { before, trained, refused, back, later };
+      });
+      assert.equal(found.refused, 'FailedPreconditionError');
+      assert.ok(Math.abs(found.back[0] - found.before) < 1e-6);
+      assert.ok(Math.abs(found.later[0] - found.trained) < 1e-6);
+      assert.deepEqual([found.back[1], found.later[1]], [0, 1]);
+    });
+
+    test('runs in a worker of the page, which stays free', async () => {
+      const found = await page.evaluate(async () => {
+        const { Client } = await import('/saved/app/client.js');
+        const client = new Client('/conformance/training/bundle', { ort: '/ort/ort.min.mjs' });
+        const step = { x: [[1, 2, 3]], y: new Float32Array([1]) };
+        const losses = await Promise.all([1, 2, 3].map(() => client.call('train_step', step)));
+        const { steps } = await client.call('count');
+        const error = await client.call('train_stop', step).catch((e) => `${e.name}: ${e.message}`);
+        client.stop();
+        const ended = await client.call('count').catch((e) => e.message);
+        return { losses: losses.map(({ loss }) => loss.data[0]), steps: steps.data, error, ended };
+      });
+      assert.equal(found.losses.length, 3);
+      assert.ok(found.losses.every(Number.isFinite));
+      assert.equal(String(Object.values(found.steps)), '3');
+      assert.match(found.error, /^NotFoundError: .*did you mean "train_step"/);
+      assert.match(found.ended, /stopped/);
     });
 
     test('calls at once are done in the order in which they were made', async () => {
@@ -244,6 +298,82 @@ for (const isolated of [false, true]) {
   });
 }
 
+test('a plain page takes module, runtime and bundle from another origin', { skip }, async () => {
+  const dist = path.join(root, 'node_modules', 'onnxruntime-web', 'dist');
+  const mounts = { files: path.join(root, 'dist'), ort: dist, bundles: corpus };
+  const files = await serve(mounts, { origins: '*' });
+  const closed = await serve(mounts);
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tfx-plain-'));
+  const program = (from) => `<!doctype html>
+<script type="importmap">{"imports": {"onnxruntime-web": "${files.url}/ort/ort.wasm.min.mjs"}}</script>
+<script type="module">
+  import { Bundle } from '${files.url}/files/tfx-web.js';
+  try {
+    const bundle = await Bundle.open('${from}/bundles/training/bundle/');
+    const losses = [];
+    for (let i = 0; i < 3; i++) {
+      losses.push((await bundle.call('train_step', { x: [[1, 2, 3]], y: [1] })).loss.item());
+    }
+    document.title = losses.every(Number.isFinite) ? 'trained' : 'wrong';
+  } catch (error) {
+    document.title = error.name + ': ' + error.message;
+  }
+</script>`;
+  fs.writeFileSync(path.join(folder, 'index.html'), program(files.url));
+  fs.writeFileSync(path.join(folder, 'closed.html'), program(closed.url));
+  const pages = await serve({ pages: folder });
+  const browser = await launch(executablePath);
+  try {
+    const page = await browser.newPage();
+    for (const [name, text] of [
+      ['index.html', /^trained$/],
+      ['closed.html', /^BundleError: .*cannot be downloaded.*Access-Control-Allow-Origin/],
+    ]) {
+      await page.goto(`${pages.url}/pages/${name}`);
+      await page.waitForFunction(() => document.title);
+      assert.match(await page.title(), text);
+    }
+  } finally {
+    await browser.close();
+    for (const server of [files, closed, pages]) await server.close();
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('a page that is not secure has its own hashes, and keeps nothing', { skip }, async () => {
+  const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tfx-insecure-'));
+  const { page, close } = await openPage({ executablePath, corpus, scratch, secure: false });
+  try {
+    const found = await page.evaluate(async () => {
+      const use = async (name) => {
+        const bundle = await loader.Bundle.open(`/conformance/${name}/bundle`);
+        const { y } = await bundle.call('look', { i: [0, 5] });
+        const answer = [y.toArray(), bundle.variables.get('b').data.length];
+        await bundle.close();
+        return answer;
+      };
+      const bundle = await loader.Bundle.open('/conformance/training/bundle');
+      const losses = [];
+      for (let i = 0; i < 3; i++) {
+        losses.push((await bundle.call('train_step', { x: [[1, 2, 3]], y: [1] })).loss.item());
+      }
+      return {
+        isSecure: isSecureContext,
+        losses,
+        large: await use('large'),
+        flipped: await use('hostile_large_first_piece').catch((e) => `${e.name}: ${e.message}`),
+      };
+    });
+    assert.equal(found.isSecure, false);
+    assert.ok(found.losses.every(Number.isFinite));
+    assert.deepEqual(found.large, [[0, 5], 17 << 18]);
+    assert.match(found.flipped, /^BundleError: .*model\.safetensors: .*CRC-32/);
+  } finally {
+    await close();
+    fs.rmSync(scratch, { recursive: true, force: true });
+  }
+});
+
 describe('a page with a WebGPU adapter', { skip }, () => {
   let scratch;
   before(() => {
@@ -276,6 +406,32 @@ describe('a page with a WebGPU adapter', { skip }, () => {
         ];
       });
       assert.deepEqual(found, ['webgpu', -319999.5, -319998.5]);
+    }));
+
+  test('a second build of the runtime serves what the first has no kernels for', (t) =>
+    withPage(t, 'ort.webgpu', async (page) => {
+      const found = await page.evaluate(async () => {
+        const step = { x: [[1, 2, 3]], y: [1] };
+        const train = async (options) => {
+          const bundle = await loader.Bundle.open('/conformance/training/bundle', options);
+          const losses = [];
+          for (let i = 0; i < 3; i++)
+            losses.push((await bundle.call('train_step', step)).loss.item());
+          return [bundle.device, losses];
+        };
+        const device = 'webgpu';
+        const fallback = () => import('/ort/ort.wasm.min.mjs');
+        const error = await train({ device }).catch((e) => `${e.name}: ${e.message}`);
+        return [
+          error,
+          await train({ device, fallback }),
+          await train({ device: 'wasm', ort: await fallback() }),
+        ];
+      });
+      // Should the runtime learn it one day, `fallback` is not asked for.
+      if (typeof found[0] === 'string') assert.match(found[0], /^UnimplementedError: .*Cast/);
+      assert.equal(found[1][0], 'webgpu');
+      found[1][1].forEach((loss, i) => assert.ok(Math.abs(loss - found[2][1][i]) < 1e-5));
     }));
 
   test('refuses builds of the runtime that would give wrong numbers, or have none', async (t) => {

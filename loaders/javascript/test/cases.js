@@ -126,6 +126,7 @@ async function runSteps(loader, record, open, saveAgain) {
     const error = await failure(async () => {
       const bundle = await open();
       await bundle.warmup();
+      for (const name of bundle.variables.names()) bundle.variables.get(name);
     });
     check(error ? null : 'nothing was refused', record.about);
     const right = isKind(loader, error, record.refused);

@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 
 import * as loader from '../dist/node.js';
 import { runCase } from './cases.js';
@@ -14,8 +15,23 @@ if (!root)
 const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tfx-conformance-'));
 after(() => fs.rmSync(scratch, { recursive: true, force: true }));
 
-for (const name of fs.readdirSync(root).sort()) {
-  const folder = path.join(root, name);
+/** Bundles of earlier releases, which stay readable for ever. */
+const archive = path.join(
+  path.dirname(fileURLToPath(import.meta.url)),
+  '..',
+  '..',
+  '..',
+  'tests',
+  'archive',
+);
+const folders = fs
+  .readdirSync(archive, { recursive: true, encoding: 'utf8' })
+  .filter((name) => path.basename(name) === 'case.json')
+  .map((name) => path.join(archive, path.dirname(name)));
+folders.push(...fs.readdirSync(root).map((name) => path.join(root, name)));
+
+for (const folder of folders.sort()) {
+  const name = path.relative(folder.startsWith(root) ? root : archive, folder);
   const record = JSON.parse(fs.readFileSync(path.join(folder, 'case.json'), 'utf8'));
   test(`${name}: ${record.about}`, async () => {
     const open = () => loader.Bundle.open(path.join(folder, 'bundle'));

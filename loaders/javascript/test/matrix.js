@@ -62,14 +62,16 @@ async function inBrowser() {
   }
   const run = (name, record) =>
     page.evaluate(
-      ([name, record, device]) =>
-        runCase(
+      ([name, record, device]) => {
+        const options = { device, fallback: () => import('/ort/ort.wasm.min.mjs') };
+        return runCase(
           loader,
           record,
-          () => loader.Bundle.open(`/conformance/${name}/bundle`, { device }),
-          saveAgain(name),
+          () => loader.Bundle.open(`/conformance/${name}/bundle`, options),
+          saveAgain(name, options),
           device === 'webgpu',
-        ),
+        );
+      },
       [name, record, gpu ? 'webgpu' : 'wasm'],
     );
   return Object.assign(run, { close });

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { transformSync } from 'esbuild';
+import { buildSync, transformSync } from 'esbuild';
 
 const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '..');
 const repository = path.join(root, '..', '..');
@@ -53,12 +53,58 @@ test('nothing is run when it is installed, and the lock names no registry', () =
   assert.doesNotMatch(read(root, 'package-lock.json'), /"resolved"/);
 });
 
-test('its declarations serve a strict program', () => {
-  const flags = '--noEmit --strict --exactOptionalPropertyTypes --target es2022 --lib es2023,dom';
-  const more = '--module nodenext --moduleResolution nodenext --types node';
+/** Compile programs that use the package. */
+function compile(...flags) {
   const compiler = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const args = [compiler, ...flags.split(' '), ...more.split(' '), 'test/consumer.ts'];
+  const common = '--noEmit --strict --exactOptionalPropertyTypes --target es2022 --types node';
+  const args = [compiler, ...common.split(' '), '--lib', 'es2023,dom', ...flags];
   execFileSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+}
+
+test('its declarations serve a strict program, and one in CommonJS', () => {
+  const flags = ['--module', 'nodenext', '--moduleResolution', 'nodenext'];
+  compile(...flags, 'test/consumer.ts', 'test/required.cts');
+});
+
+test('a bundler takes the entry for browsers, and its declarations are whole', () => {
+  const flags = ['--module', 'esnext', '--moduleResolution', 'bundler', '--skipLibCheck', 'false'];
+  compile(...flags, 'test/bundled.ts');
+});
+
+test('bundlers take the entry of their platform', () => {
+  const source = "import { Bundle } from 'tfx-onnx'; console.log(Bundle);";
+  const entry = (platform) => {
+    const { metafile } = buildSync({
+      stdin: { contents: source, resolveDir: path.join(root, 'test') },
+      bundle: true,
+      write: false,
+      metafile: true,
+      platform,
+      format: 'esm',
+      external: ['onnxruntime-node', 'onnxruntime-web'],
+    });
+    const names = Object.keys(metafile.inputs).map((name) => path.basename(name));
+    return ['web.js', 'node.js'].filter((name) => names.includes(name));
+  };
+  assert.deepEqual([entry('browser'), entry('node')], [['web.js'], ['node.js']]);
+});
+
+test('a program in CommonJS can use it', () => {
+  const program = `
+import('tfx-onnx').then(({ Bundle }) => console.log(typeof Bundle.open));
+if (process.features.require_module) console.log(typeof require('tfx-onnx').Bundle.open);
+console.log(require('tfx-onnx/package.json').name);
+`;
+  const args = ['--input-type=commonjs', '--no-warnings', '-e', program];
+  const printed = String(execFileSync(process.execPath, args, { cwd: root }))
+    .trim()
+    .split('\n');
+  assert.deepEqual(new Set(printed), new Set(['function', 'tfx-onnx']));
+});
+
+test('it depends on nothing but a runtime', () => {
+  assert.deepEqual(Object.keys(about.dependencies ?? {}), []);
+  assert.deepEqual(Object.keys(about.peerDependencies), ['onnxruntime-node', 'onnxruntime-web']);
 });
 
 const blocks = (text, language) =>

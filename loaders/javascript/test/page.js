@@ -8,6 +8,8 @@ import { serve } from './server.js';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 
+/** Pages of the loopback address are trusted; under another name they are not. */
+const RENAMED = ['--host-resolver-rules=MAP plain.test 127.0.0.1'];
 const SOFTWARE_GPU = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
 
 /**
@@ -15,7 +17,7 @@ const SOFTWARE_GPU = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshade
  *
  * @param options `corpus`: the conformance bundles. `scratch`: where the page may save. `isolated`:
  *   whether the page may use threads. `gpu`: give the browser a WebGPU adapter that computes on the
- *   CPU (SwiftShader). `build`: which build of onnxruntime-web. `faults`: what the server does wrong.
+ *   CPU (SwiftShader). `secure`: false gives the page a name that browsers do not trust. `build`: which build of onnxruntime-web. `faults`: what the server does wrong.
  * @returns `{page, server, close}`.
  */
 export async function openPage({
@@ -24,6 +26,7 @@ export async function openPage({
   scratch,
   isolated = false,
   gpu = false,
+  secure = true,
   build = gpu ? 'ort.webgpu' : 'ort',
   faults = {},
 }) {
@@ -37,9 +40,13 @@ export async function openPage({
     saved: scratch,
   };
   const server = await serve(mounts, { isolated, uploads: scratch, faults });
-  const browser = await launch(executablePath, gpu ? SOFTWARE_GPU : []);
+  const browser = await launch(executablePath, [
+    ...(gpu ? SOFTWARE_GPU : []),
+    ...(secure ? [] : RENAMED),
+  ]);
   const page = await browser.newPage();
-  await page.goto(`${server.url}/pages/index.html?build=${build}`);
+  const url = secure ? server.url : server.url.replace('127.0.0.1', 'plain.test');
+  await page.goto(`${url}/pages/index.html?build=${build}`);
   await page.waitForFunction(() => document.title === 'ready');
   const close = async () => {
     await browser.close();

@@ -19,13 +19,13 @@ const TYPES = {
  *
  * @param mounts Folder by first part of the path.
  * @param options `isolated`: send the headers that let pages use threads. `uploads`: keep what is
- *   PUT below this folder. `port`: 0 takes a free one. `faults`: what is done wrong, by the end of
+ *   PUT below this folder. `origins`: which other origins may read. `port`: 0 takes a free one. `faults`: what is done wrong, by the end of
  *   a path: a status, `page` (HTML whatever is asked for), `truncated`, or `slow` (it never ends).
  * @returns `{url, close, requests, cancelled}`.
  */
 export async function serve(
   mounts,
-  { isolated = false, uploads = null, port = 0, faults = {} } = {},
+  { isolated = false, uploads = null, port = 0, faults = {}, origins = '' } = {},
 ) {
   const requests = [];
   const cancelled = [];
@@ -48,6 +48,7 @@ export async function serve(
     if (!fs.existsSync(name)) return response.writeHead(404).end();
     if (typeof fault === 'number') return response.writeHead(fault).end();
     const headers = { 'Content-Type': TYPES[path.extname(name)] ?? 'application/octet-stream' };
+    if (origins) headers['Access-Control-Allow-Origin'] = origins;
     if (isolated) {
       headers['Cross-Origin-Opener-Policy'] = 'same-origin';
       headers['Cross-Origin-Embedder-Policy'] = 'require-corp';
