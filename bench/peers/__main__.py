@@ -21,6 +21,8 @@ from bench.peers.process import Peer, PeerError
 # What was measured, by case and peer.
 Figures: TypeAlias = dict[tuple[str, str], float]
 
+# Microseconds of a call that has only one turn: repeating it would take minutes.
+_LONG = 5e6
 PEERS = ("tfx", "jax", "tensorflow", "torch")
 _TITLES = {"tfx": "tfx", "jax": "jax.jit", "tensorflow": "tf.function", "torch": "torch, eager"}
 _SHORT = {"jax": "jax", "tensorflow": "tf", "torch": "torch"}
@@ -113,6 +115,8 @@ def _measure(
                     values.pop(name, None)
                 else:
                     times[row.case, name] = min(us, times.get((row.case, name), us))
+                    if us > _LONG:
+                        turns.remove(name)
             turns = turns[1:] + turns[:1]
         failures += _disagreements(row, values)
     _divide(rows, peers, times)

@@ -11,7 +11,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".cache" / "peers"
 # What pip installs, from the index that it is configured for.
-REQUIREMENTS = {"jax": ["jax"], "tensorflow": ["tensorflow-cpu"], "torch": ["torch==2.13.0"]}
+REQUIREMENTS = {
+    "jax": ["jax", "orbax-checkpoint"],
+    "tensorflow": ["tensorflow-cpu"],
+    "torch": ["torch==2.13.0"],
+}
 # ``tensorflow=/some/python,jax=/other/python``: environments that exist already.
 VARIABLE = "BENCH_PEERS"
 

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.peers import cases, jax_networks, worker
+from bench.peers import cases, jax_networks, storage, worker
 from bench.peers.worker import Case
 
 
@@ -153,6 +153,31 @@ def _lstm_gradient() -> Case:
     return _case(lambda: step(weights, xs), value)
 
 
+def _saved(arrays: list[Any], name: str) -> tuple[Any, str, dict[str, Any]]:
+    """A checkpointer of orbax, a path, and the arrays by name as they are saved."""
+    import orbax.checkpoint as orbax
+
+    tree = {str(i): jnp.asarray(array) for i, array in enumerate(arrays)}
+    return orbax.PyTreeCheckpointer(), str(storage.folder() / name), tree
+
+
+def _save_state() -> Case:
+    checkpointer, path, tree = _saved(storage.arrays(), "state")
+    return Case(lambda: checkpointer.save(path, tree, force=True), lambda _: _sum(tree["0"]))
+
+
+def _load_state() -> Case:
+    checkpointer, path, tree = _saved(storage.arrays(), "state")
+    checkpointer.save(path, tree)
+    return _case(lambda: checkpointer.restore(path), lambda found: _sum(found["0"]))
+
+
+def _load_wide() -> Case:
+    checkpointer, path, tree = _saved(storage.small_arrays(), "wide")
+    checkpointer.save(path, tree)
+    return _case(lambda: checkpointer.restore(path), lambda found: float(len(found)))
+
+
 MAKERS: dict[str, Callable[[], Case]] = {
     "call_1": functools.partial(_call, 1),
     "call_10": functools.partial(_call, 10),
@@ -170,6 +195,9 @@ MAKERS: dict[str, Callable[[], Case]] = {
     **jax_networks.cases(),
     "lstm": _lstm,
     "lstm_gradient": _lstm_gradient,
+    "save_state": _save_state,
+    "load_state": _load_state,
+    "load_wide": _load_wide,
 }
 
 if __name__ == "__main__":

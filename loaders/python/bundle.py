@@ -21,6 +21,7 @@ from tfx.loaders.function import LoadedFunction
 from tfx.loaders.signature import SignatureInfo, bind, find_signature, signature_info
 from tfx.loaders.sources import Sources
 from tfx.loaders.state import State, Value, Variables
+from tfx.loaders.steady import steadily
 from tfx.loaders.versions import require_same_graphs
 from tfx.runtime.devices import parse_device, require
 from tfx.runtime.giving_back import give_back
@@ -85,8 +86,8 @@ class Bundle:
             device: Where to run: "CPU:0", "GPU:0" and TensorFlow's longer spellings.
             verify: When to compare hashes with the manifest. Sizes are always compared, graphs and
                 files of up to 4 MiB are always hashed when they are opened. True hashes every file
-                now; None, the default, a larger file of weights when something of it is first
-                used (about a second for each GiB); False leaves these out.
+                now; None, the default, what is used of a larger file of weights when it is first
+                used (a fraction of a second for each GiB); False leaves these out.
             freeze: True lets ONNX Runtime keep each signature's weights in the form that its
                 kernels like best: the fastest, but each signature takes memory for its own.
                 False feeds them from the one mapping that all signatures share; calls with small
@@ -102,7 +103,8 @@ class Bundle:
         """
         canonical = parse_device(device)
         require(canonical)
-        return cls(Sources(path, verify=verify), canonical, freeze=freeze, verify=verify)
+        sources = steadily(path, lambda: Sources(path, verify=verify))
+        return cls(sources, canonical, freeze=freeze, verify=verify)
 
     @property
     def files(self) -> tuple[FileEntry, ...]:
@@ -176,7 +178,8 @@ class Bundle:
             FailedPreconditionError: The bundles differ in more than the values of variables, and
                 the message says in what; or this one was closed. Nothing has changed.
         """
-        new = Sources(self.path if path is None else path, verify=self._verify)
+        folder = self.path if path is None else path
+        new = steadily(folder, lambda: Sources(folder, verify=self._verify))
         with self._lock:
             self._state.snapshot  # noqa: B018  raises if the bundle was closed
             old = self._sources

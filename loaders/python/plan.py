@@ -8,8 +8,8 @@ and what they are the weights of are compared with the manifest before ONNX Runt
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from tfx.runtime.memory import hand_over
 from tfx.runtime.session import RUN_OPTIONS, Session
 from tfx.runtime.values import RawValue
 
+# First byte and length of parts that are read from files, by file.
+_Parts: TypeAlias = dict[str, list[tuple[int, int]]]
+
 
 class Plan:
     """One session and its bindings.
@@ -73,7 +76,7 @@ class Plan:
         _check_ports(onnx, graph)
         for item in graph.frozen_variables:
             _check_frozen(onnx, item, sources)
-        data, external = onnx.data, _check_external(onnx, thawed, sources)
+        data, external = onnx.data, _external_parts(onnx, thawed, sources)
         if thawed:
             variables = sources.manifest.variables
             data = onnx.with_inputs({i.name: _input_type(variables[i.variable]) for i in thawed})
@@ -209,18 +212,17 @@ def _check_frozen(onnx: OnnxFile, item: FrozenVariable, sources: Sources) -> Non
         )
 
 
-def _check_external(
-    onnx: OnnxFile, thawed: tuple[FrozenVariable, ...], sources: Sources
-) -> frozenset[str]:
-    """Check where weights are read from, and return the files that will be."""
+def _external_parts(onnx: OnnxFile, thawed: tuple[FrozenVariable, ...], sources: Sources) -> _Parts:
+    """Check where weights are read from, and return first byte and length of each by file."""
     names = {item.name for item in thawed}
-    files = set()
+    parts: _Parts = {}
     for item in onnx.initializers.values():
         if item.external is not None:
             _check_place(item, onnx.path, sources)
             if item.name not in names:
-                files.add(item.external.location)
-    return frozenset(files)
+                place = item.external
+                parts.setdefault(place.location, []).append((place.offset, place.length))
+    return parts
 
 
 def _check_place(item: Initializer, path: str, sources: Sources) -> None:
@@ -254,12 +256,12 @@ def _compile(
     path: str,
     device: str,
     sources: Sources,
-    external: frozenset[str],
+    external: _Parts,
     *,
     folds: bool,
 ) -> Session:
     folder = sources.root if external else None
-    sources.check(external)
+    sources.check_parts(external)
     _check_unchanged(external, sources)
     try:
         session = Session(data, device=device, data_folder=folder, folds=folds)
@@ -271,7 +273,7 @@ def _compile(
     return session
 
 
-def _check_unchanged(files: frozenset[str], sources: Sources) -> None:
+def _check_unchanged(files: Iterable[str], sources: Sources) -> None:
     for file in sorted(files):
         if not sources.is_unchanged(file):
             raise AbortedError(

@@ -145,7 +145,7 @@ def _write_weights(
                     f"{key!r} would no longer be where {graph.path} expects it, because a tensor "
                     f"of {item.path!r} has another size than when it was loaded; {_HOW_ELSE}"
                 )
-    return FileEntry(item.path, written.size, written.sha256)
+    return written.entry(item.path)
 
 
 def _place(entry: TensorEntry) -> tuple[int, int]:
@@ -155,9 +155,9 @@ def _place(entry: TensorEntry) -> tuple[int, int]:
 def _copy(sources: Sources, item: FileEntry, folder: Path) -> FileEntry:
     shutil.copyfile(locate(sources.root, item.path, size=item.size), folder / item.path)
     entry = file_entry(folder, item.path)
-    if entry != item:
+    if (entry.size, entry.sha256) != (item.size, item.sha256):
         raise AbortedError(
             f"{sources.root / item.path}: it is not the file that was saved with the bundle; it "
             "was damaged, or replaced by a newer save: open the bundle again"
         )
-    return entry
+    return item

@@ -10,14 +10,16 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tfx.bundle import limits
 from tfx.bundle.files import locate, read_limited, verify_files
 from tfx.bundle.manifest import ConstantEntry, FileEntry, Manifest, VariableEntry, read_manifest
+from tfx.bundle.records import Storage
 from tfx.bundle.shards import Store
+from tfx.bundle.sums import PIECE, Comparison
 from tfx.core.errors import BundleError, FailedPreconditionError
 from tfx.loaders.state import Value
 from tfx.runtime.surviving import survives
@@ -31,8 +33,8 @@ class Sources:
 
     Args:
         path: The bundle's folder.
-        verify: True hashes every file at once, None large files of weights when something of them
-            is first used, False never hashes those. See ``limits.HASH_ON_LOAD_BYTES``.
+        verify: True hashes every file at once, None compares what is used of large files of weights
+            when it is first used, False never compares those. See ``limits.HASH_ON_LOAD_BYTES``.
 
     Attributes:
         root: The folder.
@@ -59,12 +61,15 @@ class Sources:
             verify_files(self.root, [item], check_hash=check_hash)
         large = limits.HASH_ON_LOAD_BYTES
         self._unchecked = {f for f in stores if verify is None and self.entries[f].size > large}
+        self._comparisons: dict[str, Comparison] = {}
         self._checking = survives(threading.Lock())
         self._seen = {item.path: self._identity(item.path) for item in self.manifest.files}
         self.store = Store(self.root, {item.path: item.size for item in self.manifest.files})
         self._stores = sorted(stores)
         for name in self._stores:
             self.store.file(name)
+            if name in self._unchecked and self.entries[name].crc32:
+                self._comparisons[name] = self.store.file(name).comparison(self.entries[name].crc32)
         self._values = [self._value(item) for item in self.manifest.variables]
         self._constants: dict[int, Value] = {}
 
@@ -95,7 +100,7 @@ class Sources:
         return values
 
     def check(self, files: Iterable[str]) -> None:
-        """Compare the hashes of large files of weights before anything of them is used; each once.
+        """Compare large files of weights with the manifest before they are used; each byte once.
 
         Args:
             files: Paths of files of the bundle.
@@ -103,18 +108,61 @@ class Sources:
         Raises:
             BundleError: A file is not the one that was saved.
         """
-        if not self._unchecked:
+        self.check_parts({file: [(0, self.entries[file].size)] for file in files})
+
+    def check_value(self, storage: Storage) -> None:
+        """Compare what a tensor's value is made from with the manifest before it is used.
+
+        Raises:
+            BundleError: Its bytes, or those around it, are not those that were saved.
+        """
+        if storage.file in self._unchecked:
+            place = self.store.entry(storage)
+            self.check_parts({storage.file: [(place.offset, place.nbytes)]}, keep=True)
+
+    def check_parts(
+        self, parts: Mapping[str, Sequence[tuple[int, int]]], *, keep: bool = False
+    ) -> None:
+        """Compare parts of files, which are about to be used, with the manifest.
+
+        Args:
+            parts: First byte and number of bytes of each part, by file.
+            keep: Whether they will be used through the mapping that variables share.
+
+        Raises:
+            BundleError: A file is not the one that was saved.
+        """
+        if self._unchecked.isdisjoint(parts):
             return
         with self._checking:
-            waiting = sorted(self._unchecked.intersection(files))
-            if not waiting:
-                return
-            # Python's lock is free while bytes are hashed.
-            with ThreadPoolExecutor(min(len(waiting), os.cpu_count() or 1)) as pool:
-                list(pool.map(self._check_weights, waiting))
-            self._unchecked.difference_update(waiting)
+            unsummed = []
+            for file in sorted(self._unchecked.intersection(parts)):
+                comparison = self._comparisons.get(file)
+                if comparison is None:
+                    unsummed.append(file)
+                    continue
+                # The header says where everything is.
+                header = (0, self.store.file(file).begin)
+                wrong = comparison.compare([header, *parts[file]], keep=keep)
+                if wrong is not None:
+                    raise self._difference(file, *wrong)
+                if comparison.complete:
+                    self._unchecked.discard(file)
+            if unsummed:
+                # Python's lock is free while bytes are hashed.
+                with ThreadPoolExecutor(min(len(unsummed), os.cpu_count() or 1)) as pool:
+                    list(pool.map(self._check_whole, unsummed))
+                self._unchecked.difference_update(unsummed)
 
-    def _check_weights(self, file: str) -> None:
+    def _difference(self, file: str, number: int, found: int) -> BundleError:
+        return BundleError(
+            f"{self.root / file}: the CRC-32 of bytes {number * PIECE} to "
+            f"{min((number + 1) * PIECE, self.entries[file].size) - 1} is {found:08x}, the "
+            f"manifest says {self.entries[file].crc32[number]:08x}; the file was changed or "
+            "damaged: copy or save the bundle again"
+        )
+
+    def _check_whole(self, file: str) -> None:
         # What was mapped, also if another bundle is in the folder by now.
         found, expected = self.store.file(file).sha256(), self.entries[file].sha256
         if found != expected:
@@ -124,13 +172,14 @@ class Sources:
             )
 
     def _value(self, item: VariableEntry | ConstantEntry) -> Value:
-        file = "" if item.storage is None else item.storage.file
-        if file not in self._unchecked:
+        storage = item.storage
+        if storage is None or storage.file not in self._unchecked:
             return Value(self.store.value(item))
-        return Value(self.store.value(item), check=lambda: self.check((file,)))
+        return Value(self.store.value(item), check=lambda: self.check_value(storage))
 
     def close(self) -> None:
         """Let go of the mapping; it ends with the last array over it."""
+        self._comparisons.clear()
         for name in self._stores:
             self.store.file(name).close()
         self._constants.clear()

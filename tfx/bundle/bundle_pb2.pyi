@@ -115,14 +115,16 @@ class Requirements(_message.Message):
     def __init__(self, opset: _Optional[int] = ..., ir_version: _Optional[int] = ..., domains: _Optional[_Mapping[str, int]] = ..., features: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class File(_message.Message):
-    __slots__ = ("path", "size", "sha256")
+    __slots__ = ("path", "size", "sha256", "crc32")
     PATH_FIELD_NUMBER: _ClassVar[int]
     SIZE_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
+    CRC32_FIELD_NUMBER: _ClassVar[int]
     path: str
     size: int
     sha256: bytes
-    def __init__(self, path: _Optional[str] = ..., size: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
+    crc32: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, path: _Optional[str] = ..., size: _Optional[int] = ..., sha256: _Optional[bytes] = ..., crc32: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Dim(_message.Message):
     __slots__ = ("size", "name")

@@ -38,6 +38,7 @@ from tfx.bundle.records import (
     TableEntry,
     VariableEntry,
 )
+from tfx.bundle.sums import piece_count
 from tfx.core.errors import UnsupportedVersionError
 
 KNOWN_FEATURES: frozenset[str] = frozenset()
@@ -132,6 +133,12 @@ def _check_files(files: Iterable[FileEntry], source: str) -> frozenset[str]:
             fail(where, f"its size is {entry.size}, expected 0 to {limits.MAX_ELEMENTS}")
         if len(entry.sha256) != 32:
             fail(where, f"its SHA-256 has {len(entry.sha256)} bytes, expected 32")
+        if len(entry.crc32) not in (0, piece_count(entry.size)):
+            fail(
+                where,
+                f"it has {len(entry.crc32)} CRC-32s, expected {piece_count(entry.size)} for "
+                f"{entry.size} bytes, or none",
+            )
         paths.add(entry.path)
         parts = entry.path.split("/")
         folders.update("/".join(parts[:count]) for count in range(1, len(parts)))

@@ -61,7 +61,10 @@ def to_proto(manifest: r.Manifest) -> pb.Manifest:
             domains=dict(requirements.domains),
             features=requirements.features,
         ),
-        files=[pb.File(path=f.path, size=f.size, sha256=f.sha256) for f in manifest.files],
+        files=[
+            pb.File(path=f.path, size=f.size, sha256=f.sha256, crc32=f.crc32)
+            for f in manifest.files
+        ],
         variables=[_variable_to_proto(v) for v in manifest.variables],
         constants=[_constant_to_proto(c) for c in manifest.constants],
         assets=[pb.Asset(file=a.file) for a in manifest.assets],
@@ -88,7 +91,7 @@ def from_proto(proto: pb.Manifest, source: str) -> r.Manifest:
             dict(requirements.domains),
             tuple(requirements.features),
         ),
-        files=tuple(r.FileEntry(f.path, f.size, f.sha256) for f in proto.files),
+        files=tuple(r.FileEntry(f.path, f.size, f.sha256, tuple(f.crc32)) for f in proto.files),
         variables=tuple(_variable_from_proto(v, at) for v in proto.variables),
         constants=tuple(_constant_from_proto(c, at) for c in proto.constants),
         assets=tuple(r.AssetEntry(a.file) for a in proto.assets),

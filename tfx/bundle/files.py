@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tfx.bundle import limits
 from tfx.bundle.records import FileEntry
-from tfx.core.errors import BundleError, NotFoundError, PermissionDeniedError
+from tfx.core.errors import BundleError, MissingFileError, PermissionDeniedError
 
 # Without it, opening a named pipe that somebody left in the folder would hang.
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -169,14 +169,14 @@ def open_plain(path: str | os.PathLike[str]) -> tuple[int, int]:
         The descriptor, which the caller closes, and the size.
 
     Raises:
-        NotFoundError: There is no such file.
+        MissingFileError: There is no such file.
         PermissionDeniedError: It may not be read.
         BundleError: It is a folder, a pipe or a device.
     """
     try:
         descriptor = os.open(path, _OPEN_FLAGS)
     except FileNotFoundError as error:
-        raise NotFoundError(f"{os.fspath(path)}: no such file, expected one to read") from error
+        raise MissingFileError(f"{os.fspath(path)}: no such file, expected one to read") from error
     except PermissionError as error:
         raise PermissionDeniedError(
             f"{os.fspath(path)}: may not be read; change its permissions"

@@ -39,5 +39,5 @@ MAX_SHARD_BYTES: Final = 4 << 30
 """Data of one safetensors file that we write: 32-bit readers (wasm) address no more."""
 
 HASH_ON_LOAD_BYTES: Final = 4 << 20
-"""Files up to this size are hashed whenever a bundle is loaded (about 3 ms), others on demand:
-reading a GiB only to hash it takes most of a second, and undoes what memory mapping saves."""
+"""Files up to this size are hashed whenever a bundle is loaded (about 3 ms), what is
+used of others is compared with CRC-32s: hashing a GiB takes most of a second."""

@@ -50,7 +50,7 @@ from tfx.bundle.structure import Shape as Shape
 from tfx.bundle.structure import ShapeValue as ShapeValue
 from tfx.bundle.structure import TensorInfo as TensorInfo
 from tfx.bundle.structure import Value as Value
-from tfx.core.errors import BundleError, NotFoundError, UnsupportedVersionError
+from tfx.core.errors import BundleError, MissingFileError, UnsupportedVersionError
 
 MANIFEST_NAME = "bundle.pb"
 
@@ -124,7 +124,7 @@ def read_manifest(bundle: str | os.PathLike[str]) -> Manifest:
         The checked manifest. No other file of the bundle has been opened.
 
     Raises:
-        NotFoundError: There is no such folder.
+        MissingFileError: There is no such folder.
         UnsupportedVersionError: The bundle is newer than this program.
         BundleError: It is no bundle, or is damaged.
     """
@@ -133,7 +133,7 @@ def read_manifest(bundle: str | os.PathLike[str]) -> Manifest:
         what = "is a file" if folder.exists() else "does not exist"
         old = interrupted_save(folder)
         hint = f"; a save was interrupted: rename {old} to it" if old is not None else ""
-        raise NotFoundError(f"{folder} {what}, expected the folder of a saved bundle{hint}")
+        raise MissingFileError(f"{folder} {what}, expected the folder of a saved bundle{hint}")
     path = folder / MANIFEST_NAME
     if not path.exists():
         hint = (

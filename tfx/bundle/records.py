@@ -50,11 +50,19 @@ class Requirements:
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """One file of the bundle (all but ``bundle.pb``); ``sha256`` is the 32 raw bytes."""
+    """One file of the bundle (all but ``bundle.pb``).
+
+    Attributes:
+        path: Inside the bundle.
+        size: In bytes.
+        sha256: 32 raw bytes.
+        crc32: The CRC-32 of each piece of the file, see ``sums``; empty: not known.
+    """
 
     path: str
     size: int
     sha256: bytes
+    crc32: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

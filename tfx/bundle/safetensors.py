@@ -17,7 +17,7 @@ import json
 import mmap
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy.typing as npt
@@ -25,7 +25,9 @@ import numpy.typing as npt
 from tfx.bundle import limits
 from tfx.bundle.encodings import Encoded, decode, encode
 from tfx.bundle.files import open_plain
+from tfx.bundle.records import FileEntry
 from tfx.bundle.safetensors_header import ENCODING_KEY, TensorEntry, parse_header
+from tfx.bundle.sums import Comparison, PieceSums
 from tfx.bundle.writing import HashingWriter
 from tfx.core.errors import BundleError
 
@@ -41,17 +43,26 @@ class WrittenFile(NamedTuple):
 
     size: int
     sha256: bytes
+    crc32: tuple[int, ...]
     entries: dict[str, TensorEntry]
+    tensor_sums: dict[str, tuple[int, ...]]
+
+    def entry(self, path: str) -> FileEntry:
+        """Return what a manifest says of the file; small files need no sums of pieces."""
+        large = self.size > limits.HASH_ON_LOAD_BYTES
+        return FileEntry(path, self.size, self.sha256, self.crc32 if large else ())
 
 
 def write_safetensors(
     path: str | os.PathLike[str],
     tensors: Mapping[str, npt.NDArray[Any]],
     metadata: Mapping[str, str] | None = None,
+    *,
+    sums_tensors: bool = False,
 ) -> WrittenFile:
     """Write a new safetensors file; the same tensors give the same bytes.
 
-    Buffers are written from where they are and hashed meanwhile, see ``writing``. Tensors whose
+    Buffers are written from where they are and summed meanwhile, see ``writing``. Tensors whose
     size is a multiple of 64 bytes come first and the others by falling size of element, so that
     each tensor lies at a multiple of its element's size and nearly all of the data at one of 64.
 
@@ -60,9 +71,11 @@ def write_safetensors(
             would change them under its readers.
         tensors: Arrays by key; any byte order and strides.
         metadata: Text to keep in the header.
+        sums_tensors: Whether to compute the CRC-32s of each tensor's pieces in place of the
+            SHA-256 and the CRC-32s of the file, which are empty then.
 
     Returns:
-        The size, the SHA-256, and where each tensor is.
+        The size, the sums, and where each tensor is.
 
     Raises:
         BundleError: A tensor has a dtype that cannot be stored, or a key or metadata is not text.
@@ -87,16 +100,27 @@ def write_safetensors(
     order = sorted(encoded, key=lambda key: _sort_key(key, encoded[key]))
     header, begin = _header(encoded, order, dict(metadata or {}), where)
     entries = {}
+    digest, pieces = hashlib.sha256(), PieceSums()
+    own: dict[str, PieceSums] = {}
+    whole = () if sums_tensors else (digest, pieces)
     with HashingWriter(where) as file:
-        file.write(memoryview(header))
+        file.write(memoryview(header), *whole)
         for key in order:
             item = encoded.pop(key)
             entries[key] = TensorEntry(
                 item.dtype, item.shape, begin, item.nbytes, item.stored_dtype, item.stored_shape
             )
-            file.write(item.buffer())
+            if sums_tensors:
+                own[key] = PieceSums()
+            file.write(item.buffer(), *((own[key],) if sums_tensors else whole))
             begin += item.nbytes
-    return WrittenFile(begin, file.sha256(), {key: entries[key] for key in sorted(entries)})
+    return WrittenFile(
+        begin,
+        b"" if sums_tensors else digest.digest(),
+        pieces.sums(),
+        {key: entries[key] for key in sorted(entries)},
+        {key: sums.sums() for key, sums in own.items()},
+    )
 
 
 def _sort_key(key: str, item: Encoded) -> tuple[bool, int, str]:
@@ -147,6 +171,12 @@ class SafetensorsFile:
     Arrays share memory with the mapping and keep it alive, so ``close`` only says that no more
     arrays will be taken. The file must not be changed in place meanwhile: write a new one and
     rename it.
+
+    Attributes:
+        path: The file.
+        size: Its size.
+        begin: Where the tensors' bytes begin.
+        metadata: The text of its header.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -165,6 +195,7 @@ class SafetensorsFile:
             path=self.path,
         )
         self.metadata: dict[str, str] = header.metadata
+        self.begin = _LENGTH.size + length
         self._entries = header.entries
 
     def keys(self) -> list[str]:
@@ -204,6 +235,26 @@ class SafetensorsFile:
             offset=entry.offset,
             nbytes=entry.nbytes,
         )
+
+    def header(self) -> bytes:
+        """Return the first bytes of the file: the length of its JSON text, and the text.
+
+        Raises:
+            BundleError: The file is closed.
+        """
+        if self._map is None:
+            raise BundleError(f"{self.path}: closed, so it has no header; open it again")
+        return self._map[: self.begin]
+
+    def comparison(self, sums: Sequence[int]) -> Comparison:
+        """Return what compares pieces of the mapped bytes with the sums that they should have.
+
+        Raises:
+            BundleError: The file is closed.
+        """
+        if self._map is None:
+            raise BundleError(f"{self.path}: closed, so it cannot be compared; open it again")
+        return Comparison(self._map, sums)
 
     def sha256(self) -> bytes:
         """Return the hash of the mapped bytes; they are read, and not kept in memory for it.

@@ -40,6 +40,7 @@ class WrittenStore(NamedTuple):
 
     files: tuple[FileEntry, ...]
     tensors: dict[str, Located]
+    tensor_sums: dict[str, tuple[int, ...]]
 
 
 def write_store(
@@ -49,6 +50,7 @@ def write_store(
     stem: str = "variables/model",
     metadata: Mapping[str, str] | None = None,
     max_shard_bytes: int = limits.MAX_SHARD_BYTES,
+    sums_tensors: bool = False,
 ) -> WrittenStore:
     """Write tensors below the folder of a bundle that is being saved.
 
@@ -58,6 +60,7 @@ def write_store(
         stem: Path of the files inside the bundle, without its endings.
         metadata: Text to keep in the header of each file.
         max_shard_bytes: Most data a file gets, unless a single tensor is greater.
+        sums_tensors: Whether to sum each tensor in place of the files, see ``write_safetensors``.
 
     Returns:
         What was written; no files if there are no tensors.
@@ -71,21 +74,25 @@ def write_store(
     groups = _split(tensors, max_shard_bytes)
     files: list[FileEntry] = []
     located: dict[str, Located] = {}
+    sums: dict[str, tuple[int, ...]] = {}
     if groups:
         (root / stem).parent.mkdir(parents=True, exist_ok=True)
     for number, keys in enumerate(groups, 1):
         name = f"{stem}.safetensors"
         if len(groups) > 1:
             name = f"{stem}-{number:05d}-of-{len(groups):05d}.safetensors"
-        written = write_safetensors(root / name, {key: tensors[key] for key in keys}, metadata)
-        files.append(FileEntry(name, written.size, written.sha256))
+        part = {key: tensors[key] for key in keys}
+        written = write_safetensors(root / name, part, metadata, sums_tensors=sums_tensors)
+        files.append(written.entry(name))
+        sums.update(written.tensor_sums)
         for key, entry in written.entries.items():
             located[key] = Located(Storage(name, key), entry)
     if len(groups) > 1:
         index = stem + INDEX_SUFFIX
         (root / index).write_bytes(_index(located))
         files.append(file_entry(root, index))
-    return WrittenStore(tuple(files), {key: located[key] for key in sorted(located)})
+    ordered = {key: located[key] for key in sorted(located)}
+    return WrittenStore(tuple(files), ordered, sums)
 
 
 def _split(tensors: Mapping[str, npt.NDArray[Any]], limit: int) -> list[list[str]]:

@@ -6,6 +6,7 @@ A checkpoint holds the variables of an object graph, in safetensors files with r
 from __future__ import annotations
 
 from tfx.train import experimental as experimental
+from tfx.train.averages import ExponentialMovingAverage as ExponentialMovingAverage
 from tfx.train.background import BackgroundSave as BackgroundSave
 from tfx.train.checkpoint import Checkpoint as Checkpoint
 from tfx.train.manager import CheckpointManager as CheckpointManager

@@ -5,15 +5,16 @@ them visible. Must not know of objects. A checkpoint ``p`` is the file ``p.safet
 limit for one file it is shards ``p.<random>-00001-of-00002.safetensors`` and the index
 ``p.safetensors.index.json``. The one decision: the single file counts if both forms are there, so
 that each change from one to the other has one step before which the old checkpoint is read and
-after which the new one is. Every file carries the SHA-256 of itself (computed with zeros in its
-place), because a checkpoint has no manifest that could.
+after which the new one is. Every file carries the sums of all tensors, because a checkpoint has no
+manifest that could; they are known when the tensors are written, and take a place in the header
+that was left for them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
+import json
 import os
 import re
 import secrets
@@ -21,13 +22,13 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from io import FileIO
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
 from tfx.bundle import limits
+from tfx.bundle.encodings import encode
 from tfx.bundle.files import path_problem
 from tfx.bundle.safetensors import write_safetensors
 from tfx.bundle.shards import INDEX_SUFFIX, read_index, write_store
@@ -40,17 +41,21 @@ from tfx.core.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from tfx.train.checksums import CHECKSUM_KEY, checksum_text
+from tfx.train.checksums import (
+    CHECKSUM_KEY,
+    HEADER_KEY,
+    NO_SUM,
+    blank_text,
+    checksum_text,
+    header_sum,
+)
 
 if sys.platform != "win32":
     import fcntl
 
 SUFFIX = ".safetensors"
-DIGEST_KEY = "tfx.sha256"
-NO_DIGEST = "0" * 64
 _TEMPORARY = ".tfx-writing-"
 _SHARD = re.compile(r"\.[0-9a-f]{16}-\d{5}-of-\d{5}\.safetensors")
-_CHUNK = 1 << 20
 # Seconds after which a temporary folder counts as left behind where there are no locks to tell.
 _UNLOCKED_LIFE = 24 * 3600
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
@@ -93,14 +98,16 @@ def write_files(
         UnavailableError: the file system failed otherwise.
     """
     folder, name = split_prefix(prefix)
-    sums = checksum_text(tensors, metadata)
-    metadata = {**metadata, CHECKSUM_KEY: sums, DIGEST_KEY: NO_DIGEST}
+    sizes = {key: encode(array, f"tensor {key!r}").nbytes for key, array in tensors.items()}
+    blank = blank_text(sizes)
+    metadata = {**metadata, CHECKSUM_KEY: blank, HEADER_KEY: NO_SUM}
     with file_errors(os.fspath(prefix)):
         folder.mkdir(parents=True, exist_ok=True)
         with _temporary_folder(folder, name) as temporary:
-            digests = _write(temporary, name, tensors, metadata, max_shard_bytes)
+            found = _write(temporary, name, tensors, metadata, max_shard_bytes)
+            sums = checksum_text(found)
             for path in temporary.iterdir():
-                _finish(path, digests.get(path.name))
+                _finish(path, blank, sums)
             with locked(folder):
                 _publish(temporary, folder, name)
 
@@ -137,26 +144,6 @@ def replace_file(path: Path, data: bytes) -> None:
         finally:
             temporary.unlink(missing_ok=True)
         sync_folder(path.parent)
-
-
-def verify_digest(path: str | os.PathLike[str], digest: str, descriptor: int | None = None) -> None:
-    """Read a whole file and compare it with the SHA-256 that it carries.
-
-    Args:
-        path: The file.
-        digest: What it says.
-        descriptor: The file if it is open; another one may be at the path meanwhile.
-
-    Raises:
-        BundleError: they differ.
-    """
-    with open(path if descriptor is None else os.dup(descriptor), "rb", buffering=0) as file:
-        found = _digest(file, digest)
-    if found != digest:
-        raise BundleError(
-            f"{os.fspath(path)}: its SHA-256 is {found}, it says {digest!r:.80} itself; the file "
-            "was changed or damaged: use an older checkpoint, or a copy"
-        )
 
 
 @contextlib.contextmanager
@@ -203,22 +190,24 @@ def _write(
     tensors: Mapping[str, npt.NDArray[Any]],
     metadata: Mapping[str, str],
     max_shard_bytes: int,
-) -> dict[str, bytes]:
-    """Write the files of a checkpoint; the digest of each that is to carry one."""
+) -> Mapping[str, tuple[int, ...]]:
+    """Write the files of a checkpoint; the sums of its tensors."""
     if not tensors:
-        empty = f"{name}{SUFFIX}"
-        return {empty: write_safetensors(folder / empty, tensors, metadata).sha256}
+        write_safetensors(folder / f"{name}{SUFFIX}", tensors, metadata, sums_tensors=True)
+        return {}
     stem = f"{name}.{secrets.token_hex(8)}"
     store = write_store(
-        folder, tensors, stem=stem, metadata=metadata, max_shard_bytes=max_shard_bytes
+        folder,
+        tensors,
+        stem=stem,
+        metadata=metadata,
+        max_shard_bytes=max_shard_bytes,
+        sums_tensors=True,
     )
-    digests = {file.path: file.sha256 for file in store.files if file.path.endswith(SUFFIX)}
     # The name of the file that is opened first is fixed, those of shards are new each time.
-    suffix = SUFFIX if len(digests) == 1 else INDEX_SUFFIX
+    suffix = SUFFIX if len(store.files) == 1 else INDEX_SUFFIX
     os.rename(folder / f"{stem}{suffix}", folder / f"{name}{suffix}")
-    if len(digests) == 1:
-        digests = dict.fromkeys([f"{name}{SUFFIX}"], *digests.values())
-    return digests
+    return store.tensor_sums
 
 
 def _publish(temporary: Path, folder: Path, name: str) -> None:
@@ -253,39 +242,30 @@ def _shards(folder: Path, name: str) -> list[str]:
     return sorted(f for f in files if f.startswith(name) and _SHARD.fullmatch(f[len(name) :]))
 
 
-def _finish(path: Path, digest: bytes | None) -> None:
-    """Put the digest into a file that was just written, and make it durable."""
+def _finish(path: Path, blank: str, sums: str) -> None:
+    """Put the sums into a file that was just written, and make it durable."""
     with open(path, "r+b", buffering=0) as file:
-        if digest is not None:
-            place = _digest_place(file, NO_DIGEST)
-            assert place is not None
-            file.seek(place)
-            file.write(digest.hex().encode())
+        if path.name.endswith(SUFFIX):
+            begin = file.read(8)
+            header = begin + file.read(int.from_bytes(begin, "little"))
+            file.seek(0)
+            file.write(_completed(header, blank, sums))
         os.fsync(file.fileno())
 
 
-def _digest_place(file: FileIO, digest: str) -> int | None:
-    """Where a file says its digest; quotes cannot stand inside of another text of a header."""
-    file.seek(0)
-    length = int.from_bytes(file.read(8), "little")
-    header = file.read(min(length, limits.MAX_TENSOR_HEADER_BYTES))
-    found = header.find(f'"{DIGEST_KEY}":"{digest}"'.encode())
-    return None if found < 0 else 8 + found + len(DIGEST_KEY) + 4
-
-
-def _digest(file: FileIO, digest: str) -> str:
-    """The SHA-256 of a file, with zeros in place of the digest in its header."""
-    place = _digest_place(file, digest)
-    hashed = hashlib.sha256()
-    buffer = memoryview(bytearray(_CHUNK))
-    file.seek(0)
-    if place is not None:
-        hashed.update(file.read(place))
-        hashed.update(NO_DIGEST.encode())
-        file.seek(place + len(NO_DIGEST))
-    while count := file.readinto(buffer):
-        hashed.update(buffer[:count])
-    return hashed.hexdigest()
+def _completed(header: bytes, blank: str, sums: str) -> bytes:
+    """A header with the sums of tensors, and its own."""
+    old, new = (
+        f'"{CHECKSUM_KEY}":{json.dumps(text, ensure_ascii=False)}'.encode()
+        for text in (blank, sums)
+    )
+    # Quotes cannot stand inside of another text of a header.
+    full = header.replace(old, new, 1)
+    own = header_sum(full)
+    assert own is not None
+    assert len(full) == len(header)
+    digits, place = own
+    return full[:place] + digits.encode() + full[place + len(digits) :]
 
 
 @contextlib.contextmanager

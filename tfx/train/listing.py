@@ -12,7 +12,7 @@ import numpy as np
 
 from tfx.bundle.shards import INDEX_SUFFIX
 from tfx.core.dims import format_shape
-from tfx.core.errors import NotFoundError
+from tfx.core.errors import MissingFileError
 from tfx.train.files import SUFFIX, find_files
 from tfx.train.reader import load_checkpoint
 from tfx.train.state import get_checkpoint_state, latest_checkpoint
@@ -74,12 +74,12 @@ def list_checkpoints(directory: str | os.PathLike[str]) -> list[CheckpointInfo]:
         lie in it, by name.
 
     Raises:
-        NotFoundError: there is no such folder.
+        MissingFileError: there is no such folder.
         BundleError: the ``checkpoint`` file, or a checkpoint, is damaged.
     """
     folder = os.fspath(directory)
     if not os.path.isdir(folder):
-        raise NotFoundError(f"{folder}: no such folder, expected one with checkpoints")
+        raise MissingFileError(f"{folder}: no such folder, expected one with checkpoints")
     state = get_checkpoint_state(folder)
     latest = latest_checkpoint(folder)
     times: dict[str, float] = {}

@@ -88,7 +88,8 @@ class CheckpointManager:
         state = get_checkpoint_state(directory)
         now = time.time()
         self._kept: dict[str, float] = {}
-        self._last_preserved = now
+        # A manager that is made again at once finds its first checkpoint to be later than this.
+        self._last_preserved = now - 1.0
         self._latest = None
         if state is not None:
             # A clock that was set back must not keep everything from being preserved.
@@ -136,7 +137,8 @@ class CheckpointManager:
 
         Args:
             checkpoint_number: Its number, an int or a variable; None counts up.
-            check_interval: Whether ``checkpoint_interval`` is obeyed.
+            check_interval: Whether ``checkpoint_interval`` is obeyed. Where there is one, a step
+                that was saved already is not saved again in any case.
             options: See ``CheckpointOptions``.
             background: See ``Checkpoint.save``.
 
@@ -150,7 +152,7 @@ class CheckpointManager:
             ResourceExhaustedError: the disk is full.
         """
         step = None if self._interval is None else int(self._step_counter)
-        if check_interval and not self._is_due(step):
+        if not self._is_due(step, check_interval):
             return None
         self.sync()
         counter = self._checkpoint.save_counter
@@ -201,10 +203,12 @@ class CheckpointManager:
             self._last_step = self._step_before  # that one does not count
             raise
 
-    def _is_due(self, step: int | None) -> bool:
+    def _is_due(self, step: int | None, check_interval: bool) -> bool:
         if step is None or self._interval is None or self._last_step is None:
             return True
-        return step >= self._last_step + self._interval
+        if step == self._last_step:  # nothing has happened since
+            return False
+        return not check_interval or step >= self._last_step + self._interval
 
     def _written(self, path: str) -> None:
         self._kept.pop(path, None)  # written again under the same number

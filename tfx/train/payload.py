@@ -1,35 +1,44 @@
 """Reading the values of one checkpoint file into memory of the program's own.
 
-Owns the order of reads: large pieces from the beginning to the end of the file, as disks like it
-best, while other threads compare the pieces before with their CRC-32s. Must not know of objects.
-The one decision: values are copied out of an open file and never mapped, so whatever happens to the
-file later, also in place, variables keep what was restored, and a deleted file can still be read.
+Owns the order of reads: pieces from the beginning to the end of the file, as disks like it best, by
+several threads that read on while others compare what they have read, in parts that are still near
+the processor, with its CRC-32. Must not know of objects. The one decision: values are copied out of
+an open file and never mapped, so whatever happens to the file later, also in place, variables keep
+what was restored, and a deleted file can still be read.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import weakref
 import zlib
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from tfx.bundle import sums
 from tfx.bundle.encodings import decode
 from tfx.bundle.files import open_plain
 from tfx.bundle.safetensors import SafetensorsFile, open_safetensors
 from tfx.core.errors import BundleError, UnavailableError
-from tfx.train.checksums import PIECE
+from tfx.train.checksums import HEADER_KEY, header_sum
 
-# Below this a switch to another thread costs more than the sum.
-_SUM_IN_THREAD = 1 << 20
-_THREADS = max(1, min(4, os.cpu_count() or 1))
+# Below this a switch to another thread costs more than reading.
+_READ_IN_THREADS = 1 << 20
+# More than there may be processors: some wait for the disk.
+_THREADS = 4
+# What is read at once, and compared while it is in the processor's cache.
+_CHUNK = 1 << 20
+# How far ahead the system is asked to read.
+_AHEAD = 64 << 20
 _TRIES = 10
 _SEEKING = threading.Lock()
+_OWN = threading.local()
 
 
 class Wanted(NamedTuple):
@@ -37,6 +46,16 @@ class Wanted(NamedTuple):
 
     key: str
     sums: tuple[int, ...] | None
+
+
+class _Part(NamedTuple):
+    """A piece of a value: where it is in the file, where it goes, and the sum it should have."""
+
+    key: str
+    offset: int
+    size: int
+    into: memoryview | None
+    expected: int | None
 
 
 class Payload:
@@ -56,6 +75,11 @@ class Payload:
         self.file, self._descriptor = _open(path)
         self.path = self.file.path
         self._close = weakref.finalize(self, os.close, self._descriptor)
+        try:
+            _check_header(self.file)
+        except BaseException:
+            self._close()
+            raise
         self.file.close()  # the header is known; the mapping is not used
 
     def close(self) -> None:
@@ -83,17 +107,81 @@ class Payload:
             BundleError: the file was damaged, or is closed.
         """
         self.descriptor(wanted[0].key if wanted else "")
-        memory: dict[str, npt.NDArray[np.uint8]] = {}
-        with _Comparison(self.path) as comparison:
-            for key, sums in sorted(wanted, key=lambda item: self.file.entry(item.key).offset):
-                entry = self.file.entry(key)
-                memory[key] = buffer = np.empty(entry.nbytes, np.uint8)
-                for number, begin in enumerate(range(0, entry.nbytes, PIECE)):
-                    part = buffer.data[begin : begin + PIECE]
-                    self._fill(part, entry.offset + begin)
-                    if sums is not None:
-                        comparison.compare(key, part, sums[number])
+        memory = {w.key: np.empty(self.file.entry(w.key).nbytes, np.uint8) for w in wanted}
+        self._run([part for w in wanted for part in self._parts(w, memory[w.key])])
         return {key: self._decoded(key, buffer) for key, buffer in memory.items()}
+
+    def compare(self, wanted: Sequence[Wanted]) -> None:
+        """Read values, compare them with their sums, and keep nothing.
+
+        Args:
+            wanted: Which.
+
+        Raises:
+            BundleError: the file was damaged, or is closed.
+        """
+        self.descriptor(wanted[0].key if wanted else "")
+        self._run([part for w in wanted for part in self._parts(w, None)])
+
+    def _parts(self, wanted: Wanted, buffer: npt.NDArray[np.uint8] | None) -> Iterator[_Part]:
+        entry = self.file.entry(wanted.key)
+        for number, begin in enumerate(range(0, entry.nbytes, sums.PIECE)):
+            size = min(sums.PIECE, entry.nbytes - begin)
+            into = None if buffer is None else buffer.data[begin : begin + size]
+            expected = None if wanted.sums is None else wanted.sums[number]
+            yield _Part(wanted.key, entry.offset + begin, size, into, expected)
+
+    def _run(self, parts: list[_Part]) -> None:
+        """Read and compare parts, with several threads if it is much."""
+        parts.sort(key=lambda part: part.offset)
+        total = sum(part.size for part in parts)
+        if total < _READ_IN_THREADS:
+            for part in parts:
+                self._take(part)
+            return
+        waiting = iter(parts)
+        turn = threading.Lock()
+        failed = threading.Event()
+
+        def work() -> None:
+            while not failed.is_set():
+                with turn:
+                    batch = _batch(waiting)
+                if not batch:
+                    return
+                try:
+                    self._advise(batch[-1].offset + batch[-1].size)
+                    for part in batch:
+                        self._take(part)
+                except BaseException:
+                    failed.set()
+                    raise
+
+        with ThreadPoolExecutor(min(_THREADS, -(-total // sums.PIECE) + 1)) as pool:
+            running = [pool.submit(work) for _ in range(_THREADS)]
+        for done in running:
+            done.result()
+
+    def _advise(self, end: int) -> None:
+        if hasattr(os, "posix_fadvise"):
+            with contextlib.suppress(OSError):
+                os.posix_fadvise(self._descriptor, end, _AHEAD, os.POSIX_FADV_WILLNEED)
+
+    def _take(self, part: _Part) -> None:
+        """Read a part, in chunks, and compare it."""
+        found = 0
+        for begin in range(0, part.size, _CHUNK):
+            size = min(_CHUNK, part.size - begin)
+            chunk = _scratch(size) if part.into is None else part.into[begin : begin + size]
+            self._fill(chunk, part.offset + begin)
+            if part.expected is not None:
+                found = zlib.crc32(chunk, found)
+        if part.expected is not None and found != part.expected:
+            raise BundleError(
+                f"{self.path}: the bytes of tensor {part.key!r} have the CRC-32 {found:08x}, the "
+                f"file says {part.expected:08x}; the file was changed or damaged: use an older "
+                "checkpoint, or a copy"
+            )
 
     def _decoded(self, key: str, buffer: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
         entry = self.file.entry(key)
@@ -113,41 +201,37 @@ class Payload:
             raise UnavailableError(f"{self.path}: cannot be read: {e.strerror or e}") from e
 
 
-class _Comparison:
-    """Compares what has been read with its CRC-32s, beside the reading."""
+def _check_header(file: SafetensorsFile) -> None:
+    """Compare the header of a checkpoint with its sum; files of other programs have none."""
+    says = file.metadata.get(HEADER_KEY)
+    if says is None:
+        return
+    found = header_sum(file.header())
+    if found is None or found[0] != says:
+        raise BundleError(
+            f"{file.path}: its header has the CRC-32 {found[0] if found else None}, it says "
+            f"{says!r:.80}; the file was changed or damaged: use an older checkpoint, or a copy"
+        )
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._pool: ThreadPoolExecutor | None = None
-        self._running: list[Future[None]] = []
 
-    def compare(self, key: str, data: memoryview, expected: int) -> None:
-        """Compare now, or soon if it is much."""
-        if len(data) < _SUM_IN_THREAD or _THREADS == 1:
-            self._compare(key, data, expected)
-            return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(_THREADS)
-        self._running.append(self._pool.submit(self._compare, key, data, expected))
+def _batch(parts: Iterator[_Part]) -> list[_Part]:
+    """The next parts: as many as make up a piece, so that small values are no work for each."""
+    batch = []
+    size = 0
+    for part in parts:
+        batch.append(part)
+        size += part.size
+        if size >= sums.PIECE // 2:
+            break
+    return batch
 
-    def _compare(self, key: str, data: memoryview, expected: int) -> None:
-        found = zlib.crc32(data)
-        if found != expected:
-            raise BundleError(
-                f"{self._path}: the bytes of tensor {key!r} have the CRC-32 {found:08x}, the file "
-                f"says {expected:08x}; the file was changed or damaged: use an older checkpoint, "
-                "or a copy"
-            )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=kind is not None)
-        if kind is None:
-            for running in self._running:
-                running.result()
+def _scratch(size: int) -> memoryview:
+    """Memory of this thread's own, for what is not kept."""
+    buffer: bytearray | None = getattr(_OWN, "buffer", None)
+    if buffer is None:
+        buffer = _OWN.buffer = bytearray(_CHUNK)
+    return memoryview(buffer)[:size]
 
 
 def _open(path: str | os.PathLike[str]) -> tuple[SafetensorsFile, int]:

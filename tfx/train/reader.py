@@ -1,9 +1,9 @@
 """Reading checkpoints: all of one through ``CheckpointReader``, or a variable by its name.
 
 Owns what must hold for the files of a checkpoint to be believed. Must not know of live objects. The
-one decision: opening reads the headers alone, so listing is fast at any size. A small file is
-compared with its SHA-256 before the first value out of it is handed out; in a large one each value
-is compared with its CRC-32s while it is read, so the others need not be.
+one decision: opening reads the headers alone, so listing is fast at any size. Each value is
+compared with its CRC-32s while it is read, so the others need not be; those of a small file are all
+compared before the first is handed out.
 """
 
 from __future__ import annotations
@@ -23,9 +23,14 @@ from tfx.bundle.safetensors_header import TensorEntry
 from tfx.bundle.shards import INDEX_SUFFIX, read_index
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
-from tfx.core.errors import BundleError, NotFoundError, UnsupportedVersionError
-from tfx.train.checksums import CHECKSUM_KEY, Checksums, Form, graph_sum, parse_checksums
-from tfx.train.files import DIGEST_KEY, SUFFIX, find_files, verify_digest
+from tfx.core.errors import (
+    BundleError,
+    MissingFileError,
+    NotFoundError,
+    UnsupportedVersionError,
+)
+from tfx.train.checksums import CHECKSUM_KEY, HEADER_KEY, parse_checksums
+from tfx.train.files import SUFFIX, find_files
 from tfx.train.graph import SavedNode, from_json, from_keys
 from tfx.train.nearest import nearest
 from tfx.train.payload import Payload, Wanted
@@ -91,21 +96,18 @@ class CheckpointReader:
                 )
         return list(files.values())
 
-    def _checksums(self, metadata: dict[str, str]) -> Checksums | None:
-        """The CRC-32s of the values; None where the writer, or another program, made none."""
-        text = metadata.get(CHECKSUM_KEY)
-        if text is None or FORMAT_KEY not in metadata:
+    def _checksums(self, metadata: dict[str, str]) -> dict[str, tuple[int, ...]] | None:
+        """The CRC-32s of the values; None in files of other programs."""
+        missing = [key for key in (FORMAT_KEY, CHECKSUM_KEY, HEADER_KEY) if key not in metadata]
+        if len(missing) == 3:
             return None
-        entries = {key: file.file.entry(key) for key, file in self._where.items()}
-        sizes = {key: entry.nbytes for key, entry in entries.items()}
-        sums = parse_checksums(text, sizes, str(self.path))
-        found = graph_sum(metadata, (Form(k, e.dtype, e.shape) for k, e in entries.items()))
-        if found != sums.graph:
+        if missing:
             raise BundleError(
-                f"{self.path}: names and dtypes of its values have the CRC-32 {found:08x}, it says "
-                f"{sums.graph:08x}; the file was changed or damaged: use an older checkpoint"
+                f"{self.path}: its metadata has no {missing[0]!r}, as checkpoints do; the file was "
+                "changed or damaged: use an older checkpoint, or a copy"
             )
-        return sums
+        sizes = {key: file.file.entry(key).nbytes for key, file in self._where.items()}
+        return parse_checksums(metadata[CHECKSUM_KEY], sizes, str(self.path))
 
     def keys(self) -> list[str]:
         """Return the names of the variables, sorted."""
@@ -150,10 +152,10 @@ class CheckpointReader:
         return {key: _as_bytes(array) for key, array in found.items()}
 
     def _wanted(self, key: str) -> Wanted:
-        return Wanted(key, None if self._sums is None else self._sums.tensors[key])
+        return Wanted(key, None if self._sums is None else self._sums[key])
 
     def verify(self) -> None:
-        """Compare the bytes of every file with its SHA-256; files of other programs have none.
+        """Read all values and compare them with their CRC-32s; files of other programs have none.
 
         Raises:
             BundleError: a file was damaged.
@@ -162,7 +164,7 @@ class CheckpointReader:
             self._verify(file)
 
     def verify_small(self) -> None:
-        """Compare the files that are checked as a whole; values of others when they are read.
+        """Do so for small files, where it takes no time; values of others when they are read.
 
         Raises:
             BundleError: a file was damaged.
@@ -171,19 +173,12 @@ class CheckpointReader:
             self._check(file)
 
     def _check(self, file: Payload) -> None:
-        if self._sums is None or file.file.size <= limits.HASH_ON_LOAD_BYTES:
+        if file.file.size <= limits.HASH_ON_LOAD_BYTES and file.path not in self._verified:
             self._verify(file)
 
     def _verify(self, file: Payload) -> None:
-        metadata = file.file.metadata
-        digest = metadata.get(DIGEST_KEY)
-        if digest is None and FORMAT_KEY in metadata:
-            raise BundleError(
-                f"{file.path}: it does not say its SHA-256, as checkpoints do; the file was "
-                "changed or damaged: use an older checkpoint, or a copy"
-            )
-        if digest is not None and file.path not in self._verified:
-            verify_digest(file.path, digest, file.descriptor())
+        if self._sums is not None:
+            file.compare([self._wanted(key) for key in file.file])
         self._verified.add(file.path)
 
     def _known(self, name: str) -> str:
@@ -325,9 +320,9 @@ def _resolve(path: str | os.PathLike[str]) -> Path:
     if os.path.isdir(text):
         latest = latest_checkpoint(text)
         hint = f"; did you mean its latest checkpoint {latest!r}?" if latest else ""
-        raise NotFoundError(f"{text}: a folder, expected the path of a checkpoint in it{hint}")
+        raise MissingFileError(f"{text}: a folder, expected the path of a checkpoint in it{hint}")
     folder, name = os.path.split(text)
-    raise NotFoundError(
+    raise MissingFileError(
         f"{text}: no checkpoint of this path, expected {name}{SUFFIX} or {name}{INDEX_SUFFIX} in "
         f"the folder{nearest(name, _names_in(folder or '.'))}"
     )
@@ -368,7 +363,7 @@ def _check_version(metadata: dict[str, str], path: Path) -> None:
 
 def _shared(file: Payload) -> dict[str, str]:
     """What all shards of a checkpoint say alike."""
-    return {k: v for k, v in file.file.metadata.items() if k != DIGEST_KEY}
+    return {k: v for k, v in file.file.metadata.items() if k != HEADER_KEY}
 
 
 def _as_bytes(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -20,7 +20,7 @@ FIELDS = {
     "constants=7 assets=8 tables=9 objects=10 functions=11 concrete_functions=12 signatures=13 "
     "metadata=14 sha256=20 examples=15",
     "Requirements": "opset=1 ir_version=2 domains=3 features=4",
-    "File": "path=1 size=2 sha256=3",
+    "File": "path=1 size=2 sha256=3 crc32=4",
     "Dim": "size=1 name=2",
     "Shape": "unknown_rank=1 dims=2",
     "TensorSpec": "dtype=1 shape=2 name=3",

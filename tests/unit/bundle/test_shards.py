@@ -69,7 +69,7 @@ def test_strings_count_with_their_bytes(tmp_path: Path) -> None:
 
 
 def test_no_tensors_make_no_file(tmp_path: Path) -> None:
-    assert write_store(tmp_path, {}) == ((), {})
+    assert write_store(tmp_path, {}) == ((), {}, {})
     assert list(tmp_path.iterdir()) == []
 
 

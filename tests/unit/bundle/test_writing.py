@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tfx.bundle import writing
+from tfx.bundle import sums, writing
+from tfx.bundle.sums import PieceSums
 from tfx.bundle.writing import HashingWriter
 from tfx.core.errors import AlreadyExistsError
 
 MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sums, "PIECE", MIB)
 
 
 @pytest.fixture
@@ -23,10 +30,14 @@ def path(tmp_path: Path) -> Path:
 
 def write(path: Path, sizes: list[int], rng: np.random.Generator) -> tuple[bytes, bytes]:
     parts = [rng.bytes(size) for size in sizes]
+    digest, pieces = hashlib.sha256(), PieceSums()
     with HashingWriter(str(path)) as file:
         for part in parts:
-            file.write(memoryview(part))
-    return b"".join(parts), file.sha256()
+            file.write(memoryview(part), digest, pieces)
+    data = b"".join(parts)
+    expected = [zlib.crc32(data[i : i + MIB]) for i in range(0, len(data), MIB)]
+    assert list(pieces.sums()) == expected
+    return data, digest.digest()
 
 
 @pytest.mark.parametrize(
@@ -36,6 +47,7 @@ def test_bytes_and_hash_are_right_whatever_the_pieces(
     path: Path, sizes: list[int], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "_PIECE", MIB)
+    monkeypatch.setattr(writing, "_BEHIND", 1)
     monkeypatch.setattr(writing, "_FLUSH_EVERY", 2 * MIB)
     data, digest = write(path, sizes, rng)
     assert path.read_bytes() == data
@@ -45,11 +57,30 @@ def test_bytes_and_hash_are_right_whatever_the_pieces(
 def test_the_disk_begins_before_the_end(
     path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flushed: list[int] = []
-    monkeypatch.setattr(writing, "_flush", flushed.append)
+    flushed: list[tuple[int, ...]] = []
+    monkeypatch.setattr(writing, "_flush", lambda *place: flushed.append(place[1:]))
     monkeypatch.setattr(writing, "_FLUSH_EVERY", MIB)
-    write(path, [MIB, MIB], rng)
-    assert flushed
+    with HashingWriter(str(path)) as file:
+        file.write(memoryview(rng.bytes(MIB + 3)))
+    assert flushed == [(0, MIB + 3)]
+
+
+def test_the_system_can_be_told_to_begin(path: Path) -> None:
+    path.write_bytes(b"x" * 5000)
+    with path.open("rb+") as file:
+        writing._flush(file.fileno(), 0, 5000)
+    assert path.read_bytes() == b"x" * 5000
+
+
+def test_a_sum_that_fails_is_not_overlooked(path: Path) -> None:
+    class Failing:
+        def update(self, data: memoryview) -> None:
+            raise ArithmeticError("no sum")
+
+    for size in (3, 2 * MIB):
+        with pytest.raises(ArithmeticError, match="no sum"), HashingWriter(str(path)) as file:
+            file.write(memoryview(bytes(size)), Failing())
+        path.unlink()
 
 
 def test_an_existing_file_is_refused_and_untouched(path: Path) -> None:
@@ -62,7 +93,7 @@ def test_an_existing_file_is_refused_and_untouched(path: Path) -> None:
 def test_a_disk_that_fails_in_the_background_is_not_overlooked(
     path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(descriptor: int) -> None:
+    def full(descriptor: int, begin: int, length: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(writing, "_flush", full)

@@ -12,18 +12,20 @@ import numpy as np
 import pytest
 
 from tests.unit.train.objects import module, one_of_each_dtype, v
+from tfx.bundle import sums
+from tfx.bundle.safetensors import open_safetensors
 from tfx.core.errors import BundleError
-from tfx.train import Checkpoint, checksums, files, load_checkpoint, payload, reader
-from tfx.train.checksums import CHECKSUM_KEY, Form, checksum_text, graph_sum, parse_checksums
+from tfx.train import Checkpoint, CheckpointOptions, files, load_checkpoint, payload, reader
+from tfx.train.checksums import CHECKSUM_KEY, blank_text, parse_checksums
 
 
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every file a large one, of several pieces."""
     monkeypatch.setattr(reader.limits, "HASH_ON_LOAD_BYTES", 0)
-    monkeypatch.setattr(checksums, "PIECE", 64)
-    monkeypatch.setattr(payload, "PIECE", 64)
-    monkeypatch.setattr(payload, "_SUM_IN_THREAD", 32)
+    monkeypatch.setattr(sums, "PIECE", 64)
+    monkeypatch.setattr(payload, "_READ_IN_THREADS", 32)
+    monkeypatch.setattr(payload, "_CHUNK", 48)
 
 
 def saved(folder: Path) -> Path:
@@ -95,7 +97,7 @@ def test_one_value_is_read_without_the_others(tmp_path: Path) -> None:
         np.testing.assert_array_equal(opened.get_tensor("m/b"), [1, 2, 3])
         with pytest.raises(BundleError, match="m/a"):
             opened.get_tensor("m/a")
-        with pytest.raises(BundleError, match="SHA-256"):
+        with pytest.raises(BundleError, match="m/a' have the CRC-32"):
             opened.verify()
 
 
@@ -107,30 +109,40 @@ def test_an_open_checkpoint_that_is_replaced(tmp_path: Path) -> None:
         opened.verify()
 
 
-def test_files_without_sums_are_compared_as_a_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "CHECKSUM_KEY", "other")
+@pytest.mark.parametrize("key", ["tfx.crc32", "tfx.checkpoint", "tfx.header"])
+def test_a_file_without_one_of_the_keys_is_refused(tmp_path: Path, key: str) -> None:
     path = saved(tmp_path)
-    model = blank()
-    Checkpoint(m=model).read(tmp_path / "c").assert_consumed()
-    data = bytearray(path.read_bytes())
-    data[-1] ^= 1
-    path.write_bytes(data)
-    with pytest.raises(BundleError, match="SHA-256"):
-        Checkpoint(m=model).read(tmp_path / "c")
+    path.write_bytes(path.read_bytes().replace(f'"{key}":'.encode(), f'"{key[:-1]}x":'.encode()))
+    with pytest.raises(BundleError, match=r"its metadata has no 'tfx\.header'|its header has the"):
+        load_checkpoint(path)
 
 
-def test_the_text_is_what_the_specification_says() -> None:
-    metadata = {"tfx.checkpoint": "1", "tfx.objects": "{}"}
-    array = np.arange(20, dtype=np.int64)
-    table = json.loads(checksum_text({"x": array}, metadata))
-    data = array.tobytes()
-    sums = [zlib.crc32(data[i : i + 64]) for i in range(0, len(data), 64)]
-    assert table["tensors"] == {"x": "".join(f"{s:08x}" for s in sums)}
-    rows = json.dumps(["1", "{}", [["x", "int64", [20]]]])
-    assert table["graph"] == f"{zlib.crc32(rows.encode()):08x}"
-    assert int(table["graph"], 16) == graph_sum(metadata, [Form("x", "int64", (20,))])
+def test_sums_are_those_of_all_shards(tmp_path: Path) -> None:
+    values = [v(np.full(40, i, np.float32)) for i in range(3)]
+    options = CheckpointOptions(max_shard_bytes=200)
+    path = Checkpoint(values=values).write(tmp_path / "c", options)
+    files = sorted(tmp_path.glob("c.*.safetensors"))
+    texts = {open_safetensors(file).metadata[CHECKSUM_KEY] for file in files}
+    assert len(files) == 3
+    [text] = texts
+    data = np.full(40, 2, np.float32).tobytes()
+    pieces = [zlib.crc32(data[i : i + 64]) for i in range(0, 160, 64)]
+    assert json.loads(text)["values/2"] == "".join(f"{p:08x}" for p in pieces)
+    with load_checkpoint(path) as opened:
+        opened.verify()
+
+
+def test_the_texts_are_what_the_specification_says(tmp_path: Path) -> None:
+    files.write_files(tmp_path / "c", {"x": np.arange(20, dtype=np.int64)}, {"a": "b"})
+    path = tmp_path / "c.safetensors"
+    metadata = open_safetensors(path).metadata
+    data = np.arange(20, dtype=np.int64).tobytes()
+    pieces = [zlib.crc32(data[i : i + 64]) for i in range(0, len(data), 64)]
+    assert json.loads(metadata["tfx.crc32"]) == {"x": "".join(f"{s:08x}" for s in pieces)}
+    assert len(metadata["tfx.crc32"]) == len(blank_text({"x": 160}))
+    header = path.read_bytes()[:-160]
+    zeros = header.replace(metadata["tfx.header"].encode(), b"0" * 8)
+    assert metadata["tfx.header"] == f"{zlib.crc32(zeros):08x}"
 
 
 @pytest.mark.parametrize(
@@ -139,19 +151,13 @@ def test_the_text_is_what_the_specification_says() -> None:
         "",
         "[]",
         "{}",
-        '{"graph": "00000000", "tensors": {}}',
-        '{"graph": "0", "tensors": {"x": "00000000"}}',
-        '{"graph": "00000000", "tensors": {"x": "0000"}}',
-        '{"graph": "00000000", "tensors": {"x": "gggggggg"}}',
-        '{"graph": "00000000", "tensors": {"x": 5}}',
-        '{"graph": "00000000", "tensors": ["x"]}',
+        '{"y": "00000000"}',
+        '{"x": "0000"}',
+        '{"x": "gggggggg"}',
+        '{"x": 5}',
     ],
-    ids=range(9),
+    ids=range(7),
 )
 def test_texts_that_are_refused(text: str) -> None:
     with pytest.raises(BundleError, match=r"f: its tfx\.crc32 cannot be used"):
         parse_checksums(text, {"x": 8}, "f")
-
-
-def test_the_key_is_the_specifications() -> None:
-    assert CHECKSUM_KEY == "tfx.crc32"

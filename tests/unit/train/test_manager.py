@@ -265,3 +265,27 @@ def test_stopped_at_any_call_there_is_a_latest_checkpoint(
             break
     assert complete
     assert f(x) == 2.0
+
+
+def test_a_step_is_saved_once(tmp_path: Path) -> None:
+    """As in TensorFlow: also where the interval does not count."""
+    step = v(0)
+    m = CheckpointManager(
+        Checkpoint(x=v(1.0)), tmp_path, 9, step_counter=step, checkpoint_interval=3
+    )
+    assert m.save() is not None
+    assert m.save(check_interval=False) is None
+    step.assign(1)
+    assert m.save() is None
+    assert m.save(check_interval=False) is not None
+    assert numbers(tmp_path) == [1, 2]
+
+
+def test_the_first_checkpoint_may_be_kept_for_good(tmp_path: Path, clock: list[float]) -> None:
+    """A manager's clock begins a second before it is made, as TensorFlow's does."""
+    m = CheckpointManager(
+        Checkpoint(x=v(1.0)), tmp_path, 1, keep_checkpoint_every_n_hours=0.5 / 3600
+    )
+    for _ in range(3):
+        m.save()
+    assert numbers(tmp_path) == [1, 3]
