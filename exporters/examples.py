@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tfx.bundle.examples import EXAMPLES_FILE, MAX_EXAMPLE_BYTES, variables_digest
 from tfx.bundle.manifest import MANIFEST_NAME, manifest_bytes
-from tfx.bundle.records import Example, ExampleCall, FileEntry, Manifest, Storage
+from tfx.bundle.records import Example, ExampleCall, Manifest, Storage
 from tfx.bundle.safetensors import write_safetensors
 from tfx.core.errors import InvalidArgumentError
 from tfx.loaders.describe import describe, nearest
@@ -161,7 +161,7 @@ def _write(folder: Path, manifest: Manifest, made: Sequence[Recorded]) -> None:
     files = manifest.files
     if tensors:
         written = write_safetensors(folder / EXAMPLES_FILE, tensors, None)
-        files = (*files, FileEntry(EXAMPLES_FILE, written.size, written.sha256))
+        files = (*files, written.entry(EXAMPLES_FILE))
     full = dataclasses.replace(
         manifest, files=tuple(sorted(files, key=lambda f: f.path)), examples=tuple(examples)
     )

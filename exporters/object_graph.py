@@ -36,6 +36,7 @@ from tfx.framework.trackable import is_container, is_trackable, members, path_te
 from tfx.framework.variable import Variable
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.polymorphic import Function
+from tfx.tables.mutable import MutableHashTable
 from tfx.tables.static import StaticTable
 
 Callee = Function | ConcreteFunction
@@ -180,7 +181,8 @@ def _container(item: Any, edges: list[tuple[Any, int]], path: str) -> ObjectNode
         return ObjectNode("dict", tuple(_dict_children(edges, path)), class_name=name)
     if not is_container(item):
         children = [Child(key, number) for key, number in edges]
-        return ObjectNode("object", tuple(children), class_name=name)
+        metadata = {"table": "mutable"} if isinstance(item, MutableHashTable) else {}
+        return ObjectNode("object", tuple(children), class_name=name, metadata=metadata)
     children = [Child(str(i), number) for i, (_, number) in enumerate(edges)]
     if isinstance(item, tuple):
         fields = namedtuple_fields(type(item)) or ()

@@ -308,6 +308,7 @@ MANIFESTS: dict[str, Change] = {
     "listed_missing": _listed("more.bin"),
     "size_beyond_64_bits": _first("files", _set("size", 2**64 - 1)),
     "short_hash": _first("files", _set("sha256", b"1234")),
+    "more_sums_than_pieces": _first("files", lambda item: item.crc32.extend([1, 2, 3])),
     "asset_elsewhere": _first("assets", _set("file", "../../../etc/passwd")),
     "asset_unlisted": _first("assets", _set("file", "secret.txt")),
     "variable_elsewhere": _variable(file="../model.safetensors"),

@@ -17,6 +17,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
+from tfx.runtime.nibbles import FOUR_BITS
 from tfx.runtime.values import (
     CPU_DEVICE,
     RAW_VIEWS,
@@ -52,7 +53,7 @@ def borrow(array: npt.NDArray[Any]) -> RawValue:
         A CPU value; it keeps the array alive.
 
     Raises:
-        UnimplementedError: ONNX Runtime takes no such array (complex numbers, 4-bit integers).
+        UnimplementedError: ONNX Runtime takes no such array (complex numbers).
     """
     shared = array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
     if shared and array.size and array.dtype == dtypes.bfloat16.numpy_dtype:
@@ -89,7 +90,7 @@ def hand_over(value: RawValue) -> npt.NDArray[Any]:
         texts = np.empty(array.size, object)
         texts[:] = [item.decode("utf-8", "surrogateescape") for item in array.reshape(-1)]
         return texts.reshape(array.shape)
-    if not array.size:
+    if not array.size or value.element_type() in FOUR_BITS:  # which lie packed
         return array.copy()
     opaque = f"|V{array.itemsize}"  # NumPy's own text for a type that it does not know
     return array_over(value, value.data_ptr(), array.shape, opaque).view(array.dtype)
@@ -102,10 +103,14 @@ def lend(value: RawValue) -> tuple[RawValue, object]:
     """
     value = copy_to_device(value, "CPU:0")
     code = value.element_type()
-    if code not in RAW_VIEWS:
-        array: npt.NDArray[Any] = value.numpy()
+    if code in FOUR_BITS:
+        # Only address and dimensions are taken from it: the memory is half as long.
+        array: npt.NDArray[Any] = array_over(value, value.data_ptr(), value.shape(), "|u1")
+    elif code in RAW_VIEWS:
+        array = raw_view(value)
+    else:
+        array = value.numpy()
         return _ort.OrtValue.ortvalue_from_numpy(array, CPU_DEVICE), (value, array)
-    array = raw_view(value)
     return _ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, code), (value, array)
 
 

@@ -84,12 +84,26 @@ def translate(error: Exception) -> errors.OpError:
     message = str(error)
     if "Failed to allocate memory" in message or "bad_alloc" in message:
         return errors.ResourceExhaustedError(message)
+    if "MLDataType for: tensor(complex" in message:
+        return errors.UnimplementedError(
+            "ONNX Runtime does not compute with complex numbers: such tensors can be kept, saved "
+            f"and restored; for more keep real and imaginary parts as two float tensors. {message}"
+        )
     if isinstance(error, _ort.Fail) and "while running" in message:
         return errors.InvalidArgumentError(message)  # a kernel refused what it was given
     for theirs, ours in _ERRORS:
         if isinstance(error, theirs):
             return ours(message)
     return errors.InternalError(message)
+
+
+# Graphs that refuse a shape ask for a reshape to one of these dimensions.
+_IMPOSSIBLE = {
+    -(2**40) - 7: "the tensors that are joined differ in shape along another axis",
+    -(2**40)
+    - 8: "the elements of the tensor array, or of the results, that are stacked differ in shape",
+    -(2**40) - 9: "its shape is not the one that it was said to have (tfx.ensure_shape)",
+}
 
 
 def kernel_reason(message: str) -> str:
@@ -99,6 +113,9 @@ def kernel_reason(message: str) -> str:
     for marker in ("Status Message:", "was false."):
         if marker in last:
             last = last.split(marker, 1)[1] or last
+    for dimension, meaning in _IMPOSSIBLE.items():
+        if last.strip().endswith(f"less than -1, got {dimension}"):
+            return meaning
     return _SOURCE_PLACE.sub("", last.strip()) or message
 
 

@@ -8,8 +8,10 @@ caller hands it over, and every array that goes out is a read-only view that kee
 from __future__ import annotations
 
 import ctypes
+import operator
+import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from onnxruntime.capi import onnxruntime_pybind11_state as _ort
@@ -17,7 +19,9 @@ from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 from tfx.core import dtypes
 from tfx.core.errors import UnimplementedError
 from tfx.runtime import cuda
+from tfx.runtime.complex_values import ComplexValue
 from tfx.runtime.devices import gpu_name, physical_gpu
+from tfx.runtime.nibbles import FOUR_BITS, pack, unpack
 from tfx.runtime.string_model import constant_model, utf8
 
 RawValue: TypeAlias = _ort.OrtValue
@@ -31,9 +35,9 @@ CPU_DEVICE = _ort.OrtDevice(_ort.OrtDevice.cpu(), _ort.OrtDevice.default_memory(
 _HOST = "Cpu"
 _STRING = 8
 _BOOL = 9
+_OF_THE_HOST = frozenset((_STRING, dtypes.complex64.onnx, dtypes.complex128.onnx))
 # Element types that NumPy lacks (ml_dtypes carries them): moved as raw integers of the same width.
 RAW_VIEWS: dict[int, Any] = {16: np.uint16, 17: np.uint8, 19: np.uint8}
-_FOUR_BITS = frozenset((dtypes.int4.onnx, dtypes.uint4.onnx))
 # ONNX Runtime gives C's `long long`, which NumPy takes for a type beside int64.
 _STANDARD = {"q": np.int64, "Q": np.uint64}
 
@@ -66,7 +70,7 @@ def copy_to_device(value: RawValue, device: str) -> RawValue:
     """The value in the memory of a device: itself if it is there already, a copy otherwise.
 
     Args:
-        value: A value on any device. Strings stay on the host: GPUs have no strings.
+        value: A value on any device. Strings and complex numbers stay on the host.
         device: Canonical device name.
 
     Raises:
@@ -77,7 +81,9 @@ def copy_to_device(value: RawValue, device: str) -> RawValue:
     if device.startswith("CPU"):
         if on_host:
             return value
-    elif value.element_type() == _STRING or (not on_host and same_memory(device_of(value), device)):
+    elif value.element_type() in _OF_THE_HOST or (
+        not on_host and same_memory(device_of(value), device)
+    ):
         return value
     copy = empty(value.shape(), value.element_type(), device)
     copy_contents(copy, value)
@@ -150,7 +156,6 @@ def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
         A CPU value. Non-contiguous arrays are always copied.
 
     Raises:
-        UnimplementedError: ONNX Runtime cannot hold the dtype (complex numbers, 4-bit integers).
         InvalidArgumentError: an object array of other objects than str and bytes.
     """
     dtype = dtypes.as_dtype(array.dtype)
@@ -158,17 +163,14 @@ def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
     if code == _STRING:
         return _string_value(array)
     if dtype.is_complex:
-        raise UnimplementedError(
-            f"ONNX Runtime has no {dtype.name} tensors; keep real and imaginary parts as two "
-            "float tensors."
-        )
-    if code in _FOUR_BITS:
-        raise UnimplementedError(
-            f"ONNX Runtime's Python interface takes no {dtype.name} tensors; keep the numbers in "
-            "an int8 or uint8 tensor."
-        )
+        if not (owned and array.dtype == dtype.as_numpy_dtype):
+            array = array.astype(dtype.as_numpy_dtype, order="C")
+            array.flags.writeable = False
+        return cast(RawValue, ComplexValue(array))
+    if code in FOUR_BITS:
+        return _copied(pack(array), code, array.shape)
     if code in RAW_VIEWS:
-        return _copied(np.asarray(array, order="C"), code)
+        return _copied(np.asarray(array, order="C"), code, array.shape)
     if not (owned and array.flags.c_contiguous):
         array = array.copy(order="C")
     elif not array.flags.writeable:
@@ -214,9 +216,9 @@ def _writable_alias(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array_over(array, array.ctypes.data, array.shape, array.dtype.str)
 
 
-def _copied(array: np.ndarray[Any, Any], code: int) -> RawValue:
+def _copied(array: np.ndarray[Any, Any], code: int, shape: Sequence[int]) -> RawValue:
     """A value with memory of its own, for element types that NumPy's DLPack cannot carry."""
-    value = _ort.OrtValue.ortvalue_from_shape_and_onnx_type(list(array.shape), code, CPU_DEVICE)
+    value = _ort.OrtValue.ortvalue_from_shape_and_onnx_type(list(shape), code, CPU_DEVICE)
     ctypes.memmove(value.data_ptr(), array.ctypes.data, array.nbytes)
     return value
 
@@ -225,7 +227,7 @@ def to_numpy(value: RawValue) -> np.ndarray[Any, Any]:
     """A read-only array over the value's memory (strings: a new object array of ``bytes``).
 
     Raises:
-        UnimplementedError: strings that are not UTF-8.
+        UnimplementedError: strings that are not UTF-8, in a value that a kernel made.
     """
     if gpu_in_use:
         value = copy_to_device(value, "CPU:0")
@@ -235,9 +237,13 @@ def to_numpy(value: RawValue) -> np.ndarray[Any, Any]:
         if value.tensor_size_in_bytes() == 0:
             return np.empty(tuple(value.shape()), numpy_dtype)
         return raw_view(value).view(numpy_dtype)
+    if code in FOUR_BITS:
+        return _unpacked(value)
     try:
         array: np.ndarray[Any, Any] = value.numpy()
     except UnicodeDecodeError as e:
+        if (given := _UNREADABLE.get(value)) is not None:
+            return given
         raise UnimplementedError(
             f"A string tensor holds bytes that are not UTF-8 ({e}), which ONNX Runtime's Python "
             "interface cannot give back; keep such bytes in a uint8 tensor, or encode them as text."
@@ -249,6 +255,16 @@ def to_numpy(value: RawValue) -> np.ndarray[Any, Any]:
     array.flags.writeable = False
     standard = _STANDARD.get(array.dtype.char)
     return array if standard is None else array.view(standard)
+
+
+def _unpacked(value: RawValue) -> np.ndarray[Any, Any]:
+    """A host value of 4-bit integers as a read-only array of its own."""
+    packed = np.empty(0, np.uint8)
+    if count := value.tensor_size_in_bytes():
+        packed = array_over(value, value.data_ptr(), (count,), "|u1", read_only=True)
+    array = unpack(packed, value.element_type(), value.shape())
+    array.flags.writeable = False
+    return array[...]  # whoever gets it cannot set the flag back: the memory is another array's
 
 
 def raw_view(value: RawValue) -> np.ndarray[Any, Any]:
@@ -265,7 +281,27 @@ def _string_value(array: np.ndarray[Any, Any]) -> RawValue:
     from tfx.runtime.session import Session
 
     items = [utf8(item) for item in array.reshape(-1).tolist()]
-    return Session(constant_model(items, array.shape)).run({})[0]
+    value = Session(constant_model(items, array.shape)).run({})[0]
+    if any(not _is_text(item) for item in items):
+        kept = np.empty(len(items), object)
+        kept[:] = items
+        kept = kept.reshape(array.shape)
+        kept.flags.writeable = False
+        _UNREADABLE[value] = kept
+    return value
 
 
-shape_of: Callable[[RawValue], list[int]] = _ort.OrtValue.shape
+# Contents that ONNX Runtime holds but cannot give back (bytes that are not UTF-8), as long as the
+# value that was made from them lives.
+_UNREADABLE: weakref.WeakKeyDictionary[RawValue, np.ndarray[Any, Any]] = weakref.WeakKeyDictionary()
+
+
+def _is_text(item: bytes) -> bool:
+    try:
+        item.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+shape_of: Callable[[RawValue], list[int]] = operator.methodcaller("shape")

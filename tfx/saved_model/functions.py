@@ -7,8 +7,9 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
+from tfx.bundle.manifest import MANIFEST_NAME
 from tfx.bundle.records import FunctionEntry, Parameter
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import BundleError, InvalidArgumentError
 from tfx.framework.variable import Variable
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.polymorphic import Function
@@ -44,13 +45,19 @@ class RestoredFunction(Function):
             [_parameter(p, files) for p in entry.parameters]
         )
         signature = entry.input_signature
-        super().__init__(
-            restored,
-            name,
-            None if signature is None else tuple(from_value(s) for s in signature),
-        )
+        try:
+            super().__init__(
+                restored,
+                name,
+                None if signature is None else tuple(from_value(s) for s in signature),
+            )
+        except (TypeError, ValueError) as e:
+            raise BundleError(
+                f"{files.root / MANIFEST_NAME}: function {entry.name!r}: {e}; save the bundle again"
+            ) from e
         self._entry = entry
         self._files = files
+        files.functions.add(self)
         # Of the bundle, if the function is the object that was saved.
         self.signatures: dict[str, Any] = {}
         self._expected = [

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Any, TypeVar
 
 from tfx.bundle.files import verify_file
@@ -19,23 +18,22 @@ from tfx.core.errors import BundleError
 from tfx.core.shapes import TensorShape
 from tfx.framework.asset import Asset
 from tfx.framework.context import init_scope
-from tfx.framework.module import Module
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.variable import Variable, VariableAggregation, VariableSynchronization
 from tfx.loaders.sources import Sources
 from tfx.loaders.state import Value
+from tfx.loaders.steady import steadily
 from tfx.runtime.memory import borrow
 from tfx.saved_model.functions import RestoredFunction
+from tfx.saved_model.objects import LoadedObject as LoadedObject
 from tfx.saved_model.signature import SignatureFunction, Signatures
-from tfx.saved_model.tables import table_of
+from tfx.saved_model.tables import LoadedTable, table_of
 from tfx.saved_model.traces import LoadedFiles
 from tfx.saved_model.unchecked import check_first
 from tfx.saved_model.values import from_value, named_tuple
 
 _TAGS = frozenset(("serve",))
 _Enum = TypeVar("_Enum", bound=Enum)
-# How often to start again when the bundle is replaced by a save while it is being opened.
-_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +47,8 @@ class LoadOptions:
         experimental_variable_policy: Accepted for compatibility.
         verify: When to compare hashes with the manifest. Sizes are always compared, graphs and
             files of up to 4 MiB are always hashed when they are opened. True hashes every file now;
-            None, the default, a larger file of weights when a variable in it is first used (about
-            a second for each GiB); False leaves these out.
+            None, the default, what is used of a larger file of weights when it is first used (a
+            fraction of a second for each GiB); False leaves these out.
         freeze: True lets a function that only reads its variables hold packed copies of them once
             it was called eight times without a change: the fastest, but each function takes memory
             for its own. False feeds all functions from the one copy that is mapped.
@@ -62,38 +60,6 @@ class LoadOptions:
     experimental_variable_policy: Any = None
     verify: bool | None = None
     freeze: bool = True
-
-
-class LoadedObject(Module):
-    """What ``load`` returns: attributes of the saved object, and ``signatures``."""
-
-    signatures: dict[str, SignatureFunction]
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call the saved object's traced ``__call__``.
-
-        Raises:
-            TypeError: it had none.
-        """
-        call = vars(self).get("__call__")
-        if call is None:
-            raise TypeError("The saved object was not callable: its class had no traced __call__.")
-        return call(*args, **kwargs)
-
-
-def _saved_first(name: str) -> property:
-    """A property of ``Module`` that gives way to a saved attribute of the same name."""
-    inherited = vars(Module)[name].fget
-
-    def get(self: LoadedObject) -> Any:
-        attributes = vars(self)
-        return attributes[name] if name in attributes else inherited(self)
-
-    return property(get, doc=inherited.__doc__)
-
-
-for _name in [n for n, value in vars(Module).items() if isinstance(value, property)]:
-    setattr(LoadedObject, _name, _saved_first(_name))
 
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
@@ -150,16 +116,8 @@ def load(
             "which is loaded with None or 'serve'."
         )
     verify, freeze = options.verify, options.freeze
-    manifest = Path(export_dir, MANIFEST_NAME)
     with init_scope(), _without_collections():
-        for _ in range(_ATTEMPTS - 1):
-            before = _identity(manifest)
-            try:
-                return _Loader(export_dir, verify, freeze).load()
-            except BundleError:
-                if _identity(manifest) == before:
-                    raise
-        return _Loader(export_dir, verify, freeze).load()
+        return steadily(export_dir, lambda: _Loader(export_dir, verify, freeze).load())
 
 
 def open_files(export_dir: str, fingerprint: str) -> LoadedFiles:
@@ -175,7 +133,7 @@ def open_files(export_dir: str, fingerprint: str) -> LoadedFiles:
         FailedPreconditionError: it is another one.
     """
     with init_scope():
-        loader = _Loader(export_dir, None)
+        loader = steadily(export_dir, lambda: _Loader(export_dir, None))
     loader.sources.check_fingerprint(fingerprint)
     return loader.files
 
@@ -190,14 +148,6 @@ def _without_collections() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _identity(path: Path) -> tuple[int, ...] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
 class _Loader:
@@ -222,26 +172,34 @@ class _Loader:
         self.files = LoadedFiles(sources, self.variables, freeze=freeze)
         self.tables = [table_of(t, self.files.constant) for t in self.manifest.tables]
         self.functions = [RestoredFunction(f, self.files) for f in self.manifest.functions]
+        self.files.parameters.update(
+            (number, function.function_spec)
+            for entry, function in zip(self.manifest.functions, self.functions, strict=True)
+            for number in entry.concrete_functions
+        )
 
     def load(self) -> Any:
         nodes = self.manifest.objects
+        if nodes[0].kind not in ("object", "function"):
+            raise BundleError(
+                f"{self.root / MANIFEST_NAME}: object 0, the root, is of kind {nodes[0].kind!r}, "
+                "expected 'object' or 'function'; save the bundle again"
+            )
         made: list[Any] = [self._make(node) for node in nodes]
         for i in _children_first(nodes):
             if nodes[i].kind == "tuple":
                 made[i] = self._tuple(nodes[i], made)
         for node, item in zip(nodes, made, strict=True):
             self._fill(node, item, made)
+        for i, item in enumerate(made):
+            if isinstance(item, LoadedTable):
+                item.check(f"{self.root / MANIFEST_NAME}: object {i}")
         root = made[0]
-        if isinstance(root, LoadedObject | RestoredFunction):
-            root.signatures = self._signatures()
+        root.signatures = self._signatures()
         return root
 
     def _signatures(self) -> Signatures:
-        parameters = {
-            number: function.function_spec
-            for entry, function in zip(self.manifest.functions, self.functions, strict=True)
-            for number in entry.concrete_functions
-        }
+        parameters = self.files.parameters
         made = {
             s.name: SignatureFunction(s, self.files, parameters.get(s.concrete_function))
             for s in self.manifest.signatures
@@ -265,7 +223,7 @@ class _Loader:
 
     def _make(self, node: ObjectNode) -> Any:
         makers: dict[str, Callable[[int], Any]] = {
-            "object": lambda target: LoadedObject(),
+            "object": lambda target: self._object(node),
             "list": lambda target: [],
             "dict": lambda target: {},
             "variable": lambda target: self.variables[target],
@@ -277,6 +235,11 @@ class _Loader:
         }
         maker = makers.get(node.kind)
         return None if maker is None else maker(node.target or 0)
+
+    def _object(self, node: ObjectNode) -> LoadedObject:
+        made = LoadedTable() if node.metadata.get("table") == "mutable" else LoadedObject()
+        made._self_files = self.files
+        return made
 
     def _tuple(self, node: ObjectNode, made: list[Any]) -> Any:
         parts = [made[c.node] for c in node.children]

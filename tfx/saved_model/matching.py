@@ -14,7 +14,7 @@ import numpy as np
 
 from tfx.core.dims import format_shape
 from tfx.core.errors import InvalidArgumentError
-from tfx.core.nest_kinds import kind_of, namedtuple_fields
+from tfx.core.nest_kinds import Kind, expanded_kind_of, kind_of, namedtuple_fields
 from tfx.core.specs import TensorSpec
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
@@ -68,7 +68,7 @@ def _match(
         if not _same(want, value):
             raise MismatchError(f"{where} is {shown(value)}, the trace is for {shown(want)}")
         return
-    given = kind_of(value)
+    given = _kind_of(value)
     keys = kind.keys(want)
     if given is None or not _alike(want, value, keys, given.keys(value)):
         raise MismatchError(f"{where} is {shown(value)}, the trace is for {shown(want)}")
@@ -77,6 +77,11 @@ def _match(
         values.append(value.__tf_flatten__()[0])
     for key, part, inner in zip(keys, kind.values(want), values, strict=True):
         _match(f"{where}[{key!r}]", part, inner, convert, found)
+
+
+def _kind_of(value: Any) -> Kind | None:
+    """How an argument was taken apart when it was saved: dataclasses are structures of fields."""
+    return expanded_kind_of(value) or kind_of(value)
 
 
 def _alike(want: Any, value: Any, keys: list[Any], given: list[Any]) -> bool:
@@ -120,7 +125,7 @@ def shown(value: Any) -> str:
         return f"{value.dtype.name}{format_shape(value.shape.symbolic)}"
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{format_shape(value.shape)}"
-    kind = kind_of(value)
+    kind = _kind_of(value)
     if kind is None:
         return f"{value!r:.80}"
     parts = [shown(v) for v in kind.values(value)]

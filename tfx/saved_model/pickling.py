@@ -17,6 +17,7 @@ from tfx.saved_model.unchecked import value_of
 
 
 def _files(files: LoadedFiles) -> tuple[Any, ...]:
+    files.refuse_closed()
     changed = {
         i: v
         for i, (v, saved) in enumerate(zip(files.variables, files.saved, strict=True))
@@ -27,7 +28,7 @@ def _files(files: LoadedFiles) -> tuple[Any, ...]:
 
 def _function(function: RestoredFunction) -> tuple[Any, ...]:
     files, entry = function._files, function._entry
-    number = next(i for i, e in enumerate(files.manifest.functions) if e is entry)
+    number = next(i for i, e in enumerate(files.manifest.functions) if e == entry)
     signatures = function.signatures
     state = {"signatures": signatures} if signatures else None
     return _function_of, (files, number), state

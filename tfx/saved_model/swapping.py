@@ -21,12 +21,13 @@ from tfx.framework.tensor import EagerTensor
 from tfx.framework.variable import Variable, install
 from tfx.loaders.describe import nearest
 from tfx.loaders.sources import Sources
+from tfx.loaders.steady import steadily
 from tfx.loaders.versions import require_same_graphs
 from tfx.runtime.memory import borrow
 from tfx.runtime.values import RawValue
 from tfx.saved_model.functions import RestoredFunction
 from tfx.saved_model.signature import SignatureFunction
-from tfx.saved_model.traces import LoadedFiles
+from tfx.saved_model.traces import Graphs, LoadedFiles
 
 
 def assign(loaded: Any, values: Mapping[str, Any]) -> None:
@@ -43,6 +44,7 @@ def assign(loaded: Any, values: Mapping[str, Any]) -> None:
         NotFoundError: there is no variable of a name.
         TypeError: a value of another dtype.
         InvalidArgumentError: a shape that a variable does not take; or the object was not loaded.
+        FailedPreconditionError: it was closed.
 
     Example:
         >>> import tempfile
@@ -56,7 +58,8 @@ def assign(loaded: Any, values: Mapping[str, Any]) -> None:
         ...     loaded.w.numpy()
         array([3., 4.], dtype=float32)
     """
-    files = _files_of(loaded)
+    files = files_of(loaded)
+    files.refuse_closed()
     names = {entry.name: i for i, entry in enumerate(files.manifest.variables)}
     variables: list[Variable] = []
     new: list[RawValue] = []
@@ -89,7 +92,7 @@ def reload(loaded: Any, export_dir: str | os.PathLike[str]) -> None:
         NotFoundError: no such folder.
         BundleError: it is no bundle, or it is damaged.
         FailedPreconditionError: it differs in more than the values of variables; the message says
-            in what. Nothing has changed.
+            in what. Nothing has changed. Or the object was closed.
         InvalidArgumentError: the object was not loaded.
 
     Example:
@@ -107,14 +110,18 @@ def reload(loaded: Any, export_dir: str | os.PathLike[str]) -> None:
         <tf.Variable 'Variable:0' shape=() dtype=float32, numpy=2.0>
         2.0
     """
-    files = _files_of(loaded)
-    new = Sources(export_dir)
+    files = files_of(loaded)
+    files.refuse_closed()
+    new, opened = steadily(export_dir, lambda: _opened(files, Sources(export_dir)))
     require_same_graphs(files.manifest, files.store, files.graph_bytes, new, str(files.root))
     new.check(new.entries)
     fresh = [borrow(value.array) for value in new.take_values()]
-    opened = files.opened(new)
     _install(files.variables, fresh)
     files.adopt(new, opened, fresh)
+
+
+def _opened(files: LoadedFiles, sources: Sources) -> tuple[Sources, Graphs]:
+    return sources, files.opened(sources)
 
 
 def _install(variables: list[Variable], new: list[RawValue]) -> None:
@@ -129,7 +136,15 @@ def _install(variables: list[Variable], new: list[RawValue]) -> None:
         install(variables, new)
 
 
-def _files_of(loaded: Any) -> LoadedFiles:
+def files_of(loaded: Any) -> LoadedFiles:
+    """The files that an object was loaded from.
+
+    Raises:
+        InvalidArgumentError: it was not loaded, or has parts of several bundles.
+    """
+    files = getattr(loaded, "_self_files", None)
+    if isinstance(files, LoadedFiles):
+        return files
     if isinstance(loaded, RestoredFunction | SignatureFunction):
         return loaded._files
     variables = loaded.variables if isinstance(loaded, Module) else ()

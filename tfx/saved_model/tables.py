@@ -7,10 +7,45 @@ from typing import Any
 
 from tfx.bundle.records import TableEntry
 from tfx.core.errors import BundleError, OpError
+from tfx.framework.module import Module
 from tfx.framework.tensor import EagerTensor
+from tfx.framework.variable import Variable
+from tfx.saved_model.objects import LoadedObject
 from tfx.tables.initializers import KeyValueTensorInitializer
 from tfx.tables.mutable import MutableHashTable
 from tfx.tables.static import StaticHashTable, StaticVocabularyTable
+
+
+class LoadedTable(MutableHashTable, LoadedObject):
+    """A table over two variables of a bundle, which functions of the bundle look into, too."""
+
+    def __init__(self) -> None:
+        Module.__init__(self)  # the attributes are those that were saved
+
+    def check(self, where: str) -> None:
+        """Compare the attributes with what a table has.
+
+        Raises:
+            BundleError: there can be no such table.
+        """
+        parts = vars(self)
+        keys, values = parts.get("table_keys"), parts.get("table_values")
+        default, shape = parts.get("_default"), parts.get("_value_shape")
+        fits = (
+            isinstance(keys, Variable)
+            and isinstance(values, Variable)
+            and isinstance(default, EagerTensor)
+            and parts.get("_key_dtype") is keys.dtype
+            and parts.get("_value_dtype") is values.dtype is default.dtype
+            and default.shape.as_list() == shape
+            and keys.shape.is_compatible_with([None])
+            and values.shape.is_compatible_with([None, *shape])
+        )
+        if not fits:
+            raise BundleError(
+                f"{where}: the parts of a table do not fit together, expected variables of keys "
+                "and values and a default value; save the bundle again"
+            )
 
 
 def table_of(entry: TableEntry, constant: Callable[[int], EagerTensor]) -> Any:

@@ -13,9 +13,10 @@ import hashlib
 import mmap
 import os
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -32,13 +33,14 @@ from tfx.bundle.records import (
 )
 from tfx.core import nest
 from tfx.core.dtypes import as_dtype
-from tfx.core.errors import BundleError
+from tfx.core.errors import BundleError, FailedPreconditionError
 from tfx.framework.device import DEFAULT_DEVICE
 from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
 from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable
 from tfx.function.arguments import CallSignature
 from tfx.function.concrete import ConcreteFunction
+from tfx.function.polymorphic import Function
 from tfx.function.signature import Parameters
 from tfx.graph.deserialize import Imported, from_model
 from tfx.graph.ir import Graph, RawShape, Value
@@ -53,6 +55,12 @@ from tfx.runtime.surviving import survives
 from tfx.runtime.values import RawValue
 from tfx.saved_model.calls import arguments_of, parameters_of, results_of
 from tfx.saved_model.unchecked import value_of
+
+# The graph files of a bundle by their paths: mapped, or their bytes.
+Graphs: TypeAlias = dict[str, mmap.mmap | bytes]
+
+# A mapping keeps a file descriptor, of which a process has some hundreds: small graphs are read.
+_READ_BYTES = 1 << 16
 
 _ADVICE = "the files do not belong together: copy or save the bundle again"
 
@@ -94,14 +102,19 @@ class LoadedFiles:
         self._constants: dict[int, EagerTensor] = {}
         self._places: dict[str, dict[int, str]] = {}
         self._traces: dict[int, Trace] = {}
+        # Of the Python functions that traces are of, by the trace's number.
+        self.parameters: dict[int, Parameters] = {}
+        # Those that have short cuts to traces.
+        self.functions: weakref.WeakSet[Function] = weakref.WeakSet()
+        self.closed = False
         self._freezes = freeze
         self._lock = survives(threading.RLock())
         self.adopt(sources, self.opened(sources), [value_of(v) for v in self.variables])
         self._adopt()
 
     @staticmethod
-    def opened(sources: Sources) -> dict[str, mmap.mmap | bytes]:
-        """The graph files of a bundle, mapped.
+    def opened(sources: Sources) -> Graphs:
+        """The graph files of a bundle, mapped or read.
 
         Raises:
             BundleError: one is missing or of another size.
@@ -112,7 +125,7 @@ class LoadedFiles:
     def adopt(
         self,
         sources: Sources,
-        graphs: dict[str, mmap.mmap | bytes],
+        graphs: Graphs,
         saved: Sequence[RawValue],
     ) -> None:
         """Take the files of a bundle, or of another version of it, for those that are loaded.
@@ -126,7 +139,7 @@ class LoadedFiles:
             self.root = sources.root
             self.manifest = sources.manifest
             self.store = sources.store
-            self._check = sources.check
+            self._check = sources.check_value
             self._entries = sources.entries
             self._graphs = graphs
             self._of_variables = {v.storage: v.name for v in self.manifest.variables}
@@ -134,6 +147,34 @@ class LoadedFiles:
             self.fingerprint = sources.fingerprint
             # To see which variables are as they were saved.
             self.saved = list(saved)
+
+    def close(self) -> list[Trace]:
+        """Let go of the files; what was open of them is returned, and later uses are refused."""
+        with self._lock:
+            self.closed = True
+            traces = list(self._traces.values())
+            # New ones: copies of the object share the old ones.
+            self._traces, self._graphs, self._constants = {}, {}, {}
+            self._places, self.saved = {}, []
+            self._check = lambda storage: self.refuse_closed()
+            vars(self).pop("store", None)
+        for function in list(self.functions):
+            function._cache.served.clear()
+        return traces
+
+    def refuse_closed(self) -> None:
+        """Refuse whatever is wanted of a closed bundle.
+
+        Raises:
+            FailedPreconditionError: it was closed.
+        """
+        if self.closed:
+            self.refuse("")
+
+    def refuse(self, what: str) -> NoReturn:
+        """Refuse the use of something that is of the closed bundle."""
+        where = f"{what}: {self.root}" if what else f"{self.root}"
+        raise FailedPreconditionError(f"{where} was closed; load it again with tf.saved_model.load")
 
     def graph_bytes(self, file: str) -> bytes:
         """The content of a graph file as it was loaded."""
@@ -146,6 +187,7 @@ class LoadedFiles:
         other.variables = [copy.deepcopy(v, memo) for v in self.variables]
         other._adopt()
         other._traces, other._lock = {}, survives(threading.RLock())
+        other.functions = weakref.WeakSet()
         return other
 
     def _adopt(self) -> None:
@@ -162,17 +204,17 @@ class LoadedFiles:
     def reduced(self, variable: Variable) -> tuple[Any, ...] | None:
         """How to pickle one of the variables; None if it was assigned."""
         number = self._numbers.get(id(variable))
-        if number is None or value_of(variable) is not self.saved[number]:
+        if number is None or self.closed or value_of(variable) is not self.saved[number]:
             return None
         return variable_of, (self, number)
 
     def check_variable(self, variable: Variable) -> None:
-        """Compare the hash of the file that a variable's saved value is in.
+        """Compare the bytes of a variable's saved value with the manifest.
 
         Raises:
             BundleError: the file is not the one that was saved.
         """
-        self._check((self.manifest.variables[self._numbers[id(variable)]].storage.file,))
+        self._check(self.manifest.variables[self._numbers[id(variable)]].storage)
 
     def entry(self, number: int) -> ConcreteFunctionEntry:
         """The record of a concrete function."""
@@ -182,9 +224,10 @@ class LoadedFiles:
         """A constant of the manifest."""
         tensor = self._constants.get(number)
         if tensor is None:
+            self.refuse_closed()
             entry = self.manifest.constants[number]
             if entry.storage is not None:
-                self._check((entry.storage.file,))
+                self._check(entry.storage)
             value = borrow(self.store.value(entry))
             tensor = self._constants[number] = EagerTensor(value, as_dtype(entry.dtype))
         return tensor
@@ -200,8 +243,10 @@ class LoadedFiles:
             BundleError: the file is damaged, or is not what the manifest says.
         """
         with self._lock:
+            self.refuse_closed()
             trace = self._traces.get(number)
             if trace is None:
+                parameters = parameters or self.parameters.get(number)
                 trace = self._traces[number] = self._open(self.entry(number), parameters)
             return trace
 
@@ -300,7 +345,7 @@ class LoadedFiles:
                 f"initializer {tensor.name!r} is the variable {name!r}, but the manifest does "
                 f"not say so; {_ADVICE}"
             )
-        self._check((file,))
+        self._check(Storage(file, key))
         return stored.array(key)
 
     def _bind(
@@ -406,7 +451,10 @@ def _mapped(sources: Sources, file: str) -> mmap.mmap | bytes:
     path = locate(sources.root, file, size=sources.entries[file].size)
     descriptor, size = open_plain(path)
     try:
-        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) if size else b""
+        if size <= _READ_BYTES:
+            with open(descriptor, "rb", closefd=False) as stream:
+                return stream.read(size)
+        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
     finally:
         os.close(descriptor)
 

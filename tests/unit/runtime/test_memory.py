@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from tfx.core.errors import UnimplementedError
-from tfx.runtime.memory import borrow, hand_over
+from tfx.framework.apply import apply
+from tfx.framework.tensor import from_array
+from tfx.runtime.memory import borrow, hand_over, lend
 from tfx.runtime.values import from_numpy, to_numpy
 
 SHARED = ["float16", "float32", "float64", "int8", "int32", "uint64", "bool", ml_dtypes.bfloat16]
@@ -83,11 +85,30 @@ def test_strings() -> None:
 
 
 def test_bytes_that_are_no_text_are_an_error_and_not_a_crash() -> None:
+    value = borrow(np.array([b"\xff"], object))
+    assert hand_over(value).tolist() == ["\udcff"]
+    x = from_array(np.array([b"\xff"], object))
     with pytest.raises(UnimplementedError, match="not UTF-8"):
-        hand_over(borrow(np.array([b"\xff"], object)))
+        hand_over(apply("StringConcat", (x, x))._value)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("dtype", [np.complex64, ml_dtypes.int4], ids=["complex64", "int4"])
-def test_what_onnx_runtime_does_not_take(dtype: Any) -> None:
-    with pytest.raises(UnimplementedError):
-        borrow(np.ones(2, dtype))
+def test_complex_numbers_share_memory() -> None:
+    array = np.arange(3) * np.complex64(1 + 2j)
+    value = borrow(array)
+    assert value.data_ptr() == array.ctypes.data
+    out = hand_over(value)
+    assert out.tolist() == array.tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        to_numpy(value)[0] = 0
+
+
+def test_four_bits_are_unpacked_and_lent() -> None:
+    array = np.array([[-8, 7, 3], [0, -1, 5]], ml_dtypes.int4)
+    value = borrow(array)
+    out = hand_over(value)
+    out[0, 0] = 1  # its own memory
+    assert to_numpy(value).tolist() == array.tolist()
+    alias, owner = lend(value)
+    assert (alias.shape(), alias.element_type()) == ([2, 3], value.element_type())
+    assert to_numpy(alias).tolist() == array.tolist()
+    del owner

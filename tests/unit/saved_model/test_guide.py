@@ -192,6 +192,38 @@ def test_what_a_dataclass_has_beside_tensors_counts(tmp_path: Path) -> None:
             tf.saved_model.save(back, tmp_path / "again")
 
 
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Plain data, and a place for a tensor."""
+
+    scale: float = 2.0
+    bias: Any = None
+
+
+def test_plain_dataclasses_are_arguments_and_results(tmp_path: Path) -> None:
+    module = tf.Module()
+
+    @tf.function
+    def f(x: Any, settings: Settings = Settings(5.0)) -> Settings:
+        y = x * settings.scale
+        return Settings(0.0, y if settings.bias is None else y + settings.bias)
+
+    module.f = f
+    one = tf.constant(1.0)
+    calls = [(), (Settings(),), (Settings(3.0, one),)]
+    expected = [float(f(one, *args).bias) for args in calls]
+    assert expected == [5.0, 2.0, 4.0]
+    tf.saved_model.save(module, tmp_path / "m")
+    for folder in ("m", "again"):
+        back = tf.saved_model.load(tmp_path / folder)
+        assert [float(back.f(one, *args).bias) for args in calls] == expected
+        for other in (Settings(4.0), Settings(3.0), {"scale": 2.0, "bias": None}):
+            with pytest.raises(ValueError, match="argument 'settings'"):
+                back.f(one, other)
+        if folder == "m":
+            tf.saved_model.save(back, tmp_path / "again")
+
+
 class Tree(tf.Module):
     """Arguments of every kind."""
 

@@ -18,7 +18,17 @@ import tfx as tf
 from tests.unit.saved_model import damage
 from tests.unit.saved_model.damage import change_concrete, noticed, rewrite
 from tests.unit.saved_model.models import Trainer, batch, run_python
-from tfx.bundle.manifest import MANIFEST_NAME, FrozenVariable, Manifest, read_manifest
+from tfx.bundle.manifest import (
+    MANIFEST_NAME,
+    Child,
+    FrozenVariable,
+    Manifest,
+    ObjectNode,
+    read_manifest,
+)
+from tfx.bundle.structure import Leaf, ShapeValue
+from tfx.framework.trackable import walk
+from tfx.loaders import Bundle
 
 
 @pytest.fixture(scope="module")
@@ -456,3 +466,55 @@ def test_nothing_runs_before_the_bundle_was_checked(bundle: Path) -> None:
         with pytest.raises(tf.errors.BundleError, match=r"train_step\.onnx"):
             back.train_step(x, y)
     np.testing.assert_array_equal(back.predict(x)["logits"], before)
+
+
+@pytest.mark.parametrize("kind", ["list", "value", "asset"])
+def test_a_root_that_is_no_object(kind: str, bundle: Path) -> None:
+    def change(manifest: Manifest) -> Manifest:
+        _, *others = manifest.objects
+        target = 0 if kind == "asset" else None
+        return dataclasses.replace(manifest, objects=(ObjectNode(kind, target=target), *others))
+
+    rewrite(bundle, change)
+    with pytest.raises(tf.errors.BundleError, match=f"object 0, the root, is of kind '{kind}'"):
+        tf.saved_model.load(bundle)
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [5, (ShapeValue(()),), (Leaf(0),), (None, 3), "text"],
+    ids=["number", "shape", "leaf", "none", "text"],
+)
+def test_input_signatures_that_are_none(signature: Any, bundle: Path) -> None:
+    def change(manifest: Manifest) -> Manifest:
+        functions = [dataclasses.replace(f, input_signature=signature) for f in manifest.functions]
+        return dataclasses.replace(manifest, functions=tuple(functions))
+
+    with pytest.raises(tf.errors.BundleError):
+        rewrite(bundle, change)  # some are refused by the manifest's own check
+        tf.saved_model.load(bundle)
+
+
+def test_a_list_that_holds_itself(bundle: Path) -> None:
+    """A program can have one, too; nothing that goes through objects may run forever."""
+
+    def change(manifest: Manifest) -> Manifest:
+        root, *others = manifest.objects
+        number = len(manifest.objects)
+        root = dataclasses.replace(root, children=(*root.children, Child("loop", number)))
+        loop = ObjectNode("list", (Child("0", number),))
+        return dataclasses.replace(manifest, objects=(root, *others, loop))
+
+    rewrite(bundle, change)
+    loaded = tf.saved_model.load(bundle)
+    assert loaded.loop[0] is loaded.loop
+    assert {id(v) for v in loaded.variables} == {
+        id(node.item) for node in walk(loaded) if node.is_variable
+    }
+
+
+@pytest.mark.parametrize("use", [tf.saved_model.load, Bundle.open], ids=["load", "Bundle"])
+def test_a_missing_folder_is_two_kinds_of_error(use: Any, tmp_path: Path) -> None:
+    for kind in (tf.errors.NotFoundError, FileNotFoundError, OSError):
+        with pytest.raises(kind, match="nowhere does not exist"):
+            use(tmp_path / "nowhere")

@@ -283,3 +283,23 @@ tf.saved_model.save(module, sys.argv[1] + "/m")
 print(peak() - before)
 """
     assert int(run_python(program, tmp_path)) < 24 << 20  # of 128 MiB
+
+
+FILES = """
+import resource, sys
+import tfx as tf
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+bundles = [tf.saved_model.load(sys.argv[1]) for _ in range(3)]
+print(sum(float(f(1.0)) for loaded in bundles for f in loaded.parts))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such limit")
+def test_many_functions_need_few_open_files(tmp_path: Any) -> None:
+    module = tf.Module()
+    spec = [tf.TensorSpec([])]
+    module.parts = [
+        tf.function(lambda x, i=i: x * float(i), input_signature=spec) for i in range(40)
+    ]
+    tf.saved_model.save(module, tmp_path / "m", options=tf.saved_model.SaveOptions(examples=False))
+    assert float(run_python(FILES, tmp_path / "m")) == 3 * sum(range(40))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,15 @@ import pytest
 
 import tfx as tf
 from tests.unit.saved_model import damage
+from tfx.bundle.manifest import Manifest, read_manifest
 from tfx.bundle.safetensors import SafetensorsFile, open_safetensors
+from tfx.bundle.sums import Comparison
 from tfx.framework.variable import Variable
 from tfx.loaders import Bundle
 
 WEIGHTS = "variables/model.safetensors"
 X = np.ones((1, 1100), np.float32)
+SUM = r"(its SHA-256 is|the CRC-32 of bytes 0 to 4\d{6} is) "
 
 
 @pytest.fixture(scope="module")
@@ -36,25 +41,44 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def damaged(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    import shutil
-
     path = tmp_path_factory.mktemp("damaged") / "m"
     shutil.copytree(folder, path)
     damage.flip(path / WEIGHTS, 3_000_000, 1)
     return path
 
 
+@pytest.fixture(params=["crc32", "sha256"])
+def without(request: pytest.FixtureRequest, folder: Path, tmp_path: Path) -> Path:
+    """Give the bundle with damage; its manifest has sums of pieces, or as older ones do none."""
+    path = tmp_path / "bundle"
+    shutil.copytree(folder, path)
+    if request.param == "sha256":
+        damage.rewrite(path, without_pieces)
+    damage.flip(path / WEIGHTS, 3_000_000, 1)
+    return path
+
+
+def without_pieces(manifest: Manifest) -> Manifest:
+    files = [dataclasses.replace(item, crc32=()) for item in manifest.files]
+    return dataclasses.replace(manifest, files=tuple(files))
+
+
 @pytest.fixture
-def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Give the names of the files that are hashed on first use from now on."""
-    found: list[str] = []
-    real = SafetensorsFile.sha256
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Give the pieces that are compared, and the files that are hashed, from now on."""
+    found: list[Any] = []
+    real = SafetensorsFile.sha256, Comparison._sum
 
     def sha256(self: SafetensorsFile) -> bytes:
         found.append(Path(self.path).name)
-        return real(self)
+        return real[0](self)
+
+    def piece(self: Comparison, data: memoryview, number: int, keep: bool) -> int:
+        found.append(number)
+        return real[1](self, data, number, keep)
 
     monkeypatch.setattr(SafetensorsFile, "sha256", sha256)
+    monkeypatch.setattr(Comparison, "_sum", piece)
     return found
 
 
@@ -74,12 +98,12 @@ USES: dict[str, Callable[[Any, Path], Any]] = {
 
 
 @pytest.mark.parametrize("use", USES)
-def test_damage_is_noticed_at_the_first_use(damaged: Path, tmp_path: Path, use: str) -> None:
-    loaded = tf.saved_model.load(damaged)
+def test_damage_is_noticed_at_the_first_use(without: Path, tmp_path: Path, use: str) -> None:
+    loaded = tf.saved_model.load(without)
     for _ in range(2):
-        with pytest.raises(tf.errors.BundleError, match=r"model\.safetensors: its SHA-256 is "):
+        with pytest.raises(tf.errors.BundleError, match=rf"model\.safetensors: {SUM}"):
             USES[use](loaded, tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [without]
 
 
 def test_files_are_hashed_once_and_variables_are_plain_then(folder: Path, hashed: Any) -> None:
@@ -90,6 +114,17 @@ def test_files_are_hashed_once_and_variables_are_plain_then(folder: Path, hashed
     assert loaded.f(tf.constant(X))["y"][0, 0] == 1101
     assert type(loaded.v) is type(loaded.b) is Variable
     loaded.g(tf.constant(X))
+    assert hashed == [0]
+
+
+def test_files_without_sums_of_pieces_are_hashed_once(
+    folder: Path, tmp_path: Path, hashed: Any
+) -> None:
+    shutil.copytree(folder, tmp_path / "m")
+    damage.rewrite(tmp_path / "m", without_pieces)
+    assert not any(item.crc32 for item in read_manifest(tmp_path / "m").files)
+    loaded = tf.saved_model.load(tmp_path / "m")
+    loaded.f(tf.constant(X)), loaded.g(tf.constant(X))
     assert hashed == ["model.safetensors"]
 
 
@@ -117,17 +152,17 @@ def test_the_moment_can_be_chosen(damaged: Path, hashed: Any, verify: bool) -> N
 
 
 @pytest.mark.parametrize("freeze", [True, False])
-def test_the_small_reader_notices_too(damaged: Path, tmp_path: Path, freeze: bool) -> None:
-    with Bundle.open(damaged, freeze=freeze) as bundle:
+def test_the_small_reader_notices_too(without: Path, tmp_path: Path, freeze: bool) -> None:
+    with Bundle.open(without, freeze=freeze) as bundle:
         for use in (
             lambda: bundle.call("f", {"x": X}),
             lambda: bundle.call("g", {"x": X}) if freeze else bundle.call("f", {"x": X}),
             lambda: bundle.variables["v"],
             lambda: bundle.save(tmp_path / "again"),
         ):
-            with pytest.raises(tf.errors.BundleError, match=r"model\.safetensors: its SHA-256"):
+            with pytest.raises(tf.errors.BundleError, match=rf"model\.safetensors: {SUM}"):
                 use()
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [without]
 
 
 def test_pickles_and_copies(folder: Path, hashed: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import tfx as tf
 from tests.unit.saved_model.models import Trainer, batch, numbers, run_python, saved
+from tfx.loaders import Bundle
 
 WIDTHS = (8, 16, 32, 64)
 DTYPES = [f"{kind}{bits}" for kind in ("int", "uint") for bits in WIDTHS]
@@ -62,6 +63,33 @@ def test_narrow_floats(kind: str, tmp_path: Any) -> None:
     module.v = tf.Variable(value)
     back = saved(module, tmp_path / "m")
     np.testing.assert_array_equal(back.v.numpy().astype(np.float32), value.astype(np.float32))
+
+
+@pytest.mark.parametrize("kind", ["int4", "uint4"])
+def test_four_bit_integers(kind: str, tmp_path: Any) -> None:
+    low = -8 if kind == "int4" else 0
+    value = (np.arange(15).reshape(3, 5) + low).astype(getattr(ml_dtypes, kind))
+    module = tf.Module()
+    module.v = tf.Variable(value)
+    spec = [tf.TensorSpec([5])]
+    module.f = tf.function(lambda x: tf.cast(module.v, tf.float32) * x, input_signature=spec)
+    module.set = tf.function(lambda x: module.v.assign(tf.cast(x, kind)), input_signature=None)
+    x = np.ones(5, np.float32)
+    module.set(tf.constant(value.astype(np.float32)))
+    back = saved(module, tmp_path / "m")
+    for _ in range(10):  # it comes to hold the variable's value
+        np.testing.assert_array_equal(back.f(x), value.astype(np.float32))
+    back.v.assign(value[::-1])
+    np.testing.assert_array_equal(back.f(x), value[::-1].astype(np.float32))
+    path = tf.train.Checkpoint(back).write(tmp_path / "c")
+    module.v.assign(value)
+    tf.train.Checkpoint(module).read(path).assert_consumed()
+    assert module.v.numpy().tolist() == value[::-1].tolist()
+    with Bundle.open(tmp_path / "m") as bundle:
+        np.testing.assert_array_equal(
+            bundle.call("serving_default", {"x": x})["output_0"], value.astype(np.float32)
+        )
+        assert bundle.variables["v"].tolist() == value.tolist()
 
 
 def test_facts_of_variables_are_kept(tmp_path: Any) -> None:
