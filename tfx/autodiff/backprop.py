@@ -6,13 +6,13 @@ operations, so an outer tape records them and a function under construction gets
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from tfx.autodiff import slices as sparse
 from tfx.autodiff.formulas import gradients_of
-from tfx.autodiff.masks import Masks, shielded
+from tfx.autodiff.masks import MASKING, Masks, shielded
 from tfx.autodiff.reasons import source_of
 from tfx.control_flow import sequences
 from tfx.control_flow.sequence_gradients import Part, Whole, with_known
@@ -23,6 +23,7 @@ from tfx.framework.context import current, using
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.naming import one_place, other_places
 from tfx.framework.rules import OpRecord, formula_of, rule_of
+from tfx.framework.slice_rules import makes_slices, slices_rule_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 
@@ -33,6 +34,8 @@ from tfx.ops.slices import dense
 # Modules of rules that call no code of the user.
 _OWN_RULES = "tfx.ops."
 _HERE = nullcontext()
+_OF_SEQUENCES = (Part, Whole)
+_NOT_MASKED = (False, False)
 
 
 def reachable(records: Iterable[OpRecord], sources: Iterable[int]) -> set[int]:
@@ -41,13 +44,11 @@ def reachable(records: Iterable[OpRecord], sources: Iterable[int]) -> set[int]:
     for record in records:
         for x in record.inputs:
             if id(x) in found:
-                found.update(id(y) for y in record.outputs if _differentiable(y))
+                for y in record.outputs:
+                    if y.dtype.is_floating:
+                        found.add(id(y))
                 break
     return found
-
-
-def _differentiable(x: Any) -> bool:
-    return bool(x.dtype.is_floating)
 
 
 def backpropagate(
@@ -66,25 +67,33 @@ def backpropagate(
     Raises:
         NotFoundError: an operator on the way has no rule.
     """
-    return _walk(records, gradients, sources, slices=False)
+    return _walk(records, gradients, sources, None, slices=False)
 
 
 def backpropagate_slices(
-    records: Sequence[OpRecord], gradients: dict[int, Any], sources: Sequence[Any]
+    records: Sequence[OpRecord],
+    gradients: dict[int, Any],
+    sources: Sequence[Any],
+    relevant: Collection[int] | None = None,
 ) -> list[Tensor | IndexedSlices | None]:
-    """The same; gradients of tensors of which rows were gathered are ``IndexedSlices``."""
-    return _walk(records, gradients, sources, slices=True)
+    """The same; gradients of tensors of which rows were gathered are ``IndexedSlices``.
+
+    ``relevant``: ids of the sources and all that depends on them, where that is known.
+    """
+    return _walk(records, gradients, sources, relevant, slices=True)
 
 
 def _walk(
     records: Sequence[OpRecord],
     gradients: dict[int, Any],
     sources: Sequence[Any],
+    relevant: Collection[int] | None,
     *,
     slices: bool,
 ) -> list[Any]:
     source_ids = {id(s) for s in sources}
-    relevant = reachable(records, source_ids)
+    if relevant is None:
+        relevant = reachable(records, source_ids)
     masks = Masks(gradients)
     with one_place(current().graph):
         _through_records(records, gradients, source_ids, relevant, masks, slices=slices)
@@ -95,16 +104,23 @@ def _through_records(
     records: Sequence[OpRecord],
     gradients: dict[int, Any],
     source_ids: set[int],
-    relevant: set[int],
+    relevant: Collection[int],
     masks: Masks,
     *,
     slices: bool,
 ) -> None:
     for record in reversed(records):
-        dys: list[Any] = [gradients.get(id(y)) for y in record.outputs]
-        if not any(dy is not None for dy in dys):
+        dys: list[Any] = []
+        missing = plain = True
+        for y in record.outputs:
+            dy = gradients.get(id(y))
+            dys.append(dy)
+            if dy is not None:
+                missing = False
+                plain = plain and isinstance(dy, Tensor)
+        if missing:
             continue
-        needs = tuple([x is not None and id(x) in relevant for x in record.inputs])
+        needs = tuple([id(x) in relevant for x in record.inputs])
         if True not in needs:
             continue
         for y in record.outputs:
@@ -113,28 +129,43 @@ def _through_records(
         if record.op == "If":
             record = with_known(record, gradients)
         found: Any = NotImplemented
-        if slices:
-            dys = [sparse.total(dy) for dy in dys]
-            if sparse.has_rule(record):
-                with _device_of(record):
-                    found = sparse.through(record, needs, dys)
-            if found is NotImplemented:
-                dys = [dense(dy) for dy in dys]
+        if slices and (not plain or makes_slices(record.op)):
+            found, dys = _by_slices(record, needs, dys)
+        masking = masks.active or record.op in MASKING
         if found is NotImplemented:
-            found = input_gradients(record, needs, dys, shield=masks.shields(record))
-        masked = masks.after(record)
-        for x, dx in zip(record.inputs, found, strict=True):
-            if dx is not None and x is not None and id(x) in relevant:
+            shield = masking and masks.shields(record)
+            found = input_gradients(record, needs, dys, shield=shield)
+        masked = masks.after(record) if masking else _NOT_MASKED
+        for x, dx, needed in zip(record.inputs, found, needs, strict=True):
+            if needed and dx is not None:
                 known = gradients.get(id(x))
-                masks.note(x, masked, known is None)
-                if isinstance(dx, Part | Whole):
-                    gradients[id(x)] = dx.added_to(known)
-                    continue
-                if type(dx) is IndexedSlices or type(known) is sparse.SliceSum:
-                    gradients[id(x)] = sparse.plus(known, dx)
-                    continue
-                narrow(dx, x)
-                gradients[id(x)] = dx if known is None else _sum(known, dx)
+                if masking:
+                    masks.note(x, masked, known is None)
+                gradients[id(x)] = _with(known, dx, x)
+
+
+def _by_slices(
+    record: OpRecord, needs: tuple[bool, ...], dys: list[Any]
+) -> tuple[Any, list[Tensor | None]]:
+    """What the rule for slices says, or ``NotImplemented`` and the gradients of results, dense."""
+    dys = [sparse.total(dy) for dy in dys]
+    rule = slices_rule_of(record.op)
+    if rule is not None:
+        with _device_of(record):
+            found = sparse.through(rule, record, needs, dys)
+        if found is not NotImplemented:
+            return found, dys
+    return NotImplemented, [dense(dy) if isinstance(dy, IndexedSlices) else dy for dy in dys]
+
+
+def _with(known: Any, dx: Any, x: Any) -> Any:
+    """What is known of the gradient of ``x`` with one more part of it."""
+    if isinstance(dx, Tensor) and type(known) is not sparse.SliceSum:
+        narrow(dx, x)
+        return dx if known is None else _sum(known, dx)
+    if isinstance(dx, _OF_SEQUENCES):
+        return dx.added_to(known)
+    return sparse.plus(known, dx)
 
 
 def _sum(a: Tensor, b: Tensor) -> Tensor:
@@ -146,15 +177,22 @@ def narrow(dx: Tensor, x: Any) -> None:
 
     Rules work with shapes that are known at run time only, and inference cannot see through that.
     """
-    if not isinstance(dx, SymbolicTensor) or dx._value.node is None or sequences.is_sequence(dx):
+    if not isinstance(dx, SymbolicTensor):
         return
-    have, known = dx._value.shape, x.shape.symbolic
-    if known is None or (have is not None and None not in have):
+    have = dx._value.shape
+    if have is not None and None not in have:
+        return
+    if dx._value.node is None or sequences.is_sequence(dx):
+        return  # a sequence that was kept has no shape to ask for
+    known = x.shape.symbolic
+    if known is None:
         return
     if have is None:
         have = (None,) * len(known)
     if len(have) == len(known):
-        dx._value.shape = tuple(b if a is None else a for a, b in zip(have, known, strict=True))
+        # What a branch that was not taken kept has no elements, and another shape elsewhere.
+        sure = tuple(None if d == 0 else d for d in known)
+        dx._value.shape = tuple(b if a is None else a for a, b in zip(have, sure, strict=True))
         dx._shape = None
 
 
@@ -195,17 +233,26 @@ def input_gradients(
     # A record of its own: rules of different gradient computations must not share ``needs``.
     op = OpRecord(record.op, record.attrs, record.inputs, record.outputs)
     op.needs = needs
-    with _device_of(record):
+    place = _device_of(record)
+    own = rule is not None and rule.__module__.startswith(_OWN_RULES)
+    if rule is not None and own and place is _HERE and not shield:
+        return _checked(rule(op, *dys), record)
+    with place:
         if formula is not None:
             return gradients_of(formula, op, dys, backpropagate)
         assert rule is not None
         if shield and dys[0] is not None:
             result: Any = shielded(rule, op, dys[0])
-        elif rule.__module__.startswith(_OWN_RULES):
+        elif own:  # on another device
             result = rule(op, *dys)
         else:
             with other_places(current().graph):
                 result = rule(op, *dys)
+    return _checked(result, record)
+
+
+def _checked(result: Any, record: OpRecord) -> Sequence[Tensor | None]:
+    """What a rule returned as one gradient for each input."""
     if isinstance(result, Tensor) or result is None:
         result = (result,)
     if len(result) != len(record.inputs):

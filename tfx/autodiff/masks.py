@@ -25,6 +25,7 @@ from tfx.ops._support import scalar_like, unbroadcast
 _CHOOSE = frozenset(("Where",))
 # The same; what they are used for rarely has more before it than one function.
 _LIMIT = frozenset(("Clip", "Max", "Min"))
+MASKING = _CHOOSE | _LIMIT
 _SINGULAR_UNARY = frozenset(
     ("Acos", "Acosh", "Asin", "Atanh", "Cosh", "Exp", "Log", "Reciprocal", "Sinh", "Sqrt", "Tan")
 )
@@ -91,11 +92,15 @@ class Masks:
 
     Args:
         seeds: Those that it begins with.
+
+    Attributes:
+        active: False as long as nothing was masked.
     """
 
     def __init__(self, seeds: Iterable[int]) -> None:
         self._chosen: set[int] = set(seeds) if _seeds_are_masked.get() else set()
         self._limited: set[int] = set()
+        self.active = bool(self._chosen)
 
     def after(self, record: OpRecord) -> tuple[bool, bool]:
         """Whether what a record hands back was masked: by a choice, by a limit."""
@@ -116,6 +121,7 @@ class Masks:
             if not is_masked:
                 known.discard(id(x))
             elif first:
+                self.active = True
                 known.add(id(x))
 
     def shields(self, record: OpRecord) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.rules import OpRecord
-from tfx.framework.slice_rules import slices_gradient, slices_rule_of
+from tfx.framework.slice_rules import SliceRule, slices_gradient
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import READ_VARIABLE
 from tfx.ops.slices import added_to, joined_slices
@@ -45,16 +45,8 @@ def total(gradient: Any) -> Any:
     return joined_slices(gradient.parts) if type(gradient) is SliceSum else gradient
 
 
-def has_rule(record: OpRecord) -> bool:
-    """Whether ``through`` may have something to say."""
-    return slices_rule_of(record.op) is not None
-
-
-def through(record: OpRecord, needs: tuple[bool, ...], dys: Sequence[Any]) -> Any:
-    """What the rule for slices says; ``NotImplemented`` where the dense rule has to do it."""
-    rule = slices_rule_of(record.op)
-    if rule is None:
-        return NotImplemented
+def through(rule: SliceRule, record: OpRecord, needs: tuple[bool, ...], dys: Sequence[Any]) -> Any:
+    """What a rule for slices says; ``NotImplemented`` where the dense rule has to do it."""
     op = OpRecord(record.op, record.attrs, record.inputs, record.outputs)
     op.needs = needs
     return rule(op, *dys)

@@ -230,7 +230,8 @@ class GradientTape:
         Args:
             target: Tensor, variable or a structure of them.
             sources: Tensor, variable or a structure of them.
-            output_gradients: Gradient of something else with respect to each target; None: ones.
+            output_gradients: Gradient of something else with respect to each target; None: ones,
+                a scalar: the same for each element.
             unconnected_gradients: What to return for a source that no target depends on.
 
         Returns:
@@ -262,13 +263,15 @@ class GradientTape:
                 f"output_gradients has {len(seeds)} gradients for {len(targets)} targets; expected "
                 "one for each, or None in its place."
             )
-        watched = self._watched
+        watched, everything = self._watched, set(map(id, self._kept))
         records = self._take_records()
         gradients = self._seed(targets, seeds)
         # What is not watched has no gradient, even if recorded operations used it.
         found: dict[int, Any] = {id(s): gradients.get(id(s)) for s in flat_sources}
         known = [s for s in flat_sources if id(s) in watched]
-        walked = backpropagate_slices(records, gradients, known)
+        # Where all that is watched is a source, the tape knows already what depends on sources.
+        relevant = watched if everything.issubset(map(id, known)) else None
+        walked = backpropagate_slices(records, gradients, known, relevant)
         found.update(zip(map(id, known), walked, strict=True))
         if _log.isEnabledFor(logging.INFO):
             for s in [s for s in flat_sources if found[id(s)] is None]:
@@ -398,6 +401,8 @@ class GradientTape:
                 seed = creation.ones_like(target)
             else:
                 seed = convert_to_tensor(seed, target.dtype)
+                if seed.shape.rank == 0 and target.shape.rank != 0:  # the same for each element
+                    seed = apply("Mul", (creation.ones_like(target), seed))
                 if not seed.shape.is_compatible_with(target.shape):
                     raise InvalidArgumentError(
                         f"output_gradients has a gradient of shape {seed.shape} for a target of "

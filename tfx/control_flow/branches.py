@@ -128,7 +128,7 @@ class Branching:
             self.defined_by(*functions)
         results = [trace(b, f) for b, f in zip(self._bodies, functions, strict=True)]
         leaves = [own_all(b, r) for b, r in zip(self._bodies, results, strict=True)]
-        packed = [nest.pack_sequence_as(r, x) for r, x in zip(results, leaves, strict=True)]
+        packed = [nest.pack_sequence_as(r, x, True) for r, x in zip(results, leaves, strict=True)]
         self._check_structure(packed, leaves)
         joined = [joining.join(a, b, self._bodies) for a, b in zip(*leaves, strict=True)]
         columns = [pair for item in joined for pair in item.pairs]
@@ -140,11 +140,11 @@ class Branching:
         outputs = self._emit(columns, states)
         given = iter(outputs)
         flat = [item.rebuild([next(given) for _ in item.pairs]) for item in joined]
-        return nest.pack_sequence_as(results[0], flat)
+        return nest.pack_sequence_as(results[0], flat, True)
 
     def _check_structure(self, results: list[Any], leaves: list[list[Any]]) -> None:
         try:
-            nest.assert_same_structure(*results)
+            nest.assert_same_structure(results[0], results[1], expand_composites=True)
         except (TypeError, ValueError) as e:
             raise TypeError(self._disagreement(results, "structures")) from e
         for a, b in zip(*leaves, strict=True):

@@ -62,8 +62,8 @@ def while_loop(
         The loop variables' last values in the structure of ``loop_vars``.
 
     Raises:
-        TypeError: ``cond`` or ``body`` is not callable, ``loop_vars`` no list or tuple, or a
-            variable changes its dtype.
+        TypeError: ``cond`` or ``body`` is not callable, ``loop_vars`` no list or tuple,
+            ``parallel_iterations`` not positive, or a variable changes its dtype.
         ValueError: no loop variables; or the body returns another structure, or (in a graph) a
             shape that does not fit.
 
@@ -83,6 +83,10 @@ def while_loop(
         raise TypeError(f"'loop_vars' must be a list or tuple; got {loop_vars!r}.")
     if not loop_vars:
         raise ValueError("'loop_vars' must not be empty: a while loop without variables is idle.")
+    if isinstance(parallel_iterations, int) and parallel_iterations < 1:
+        raise TypeError(
+            f"'parallel_iterations' must be a positive integer; got {parallel_iterations!r}."
+        )
     graph = current().graph
     if graph is None:
         result = _run(cond, body, loop_vars, maximum_iterations)
@@ -103,7 +107,8 @@ def _stopped(results: Any) -> Any:
 def _run(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum: Any) -> Any:
     """The loop in eager mode."""
     values = loop_vars
-    limit = None if maximum is None else int(maximum)
+    count = _count(maximum)
+    limit = None if count is None else static_int(count)
     single = len(values) == 1
     done = 0
     while (limit is None or done < limit) and cond(*values):
@@ -112,8 +117,8 @@ def _run(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, max
             found = (found,)
         _check_structure(loop_vars, found, body)
         values, done = found, done + 1
-    flat = [_converted(x) for x in nest.flatten(list(values))]
-    return nest.pack_sequence_as(loop_vars, flat)
+    flat = [_converted(x) for x in nest.flatten(list(values), True)]
+    return nest.pack_sequence_as(loop_vars, flat, True)
 
 
 def _converted(x: Any) -> Any:
@@ -123,7 +128,7 @@ def _converted(x: Any) -> Any:
 def _check_structure(given: Any, found: Any, body: Callable[..., Any]) -> None:
     found = list(found) if isinstance(found, list | tuple) else [found]
     try:
-        nest.assert_same_structure(list(given), found)
+        nest.assert_same_structure(list(given), found, expand_composites=True)
     except (TypeError, ValueError) as e:
         raise type(e)(
             f"The body of a while loop ({place_of(body)}) must return the structure of its loop "
@@ -157,7 +162,7 @@ class WhileLoop:
         self._body = body
         self._given = loop_vars
         self._name = name
-        self._initial = [self._entering(x) for x in nest.flatten(list(loop_vars))]
+        self._initial = [self._entering(x) for x in nest.flatten(list(loop_vars), True)]
         self._invariants = _flat_invariants(loop_vars, invariants, len(self._initial))
         # Dimensions (number of the leaf, axis) that turned out to change.
         self._varying: set[tuple[int, int]] = set()
@@ -189,7 +194,7 @@ class WhileLoop:
                 self._varying.add(e.where)
 
     def _packed(self, leaves: Sequence[Any]) -> list[Any]:
-        packed: list[Any] = nest.pack_sequence_as(list(self._given), list(leaves))
+        packed: list[Any] = nest.pack_sequence_as(list(self._given), list(leaves), True)
         return packed
 
     def _attempt(self, going: Tensor | None, maximum: Any, exact: Tensor | None) -> Any:
@@ -268,7 +273,7 @@ class WhileLoop:
         tensors = iter([*results[: len(carried)], *results[len(carried) + len(states) :]])
         ends = [next(tensors) for _ in carried]
         rows = [next(tensors) for _ in scans]
-        return nest.pack_sequence_as(self._given, self._finished(slots, ends, rows))
+        return nest.pack_sequence_as(self._given, self._finished(slots, ends, rows), True)
 
     @staticmethod
     def _finished(
@@ -315,6 +320,11 @@ def _count(number: Any) -> Tensor | None:
             f"{tensor.dtype.name}."
         )
     if tensor.shape.rank:
+        if tensor.shape.num_elements() not in (None, 1):
+            raise ValueError(
+                f"maximum_iterations must be an integer scalar; got {number!r} of shape "
+                f"{tensor.shape}."
+            )
         tensor = apply("Reshape", (tensor, int64_constant([])))
     if tensor.dtype is dtypes.int64:
         return tensor
@@ -356,5 +366,5 @@ def _flat_invariants(loop_vars: Any, invariants: Any, count: int) -> list[Any]:
         if isinstance(shape, dict) and names is not None:
             inner = [shape[k] for k in sorted(names)]
             variable = [variable[k] for k in sorted(names)]
-        flat += _flat_invariants(list(variable), inner, len(nest.flatten(variable)))
+        flat += _flat_invariants(list(variable), inner, len(nest.flatten(variable, True)))
     return flat

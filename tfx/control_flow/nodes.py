@@ -16,7 +16,16 @@ from tfx.framework.context import current
 from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.bodies import captured_values
-from tfx.graph.ir import CALL, Attributes, Graph, Node, RawShape, Value, free_values
+from tfx.graph.ir import (
+    CALL,
+    WITH_BODIES,
+    Attributes,
+    Graph,
+    Node,
+    RawShape,
+    Value,
+    free_values,
+)
 
 CONTROL_OPS = frozenset(("If", "Loop"))
 
@@ -100,7 +109,7 @@ def assigned_states(bodies: Sequence[Graph]) -> Iterator[VariableState]:
         for node in body.nodes:
             if isinstance(node.tag, Assigned):
                 yield from node.tag.outputs.values()
-            elif node.op != CALL:
+            elif node.op in WITH_BODIES and node.op != CALL:
                 yield from assigned_states(list(node.bodies()))
 
 

@@ -34,7 +34,7 @@ def own(body: BodyGraph, leaf: Any) -> Any:
 
 def own_all(body: BodyGraph, results: Any) -> list[Any]:
     """The leaves of a structure as ``own`` makes them."""
-    return [own(body, leaf) for leaf in nest.flatten(results)]
+    return [own(body, leaf) for leaf in nest.flatten(results, True)]
 
 
 def place_of(function: Any) -> str:
@@ -65,8 +65,8 @@ def spelled(leaf: Any) -> str:
 
 def spelled_all(results: Any) -> str:
     """A structure of leaves for messages."""
-    leaves = [_Text(spelled(x)) for x in nest.flatten(results)]
-    return repr(nest.pack_sequence_as(results, leaves))
+    leaves = [_Text(spelled(x)) for x in nest.flatten(results, True)]
+    return repr(nest.pack_sequence_as(results, leaves, True))
 
 
 class _Text(str):

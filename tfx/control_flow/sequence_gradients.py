@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfx.control_flow import sequences
+from tfx.control_flow import sequence_forms, sequences
 from tfx.control_flow.nodes import add_control
 from tfx.core import dtypes
 from tfx.framework.apply import apply
@@ -23,8 +23,13 @@ from tfx.graph.ir import Graph
 
 @gradient("SequenceMap")
 def _map_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
-    """Only sums have a gradient, of all that is made here."""
-    return [dy if op.attrs["body"].name == sequences.SUM else None] * len(op.inputs)
+    """Only sums, and what changes the form of elements, have a gradient, of all made here."""
+    name = op.attrs["body"].name
+    if name == sequence_forms.FLAT:
+        return [sequence_forms.formed(dy, sequence_forms.forms(op.inputs[0]))]
+    if name == sequence_forms.FORMED:
+        return [sequence_forms.flat(dy), None]
+    return [dy if name == sequences.SUM else None] * len(op.inputs)
 
 
 class Part:

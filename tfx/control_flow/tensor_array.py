@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.control_flow import sequences
+from tfx.control_flow import sequence_forms, sequences
 from tfx.control_flow.array_state import ArrayState, first_length, int32, shape_of
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
@@ -210,7 +210,10 @@ class TensorArray(ArrayState):
         if self._blank is not None:
             return self._blanks()
         assert self._sequence is not None
-        return self._shaped(self._nonempty(sequences.stacked), (None,))
+        join = sequences.stacked
+        if not self._shape.is_fully_defined():
+            join = sequence_forms.stacked_alike
+        return self._shaped(self._nonempty(join), (None,))
 
     def concat(self, name: str | None = None) -> Tensor:
         """All elements, one after another along their first axis.

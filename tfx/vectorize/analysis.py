@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tfx.function.marker import CustomGradient
-from tfx.graph.ir import CALL, Graph, Node, Value, bodies_below, free_values
+from tfx.graph.ir import CALL, Graph, Node, RawShape, Value, bodies_below, free_values
 from tfx.graph.random_ops import RANDOM_OPS
 from tfx.ops._samplers import STATE_SIZE
 from tfx.vectorize.rules import SHAPE_OPS
@@ -127,12 +127,42 @@ def loop_differs(node: Node, found: set[int]) -> bool:
     return any(id(v) in found for v in (*node.inputs[:2], body.outputs[0]) if v is not None)
 
 
-def ragged_loop(graph: Graph, batched: Iterable[Value | None]) -> Node | None:
-    """A loop that collects a value in each iteration, and more of them for some elements.
+# Operators whose result has a shape, or is a sequence of items, that values of these inputs decide.
+_SIZING = {
+    "Compress": (1,),
+    "ConstantOfShape": (0,),
+    "Expand": (1,),
+    "NonMaxSuppression": (0, 1, 2, 3, 4),
+    "NonZero": (0,),
+    "OneHot": (1,),
+    "Pad": (1,),
+    "Range": (0, 1, 2),
+    "Reshape": (1,),
+    "Resize": (2, 3),
+    "SequenceErase": (1,),
+    "SequenceInsert": (2,),
+    "Slice": (1, 2, 3, 4),
+    "SplitToSequence": (1,),
+    "Tile": (1,),
+    "TopK": (1,),
+    "Unique": (0,),
+}
+
+
+# The numbers of the elements' values among those that are unique.
+_AS_LONG_AS_THE_INPUT = ("Unique", 2)
+
+
+def ragged(graph: Graph, batched: Iterable[Value | None]) -> tuple[Node, str] | None:
+    """Find what has another shape for each element.
 
     Args:
         graph: A graph.
         batched: Its inputs that differ.
+
+    Returns:
+        A loop that collects a value in each iteration, and more of them for some elements, or an
+        operator whose result's shape is decided by a value that differs; and what is wrong with it.
     """
     found = batched_values(graph, batched)
     used = {id(v) for v in graph.outputs}
@@ -147,14 +177,26 @@ def ragged_loop(graph: Graph, batched: Iterable[Value | None]) -> Node | None:
     return None
 
 
-def _ragged(node: Node, found: set[int], used: set[int]) -> Node | None:
+def _ragged(node: Node, found: set[int], used: set[int]) -> tuple[Node, str] | None:
     if node.op == CALL and not isinstance(node.tag, CustomGradient) and not draws(node):
         callee: Graph = node.attrs["graph"]
         pairs = zip(callee.inputs, node.inputs, strict=True)
-        return ragged_loop(callee, [formal for formal, actual in pairs if id(actual) in found])
+        return ragged(callee, [formal for formal, actual in pairs if id(actual) in found])
+    if node.op in _SIZING:
+        sizing = [node.inputs[i] for i in _SIZING[node.op] if i < len(node.inputs)]
+        if not any(id(v) in found for v in sizing if v is not None):
+            return None
+        outputs = [v for i, v in enumerate(node.outputs) if (node.op, i) != _AS_LONG_AS_THE_INPUT]
+        several = any(id(v) in used and not _is_static(v.shape) for v in outputs)
+        return (node, "its result has another shape for each element") if several else None
     if node.op != "Loop":
         return None
     body: Graph = node.attrs["body"]
     scans = node.outputs[len(node.inputs) - 2 :]
     masked = any(id(v) in found for v in (*node.inputs[:2], body.outputs[0]) if v is not None)
-    return node if masked and any(id(v) in used for v in scans) else None
+    several = masked and any(id(v) in used for v in scans)
+    return (node, "what it collects has another length for each element") if several else None
+
+
+def _is_static(shape: RawShape) -> bool:
+    return shape is not None and all(isinstance(d, int) for d in shape)

@@ -20,6 +20,7 @@ from tfx.framework.rules import formula_of
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.function.marker import CustomGradient
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, free_values
+from tfx.graph.passes.dead_code import used_values
 from tfx.graph.random_ops import RANDOM_OPS
 from tfx.ops.casting import stop_gradient
 from tfx.vectorize import fallback
@@ -65,6 +66,7 @@ class Batcher:
         self.loops = loops
         self._around = around
         self.inside = inside
+        self._graph: Graph | None = None
         self._lanes: dict[int, Lane] = {}
         self._fixed: dict[int, Lane] = {} if fixed is None else fixed
 
@@ -137,9 +139,11 @@ class Batcher:
 
     def run(self, graph: Graph) -> list[Lane]:
         """Carry out a graph whose inputs have lanes; the lanes of its outputs."""
+        around, self._graph = self._graph, graph
         for node in graph.nodes:
             with nullcontext() if node.device is None else using(device=node.device):
                 self._node(node)
+        self._graph = around
         return [self.lane(v) for v in graph.outputs]
 
     def _node(self, node: Node) -> None:
@@ -265,7 +269,16 @@ class Batcher:
             found = fallback.by_formula(self, op, node, formula)
             if found is not None:
                 return found
-        return self.loops.run(op, node, reason)
+        return self.loops.run(op, node, reason, self._wanted(node))
+
+    def _wanted(self, node: Node) -> list[bool]:
+        """Which results of a node anything uses."""
+        graph = self._graph
+        if graph is None or len(node.outputs) == 1:
+            return [True] * len(node.outputs)
+        used = {id(v) for v in graph.outputs}
+        used.update(id(v) for other in graph.nodes for v in used_values(other))
+        return [id(v) in used for v in node.outputs]
 
     def _of_shape(self, node: Node, x: Tensor | None) -> Tensor:
         """What an operator says of the shape of one element."""

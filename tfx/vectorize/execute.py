@@ -18,12 +18,13 @@ from tfx.graph.passes.dead_code import remove_dead_nodes
 from tfx.ops.casting import cast
 from tfx.ops.creation import zeros
 from tfx.ops.reduction import reduce_sum
-from tfx.vectorize.analysis import draws, ragged_loop
+from tfx.vectorize.analysis import draws, ragged
 from tfx.vectorize.control import refuse_assignments
 from tfx.vectorize.convert import Batcher
 from tfx.vectorize.element import ElementGraph
 from tfx.vectorize.fallback import Fallback, mapped
 from tfx.vectorize.lanes import CannotConvertError
+from tfx.vectorize.remembered import function_of
 
 Row = tuple[Value, Tensor, bool]
 
@@ -66,7 +67,7 @@ class Elements:
         """
         given = [*rows, *((v, t, False) for v, t in self._element.from_outside())]
         if current().graph is None:
-            graph = _needs_graph(self._graph)
+            graph = _needs_graph(self._graph) or self._ragged(given) is not None
             if self._static_size == 0 and (graph or self._is_static()):
                 return self._nothing(given)
             if graph:
@@ -95,11 +96,14 @@ class Elements:
             results.append(result)
         return results
 
+    def _ragged(self, given: Sequence[Row]) -> tuple[Node, str] | None:
+        return ragged(self._graph, [v for v, _, batched in given if batched])
+
     def _one_by_one(self, given: Sequence[Row], why: CannotConvertError) -> list[Tensor]:
         """The whole function for one element after another."""
         if any(True for _ in assigned_states([self._graph])):
             refuse_assignments(why.node)
-        self._loops.announce(why.node.op, why.reason, why.node)
+        self._loops.announce(why.node.op, why.reason, why.node, whole=True)
         rows = [t for _, t, batched in given if batched]
 
         def one(parts: list[Tensor]) -> list[Tensor]:
@@ -113,10 +117,9 @@ class Elements:
         return mapped(one, rows, self._graph.outputs, self._graph.name)
 
     def _convert(self, given: Sequence[Row], size: Tensor) -> list[Tensor]:
-        culprit = ragged_loop(self._graph, [v for v, _, batched in given if batched])
+        culprit = self._ragged(given)
         if culprit is not None:
-            reason = "what it collects has another length for each element"
-            return self._one_by_one(given, CannotConvertError(culprit, reason))
+            return self._one_by_one(given, CannotConvertError(*culprit))
         batcher = Batcher(size, self._static_size, self._loops, same_draws=self._same_draws)
         for value, tensor, batched in given:
             batcher.put(value, tensor, batched)
@@ -148,7 +151,8 @@ class Elements:
             target.graph.outputs = outputs
         states = target.read_states()
         leaves = [(s, target.graph.inputs.index(s.entry)) for s in states if s.entry is not None]
-        function = PureFunction(remove_dead_nodes(target.graph), leaves=leaves)
+        graph = remove_dead_nodes(target.graph)
+        function = PureFunction(graph, leaves=leaves) if written else function_of(graph)
         found = function([*(t for _, t, _ in given), *(s.variable().value() for s in states)])
         for state, new in zip(written, found[len(results) :], strict=True):
             state.variable().assign(new)

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tfx")
 
 
+_PART = "It runs for one element after another, the rest of the function for all at once."
+_WHOLE = "The whole function runs for one element after another."
+
+
 class Fallback:
     """What to do where a rule is missing.
 
@@ -44,8 +48,14 @@ class Fallback:
         self._warn = warn
         self._told: set[str] = set()
 
-    def announce(self, op: str, reason: str | None, node: Node) -> None:
+    def announce(self, op: str, reason: str | None, node: Node, *, whole: bool = False) -> None:
         """Warn of a loop, or refuse it.
+
+        Args:
+            op: The operator.
+            reason: Why; None: it has no rule.
+            node: The node.
+            whole: Whether the loop is of the whole function, and not of the operator alone.
 
         Raises:
             ValueError: loops are not allowed.
@@ -61,15 +71,24 @@ class Fallback:
         if self._warn and op not in self._told:
             self._told.add(op)
             _log.warning(
-                "Using a while_loop for converting %s: %s%s. It runs for one element after "
-                "another, the rest of the function for all at once.",
+                "Using a while_loop for converting %s: %s%s. %s",
                 op,
                 why,
                 place,
+                _WHOLE if whole else _PART,
             )
 
-    def run(self, op: BatchedOp, node: Node, reason: str | None) -> Sequence[Tensor]:
-        """The operator applied to one element after another, the results stacked."""
+    def run(
+        self, op: BatchedOp, node: Node, reason: str | None, wanted: Sequence[bool]
+    ) -> Sequence[Tensor]:
+        """The operator applied to one element after another, the results stacked.
+
+        Args:
+            op: The operator.
+            node: The node.
+            reason: Why its rule does not do; None: it has none.
+            wanted: For each result whether it is used; another one is something else.
+        """
         self.announce(op.op, reason, node)
         rows: list[Tensor | None] = [
             x for x, batched in zip(op.inputs, op.batched, strict=True) if batched
@@ -81,11 +100,14 @@ class Fallback:
                 next(given) if batched else x
                 for x, batched in zip(op.inputs, op.batched, strict=True)
             ]
-            return list(apply_n(op.op, inputs, op.attrs, op.outputs))
+            found = apply_n(op.op, inputs, op.attrs, op.outputs)
+            return [x for x, used in zip(found, wanted, strict=True) if used]
 
         if not rows:  # an operator that draws numbers
             rows += [op.full(i) for i in range(len(op.inputs)) if op.given(i)][:1]
-        return mapped(one, rows, node.outputs, node.op)
+        outputs = [v for v, used in zip(node.outputs, wanted, strict=True) if used]
+        made = iter(mapped(one, rows, outputs, node.op))
+        return [next(made) if used else op.size for used in wanted]
 
 
 def mapped(

@@ -103,7 +103,7 @@ def batch_jacobian(
     shape = _shape_of(target)
     batch, row = _cut(shape, 0, 1), _cut(shape, 1, 2**62)
     count = apply("ReduceProd", (row,), {"keepdims": 1})
-    dims = target.shape.as_list() if target.shape.rank else [None]
+    dims = target.shape.as_list() if target.shape.rank else [None, None]
     if None not in dims[1:]:
         count = int64_constant([math.prod(d for d in dims[1:] if d is not None)])
     unit = _unit(count, target.dtype)
@@ -169,7 +169,7 @@ def _backward(
     if not eager:
         part = _Part(target, gradients, records)
         return part.at_once if at_once else part.one_by_one
-    if at_once:
+    if at_once or target.shape.num_elements() == 0:
         return _EagerPart(target, gradients)
     return lambda rows: _stacked([gradients(r) for r in _rows(rows)], len(sources))
 

@@ -24,7 +24,8 @@ from tfx.ops._support import zeros_of
 from tfx.vectorize.analysis import loop_differs
 from tfx.vectorize.control import differing, refuse_assignments, with_assignments
 from tfx.vectorize.fallback import repeated
-from tfx.vectorize.lanes import Lane
+from tfx.vectorize.lanes import CannotConvertError, Lane
+from tfx.vectorize.rules import concat_shapes
 
 if TYPE_CHECKING:
     from tfx.vectorize.convert import Batcher
@@ -151,11 +152,21 @@ class _Loop:
         """Collected values with the elements, not the iterations, along axis 0."""
         rank = rows.shape.rank
         if rank is None:
-            raise InternalError(
-                f"The rank of what the loop {self.node.name!r} collects is not known; a vectorized "
-                "function needs it. State the shape with tfx.ensure_shape."
-            )
+            raise CannotConvertError(self.node, "the rank of what it collects is not known")
+        rows = self._of_all_elements(rows)
         return apply("Transpose", (rows,), {"perm": (1, 0, *range(2, rank))})
+
+    def _of_all_elements(self, rows: Tensor) -> Tensor:
+        """Without an iteration ONNX Runtime gives rows of no elements, where it knows no number."""
+        if rows.shape[1] is not None:
+            return rows
+        dims = rows.shape.as_list()[2:]
+        rest = apply("Shape", (rows,), {"start": 2})
+        if None not in dims:
+            rest = int64_constant([d for d in dims if d is not None])
+        size = apply("Unsqueeze", (self.batcher.size, int64_constant([0])))
+        shape = concat_shapes(apply("Shape", (rows,), {"end": 1}), size, rest)
+        return apply("Reshape", (rows, shape), {"allowzero": 1})
 
 
 class _MaskedLoop(_Loop):

@@ -271,6 +271,7 @@ def test_output_gradients():
     assert _numbers(tape.gradient(z, x, output_gradients=np.array([1.0, 10.0]))) == [2.0, 20.0]
     seeds = [None, tf.constant([1.0, 10.0])]
     assert _numbers(tape.gradient([z, z], x, output_gradients=seeds)) == [4.0, 22.0]
+    assert _numbers(tape.gradient(z, x, output_gradients=tf.constant(3.0))) == [6.0, 6.0]
     for wrong, message in [
         ([tf.ones([2])] * 2, "2 gradients for 1 targets"),
         (tf.ones([3]), r"shape \(3,\) for a target of shape \(2,\)"),

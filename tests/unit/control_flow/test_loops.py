@@ -229,3 +229,17 @@ def test_shape_invariants_of_structures():
     state = f(tf.zeros([2]))
     np.testing.assert_array_equal(state["b"].numpy(), [0, 0, 1, 1, 1])
     assert float(state["a"][0]) == 8.0
+
+
+def test_limits_are_checked_eagerly_and_in_graphs():
+    def looped(**options):
+        return tf.while_loop(lambda i: i < 9, lambda i: i + 1, [0], **options)[0]
+
+    for run in (looped, tf.function(looped)):
+        assert int(run(maximum_iterations=[3])) == 3
+        with pytest.raises(TypeError, match=r"integer scalar; got 2\.5"):
+            run(maximum_iterations=2.5)
+        with pytest.raises(ValueError, match=r"integer scalar; got .* of shape"):
+            run(maximum_iterations=[1, 2])
+        with pytest.raises(TypeError, match="'parallel_iterations' must be a positive integer"):
+            run(parallel_iterations=0)

@@ -264,3 +264,24 @@ def test_inside_of_the_tapes_own_block(caplog: pytest.LogCaptureFixture) -> None
         tape.watch(x)
         j = tape.jacobian(x * x, x)
     np.testing.assert_array_equal(j, [[2, 0], [0, 4]])
+
+
+def test_of_no_elements_one_after_another() -> None:
+    x = tf.constant([[1.0, 2.0]])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x[:0] * 2.0
+    assert tape.jacobian(y, x, experimental_use_pfor=False).shape == (0, 2, 1, 2)
+
+
+def test_batch_jacobian_of_unknown_rank() -> None:
+    @tf.function(input_signature=[tf.TensorSpec(None)])
+    def f(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.sin(x) * 2.0
+        return tape.batch_jacobian(y, x)
+
+    x = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+    expected = [np.diag(2 * np.cos(row)) for row in x]
+    np.testing.assert_allclose(f(tf.constant(x)), expected, rtol=1e-5, atol=1e-6)
