@@ -84,7 +84,7 @@ class CallSignature:
         has_names: Whether the user named a dimension in some spec.
     """
 
-    __slots__ = ("_values", "has_names", "names", "parameters", "specs")
+    __slots__ = ("_leading", "_values", "has_names", "names", "parameters", "specs")
 
     def __init__(
         self, parameters: Parameters, values: Sequence[Any], owners: Sequence[Any] = ()
@@ -101,6 +101,9 @@ class CallSignature:
         if owners:
             values = [_map(lambda leaf: _weakly(leaf, owners), v) for v in values]
         self._values = tuple(values)
+        # How many parameters at the front are plain tensors.
+        plain = [isinstance(v, TensorSpec) for v in values]
+        self._leading = [*plain, False].index(False)
 
     @property
     def values(self) -> tuple[Any, ...]:
@@ -167,11 +170,13 @@ class CallSignature:
         return tensors
 
     def _by_flat_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
-        """A call with one value for each tensor, some by the names of specs or of leaves.
+        """A call with one value for each tensor: by position, or by names of specs or of leaves.
 
         Returns:
             The values in order; None: the call is spelled as the Python function's calls are.
         """
+        if not kwargs:
+            return list(args) if self._is_flat(args) else None
         known = self.parameters.signature.parameters
         if self.parameters.var_keyword is not None or all(k in known for k in kwargs):
             return None
@@ -180,6 +185,15 @@ class CallSignature:
         if len(args) > len(names) or set(rest) != set(kwargs) or len(set(rest)) != len(rest):
             return None
         return [*args, *(kwargs[n] for n in rest)]
+
+    def _is_flat(self, args: tuple[Any, ...]) -> bool:
+        """Whether arguments are one tensor for each spec where the function takes something else.
+
+        What it takes may be a structure of tensors, or a Python value between two tensors.
+        """
+        if len(args) != len(self.specs) or len(args) <= self._leading:
+            return False
+        return all(isinstance(x, Tensor) for x in args)
 
     def __repr__(self) -> str:
         args, kwargs = self.structured

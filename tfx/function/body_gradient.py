@@ -19,6 +19,7 @@ from tfx.framework.context import using
 from tfx.framework.func_graph import FuncGraph, VariableState
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.function.lifting import expand_drawing
 from tfx.function.node_records import records_of
 from tfx.graph.bodies import copy_node, replace_values
 from tfx.graph.ir import Graph, Node, Value
@@ -92,6 +93,7 @@ class BodyGradient:
         # By ``id``, constants that tapes know.
         self._watched = watched_constants(known)
         self._leaves = leaves
+        expand_drawing(body, lambda v: owner.constant(v.const, v.dtype))  # type: ignore[arg-type]
         self._inside = {id(v) for v in body.inputs}
         self._inside.update(id(v) for node in body.nodes for v in node.outputs)
         self._again: dict[int, Value] = {}
@@ -174,6 +176,24 @@ class BodyGradient:
         del graph.nodes[mark:]
         replace_values(graph, replacements)
         graph.nodes[:0] = made
+        self._lift_lengths()
+
+    def _lift_lengths(self) -> None:
+        """Ask for the lengths of sequences from outside of the body before it.
+
+        The sequence may be one of a loop around: its length can be kept for each iteration.
+        """
+        graph = self.graph.graph
+        made = {id(v) for node in graph.nodes for v in node.outputs} | self.placeholders
+        made.update(id(v) for v in graph.inputs)
+        for node in [n for n in graph.nodes if n.op == "SequenceLength"]:
+            (sequence,) = node.inputs
+            if sequence is None or id(sequence) in made:
+                continue
+            with using(graph=self.graph.parent, tapes=()):
+                length = sequences.length(SymbolicTensor(sequence, self.graph.parent))
+            replace_values(graph, {id(node.outputs[0]): self.graph.value_of(length)})
+            graph.nodes.remove(node)
 
     def _used(self) -> list[Value]:
         """The forward body's values that the body uses."""

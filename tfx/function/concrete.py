@@ -34,11 +34,13 @@ from tfx.function.inputs import (
     sources_in_written,
     substitute,
 )
+from tfx.function.lifting import draws_inside
 from tfx.function.packing import packer, without_repetitions
 from tfx.function.pickling import from_parts, parts_of
 from tfx.function.placement import Placement, labelled, placement, signature_line
 from tfx.function.plan import Plan
 from tfx.function.pure import PureFunction
+from tfx.function.redrawing import DrawLog
 from tfx.function.run_options import RunOptions
 from tfx.function.steps import SteppedPlan, make_plan
 from tfx.function.updating import Update
@@ -447,6 +449,8 @@ class ConcreteFunction:
                 if variable.trainable:
                     tape.watch_variable(variable)
             if any(tape.depends(x) for x in (*tensors, *eager, *variables)):
+                return True
+            if type(tape) is DrawLog and any(map(draws_inside, self._func_graph.graph.nodes)):
                 return True
         return False
 

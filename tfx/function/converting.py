@@ -27,4 +27,6 @@ def traceable(function: Callable[..., Any], autograph: bool) -> Callable[..., An
     def traced(*args: Any, **kwargs: Any) -> Any:
         return plain(converted(*args, **kwargs))
 
+    # Messages show the function that the user knows.
+    traced.__qualname__ = getattr(function, "__qualname__", traced.__qualname__)
     return traced

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from tfx.autodiff.tape import GradientTape
+from tfx.control_flow.nodes import assigned_states
 from tfx.core import nest
 from tfx.core.source import user_frame
 from tfx.framework.context import current, using
@@ -25,6 +26,7 @@ from tfx.framework.variable import Variable
 from tfx.function.inline import run_gradient
 from tfx.function.marker import Backward, CustomGradient, GradientGraph, mark, record
 from tfx.function.recomputing import after
+from tfx.function.redrawing import Draws
 from tfx.function.rewinding import Rewinding
 from tfx.ops.casting import identity
 from tfx.ops.slices import dense, dense_shape_of
@@ -191,7 +193,7 @@ class _Rule:
 
 def _gradient(g: Any, x: Tensor) -> Any:
     """What a gradient function returned for an input; slices stay slices in eager mode."""
-    if g is None:
+    if g is None or not x.dtype.is_floating:
         return None
     if type(g) is not IndexedSlices:
         return convert_to_tensor(g, x.dtype)
@@ -236,7 +238,9 @@ def _record_traced(rule: _Rule, results: Sequence[Tensor], graph: FuncGraph) -> 
         )
     tag = CustomGradient(traced.graph, tuple(g is not None for g in found), len(results))
     tensors = [*results, *rule.inputs, *traced.used]
-    backward: Backward = functools.partial(run_gradient, tag, tensors)
+    again = [state.variable() for state in assigned_states([traced.graph])]
+    leaves = {id(v): v for v in again if v.trainable}
+    backward: Backward = functools.partial(run_gradient, tag, tensors, leaves=leaves)
     return list(mark(tag, tensors, graph, backward, name=rule.name, source=user_frame()))
 
 
@@ -248,8 +252,8 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
     Returns:
         The function of the same arguments; a tape keeps nothing of it but its arguments. Random
-        numbers (``tf.random``, ``tf.nn.dropout``, generators) are the same the second time; those
-        that ONNX's own random operators and Python draw are not.
+        numbers (``tf.random``, ``tf.nn.dropout``, generators) are the same the second time. What
+        ONNX's own random operators draw, and what Python returned, is kept: Python is called once.
 
     Example:
         >>> import tfx as tf
@@ -266,10 +270,10 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 def _recomputed(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def recomputed(*args: Any, **kwargs: Any) -> Any:
-        start = Rewinding()
-        with using(tapes=tuple(t for t in current().tapes if not isinstance(t, GradientTape))):
+        start, draws = Rewinding(), Draws()
+        tapes = [t for t in current().tapes if not isinstance(t, GradientTape)]
+        with start.first(), draws.first([*tapes, start]):
             result = f(*args, **kwargs)
-        start.finish()
 
         def grad(*dys: Tensor, variables: Sequence[Variable] = ()) -> Any:
             given = [convert_to_tensor(x) for x in nest.flatten(list(args))]
@@ -281,7 +285,7 @@ def _recomputed(f: Callable[..., Any]) -> Callable[..., Any]:
             with GradientTape() as tape:
                 own = apart([identity(x) for x in given])
                 tape.watch([x for x in own if x.dtype.is_floating])
-                with start.again(apart):
+                with start.again(apart), draws.again():
                     again = nest.flatten(f(*nest.pack_sequence_as(list(args), own), **kwargs))
             pairs = [(y, dy) for y, dy in zip(again, dys, strict=True) if y.dtype.is_floating]
             found = tape.gradient(

@@ -6,11 +6,14 @@ as a result of the forward graph, and stands in the second computation as an arg
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from tfx.framework.context import current
+from tfx.framework.host import host_call
+from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import Tensor
-from tfx.graph.ir import HOST, Graph, Node, Value
+from tfx.graph.ir import HOST, HostCall, Node, Value
 from tfx.graph.random_ops import RANDOM_OPS
 from tfx.ops.imported_layout import dropped
 
@@ -40,14 +43,9 @@ def results_of(node: Node) -> int:
     return 2 if count == 1 and node.op == DROPOUT and _trains(node) else count
 
 
-def drawn_values(graph: Graph) -> list[Value]:
-    """What the nodes of a graph drew, bodies left out. Of a dropout that is its mask."""
-    return [
-        v
-        for node in graph.nodes
-        if draws(node)
-        for v in (node.outputs[1:2] if node.op == DROPOUT else node.outputs)
-    ]
+def drawn_of(node: Node) -> tuple[Value, ...]:
+    """What a node drew. Of a dropout that is its mask."""
+    return node.outputs[1:2] if node.op == DROPOUT else node.outputs
 
 
 def is_given(node: Node, known: Collection[int]) -> bool:
@@ -74,10 +72,38 @@ def draw_again(node: Node, mapping: dict[int, Tensor]) -> None:
         assert training is not None
         mapping[id(node.outputs[0])] = dropped(x, ratio, training, mask)
         return
-    results = _aliases(node, mapping)
+    results = [mapping[id(v)] for v in node.outputs]
+    if node.op == HOST and not current().tapes:
+        given = give_results(node, [x for x in inputs if x is not None], results)
+        mapping.update((id(v), y) for v, y in zip(node.outputs, given, strict=True))
+        return
     for tape in current().tapes:
         tape.record(node.op, node.attrs, inputs, results)
 
 
-def _aliases(node: Node, mapping: Mapping[int, Tensor]) -> list[Tensor]:
-    return [mapping[id(v)] for v in node.outputs]
+def give_results(
+    node: Node, inputs: Sequence[Tensor], results: Sequence[Tensor]
+) -> Sequence[Tensor]:
+    """What a host call returned the first time, with the gradient that the call has.
+
+    Args:
+        node: The host call.
+        inputs: What it would be applied to.
+        results: What it returned; tensors of the graph under construction.
+    """
+    first: HostCall = node.attrs["call"]
+    if first.gradient is None:
+        return results
+    rule, count = first.gradient, len(inputs)
+
+    def run(given: Sequence[Any]) -> Sequence[Any]:
+        return given[count:]
+
+    def gradient(op: OpRecord, *dys: Tensor | None) -> Sequence[Tensor | None]:
+        record = OpRecord(HOST, {"call": first}, op.inputs[:count], op.outputs)
+        return [*rule(record, *dys), *(None for _ in results)]
+
+    call = HostCall(
+        first.kind, run, first.description, effect=False, portable=False, gradient=gradient
+    )
+    return host_call(call, [*inputs, *results], [(x.dtype, x.shape.symbolic) for x in results])

@@ -73,7 +73,7 @@ def gradients(
             "instead, or call it inside a tfx.function."
         )
     unconnected = unconnected_kind(unconnected_gradients)
-    records = _Records(graph, nest.flatten([] if stop_gradients is None else stop_gradients))
+    records = GraphRecords(graph, nest.flatten([] if stop_gradients is None else stop_gradients))
     targets = [records.tensor_of(y) for y in nest.flatten(ys)]
     seeds = nest.flatten(grad_ys) if grad_ys is not None else [None] * len(targets)
     if len(seeds) != len(targets):
@@ -83,6 +83,7 @@ def gradients(
         )
     sources = flat_sources_of(xs)
     places = [x if isinstance(x, Variable) else records.tensor_of(x) for x in sources]
+    records.watch(places)
     found = backpropagate_slices(list(records), _seeded(targets, seeds), places)
     zero = unconnected is UnconnectedGradients.ZERO
     return [zeros_like(x) if g is None and zero else g for g, x in zip(found, sources, strict=True)]
@@ -99,7 +100,7 @@ def _seeded(targets: Sequence[Tensor], seeds: Sequence[Any]) -> dict[int, Tensor
     return total
 
 
-class _Records:
+class GraphRecords:
     """The nodes of a graph as records, with one tensor for each value.
 
     Args:
@@ -118,6 +119,13 @@ class _Records:
             if isinstance(x, SymbolicTensor) and x._graph is graph
         }
         self._fixed = frozenset(id(self._value_of(x)) for x in constants)
+        # By ``id``, constants of the graph that a derivative is taken by.
+        self._watched: frozenset[int] = frozenset()
+
+    def watch(self, sources: Sequence[Any]) -> None:
+        """Let bodies tell what depends on these, constants among them too."""
+        values = [x._value for x in sources if isinstance(x, SymbolicTensor)]
+        self._watched = frozenset(id(v) for v in values if v.const is not None)
 
     def tensor_of(self, x: Any) -> SymbolicTensor:
         """The tensor by which the records know a tensor, or a variable's current value."""
@@ -144,5 +152,11 @@ class _Records:
     def _record(self, node: Node) -> Iterator[OpRecord]:
         graph = self._graph
         return records_of(
-            node, graph.graph, graph, self._tensor, VariableState.variable, self._fixed
+            node,
+            graph.graph,
+            graph,
+            self._tensor,
+            VariableState.variable,
+            self._fixed,
+            self._watched,
         )

@@ -14,7 +14,7 @@ from tfx.framework.func_graph import Assigned, FuncGraph
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.body_gradient import BodyGradient, extended
-from tfx.graph.ir import Graph, Value
+from tfx.graph.ir import Graph, RawShape, Value
 
 
 @gradient("If")
@@ -97,9 +97,7 @@ class IfGradient:
             "then_branch": self._bodies[0].graph.graph,
             "else_branch": self._bodies[1].graph.graph,
         }
-        types = [
-            (v.dtype, sources[i].shape.symbolic) for v, i in zip(columns[0], kept, strict=True)
-        ]
+        types = [(v.dtype, _form_of(sources[i])) for v, i in zip(columns[0], kept, strict=True)]
         bodies = [b.graph for b in self._bodies]
         pred = self._op.inputs[0]
         return add_control(self._graph, "If", (pred,), attrs, types, bodies, name="If_gradient")
@@ -129,3 +127,9 @@ class IfGradient:
         rank = 1 if value.shape is None else len(value.shape)
         empty = np.zeros((0,) * rank, dtypes.from_onnx(value.dtype).as_numpy_dtype)
         return self._owner.constant(empty, value.dtype)
+
+
+def _form_of(source: Any) -> RawShape:
+    """What is sure of a source's shape: of what a branch that was not taken kept it is 0."""
+    shape: RawShape = source.shape.symbolic
+    return None if shape is None else tuple(None if d == 0 else d for d in shape)

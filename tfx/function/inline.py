@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from tfx.control_flow.nodes import CONTROL_OPS, control_inputs, tell
 from tfx.control_flow.sequences import WRITE
@@ -19,6 +20,7 @@ from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 from tfx.function.drawn import draw_again, is_given, results_of
+from tfx.function.lifting import expand_drawing, replay
 from tfx.function.marker import CustomGradient, mark, not_saved, record
 from tfx.graph.bodies import copy_body
 from tfx.graph.custom_gradients import GRADIENT_NOT_SAVED
@@ -29,7 +31,7 @@ def inline_nodes(
     source: Graph,
     mapping: dict[int, Tensor],
     target: FuncGraph,
-    leaves: Mapping[int, Tensor] = MappingProxyType({}),
+    leaves: Mapping[int, Any] = MappingProxyType({}),
 ) -> None:
     """Append the nodes of ``source`` to ``target``.
 
@@ -49,7 +51,7 @@ def inline_nodes(
             mapping[id(value)] = SymbolicTensor(constant, target)
     for node in source.nodes:
         if isinstance(node.tag, CustomGradient):
-            _mark_again(node.tag, node, mapping, target)
+            _mark_again(node.tag, node, mapping, target, leaves)
         elif is_given(node, mapping):
             draw_again(node, mapping)
         elif node.op == CALL and not _stays_whole(node):
@@ -88,11 +90,15 @@ def _inline_call(
 
 
 def _mark_again(
-    tag: CustomGradient, node: Node, mapping: dict[int, Tensor], target: FuncGraph
+    tag: CustomGradient,
+    node: Node,
+    mapping: dict[int, Tensor],
+    target: FuncGraph,
+    leaves: Mapping[int, Any],
 ) -> None:
     """The marker of a part that has a gradient of its own."""
     tensors = [mapping[id(v)] for v in node.inputs if v is not None]
-    backward = functools.partial(run_gradient, tag, tensors)
+    backward = functools.partial(run_gradient, tag, tensors, leaves=leaves)
     results = mark(
         tag, tensors, target, backward, name=current().scope + node.name, source=node.source
     )
@@ -101,7 +107,10 @@ def _mark_again(
 
 
 def run_gradient(
-    tag: CustomGradient, tensors: Sequence[Tensor], *dys: Tensor
+    tag: CustomGradient,
+    tensors: Sequence[Tensor],
+    *dys: Tensor,
+    leaves: Mapping[int, Any] = MappingProxyType({}),
 ) -> list[Tensor | None]:
     """Append the nodes of a marker's gradient to the graph under construction.
 
@@ -109,6 +118,7 @@ def run_gradient(
         tag: The marker's tag.
         tensors: The marker's inputs.
         *dys: The gradient of each result.
+        leaves: See ``inline_nodes``: of variables that the gradient assigns, doing a part again.
 
     Returns:
         For each input that the gradient is taken with respect to, its gradient or None.
@@ -117,7 +127,7 @@ def run_gradient(
     assert target is not None
     given = [*dys, *tag.parts(tensors)[2]]
     mapping: dict[int, Tensor] = {id(v): t for v, t in zip(tag.graph.inputs, given, strict=True)}
-    inline_nodes(tag.graph, mapping, target)
+    inline_nodes(tag.graph, mapping, target, leaves)
     found = iter([mapping[id(v)] for v in tag.graph.outputs])
     return [next(found) if present else None for present in tag.present]
 
@@ -151,8 +161,12 @@ def _emit(
             source=node.source,
         )
     results = [SymbolicTensor(v, target) for v in made.outputs]
+    given = {id(v) for v in node.outputs if id(v) in mapping} if made.op in CONTROL_OPS else ()
+    if given:
+        replay(node, made, {key: mapping[key] for key in given}, target)
     for old, new in zip(node.outputs, results, strict=False):
-        mapping[id(old)] = new
+        if id(old) not in given:
+            mapping[id(old)] = new
     made.tag = node.tag
     if node.device is not None:
         made.device = node.device
@@ -234,4 +248,6 @@ def _copied(body: Graph, mapping: Mapping[int, Tensor], target: FuncGraph) -> Gr
         assert value.const is not None
         return target.constant(value.const, value.dtype)
 
-    return copy_body(body, target.graph, outer, constant)
+    copied = copy_body(body, target.graph, outer, constant)
+    expand_drawing(copied, constant)
+    return copied

@@ -17,9 +17,9 @@ from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.drawn import results_of
 from tfx.function.inline import inline_nodes
-from tfx.graph.ir import CALL, HOST, Graph, Node, Value
+from tfx.graph.ir import WITH_BODIES, Graph, Node, Value
 from tfx.graph.passes.dead_code import acts, used_values
-from tfx.graph.passes.fold import fold_sizes
+from tfx.graph.passes.fold import fold_sizes, may_fold_sizes
 
 if TYPE_CHECKING:
     from tfx.function.pure import PureFunction
@@ -65,9 +65,10 @@ class Joint:
             self._watch()
             record = self.tape.record
             for node in source.nodes:
-                results = [SymbolicTensor(v, graph) for v in node.outputs]
-                for value, result in zip(node.outputs, results, strict=True):
-                    mapping[id(value)] = result
+                results = []
+                for value in node.outputs:
+                    mapping[id(value)] = result = SymbolicTensor(value, graph)
+                    results.append(result)
                 if node.tag is None:
                     inputs = [None if v is None else mapping[id(v)] for v in node.inputs]
                     record(node.op, node.attrs, inputs, results)
@@ -120,15 +121,15 @@ class Joint:
 
 def _is_plain(node: Node) -> bool:
     """Whether the gradient of a node leaves the node itself alone and asks for nothing but it."""
-    return (
-        node.op not in (CALL, HOST)
-        and (node.tag is None or node.tag == STOP_GRADIENT)
-        and node.device is None
-        and not (node.attrs and any(True for _ in node.bodies()))
-        and results_of(node) == len(node.outputs)
+    if node.op in WITH_BODIES or node.device is not None:
+        return False
+    if node.tag is not None and node.tag != STOP_GRADIENT:
+        return False
+    for v in node.outputs:
         # A pass replaced the node: what its results know of where they come from is no longer so.
-        and all(v.node is node for v in node.outputs)
-    )
+        if v.node is not node:
+            return False
+    return results_of(node) == len(node.outputs)
 
 
 def placeholders_of(source: Graph, target: FuncGraph) -> list[SymbolicTensor]:
@@ -164,19 +165,25 @@ class Gradients:
     def folded(self) -> Gradients:
         """The same without dead nodes, and with constants for sizes that are known."""
         part = Graph("gradients")
-        part.nodes, part.outputs = self.nodes, self.results
-        part = fold_sizes(part)
-        folded = Gradients(self.seeds, _live(part), part.outputs, self.present)
+        part.nodes, part.outputs = _live(self.nodes, self.results), self.results
+        if any(map(may_fold_sizes, part.nodes)):
+            part = fold_sizes(part)
+            part.nodes = _live(part.nodes, part.outputs)
+        folded = Gradients(self.seeds, part.nodes, part.outputs, self.present)
         folded.constants = part.constants
         return folded
 
     def outside(self) -> list[Value]:
         """What the nodes use, and the results, that none of them makes; constants included."""
-        made = {id(v) for node in self.nodes for v in node.outputs}
-        made.update(map(id, self.seeds))
-        used = {id(v): v for node in self.nodes for v in used_values(node)}
-        used.update((id(v), v) for v in self.results)
-        return [v for key, v in used.items() if key not in made]
+        made = set(map(id, self.seeds))
+        found: dict[int, Value] = {}
+        for node in self.nodes:
+            for v in used_values(node) if node.op in WITH_BODIES else node.inputs:
+                if v is not None and id(v) not in made:
+                    found[id(v)] = v
+            made.update(map(id, node.outputs))
+        found.update((id(v), v) for v in self.results if id(v) not in made)
+        return list(found.values())
 
 
 def _parts_of(gradient: Any) -> list[Tensor]:
@@ -185,11 +192,11 @@ def _parts_of(gradient: Any) -> list[Tensor]:
     return [] if gradient is None else [gradient]
 
 
-def _live(graph: Graph) -> list[Node]:
+def _live(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
     """The gradient nodes that some result needs, and what custom gradients have Python do."""
-    wanted = {id(v) for v in graph.outputs}
+    wanted = set(map(id, results))
     kept = []
-    for node in reversed(graph.nodes):
+    for node in reversed(nodes):
         for v in node.outputs:
             if id(v) in wanted:
                 break
@@ -197,5 +204,5 @@ def _live(graph: Graph) -> list[Node]:
             if not acts(node):
                 continue
         kept.append(node)
-        wanted.update(map(id, used_values(node)))
+        wanted.update(map(id, used_values(node) if node.op in WITH_BODIES else node.inputs))
     return kept[::-1]

@@ -34,6 +34,7 @@ from tfx.graph.symbolic import elements
 # Tag of the node that numbers the iterations of a backward loop: from the last one down to 0.
 COUNTS_DOWN = "counts down"
 _INT64, _BOOL = dtypes.int64.onnx, dtypes.bool.onnx
+_HALF = (dtypes.float16.onnx, dtypes.bfloat16.onnx)
 
 
 @gradient("Loop")
@@ -134,7 +135,7 @@ class LoopGradient:
         """The gradient, summed over the iterations so far, of what the body uses."""
         known = self._sums.get(id(x))
         if known is None:
-            value = Value(self._named("sum"), _code_of(x), x.shape.symbolic)
+            value = Value(self._named("sum"), _wide(_code_of(x)), x.shape.symbolic)
             self._back.placeholders.add(id(value))
             known = self._sums[id(x)] = SymbolicTensor(value, self._back.graph)
         return known
@@ -275,14 +276,13 @@ class LoopGradient:
         self._number_iterations(count)
         saving.tell_tapes()
         results = self._add_loop(active, carried, sums, count)
-        # Turned now and not before the loop: it is a copy.
-        ready = {key: _turned(x) for key, x in ready.items()}
-        ready |= {key: results[place] for key, place in places.items()}
+        # A result that is turned costs nothing where the loop runs as a ``Scan``.
+        ready |= {k: _turned(results[i]) if ready else results[i] for k, i in places.items()}
         total: dict[int, Tensor] = {
             id(x): item.total([ready[id(v)] for v in item.values]) for x, item in late
         }
         for (x, _, _), y in zip(sums, results[len(active) :], strict=False):
-            total[id(x)] = y
+            total[id(x)] = _cast(y, _code_of(x))
         return self._collect(active, taken, results[: len(results) - len(left)], total, count)
 
     def _collected_before(self, keys: list[int], first: int) -> dict[int, Tensor]:
@@ -351,9 +351,11 @@ class LoopGradient:
         """The sum over the iterations before, and with this one."""
         before = self._sum_of(x)
         # That of a sequence contains the sum so far already.
-        total: Tensor = added[0] if sequences.is_sequence(x) else self._back.sum(before, added[0])
-        for part in added[1:]:
-            total = self._back.sum(total, part)
+        total, left = (added[0], added[1:]) if sequences.is_sequence(x) else (before, added)
+        for part in left:
+            with using(graph=self._back.graph, tapes=()):
+                wide = _cast(part, before._value.dtype)
+            total = self._back.sum(total, wide)
         return x, before._value, self._back.graph.value_of(total)
 
     def _add_loop(
@@ -366,7 +368,7 @@ class LoopGradient:
         graph = self._back.graph.graph
         graph.inputs = [self._step, self._going, *carried, *(before for _, before, _ in sums)]
         starts = [self._start(k) for k in active]
-        starts += [sequences.zeros_like(x) for x, _, _ in sums]
+        starts += [_cast(sequences.zeros_like(x), before.dtype) for x, before, _ in sums]
         types: list[tuple[int, RawShape]] = [(v.dtype, v.shape) for v in graph.inputs[2:]]
         rows = graph.outputs[1 + len(types) :]
         types += [(v.dtype, None if v.shape is None else (None, *v.shape)) for v in rows]
@@ -485,6 +487,17 @@ def _goes_up(value: Value | None, starts: dict[int, int]) -> bool | None:
         return None
     other = _goes_up(node.inputs[1], starts)
     return None if other is None else not other
+
+
+def _wide(code: int) -> int:
+    """The type in which many gradients are summed: half the digits would be lost in a few steps."""
+    return dtypes.float32.onnx if code in _HALF else code
+
+
+def _cast(x: Tensor, code: int) -> Tensor:
+    if code not in (*_HALF, dtypes.float32.onnx) or x.dtype.onnx == code:
+        return x
+    return apply("Cast", (x,), {"to": code})
 
 
 def _code_of(x: Any) -> int:

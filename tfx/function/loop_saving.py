@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfx.control_flow import sequences
+from tfx.control_flow import sequence_forms, sequences
+from tfx.control_flow.inductions import iterations_of
 from tfx.control_flow.nodes import ControlRecord, tell
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.context import using
 from tfx.framework.convert import int64_constant
@@ -21,8 +21,7 @@ from tfx.framework.func_graph import FuncGraph
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.body_gradient import BodyGradient, extended
-from tfx.graph.ir import Graph, Node, RawDim, RawShape, Value
-from tfx.graph.symbolic import elements
+from tfx.graph.ir import Graph, RawShape, Value
 
 _INT64, _BOOL = dtypes.int64.onnx, dtypes.bool.onnx
 # Tag of the node that puts one more value into a sequence made here.
@@ -62,22 +61,12 @@ class Saving:
             tell(op.op, op.attrs, op.inputs, self._added)
 
     def save(self, value: Value) -> Value:
-        """Collect a value of the forward body; in the backward body, get this iteration's.
-
-        Raises:
-            InvalidArgumentError: it is a whole tensor array.
-        """
+        """Collect a value of the forward body; in the backward body, get this iteration's."""
         if value is self._body.inputs[1]:
             return self._back.graph.value_of(always(self._back))
         if value.dtype > dtypes.SEQUENCE:
             rebuilt = self._pieces(value)
-            if rebuilt is not None:
-                return rebuilt
-            raise InvalidArgumentError(
-                "A gradient through this loop would need all elements of a TensorArray as they are "
-                "in each iteration, because another array takes its place in the loop. Write into "
-                "the same array, or read the element outside of the loop."
-            )
+            return self._whole(value) if rebuilt is None else rebuilt
         back = self._back.graph
         if self._owner.is_body and _changes(value.shape) and not _joinable(value.shape):
             return self._flat(value)
@@ -120,11 +109,21 @@ class Saving:
             with using(graph=back, tapes=()):
                 return back.value_of(apply(node.op, tensors, node.attrs))
         shape = _saved_shape(value)
-        if shape is None:
-            return None
+        return None if shape is None else back.value_of(self._kept(value, shape))
+
+    def _whole(self, value: Value) -> Value:
+        """All elements of a tensor array that another one takes the place of, and their shapes."""
+        parts = sequence_forms.add_parts(self._owner, self._body, value)
+        rows, shapes = (self._kept(part, ()) for part in parts)
+        with using(graph=self._back.graph, tapes=()):
+            return self._back.graph.value_of(sequence_forms.formed(rows, shapes))
+
+    def _kept(self, value: Value, shape: tuple[int, ...]) -> Tensor:
+        """A sequence of the forward body, joined to be kept, in the backward body."""
+        back = self._back.graph
         tensors = [SymbolicTensor(self.save(v), back) for v in self._joined(value, shape)]
         with using(graph=back, tapes=()):
-            return back.value_of(apply("SequenceErase", (sequences.cut(*tensors),)))
+            return apply("SequenceErase", (sequences.cut(*tensors),))
 
     def _joined(self, value: Value, shape: tuple[int, ...]) -> tuple[Value, Value]:
         """The elements of a sequence and an empty one, without which none could not be joined.
@@ -222,17 +221,6 @@ def _saved_shape(value: Value) -> tuple[int, ...] | None:
     bodies = [(body, place + (node.op == "Loop")) for body in node.bodies()]
     found = [_saved_shape(body.outputs[i]) for body, i in bodies if i < len(body.outputs)]
     return next((shape for shape in found if shape is not None), None)
-
-
-def iterations_of(node: Node) -> RawDim:
-    """How often a loop runs, where that is known for certain."""
-    limit, condition = node.inputs[:2]
-    if limit is None or condition is not None:
-        return None
-    known = elements(limit)
-    if known is None or len(known) != 1:
-        return None
-    return max(known[0], 0) if isinstance(known[0], int) else known[0]
 
 
 def always(back: BodyGradient) -> SymbolicTensor:

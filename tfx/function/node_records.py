@@ -11,6 +11,7 @@ from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 from tfx.function.inline import run_gradient
+from tfx.function.lifting import RETURNING, calls_drawing, widen_call
 from tfx.function.marker import CUSTOM_GRADIENT, CustomGradient, not_saved
 from tfx.graph.custom_gradients import GRADIENT_NOT_SAVED
 from tfx.graph.ir import CALL, Graph, Node, Value
@@ -38,6 +39,7 @@ def records_of(
     """
     if node.tag == STOP_GRADIENT:
         return
+    returning = widen_call(node, home) if calls_drawing(node) else None
     assigned = node.tag.outputs if isinstance(node.tag, Assigned) else {}
     inputs = [None if v is None else tensor_of(v) for v in node.inputs]
     # What is behind an assignment or a constant gets a tensor that nothing else knows.
@@ -48,12 +50,15 @@ def records_of(
     if node.tag == GRADIENT_NOT_SAVED:
         yield OpRecord(CUSTOM_GRADIENT, {"backward": not_saved(node)}, inputs, outputs)
     elif isinstance(node.tag, CustomGradient):
-        yield _custom(node.tag, [x for x in inputs if x is not None], outputs)
+        yield _custom(node.tag, [x for x in inputs if x is not None], outputs, leaf_of)
     elif node.op in CONTROL_OPS:
         attrs, given = control_inputs(node, home, inputs, tensor_of, leaf_of, watched)
         yield OpRecord(node.op, attrs, given, outputs)
     elif node.op == CALL:
-        yield _call(node, inputs, outputs, leaf_of)
+        record = _call(node, inputs, outputs, leaf_of)
+        if returning is not None:
+            record.attrs = {**record.attrs, RETURNING: returning}
+        yield record
     else:
         yield OpRecord(node.op, node.attrs, inputs, outputs)
     for i, state in assigned.items():
@@ -81,8 +86,16 @@ def _call(
     )
 
 
-def _custom(tag: CustomGradient, tensors: Sequence[Tensor], outputs: Sequence[Tensor]) -> OpRecord:
+def _custom(
+    tag: CustomGradient,
+    tensors: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+    leaf_of: Callable[[VariableState], Any],
+) -> OpRecord:
+    leaves = {id(s.ref()): leaf_of(s) for s in assigned_states([tag.graph])}
+    known = {key: leaf for key, leaf in leaves.items() if leaf is not None}
+
     def backward(*dys: Tensor) -> list[Tensor | None]:
-        return run_gradient(tag, tensors, *dys)
+        return run_gradient(tag, tensors, *dys, leaves=known)
 
     return OpRecord(CUSTOM_GRADIENT, {"backward": backward}, tag.parts(tensors)[1], outputs)

@@ -32,15 +32,23 @@ from tfx.function import forward_loop as forward_loop
 from tfx.function import if_gradient as if_gradient
 from tfx.function import loop_gradient as loop_gradient
 from tfx.function.body_gradient import extended
-from tfx.function.drawn import drawn_values
 from tfx.function.forward_body import IN_PLACE
 from tfx.function.inline import inline_nodes
 from tfx.function.joint import Gradients, Joint, argument_like, placeholders_of
+from tfx.function.lifting import (
+    RETURNING,
+    Returning,
+    draws_inside,
+    expect_gradients,
+    lift,
+    returning_draws,
+)
 from tfx.function.plan import Plan
+from tfx.function.redrawing import active_logs, call_once
 from tfx.function.saving import choose_saved, repeated_nodes, size_key, with_saved_sizes
 from tfx.function.steps import SteppedPlan, make_plan
 from tfx.graph.bodies import snapshot
-from tfx.graph.ir import CALL, Graph, Node, Value
+from tfx.graph.ir import CALL, WITH_BODIES, Graph, Node, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
 from tfx.ops.slices import dense, dense_shape_of
 from tfx.runtime.surviving import survives
@@ -79,6 +87,8 @@ class PureFunction:
         # Results that a second computation must be given: what the graph drew.
         self.drawn: tuple[int, ...] = ()
         self._plan: Plan | SteppedPlan | None = None
+        self._returning: PureFunction | None = None
+        self._taking: PureFunction | None = None
         self._pairs: dict[tuple[bool, ...], Pair] = {}
         self._vjps: dict[Any, PureFunction] = {}
         self._jvps: dict[tuple[bool, ...], PureFunction] = {}
@@ -96,6 +106,9 @@ class PureFunction:
         if context.graph is not None:
             return list(self._into_trace(context.graph, tensors))
         recorders = [t for t in context.tapes if isinstance(t, GradientTape | ForwardAccumulator)]
+        logs = active_logs()
+        if logs and any(map(draws_inside, self.graph.nodes)):
+            return call_once(self, logs, tensors, recorders)
         return self._observed(tensors, recorders)
 
     def _observed(self, tensors: Sequence[Tensor], recorders: list[Any]) -> list[Tensor]:
@@ -174,6 +187,22 @@ class PureFunction:
                 function = self._jvps[needs] = pushed_forward(self, needs)
             return function
 
+    def returning_draws(self) -> tuple[PureFunction, tuple[int, ...]]:
+        """The function with what it drew as further results, and the numbers of these."""
+        with self._lock:
+            found = returning_draws(self.graph)
+            if self._returning is None:
+                expect_gradients(found.graph)
+                self._returning = PureFunction(found.graph, (), self.leaves, self.device)
+            return self._returning, found.places
+
+    def taking_draws(self) -> PureFunction:
+        """The function with what it drew as further arguments."""
+        with self._lock:
+            if self._taking is None:
+                self._taking = given_draws(self)
+            return self._taking
+
     def vjp(self, mask: tuple[bool, ...], needs: tuple[bool, ...]) -> PureFunction:
         """Arguments, what was drawn and gradients of the marked results -> gradients of arguments.
 
@@ -196,6 +225,29 @@ class PureFunction:
                     graph, grads.present, self.leaves, self.device
                 )
             return function
+
+
+def given_draws(function: PureFunction) -> PureFunction:
+    """A function that is given what it drew; see ``PureFunction.taking_draws``."""
+    returning, places = function.returning_draws()
+    source = returning.graph
+    target = FuncGraph(source.name)
+    target.named_after_calls = False
+    target.home = function.device
+    with using(graph=target, tapes=(), scope="", device=function.device):
+        placeholders = placeholders_of(source, target)
+        drawn = [source.outputs[i] for i in places]
+        given = [target.add_argument(v.name, v.dtype, v.shape) for v in drawn]
+        mapping: dict[int, Tensor] = {
+            id(v): p for v, p in zip((*source.inputs, *drawn), (*placeholders, *given), strict=True)
+        }
+        inline_nodes(source, mapping, target, function.leaf_tensors(placeholders))
+        results = source.outputs[: len(function.graph.outputs)]
+        target.graph.outputs = [target.value_of(mapping[id(v)]) for v in results]
+    # What Python does happened the first time.
+    graph = remove_dead_nodes(target.graph, keep_effects=False)
+    graph.inputs = [x._value for x in (*placeholders, *given)]
+    return PureFunction(graph, (), function.leaves, function.device)
 
 
 def pushed_forward(function: PureFunction, needs: tuple[bool, ...]) -> PureFunction:
@@ -271,14 +323,15 @@ class Pair:
             self._results.setdefault(id(v), i)
         constants = {id(v) for v in (*graph.constants, *gradients.constants)}
         given = {*self._arguments, *self._results, *constants}
-        saved, sizes = choose_saved(gradients.nodes, gradients.outside(), given)
+        outside = gradients.outside()
+        saved, sizes = choose_saved(gradients.nodes, outside, given)
         forward.nodes += sizes
         self._sizes = {size_key(node): node.outputs[0] for node in sizes}
         for i, v in enumerate(saved):
             self._results[id(v)] = len(results) + i
         forward.outputs = [*results, *saved]
         forward = remove_dead_nodes(forward)
-        drawn = drawn_values(forward)
+        drawn = lift(forward)
         for v in drawn:
             if id(v) not in self._results:
                 self._results[id(v)] = len(forward.outputs)
@@ -286,7 +339,7 @@ class Pair:
         self.forward = PureFunction(forward, leaves=base.leaves, device=base.device)
         self.forward.drawn = tuple(self._results[id(v)] for v in drawn)
         self._backward: dict[tuple[bool, ...], Backward | None] = {}
-        self._backward[mask] = self._build(gradients)
+        self._backward[mask] = self._build(gradients, None if sizes else outside)
 
     def backward(self, mask: tuple[bool, ...]) -> Backward | None:
         """The backward function for gradients of the marked results; None: something is missing."""
@@ -300,6 +353,8 @@ class Pair:
 
         What is read afterwards depends on the argument: a second derivative needs to know.
         """
+        if not self.base.leaves:
+            return []
         part = Graph("backward")
         part.nodes = nodes
         written = {id(state.ref()) for state in assigned_states([part])}
@@ -309,49 +364,45 @@ class Pair:
             if id(state.ref()) in written
         ]
 
-    def _build(self, gradients: Gradients) -> Backward | None:
+    def _build(self, gradients: Gradients, outside: list[Value] | None = None) -> Backward | None:
+        """The backward function; ``outside`` is that of the gradients where it is known."""
         graph = self._joint.func_graph.graph
         every = [*graph.constants, *gradients.constants]
         constants = {id(v) for v in every}
-        gradients.nodes = list(with_saved_sizes(gradients.nodes, self._sizes))
+        if self._sizes:
+            gradients.nodes = list(with_saved_sizes(gradients.nodes, self._sizes))
         there = {*self._arguments, *self._results}
-        taken = gradients.outside()
+        taken = gradients.outside() if outside is None else outside
         repeated = repeated_nodes(taken, {*there, *constants})
         if repeated is None:
             return None
         used = [v for node in repeated for v in used_values(node)] + taken
-        outside = {id(v): v for v in used if id(v) in there}
+        needed = {id(v): v for v in used}
+        given = {key: v for key, v in needed.items() if key in there}
         live, outputs = [*repeated, *gradients.nodes], gradients.results
         leaves = self._leaves_in(live)
-        outside.update((id(v), v) for _, v in leaves)
+        given.update((id(v), v) for _, v in leaves)
         backward = Graph(f"{graph.name}_backward")
         backward._names = dict(graph._names)
-        backward.inputs = [*outside.values(), *gradients.seeds]
-        backward.constants = every
+        backward.inputs = [*given.values(), *gradients.seeds]
+        backward.constants = [v for v in every if id(v) in needed]
         backward.nodes = live
         backward.outputs = outputs
         origins = [
             ("argument", self._arguments[i])
             if i in self._arguments
             else ("result", self._results[i])
-            for i in outside
+            for i in given
         ]
-        places = {key: i for i, key in enumerate(outside)}
+        places = {key: i for i, key in enumerate(given)}
+        if any(node.op in WITH_BODIES for node in live):
+            backward = remove_dead_nodes(backward)
         function = PureFunction(
-            _trimmed(backward),
+            backward,
             leaves=[(state, places[id(v)]) for state, v in leaves],
             device=self.base.device,
         )
         return Backward(function, origins, gradients.present)
-
-
-def _trimmed(graph: Graph) -> Graph:
-    """A graph of which every node is live, without unused constants and dead nodes of bodies."""
-    if any(node.attrs and any(True for _ in node.bodies()) for node in graph.nodes):
-        return remove_dead_nodes(graph)
-    used = {id(v) for node in graph.nodes for v in node.inputs} | {id(v) for v in graph.outputs}
-    graph.constants = [v for v in graph.constants if id(v) in used]
-    return graph
 
 
 class Backward:
@@ -406,13 +457,17 @@ def _call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None]:
 
 @slices_gradient(CALL)
 def _call_slices(op: OpRecord, *given_dys: Any) -> Any:
-    """The derivative of the called graph, which computes the graph again."""
+    """The derivative of the called graph, which computes it again but for what it drew."""
     if is_write(op.attrs["graph"]):
         return NotImplemented
     dys = [dense(dy) for dy in given_dys]
     called = _with_leaves(op.attrs["graph"], op.attrs.get("states", ()))
+    returning: Returning | None = op.attrs.get(RETURNING)
+    if returning is not None:
+        called.drawn = returning.places
     product = called.vjp(tuple(dy is not None for dy in dys), op.needs)
     given = [x if isinstance(x, Tensor) else x.value() for x in op.inputs]
+    given += [op.outputs[i] for i in called.drawn]
     found = product([*given, *(dy for dy in dys if dy is not None)])
     wanted = [x for x, n in zip(op.inputs, op.needs, strict=True) if n]
     marked = iter(_put_together(found, product.present, wanted))

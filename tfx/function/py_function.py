@@ -11,6 +11,8 @@ it was used already or too many are waiting, is made again by running the functi
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
 import threading
 from collections import OrderedDict
@@ -31,6 +33,7 @@ from tfx.framework.host import host_call
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import EagerTensor, Tensor, from_array
 from tfx.function.python_errors import error_of
+from tfx.function.redrawing import active_logs, computed_once
 from tfx.graph.ir import HOST, HostCall, RawShape
 from tfx.ops._support import tensor
 from tfx.ops.creation import zeros_like
@@ -60,7 +63,7 @@ def py_function(
 
     Args:
         func: Takes as many eager tensors as ``inp`` has, returns what ``Tout`` says, or None for no
-            outputs.
+            outputs. Without it the call is a decorator, ``@tf.py_function(Tout=...)``.
         inp: Tensors, variables (which are read) or values convertible to tensors.
         Tout: Dtype of the result, or a list of dtypes for as many. A ``TensorSpec`` instead of a
             dtype also says the shape.
@@ -86,6 +89,8 @@ def py_function(
         >>> float(double(tf.constant(3.0)))
         6.0
     """
+    if func is None and inp is None:
+        return _decorator(py_function, Tout)
     site = _Site(func, Tout, "py_function")
     operation = _Differentiable(site.run_tensors, site.types, site.name)
     return site.packed(operation.call(_tensors(inp)))
@@ -124,9 +129,14 @@ def numpy_function(
         >>> tf.numpy_function(np.sinh, [tf.constant(0.0)], tf.float32).numpy()
         np.float32(0.0)
     """
+    if func is None and inp is None:
+        return _decorator(numpy_function, Tout, stateful=stateful)
     site = _Site(func, Tout, "numpy_function")
     inputs = _tensors(inp)
     if current().graph is None:
+        logs = active_logs()
+        if logs:
+            return site.packed(computed_once(logs, lambda: site.run_arrays(inputs))[0])
         return site.packed(site.run_arrays(inputs))
 
     def run(given: Sequence[EagerTensor]) -> Sequence[EagerTensor]:
@@ -140,6 +150,21 @@ def numpy_function(
 
     call = HostCall("numpy_function", run, site.name, effect=stateful, portable=False)
     return site.packed(host_call(call, inputs, site.types))
+
+
+def _decorator(operation: Callable[..., Any], tout: Any, **options: Any) -> Any:
+    """What ``@tf.py_function(Tout=...)`` makes of a function: it takes its tensors."""
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def applied(*args: Any, **kwargs: Any) -> Any:
+            bound = inspect.signature(func).bind(*args, **kwargs)
+            bound.apply_defaults()
+            return operation(func, list(bound.args), tout, **options)
+
+        return applied
+
+    return decorate
 
 
 def _tensors(inp: Any) -> list[Tensor]:
@@ -277,6 +302,7 @@ class _Differentiable:
             effect=effect,
             portable=False,
             gradient=self._gradient,
+            expect_gradient=self._expect_gradient,
         )
         # Whether some gradient needs the tapes of runs in graphs.
         self._wanted = False
@@ -291,11 +317,22 @@ class _Differentiable:
             self._wanted = self._wanted or watched
             results = host_call(self._call, inputs, [*self._types, (dtypes.int64, ())])
         else:
-            with _outside():
-                results = tuple(self._run(inputs, watched))  # type: ignore[arg-type]
+            logs, call = active_logs(), self._call
+            if logs:  # what may be done again is done once, under a tape
+                found, call = computed_once(logs, lambda: self._alone(inputs, True), call)
+                results = tuple(found)
+            else:
+                results = tuple(self._alone(inputs, watched))
             for tape in context.tapes:
-                tape.record(HOST, {"call": self._call}, inputs, results)
+                tape.record(HOST, {"call": call}, inputs, results)
         return results[:-1]
+
+    def _alone(self, inputs: Sequence[Tensor], watched: bool) -> list[EagerTensor]:
+        with _outside():
+            return self._run(inputs, watched)  # type: ignore[arg-type]
+
+    def _expect_gradient(self) -> None:
+        self._wanted = True
 
     def _run_in_graph(self, given: Sequence[EagerTensor]) -> Sequence[EagerTensor]:
         with _outside():

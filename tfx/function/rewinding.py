@@ -1,13 +1,15 @@
 """``Rewinding``: let a computation that runs a second time begin with the variables it began with.
 
 ``recompute_grad`` computes its function again for the gradient. Random numbers must be the same
-then, and what the function assigns must not be assigned twice. Eagerly the states of random
-generators go back for the second time and forth afterwards; in a graph the second computation reads
-the values that the first one read, and what it assigns is dropped.
+then, and what the function assigns must not be assigned twice. Eagerly the variables that it
+assigned, the states of generators among them, go back for the second time and forth afterwards; in
+a graph the second computation reads the values that the first one read, and what it assigns is
+dropped.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -15,6 +17,8 @@ from typing import Any
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.locks import all_locks, writing
+from tfx.framework.observing import observers
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.marker import GradientGraph
@@ -36,18 +40,60 @@ class Rewinding:
         self._graph = current().graph
         self._before: dict[int, Any] = {}
         self._began: list[tuple[Variable, Any]] = []
+        # By ``id``, those variables whose first value is known.
+        self._known: set[int] = set()
         if self._graph is None:
             get_global_generator()  # it is there now
             self._began = [(v, v._value) for v in generator_states()]
         else:
             self._before = {key: s.current for key, s in self._graph.states.items()}
 
-    def finish(self) -> None:
+    @contextmanager
+    def first(self) -> Iterator[None]:
+        """Within it the computation is done."""
+        if self._graph is not None:
+            yield
+        else:
+            thread = threading.get_ident()
+            self._known = {id(v) for v, _ in self._began}
+
+            def note(variable: Variable) -> None:
+                if threading.get_ident() == thread:
+                    self.watch_variable(variable)
+
+            observers.append(note)
+            try:
+                yield
+            finally:
+                observers.remove(note)
+        self._finish()
+
+    # A recorder of the first time: what is read may be assigned before the second time.
+
+    def watch_variable(self, variable: Variable) -> None:
+        """A variable is read or assigned."""
+        if self._graph is None and id(variable) not in self._known:
+            self._known.add(id(variable))
+            self._began.append((variable, variable._value))
+
+    def record(
+        self, op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[Tensor]
+    ) -> None:
+        """Operations are of no interest."""
+
+    def depends(self, x: Any) -> bool:
+        """Nothing is recorded."""
+        return False
+
+    def _finish(self) -> None:
         """The computation is over: keep what it changed."""
         graph = self._graph
         if graph is None:
             known = {id(v) for v, _ in self._began}
-            self._began = [(v, old) for v, old in self._began if v._value is not old]
+            states = {id(v) for v in generator_states()}
+            self._began = [
+                (v, old) for v, old in self._began if id(v) not in states or v._value is not old
+            ]
             # Those of operations with a seed, which were used for the first time.
             self._began += [(v, old) for v, old in seeded_states() if id(v) not in known]
             return
@@ -79,16 +125,17 @@ class Rewinding:
 
     @contextmanager
     def _eagerly(self) -> Iterator[None]:
+        states = {id(v) for v in generator_states()}
         with ExitStack() as stack:
             stack.enter_context(drawing_alone())
+            if any(id(v) not in states and v._value is not old for v, old in self._began):
+                stack.enter_context(writing(all_locks()))  # no other thread's value gets lost
             now = [(v, v._value) for v, _ in self._began]
-            for variable, value in self._began:
-                variable._value = value
+            _put_back(self._began)
             try:
                 yield
             finally:
-                for variable, value in now:
-                    variable._value = value
+                _put_back(now)
 
     @contextmanager
     def _in_graph(self, delay: Delay) -> Iterator[None]:
@@ -107,6 +154,12 @@ class Rewinding:
             for state, value, written in saved:
                 state.current, state.written = value, written
             _untag(graph, mark, {id(state) for state, _, _ in saved})
+
+
+def _put_back(pairs: Sequence[tuple[Variable, Any]]) -> None:
+    for variable, value in pairs:
+        if variable._value is not value:
+            variable._swap(value)
 
 
 def _tensor(value: Any, variable: Variable) -> Tensor:

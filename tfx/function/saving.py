@@ -52,6 +52,8 @@ def choose_saved(
     """
     known = {id(v) for v in outside}
     taking = [n for n in nodes if n.op in _SIZES and id(n.inputs[0]) in known]
+    if not taking:
+        return _saved(outside, given), []
     sizes = {size_key(n): n for n in taking}
     apart = {id(n) for n in taking}
     used = {id(v) for n in nodes if id(n) not in apart for v in used_values(n)}

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tfx.core import nest
-from tfx.core.errors import FailedPreconditionError
+from tfx.core.errors import FailedPreconditionError, OpError
 from tfx.core.shapes import TensorShape
-from tfx.core.source import UNKNOWN_LOCATION, raised_at
+from tfx.core.source import UNKNOWN_LOCATION, bracketed, raised_at, raised_inside
 from tfx.core.specs import TensorSpec
 from tfx.framework.context import current, lasting, using
 from tfx.framework.convert import convert_to_tensor
@@ -182,13 +182,25 @@ class Trace:
 
 
 def _say_where(error: Exception, name: str) -> None:
-    """Add the user's line to an error of the traced code; the innermost function does it."""
+    """Add the user's line to an error of the traced code; the innermost function does it.
+
+    It is a note, which tracebacks show; errors of our own have it in the message, too.
+    """
     if any(note.startswith(_NOTE) for note in getattr(error, "__notes__", ())):
         return
     place = raised_at(error)
     if place is not UNKNOWN_LOCATION:
         where = f'File "{place.file}", line {place.line}, in {place.function}'
         error.add_note(f"{_NOTE} {name!r}: {where}")
+        text = str(error)
+        if f"{place.text()}" in text or not raised_inside(error):
+            return
+        if isinstance(error, OpError):
+            error.message = text + bracketed(place)
+            error.args = (error.message,)
+            error.source = error.source or place
+        elif type(error) in (TypeError, ValueError) and error.args == (text,):
+            error.args = (text + bracketed(place),)
 
 
 def _remedy(returned: Any) -> str:

@@ -49,21 +49,33 @@ def infer(
     Raises:
         InvalidArgumentError: onnx refuses the combination; the message shows every input's type.
     """
-    key = (
-        op,
-        outputs,
-        ir.attributes_key(attrs) if attrs else (),
-        *[
-            v and (v.dtype, v.shape, v.dims if v.const is None else _data_key(v.const))
-            for v in inputs
-        ],
-    )
+    key = None if attrs or len(inputs) != 2 else _key_of_two(op, inputs, outputs)
+    if key is None:
+        key = (
+            op,
+            outputs,
+            ir.attributes_key(attrs) if attrs else (),
+            *[
+                v and (v.dtype, v.shape, v.dims if v.const is None else _data_key(v.const))
+                for v in inputs
+            ],
+        )
     types = _memo.get(key)
     if types is None:
         if len(_memo) >= _MEMO_LIMIT:
             _memo.clear()
         types = _memo[key] = _infer(op, inputs, attrs, outputs)
     return types
+
+
+def _key_of_two(op: str, inputs: Sequence[Value | None], outputs: int | None) -> Any:
+    """The key of an operator on two values of which types alone are known: the usual case."""
+    x, y = inputs
+    if x is None or y is None or x.const is not None or y.const is not None:
+        return None
+    if x.dims is not None or y.dims is not None:
+        return None
+    return op, outputs, x.dtype, x.shape, y.dtype, y.shape
 
 
 def _data_key(const: np.ndarray[Any, Any]) -> bytes | None:

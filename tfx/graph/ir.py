@@ -25,6 +25,8 @@ Attributes: TypeAlias = dict[str, Any]
 CALL = "Call"
 # The operator of a node that Python carries out; its attribute "call" is a ``HostCall``.
 HOST = "Host"
+# The operators that may hold graphs in their attributes.
+WITH_BODIES = frozenset((CALL, HOST, "If", "Loop", "Scan", "SequenceMap"))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,6 +42,7 @@ class HostCall:
         portable: Whether a graph that is saved may leave it out, with outputs, which must be
             scalars, of zero or False; False: saving is refused.
         gradient: Rule as in ``framework.rules``; None: no gradient flows through it.
+        expect_gradient: Called before runs whose gradient will be asked for.
     """
 
     kind: str
@@ -48,6 +51,7 @@ class HostCall:
     effect: bool = True
     portable: bool = True
     gradient: Callable[..., Any] | None = None
+    expect_gradient: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
         return f"{self.kind} {self.description}".rstrip()
@@ -282,6 +286,8 @@ def attributes_key(attrs: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _attribute_key(value: Any) -> Any:
+    if type(value) in (tuple, list) and all(type(v) is int for v in value):
+        return tuple(value)
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             return (value.shape, tuple(value.reshape(-1).tolist()))

@@ -35,8 +35,7 @@ def elements(value: Value | None) -> tuple[RawDim, ...] | None:
 def propagate(node: Node) -> None:
     """Set ``dims`` on a new node's output where its elements can be known."""
     rule = _RULES.get(node.op)
-    if rule is not None:
-        output = node.outputs[0]
+    if rule is not None and (output := node.outputs[0]).dtype in _INTEGERS:
         dims = rule(node)
         if dims is not None and len(dims) <= _MAX_DIMS:
             output.dims = dims

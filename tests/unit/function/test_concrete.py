@@ -192,3 +192,38 @@ def test_bfloat16_models_hold_their_casts():
     model = f.get_concrete_function(tf.TensorSpec([2], tf.bfloat16)).as_onnx()
     onnx.checker.check_model(model, full_check=True)
     assert "Cast" in [n.op_type for n in model.graph.node]
+
+
+def test_one_tensor_for_each_leaf_in_place_of_structures():
+    spec = tf.TensorSpec([], tf.float32)
+    one, two, three = tf.constant(1.0), tf.constant(2.0), tf.constant(3.0)
+
+    @tf.function
+    def nested(d, items, k=3):
+        return d["a"] + items[0] * 2.0 + items[1] * k
+
+    concrete = nested.get_concrete_function({"a": spec}, [spec, spec])
+    assert float(concrete(one, two, three)) == 14.0
+    assert float(concrete({"a": one}, [two, three])) == 14.0
+    with pytest.raises(TypeError, match="argument 'd' does not have the structure"):
+        concrete(one, two)
+    with pytest.raises(DTypeMismatchError, match="items"):
+        concrete(one, two, tf.constant(3))
+
+    @tf.function
+    def between(x, k, y):
+        return x * k - y
+
+    concrete = between.get_concrete_function(spec, 2.0, spec)
+    assert float(concrete(one, three)) == float(concrete(one, 2.0, three)) == -1.0
+    with pytest.raises(TypeError, match=r"'k' is fixed to 2\.0"):
+        concrete(one, 3.0, two)
+
+
+def test_messages_about_results_show_the_users_function():
+    @tf.function
+    def odd(x):
+        return object()
+
+    with pytest.raises(TypeError, match=r"<function .*<locals>\.odd at 0x"):
+        odd(1)

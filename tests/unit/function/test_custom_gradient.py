@@ -371,3 +371,13 @@ def test_slices_from_a_gradient_function() -> None:
         assert isinstance(tape.gradient(y, x), kind)
         assert tf.convert_to_tensor(tape.gradient(y, x)).numpy().tolist() == [9.0, 9.0, 0.0]
         assert tape.gradient(z, x).numpy().tolist() == [18.0, 18.0, 0.0]
+
+
+def test_gradients_of_integer_arguments_are_left_out() -> None:
+    @tf.custom_gradient
+    def times(x: Any, n: Any) -> Any:
+        return x * tf.cast(n, tf.float32), lambda dy: (dy * 4.0, dy)
+
+    two = tf.constant(2)
+    assert slopes(lambda x: times(x, two), X) == [4.0]
+    assert slopes(tf.function(lambda x: times(x, two)), X) == [4.0]

@@ -305,3 +305,23 @@ def test_functions_inside() -> None:
     double = tf.function(lambda x: x * 2.0)
     f = tf.function(lambda x: tf.py_function(lambda a: double(a) + 1.0, [x], tf.float32))
     assert f(x()).numpy().tolist() == [3.0, 5.0]
+
+
+def test_decorators() -> None:
+    @tf.py_function(Tout=tf.float32)
+    def log_or_square(x: tf.Tensor, m: Any = 2.0) -> tf.Tensor:
+        return x**2 if float(x) <= float(m) else tf.math.log(x)
+
+    @tf.numpy_function(Tout=tf.float32)
+    def sinh(x: Any) -> Any:
+        return np.sinh(x)
+
+    value = tf.constant(1.5)
+    with tf.GradientTape() as tape:
+        tape.watch(value)
+        y = log_or_square(value)
+    assert float(y) == 2.25
+    assert float(tape.gradient(y, value)) == 3.0
+    assert log_or_square.__name__ == "log_or_square"
+    np.testing.assert_allclose(log_or_square(value, m=1.0), np.log(1.5), rtol=1e-6)
+    np.testing.assert_allclose(tf.function(lambda x: sinh(x))(value), np.sinh(1.5), rtol=1e-6)

@@ -134,3 +134,44 @@ def _check_first(f: Any) -> None:
         tape.watch(x)
         y = tf.reduce_sum(f(x))
     np.testing.assert_allclose((tape.gradient(y, x).numpy() * X).sum() / 3, y, rtol=1e-3)
+
+
+def _assigning(v: Any) -> Callable[[Any], Any]:
+    def body(x: Any) -> Any:
+        v.assign(tf.tanh(v + 0.1 * x))
+        return tf.sin(v * x)
+
+    return body
+
+
+def test_second_derivatives_of_what_assigns_are_the_same_in_a_function() -> None:
+    x, v = tf.constant(0.7), tf.Variable(0.5)
+
+    def run(f: Any) -> list[Any]:
+        v.assign(0.5)
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x)
+            slope, by_variable = tape.gradient(y, [x, v])
+            total = slope + 2.0 * by_variable
+        return outer.gradient(total, [x, v])
+
+    part = _assigning(v)
+    wanted = [float(g) for g in run(part)]
+    for f in (tf.recompute_grad(part), tf.function(tf.recompute_grad(part))):
+        np.testing.assert_allclose([float(g) for g in run(f)], wanted, rtol=1e-5)
+        found = tf.function(lambda f=f: run(f))()
+        np.testing.assert_allclose([float(g) for g in found], wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "function"])
+def test_variables_have_the_values_that_they_had(wrap: Any) -> None:
+    x, v = tf.constant(3.0), tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = wrap(tf.recompute_grad(lambda x: x * x * v))(x)
+    v.assign(100.0)
+    assert [float(g) for g in tape.gradient(y, [x, v])] == [12.0, 9.0]
+    assert float(v) == 100.0

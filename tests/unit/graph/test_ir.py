@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
 from tfx.graph import ir
 from tfx.graph.ir import Graph, attributes_key, bodies_below, free_values
@@ -114,3 +115,22 @@ def test_attribute_keys_equal_where_attributes_are():
     assert attributes_key({"a": np.arange(3)}) == attributes_key({"a": np.arange(3)})
     nan = float("nan")
     assert attributes_key({"a": nan}) == attributes_key({"a": float("nan")})
+
+
+def test_the_operators_with_bodies_are_all_that_may_have_graphs() -> None:
+    names = {s.name for s in onnx.defs.get_all_schemas_with_history() if not s.domain}
+    graphs = onnx.defs.OpSchema.AttrType.GRAPH, onnx.defs.OpSchema.AttrType.GRAPHS
+    holding = {
+        name
+        for name in names
+        if any(a.type in graphs for a in onnx.defs.get_schema(name).attributes.values())
+    }
+    assert holding | {ir.CALL, ir.HOST} == ir.WITH_BODIES
+
+
+def test_lists_of_numbers_as_keys() -> None:
+    """Tuples of integers are their own keys; nothing else may look like them."""
+    values = [(1, 2), (1.0, 2.0), (True, 2), (1,), 1, 1.0, (), ("1",), np.array([1, 2])]
+    keys = [attributes_key({"a": v}) for v in values]
+    assert len(set(keys)) == len(keys)
+    assert attributes_key({"a": [1, 2]}) == attributes_key({"a": (1, 2)})

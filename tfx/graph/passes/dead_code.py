@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value, free_values
+from tfx.graph.ir import CALL, HOST, WITH_BODIES, Graph, HostCall, Node, Value, free_values
 
 
 def remove_dead_nodes(graph: Graph, *, keep_effects: bool = True) -> Graph:
@@ -20,11 +20,18 @@ def _without_dead_nodes(graph: Graph, keep_effects: bool, known: dict[int, bool]
     live = {id(v) for v in graph.outputs}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        used = any(id(v) in live for v in node.outputs)
-        if used or (keep_effects and _acts(node, known)):
+        for v in node.outputs:
+            if id(v) in live:
+                break
+        else:
+            if not keep_effects or node.op not in WITH_BODIES or not _acts(node, known):
+                continue
+        if node.op in WITH_BODIES:
             node = _with_live_bodies(node, keep_effects, known)
-            kept.append(node)
-            live.update(id(v) for v in used_values(node))
+            live.update(map(id, used_values(node)))
+        else:
+            live.update(map(id, node.inputs))
+        kept.append(node)
     result = graph.copy()
     result.nodes = kept[::-1]
     result.constants = [v for v in graph.constants if id(v) in live]
@@ -58,7 +65,7 @@ def _acts(node: Node, known: dict[int, bool]) -> bool:
 
 def acts(node: Node) -> bool:
     """Whether a node, or one in its bodies or its callee, does something besides computing."""
-    return _acts(node, {})
+    return node.op in WITH_BODIES and _acts(node, {})
 
 
 def has_effects(graph: Graph) -> bool:
@@ -70,7 +77,7 @@ def has_effects(graph: Graph) -> bool:
 def used_values(node: Node) -> list[Value]:
     """Everything a node reads, values used inside its bodies included."""
     used = [v for v in node.inputs if v is not None]
-    if node.attrs and node.op != CALL:
+    if node.op in WITH_BODIES and node.op != CALL:
         for body in node.bodies():
             used += free_values(body)
     return used

@@ -4,8 +4,8 @@ Seen in ONNX Runtime 1.31: ``Conv`` of an input without channels, which has a re
 never ends; ``Attention`` without heads, ``InstanceNormalization`` and ``RoiAlign`` of images
 without pixels end the process, and ``Attention`` refuses everything else that is empty, though the
 result is empty or zero; a batch of ``MatMul`` over no elements whose operand was transposed returns
-what the memory held. Where sizes are known nothing is added to a graph that needs nothing. Where
-they are not, the graph asks at run time.
+what the memory held, or ends the process. Where sizes are known nothing is added to a graph that
+needs nothing. Where they are not, the graph asks at run time.
 """
 
 from __future__ import annotations
@@ -215,15 +215,64 @@ def _matmul(out: Graph, node: Node) -> bool:
     """
     a, b = node.inputs
     (result,) = node.outputs
-    if a is None or b is None or a.shape is None or b.shape is None or not _is_static(result.shape):
+    if a is None or b is None:
         return False
-    if max(len(a.shape), len(b.shape)) < 3 or 0 not in (a.shape[-1], b.shape[-2:][0]):
+    sizes = [d for d in (_last(a, 1), _last(b, 2)) if isinstance(d, int)]
+    if 0 not in sizes:
+        return not sizes and _keep_apart(out, node)
+    if not _is_static(result.shape) or max(len(v.shape or ()) for v in (a, b)) < 3:
         return False
     write = Writer(out, node)
     zero = write.cast(write.constant(0, _INT64), result.dtype)
     assert result.shape is not None
     write.op("Expand", zero, write.ints([d for d in result.shape if isinstance(d, int)]))
     return write.finish()
+
+
+def _last(value: Value, place: int) -> object:
+    """The size of an axis counted from the end; of a vector the only one. None: unknown."""
+    if not value.shape:
+        return None
+    return value.shape[-min(place, len(value.shape))]
+
+
+def _keep_apart(out: Graph, node: Node) -> bool:
+    """Let the optimizer not see that an operand was transposed: the product may be over nothing.
+
+    With a batch, ONNX Runtime's fused kernel then leaves the result as it was, or divides by zero,
+    which ends the process.
+    """
+    operands = [v for v in node.inputs if v is not None]
+    apart = [_is_fused(v) for v in operands]
+    if not any(apart):
+        return False
+    write = Writer(out, node)
+    given = [
+        write.add("Reshape", (v, write.op("Shape", v)), {"allowzero": 1}) if hide else v
+        for v, hide in zip(operands, apart, strict=True)
+    ]
+    for new, old in zip(given, operands, strict=True):
+        new.shape = old.shape
+    write.op("MatMul", *given)
+    return write.finish()
+
+
+def _is_fused(value: Value) -> bool:
+    """Whether a value is transposed in a way that the product can do itself."""
+    node = value.node
+    while node is not None and node.op in ("Cast", "Identity") and node.inputs[0] is not None:
+        node = node.inputs[0].node
+    if node is None or node.op != "Transpose":
+        return False
+    order = node.attrs.get("perm")
+    if order is None:
+        return value.shape is None or len(value.shape) > 2
+    rank = len(order)
+    if rank < 3:
+        return False
+    first, last = tuple(order[:-2]), set(order[-2:])
+    swapped = first == tuple(range(rank - 2)) and order[-1] == rank - 2
+    return swapped or (first == tuple(range(1, rank - 1)) and last == {0, rank - 1})
 
 
 def _is_static(shape: RawShape) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import OpError
-from tfx.graph.ir import CALL, HOST, Graph, Node, Value, attributes_key
+from tfx.graph.ir import CALL, HOST, WITH_BODIES, Graph, Node, Value, attributes_key
 from tfx.graph.random_ops import RANDOM_OPS
 from tfx.graph.serialize import to_model
 from tfx.runtime.session import Session
@@ -61,6 +61,14 @@ def fold_constants(graph: Graph) -> Graph:
 def fold_sizes(graph: Graph) -> Graph:
     """The same with nothing computed: only sizes of static shapes, and what follows from them."""
     return _Folder(runs=False).run(graph)
+
+
+def may_fold_sizes(node: Node) -> bool:
+    """Whether ``fold_sizes`` may do anything about a node."""
+    if node.op in WITH_BODIES:
+        return True
+    value = node.outputs[0]
+    return value.dtype in _INTEGERS and (node.op == "Shape" or value.dims is not None)
 
 
 class _Folder:

@@ -2,16 +2,20 @@
 
 The slopes of an LSTM's gates are of that kind: the backward loop has them of the forward one. An
 elementwise operator costs about a microsecond beside its work in each iteration, and once outside.
-The numbers are the same.
+The numbers are the same, but for a product of several factors: those of the rows are multiplied
+first, where one of them is at most 1 and nothing can overflow that did not before.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.passes.dead_code import used_values
+from tfx.graph.passes.limits import limits_of
 
 _FLOATS = (1, 11)
 _BOOL = 9
@@ -72,21 +76,70 @@ def compute_for_all(home: Graph, scan: Graph, rows: Sequence[Row], count: int) -
     inner = {id(v) for v in scan.inputs} | {id(v) for n in scan.nodes for v in n.outputs}
     kept: list[Node] = []
     for node in scan.nodes:
-        if not _is_of_rows(node, known, inner, count):
+        if _is_of_rows(node, known, inner, count):
+            _move(node, home, known, count)
+        else:
             kept.append(node)
+    uses = Counter(id(v) for node in kept for v in used_values(node))
+    uses.update(id(v) for v in scan.outputs)
+    products = {id(n.outputs[0]): n for n in kept if n.op == "Mul" and uses[id(n.outputs[0])] == 1}
+    taken: set[int] = set()
+    for i, node in enumerate(kept):
+        found = _factors(node, products, known)
+        if found is None:
             continue
-        given = [v and (known[id(v)].data if id(v) in known else v) for v in node.inputs]
-        (y,) = node.outputs
-        assert y.shape is not None
-        made = Node(node.op, tuple(given), node.attrs, node.name, node.source)
-        made.device = node.device
-        every = Value(home.unique_name(f"{y.name}_all"), y.dtype, (count, *y.shape), made)
-        made.outputs = (every,)
-        home.nodes.append(made)
-        first = next(known[id(v)] for v in node.inputs if id(v) in known)
-        known[id(y)] = Row(y, every, first.backwards)
-    scan.nodes = kept
+        inner_product, carried, one, other = found
+        both = Node("Mul", (one, other), {}, f"{node.name}_factors", node.source)
+        both.device = node.device
+        both.outputs = (
+            Value(scan.unique_name(f"{node.name}_factors"), one.dtype, one.shape, both),
+        )
+        if _is_of_rows(both, known, inner, count):
+            _move(both, home, known, count)
+            taken.add(id(inner_product))
+            kept[i] = node.replaced((carried, both.outputs[0]))
+            if id(node.outputs[0]) in products:
+                products[id(node.outputs[0])] = kept[i]
+    scan.nodes = [node for node in kept if id(node) not in taken]
     return list(known.values())
+
+
+def _move(node: Node, home: Graph, known: dict[int, Row], count: int) -> None:
+    """Compute a node's result for all rows, in the graph around the body."""
+    given = [v and (known[id(v)].data if id(v) in known else v) for v in node.inputs]
+    (y,) = node.outputs
+    assert y.shape is not None
+    made = Node(node.op, tuple(given), node.attrs, node.name, node.source)
+    made.device = node.device
+    every = Value(home.unique_name(f"{y.name}_all"), y.dtype, (count, *y.shape), made)
+    made.outputs = (every,)
+    home.nodes.append(made)
+    first = next(known[id(v)] for v in node.inputs if id(v) in known)
+    known[id(y)] = Row(y, every, first.backwards)
+
+
+def _factors(
+    node: Node, products: Mapping[int, Node], known: Mapping[int, Row]
+) -> tuple[Node, Value, Value, Value] | None:
+    """Of a product of a product: the latter, what is no row in it, and the two rows."""
+    if node.op != "Mul" or node.tag is not None:
+        return None
+    for x, other in (node.inputs, node.inputs[::-1]):
+        before = products.get(id(x))
+        if before is None or other is None or id(other) not in known or before.tag is not None:
+            continue
+        for carried, one in (before.inputs, before.inputs[::-1]):
+            if carried is None or one is None or id(carried) in known or id(one) not in known:
+                continue
+            same = carried.shape == one.shape == other.shape == node.outputs[0].shape
+            if same and any(_is_small(known[id(v)].data) for v in (one, other)):
+                return before, carried, one, other
+    return None
+
+
+def _is_small(value: Value) -> bool:
+    limits = limits_of(value)
+    return limits is not None and limits[0] >= -1 and limits[1] <= 1
 
 
 def _is_of_rows(node: Node, known: dict[int, Row], inner: Collection[int], count: int) -> bool:

@@ -21,6 +21,8 @@ _INT64 = 7
 _INTEGERS = (6, 7)
 # Steps beyond which the numbers of the iterations are not stored.
 _MOST_STEPS = 1 << 16
+# A bound in front of every tensor.
+_END = 1 << 62
 
 
 def scan_loops(graph: Graph) -> Graph:
@@ -45,6 +47,7 @@ class _Scanner:
         for node in graph.nodes:
             changed = self._changed(node, result)
             result.nodes.append(changed)
+        _turn_results(result)
         return result
 
     def _changed(self, node: Node, home: Graph) -> Node:
@@ -106,6 +109,55 @@ def _scan(loop: Node, home: Graph) -> Node | None:
     given = (*loop.inputs[2:], *(row.data for row in rows))
     made = Node("Scan", given, attrs, loop.name, loop.source)
     made.outputs, made.tag, made.device = loop.outputs, loop.tag, loop.device
+    return made
+
+
+def _turn_results(graph: Graph) -> None:
+    """Let each ``Scan`` give a result backwards that is only used backwards.
+
+    Args:
+        graph: Under construction; changed.
+    """
+    scans = [i for i, node in enumerate(graph.nodes) if node.op == "Scan"]
+    uses: dict[int, list[int]] = {}
+    for i, node in enumerate(graph.nodes if scans else ()):
+        for v in _used(node):
+            uses.setdefault(id(v), []).append(i)
+    left = set(map(id, graph.outputs))
+    for i in scans:
+        node = graph.nodes[i]
+        if "scan_output_directions" in node.attrs:
+            continue
+        first = len(node.inputs) - node.attrs["num_scan_inputs"]
+        directions = [0] * (len(node.outputs) - first)
+        for k, y in enumerate(node.outputs[first:]):
+            places = uses.get(id(y), [])
+            if id(y) in left or not places:
+                continue
+            if all(_turns(graph.nodes[place]) for place in places):
+                directions[k] = 1
+                for place in places:
+                    graph.nodes[place] = _copy_of(graph.nodes[place], y)
+        if any(directions):
+            attrs = {**node.attrs, "scan_output_directions": tuple(directions)}
+            graph.nodes[i] = node.replaced(attrs=attrs)
+
+
+def _turns(node: Node) -> bool:
+    """Whether a node turns the first axis of its input around."""
+    if node.op != "Slice" or len(node.inputs) != 5 or node.tag is not None:
+        return False
+    bounds = [None if v is None or v.const is None else v.const for v in node.inputs[1:]]
+    if any(b is None or b.size != 1 for b in bounds):
+        return False
+    first, last, axis, step = (int(b.reshape(-1)[0]) for b in bounds if b is not None)
+    return (first, axis, step) == (-1, 0, -1) and last <= -_END
+
+
+def _copy_of(node: Node, value: Value) -> Node:
+    """A node that hands a value on in the place of another one."""
+    made = Node("Identity", (value,), {}, node.name, node.source)
+    made.outputs, made.device = node.outputs, node.device
     return made
 
 

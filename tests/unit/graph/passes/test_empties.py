@@ -94,6 +94,32 @@ def test_known_channels_cost_no_branch() -> None:
     assert [node.op for node in prepare(f.graph.graph).nodes] == ["Conv"]
 
 
+# How an operand of [2, 4, n] x [2, n, 5] is made: its shape where n is 0, and the axes' order.
+ORDERS = {"swapped": ([2, 0, 4], [0, 2, 1]), "turned": ([0, 2, 4], [1, 2, 0])}
+
+
+@pytest.mark.parametrize("name", sorted(ORDERS))
+@pytest.mark.parametrize("known", [False, True], ids=["open", "rows known"])
+def test_products_over_nothing_of_what_was_transposed(name: str, known: bool) -> None:
+    shape, order = ORDERS[name]
+    spec = tf.TensorSpec([d if d and known else None for d in shape])
+
+    def run(a: Any, b: Any) -> Any:
+        return tf.matmul(tf.transpose(a, order), b)
+
+    f = tf.function(run, input_signature=[spec, tf.TensorSpec([None, None, 5])])
+    np.testing.assert_array_equal(f(tf.ones(shape), tf.ones([2, 0, 5])), np.zeros([2, 4, 5]))
+    full = [d or 3 for d in shape]
+    np.testing.assert_array_equal(f(tf.ones(full), tf.ones([2, 3, 5])), np.full([2, 4, 5], 3.0))
+
+
+def test_the_optimizer_may_still_take_transpositions_into_products_over_something() -> None:
+    f = tf.function(lambda a, b: tf.matmul(tf.transpose(a, [0, 2, 1]), b))
+    specs = [tf.TensorSpec([None, 3, None]), tf.TensorSpec([None, 3, 5])]
+    graph = f.get_concrete_function(*specs).graph.graph
+    assert [node.op for node in prepare(graph).nodes] == ["Transpose", "MatMul"]
+
+
 @pytest.mark.parametrize("op", ["DFT", "ReverseSequence", "STFT"])
 def test_scalars_are_refused_where_the_kernel_would_end_the_process(op: str) -> None:
     number = tf.constant(1, dtype=tf.int64)

@@ -161,3 +161,104 @@ def test_what_rows_alone_decide_is_computed_for_all_at_once() -> None:
     assert ops(scan.attrs["body"]) == ["Mul", "Sub", "Where"]
     assert {"Sigmoid", "Greater"} <= {n.op for n in changed.nodes}
     assert scan.attrs["num_scan_inputs"] == 2
+
+
+def test_results_that_are_used_backwards_alone_are_given_backwards() -> None:
+    def reverse(xs: Any, h: Any) -> Any:
+        return tf.reverse(recurrence(xs, h)[1], [0])
+
+    _, changed = both(reverse, ROWS, ROWS[0])
+    (scan,) = [n for n in changed.nodes if n.op == "Scan"]
+    assert scan.attrs["scan_output_directions"] == (1,)
+    assert "Slice" not in ops(changed)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        pytest.param(lambda ys: (tf.reverse(ys, [0]), ys), id="both-ways"),
+        pytest.param(lambda ys: (tf.reverse(ys, [0]), ys[0]), id="a-row-too"),
+        pytest.param(lambda ys: tf.reverse(ys, [1]), id="another-axis"),
+        pytest.param(lambda ys: ys[::-2], id="every-other"),
+    ],
+)
+def test_other_results_stay_as_they_are(use: Callable[[Any], Any]) -> None:
+    _, changed = both(lambda xs, h: use(recurrence(xs, h)[1]), ROWS, ROWS[0])
+    (scan,) = [n for n in changed.nodes if n.op == "Scan"]
+    assert "scan_output_directions" not in scan.attrs
+
+
+def products(xs: Any, h: Any, one: Any, other: Any, again: bool = False) -> Any:
+    """A loop with ``h * one(row) * other(row)``, ``again``: with the first product alone, too."""
+    ys = tf.TensorArray(tf.float32, STEPS, element_shape=[2])
+
+    def body(t: Any, h: Any, ys: Any) -> Any:
+        first = h * one(xs[t])
+        y = first * other(xs[t])
+        return t + 1, tf.sin(y) + 0.5, ys.write(t, y + first if again else y)
+
+    return tf.while_loop(lambda t, *_: t < STEPS, body, (0, h, ys))[2].stack()
+
+
+def in_body(graph: Graph, op: str) -> int:
+    (scan,) = [n for n in graph.nodes if n.op == "Scan"]
+    return ops(scan.attrs["body"]).count(op)
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["last", "first"])
+def test_factors_of_rows_are_multiplied_for_all_at_once(turned: bool) -> None:
+    functions = [tf.sigmoid, lambda x: 3.0 * x]
+
+    def function(xs: Any, h: Any) -> Any:
+        return products(xs, h, *(functions[::-1] if turned else functions))
+
+    graph = prepare(tf.function(function).get_concrete_function(ROWS, ROWS[0]).graph.graph)
+    changed = scan_loops(graph)
+    verify(changed)
+    assert in_body(changed, "Mul") == 1
+    found = run(changed, ROWS, ROWS[0])[0]
+    np.testing.assert_allclose(run(graph, ROWS, ROWS[0])[0], found, rtol=1e-6)
+
+
+def test_factors_that_may_be_large_are_left() -> None:
+    """Their product may be infinite, and what it is multiplied with 0."""
+    rows = np.full((STEPS, 2), 1e30, np.float32)
+    _, changed = both(
+        lambda xs, h: products(xs, h, tf.abs, tf.identity), rows, np.zeros(2, np.float32)
+    )
+    assert in_body(changed, "Mul") == 2
+
+
+def test_a_product_that_is_used_again_stays() -> None:
+    def function(xs: Any, h: Any) -> Any:
+        return products(xs, h, tf.sigmoid, tf.tanh, again=True)
+
+    _, changed = both(function, ROWS, ROWS[0])
+    assert in_body(changed, "Mul") == 2
+
+
+def test_the_backward_loop_of_an_lstm_multiplies_six_times() -> None:
+    """By the slopes of five nonlinearities, which the rows tell, and by the forget gate."""
+    kernel = np.linspace(-0.5, 0.5, 16, dtype=np.float32).reshape(2, 8)
+
+    def gradient(xs: Any, kernel: Any) -> Any:
+        def body(t: Any, h: Any, c: Any) -> Any:
+            i, f, g, o = tf.split(tf.matmul(h + xs[t], kernel), 4, axis=1)
+            c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
+            return t + 1, tf.sigmoid(o) * tf.tanh(c), c
+
+        with tf.GradientTape() as tape:
+            tape.watch(kernel)
+            zeros = tf.zeros((3, 2))
+            h = tf.while_loop(lambda t, *_: t < STEPS, body, (0, zeros, zeros))[1]
+            loss = tf.reduce_sum(h * h)
+        return tape.gradient(loss, kernel)
+
+    xs = np.sin(np.arange(STEPS * 6, dtype=np.float32)).reshape(STEPS, 3, 2)
+    graph = prepare(tf.function(gradient).get_concrete_function(xs, kernel).graph.graph)
+    changed = scan_loops(graph)
+    verify(changed)
+    backward = [n for n in changed.nodes if n.op == "Scan"][-1]
+    assert ops(backward.attrs["body"]).count("Mul") == 6
+    one, other = run(graph, xs, kernel)[0], run(changed, xs, kernel)[0]
+    np.testing.assert_allclose(one, other, rtol=2e-5, atol=1e-7)
