@@ -112,7 +112,23 @@ def _always(block: Sequence[ast.stmt]) -> bool:
             return True
         if isinstance(stmt, ast.If) and _always(stmt.body) and _always(stmt.orelse):
             return True
+        if _is_endless(stmt):
+            return True
     return False
+
+
+def _is_endless(stmt: ast.stmt) -> bool:
+    """Whether what follows a statement is never reached: ``while True`` without a ``break``."""
+    if not (isinstance(stmt, ast.While) and isinstance(stmt.test, ast.Constant)):
+        return False
+    return bool(stmt.test.value) and not any(_breaks(s) for s in stmt.body)
+
+
+def _breaks(stmt: ast.stmt) -> bool:
+    """Whether a statement may end the loop that it is in the body of."""
+    if isinstance(stmt, ast.For | ast.While):
+        return any(_breaks(s) for s in stmt.orelse)
+    return isinstance(stmt, ast.Break) or any(_breaks(s) for b in _blocks(stmt) for s in b)
 
 
 class _Lowerer:
@@ -211,6 +227,9 @@ class _Lowerer:
         return [stmt], _Outcome(False, flags)
 
     def _loop(self, stmt: ast.For | ast.While, outer: _Loop | None) -> tuple[_Block, _Outcome]:
+        endless = _is_endless(stmt)
+        if isinstance(stmt, ast.While) and isinstance(stmt.test, ast.Constant) and stmt.test.value:
+            stmt.test = at(ast.Constant(value=True), stmt.test)  # `while 1`
         own = _Loop(self._fresh("ag_broken"), self._fresh("ag_continued"))
         body, ended = self.block(stmt.body, own)
         flags = ended.flags - {own.continued}
@@ -225,10 +244,12 @@ class _Lowerer:
         orelse, after = self.block(stmt.orelse, outer)
         stmt.orelse = []
         made: _Block = [*before, stmt]
+        if endless and RETURNED in flags:  # that is how it ended
+            made.append(assign(RETURNED, constant(True), stmt))
         if orelse:
             made += self._guarded(orelse, flags, stmt) if flags else orelse
         outgoing = (flags - {own.broken}) | after.flags
-        return made, _Outcome(False, outgoing)
+        return made, _Outcome(endless, outgoing)
 
     def _guarded(self, block: _Block, flags: set[str], place: ast.stmt) -> _Block:
         """A block that is skipped when a flag is set; the line is that of what sets it."""

@@ -37,7 +37,9 @@ def taken_from(loop: ast.While | ast.For) -> str:
 def _call_of(stmt: ast.AST) -> ast.Call | None:
     match stmt:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) as call):
-            return call if name == "set_loop_options" else None
+            # A call with other arguments stays, and says what is wrong when it is made.
+            known = len(call.args) <= len(_NAMES) and all(k.arg in _NAMES for k in call.keywords)
+            return call if name == "set_loop_options" and known else None
     return None
 
 

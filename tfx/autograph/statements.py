@@ -100,7 +100,7 @@ class StatementConverter:
         flags = getattr(stmt, FLAGS, [])
         going = stmt.test
         if flags:
-            parts = [negated(flags, stmt.test), stmt.test]
+            parts = [negated(flags, stmt.test), _truth(stmt.test)]
             going = at(ast.BoolOp(op=ast.And(), values=parts), stmt.test)
         returned = at(ast.Return(value=going), stmt.test)
         call = _operator(
@@ -289,3 +289,11 @@ def _declared(function: ast.FunctionDef, kind: type[ast.Global | ast.Nonlocal]) 
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             stack += children(node)
     return found
+
+
+def _truth(test: ast.expr) -> ast.expr:
+    """A test as a bool, which ``and`` can put beside another: of a number, of a list."""
+    if isinstance(test, ast.Compare | ast.Constant):
+        return test
+    once = at(ast.UnaryOp(op=ast.Not(), operand=test), test)
+    return at(ast.UnaryOp(op=ast.Not(), operand=once), test)

@@ -69,6 +69,7 @@ class Graph(FuncGraph, Collections):
 
     variable_class = GraphVariable
     compares_by_identity = True
+    names_constants = True
     # Whether variables exist apart from any session.
     owns_memory = False
 
@@ -128,6 +129,10 @@ class Graph(FuncGraph, Collections):
         """A constant; small equal ones are shared."""
         self.ordered.check_open()
         return super().constant(array, dtype)
+
+    def named_constant(self, array: np.ndarray[Any, Any], dtype: int, name: str) -> Value:
+        """A constant of its own, with a name: it can be fetched and fed."""
+        return self.ordered.add_named_constant(array, dtype, name)
 
     def _capture(self, tensor: SymbolicTensor) -> Value:
         try:

@@ -252,3 +252,28 @@ def test_trace(capsys):
 def test_converted_functions_are_marked():
     assert is_converted(tf.autograph.to_graph(countdown))
     assert not is_converted(countdown)
+
+
+@pytest.mark.parametrize("arguments", [{"bad": 1}, {"maximum_iteration": 3}], ids=["bad", "typo"])
+def test_unknown_loop_options_are_refused(arguments):
+    (name,) = arguments
+
+    @tf.function
+    def unknown(n):
+        for _ in tf.range(n):
+            tf.autograph.experimental.set_loop_options(**arguments)
+        return n
+
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+        unknown(tf.constant(2))
+
+
+def test_a_misspelt_loop_option_is_refused():
+    @tf.function
+    def misspelt(n):
+        for _ in tf.range(n):
+            tf.autograph.experimental.set_loop_options(maximum_iteration=1)
+        return n
+
+    with pytest.raises(TypeError, match="unexpected keyword argument 'maximum_iteration'"):
+        misspelt(tf.constant(2))

@@ -287,3 +287,31 @@ def test_what_lists_of_the_graph_cannot_do(use, text):
     with pytest.raises(TypeError, match=text) as e:
         run(f)
     assert "test_lists.py:" in str(e.value)
+
+
+def test_plus_makes_a_longer_list():
+    @tf.function
+    def longer(n):
+        items = [tf.constant(7)]
+        before = [tf.constant(7)]
+        for i in tf.range(n):
+            items = items + [i]  # noqa: RUF005
+            before = items
+            items = items + [i * 10, i]  # noqa: RUF005
+        return items, len(before)
+
+    found, length = longer(tf.constant(2))
+    assert found.numpy().tolist() == [7, 0, 0, 0, 1, 10, 1]
+    assert int(length) == 5
+
+
+def test_plus_at_the_front_is_refused():
+    @tf.function
+    def growing(n):
+        items = []
+        for i in tf.range(n):
+            items = [i] + items  # noqa: RUF005
+        return items
+
+    with pytest.raises(TypeError, match=r"can only grow at its end"):
+        growing(tf.constant(2))

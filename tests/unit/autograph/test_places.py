@@ -213,3 +213,56 @@ def test_errors_of_python_are_those_of_the_function():
         with pytest.raises(type(expected.value)) as found:
             tf.autograph.to_graph(f)(*args)
         assert str(found.value) == str(expected.value)
+
+
+def out_of_bounds(x):
+    y = x + 1.0
+    return y[5]
+
+
+def fraction_to_integer(x):
+    total = tf.constant(0)
+    while x > 0.0:
+        total = total + 0.5
+        x -= 1.0
+    return total
+
+
+def vector_condition(x):
+    if tf.stack([x, x]) > 0.0:
+        return x
+    return -x
+
+
+@pytest.mark.parametrize(
+    ("function", "line", "args"),
+    [
+        (out_of_bounds, 2, [tf.constant([1.0, 2.0])]),
+        (fraction_to_integer, 3, [X]),
+        (vector_condition, 1, [X]),
+    ],
+    ids=["index", "dtype", "condition"],
+)
+def test_our_own_messages_end_in_the_users_line(function, line, args):
+    at = function.__code__.co_firstlineno + line
+    inside = tf.function(lambda *xs: tf.function(function)(*xs))
+    for traced in (tf.function(function), inside):
+        with pytest.raises((ValueError, TypeError)) as caught:
+            traced(*args)
+        assert str(caught.value).endswith(f" [test_places.py:{at} in {function.__name__}]")
+
+
+def test_messages_of_the_users_stay_theirs():
+    def raising(x):
+        raise tf.errors.InvalidArgumentError(None, None, "mine")
+
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        tf.function(raising)(X)
+    assert str(caught.value) == "mine"
+
+    def python(x):
+        raise ValueError("mine, too")
+
+    with pytest.raises(ValueError, match="mine") as plain:
+        tf.function(python)(X)
+    assert str(plain.value) == "mine, too"

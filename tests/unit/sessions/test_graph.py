@@ -278,3 +278,23 @@ def test_a_variables_name_means_its_value(graph) -> None:
 def test_only_constants_of_the_program_are_called_so(graph) -> None:
     tf.reshape(tf.ones([2, 3]), [3, 2]) + 1.0
     assert tf.constant(1.0).name == "Const:0"
+
+
+def test_constants_of_tensorflow_2_have_their_names():
+    import tfx
+
+    with tf.Graph().as_default() as graph:
+        first = tfx.constant(1.0, name="first")
+        with tf.name_scope("inside"):
+            second = tfx.constant([1, 2], name="second")
+            third = tfx.constant(2.0)
+        assert [x.name for x in (first, second, third)] == [
+            "first:0",
+            "inside/second:0",
+            "inside/Const:0",
+        ]
+        assert graph.get_tensor_by_name("inside/second:0").shape == [2]
+        total = first + third
+        with tf.Session() as session:
+            assert session.run("first:0") == 1.0
+            assert session.run(total, {first: 5.0}) == 7.0

@@ -255,6 +255,16 @@ def counted_eager(tensor: Tensor) -> Counted:
     return Counted(int64_constant(length), length, lambda number: gather(tensor, number))
 
 
+def _reversed(sequence: Any, /) -> Any:
+    steps = counted(sequence)
+    if steps is None:
+        return reversed(sequence)
+    last = apply("Sub", (steps.length, int64_constant(1)))
+    return Counted(
+        steps.length, steps.known, lambda number: steps.item(apply("Sub", (last, number)))
+    )
+
+
 def _next(iterator: Any, /, *default: Any) -> Any:
     if isinstance(iterator, Counted) or is_staged(iterator):
         raise OperatorNotAllowedInGraphError(
@@ -284,6 +294,7 @@ _COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     next: _next,
     print: _print,
     range: _range,
+    reversed: _reversed,
     sum: _sum,
     zip: _zip,
 }

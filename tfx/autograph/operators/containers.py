@@ -5,10 +5,12 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from tfx.autograph.operators.logic import not_
 from tfx.autograph.operators.staging import is_staged, shown, where
 from tfx.autograph.operators.watching import check_contents
+from tfx.control_flow.branches import truth
 from tfx.framework.tensor import SymbolicTensor
-from tfx.ops.comparison import equal
+from tfx.ops.comparison import equal, logical_or
 from tfx.ops.reduction import reduce_any
 
 
@@ -45,4 +47,25 @@ def contains(positive: bool, item: Any, container: Any) -> Any:
     if isinstance(container, SymbolicTensor):
         found = reduce_any(equal(container, item))
         return found if positive else ~found
+    if isinstance(container, list | tuple | set | frozenset | dict | range):
+        elements = list(container)
+        if is_staged(item) or any(is_staged(x) for x in elements):
+            found = _is_among(item, elements)
+            return not_(found) if not positive else found
     return operator.contains(container, item) is positive
+
+
+def _is_among(item: Any, elements: list[Any]) -> Any:
+    """Whether one of some elements is the item, or equal to it."""
+    if any(element is item for element in elements):
+        return True
+    found: Any = False
+    for element in elements:
+        same = element == item
+        if is_staged(same):
+            same = truth(same, "A comparison of `in`")
+        elif same:
+            return True
+        if same is not False:
+            found = same if found is False else logical_or(found, same)
+    return found

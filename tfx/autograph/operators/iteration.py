@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tfx.autograph.operators.staging import is_staged
@@ -31,11 +31,13 @@ class Counted:
         self.known = known
         self.item = item
 
-    def __iter__(self) -> Any:
-        raise OperatorNotAllowedInGraphError(
-            "An enumeration of a tensor can only be iterated by a `for` statement of a function "
-            "that is traced with autograph."
-        )
+    def __iter__(self) -> Iterator[Any]:
+        if self.known is None:
+            raise OperatorNotAllowedInGraphError(
+                "An enumeration of a tensor whose length is known when the graph runs can only be "
+                "iterated by a `for` statement of a function that is traced with autograph."
+            )
+        return (self.item(int64_constant(number)) for number in range(self.known))
 
 
 def counted(items: Any) -> Counted | None:

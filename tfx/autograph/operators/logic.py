@@ -10,6 +10,9 @@ from tfx.autograph.operators.conditionals import both, either
 from tfx.autograph.operators.staging import is_staged
 from tfx.autograph.operators.symbols import as_unbound_local
 from tfx.autograph.operators.tensor_lists import TensorList
+from tfx.core import dtypes
+from tfx.framework.convert import convert_to_tensor
+from tfx.ops.casting import cast
 from tfx.ops.comparison import logical_not
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -70,7 +73,11 @@ def not_(value: Any) -> Any:
     """``not value``."""
     if isinstance(value, TensorList):
         return value.count <= 0
-    return logical_not(value) if is_staged(value) else not value
+    if not is_staged(value):
+        return not value
+    tensor = convert_to_tensor(value)
+    known = tensor.dtype in (dtypes.bool, dtypes.string)  # of a string, the operation complains
+    return logical_not(tensor if known else cast(tensor, dtypes.bool))
 
 
 def compare(symbols: Sequence[str], first: Any, *others: Callable[[], Any]) -> Any:

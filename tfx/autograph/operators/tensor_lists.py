@@ -118,6 +118,19 @@ class TensorList:
         self.extend(elements)
         return self
 
+    def __add__(self, elements: Iterable[Any]) -> Self:
+        """A list with more elements at the end."""
+        if not isinstance(elements, list):
+            return NotImplemented
+        longer = type(self)(self.arrays, self.count, self.like, self.shrinks)
+        created(longer)
+        longer.extend(elements)
+        return longer
+
+    def __radd__(self, elements: Any) -> NoReturn:
+        """Refused."""
+        self._refuse("+ with it on the right", "a list of the graph can only grow at its end")
+
     def pop(self, position: Any = -1) -> Any:
         """Take the last element away, and return it.
 

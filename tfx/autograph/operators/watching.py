@@ -183,7 +183,7 @@ def _check_attribute(value: Any, owner: Any, name: str) -> None:
         if watch.is_built(owner) and not _holds_tensors(value):
             continue
         text = f"attribute {name!r} of {_named(owner)}"
-        refuse(watch, text, old, value, f"assign it in the function of the {watch.what}")
+        refuse(watch, text, old, value, "set the attribute there")
 
 
 def _peek(owner: Any, name: str) -> Any:
