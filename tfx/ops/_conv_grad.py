@@ -21,7 +21,8 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops._support import INT64_MIN, int64_vector
+from tfx.ops._shapes import fitting
+from tfx.ops._support import INT64_MIN, int64_vector, transposed
 from tfx.ops._windows import Pads, Window, flat_pads, pad_spatial, sizes_of, window_of
 
 # For dimensions that are not known while tracing.
@@ -47,8 +48,8 @@ def _conv_transpose_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     kernel = _kernel_of(op, w)
     window = _transposed_window(op, window_of(op.attrs, kernel))
     group = op.attrs.get("group", 1)
-    dx = convolve(dy, w, window, group) if op.needs[0] else None
-    dw = filter_gradient(dy, x, w, window, group) if op.needs[1] else None
+    dx = fitting(convolve(dy, w, window, group), x) if op.needs[0] else None
+    dw = fitting(filter_gradient(dy, x, w, window, group), w) if op.needs[1] else None
     return dx, dw, *(_bias_gradient(dy) if op.needs[2] else None for _ in bias)
 
 
@@ -165,10 +166,10 @@ def _turned(w: Tensor) -> Tensor:
     Whole matrices of channels are moved: single elements take ten times longer.
     """
     axes = len(w.shape) - 2
-    first = apply("Transpose", (w,), {"perm": (*range(2, axes + 2), 0, 1)})
+    first = transposed(w, (*range(2, axes + 2), 1, 0))
     back, end = int64_constant([-1] * axes), int64_constant([INT64_MIN] * axes)
     flipped = apply("Slice", (first, back, end, int64_constant(range(axes)), back))
-    return apply("Transpose", (flipped,), {"perm": (axes + 1, axes, *range(axes))})
+    return apply("Transpose", (flipped,), {"perm": (axes, axes + 1, *range(axes))})
 
 
 def transpose_convolve(
@@ -295,7 +296,7 @@ def _grouped_product(
 def _channels_last(x: Tensor) -> Tensor:
     rank = x.shape.rank
     assert rank is not None
-    return apply("Transpose", (x,), {"perm": (0, *range(2, rank), 1)})
+    return transposed(x, (0, *range(2, rank), 1))
 
 
 def _patches(x: Tensor, dy: Tensor, window: Window) -> Tensor:

@@ -249,6 +249,18 @@ def zeros_shaped(x: Tensor, dtype: DType | None = None) -> Tensor:
     return filled(shape_vector(x), b"" if dtype is dtypes.string else 0, dtype)
 
 
+def fitting(gradient: Tensor, x: Tensor) -> Tensor:
+    """The gradient of ``x``: zeros where what was computed is known to have another shape.
+
+    Some kernels take tensors that do not fit each other if one has no elements: nothing depends on
+    the others then.
+    """
+    found, wanted = static_dims(gradient), static_dims(x)
+    if found is None or wanted is None or found == wanted:
+        return gradient
+    return zeros_shaped(x)
+
+
 def common_tensors(values: Sequence[Any], op: str) -> list[Tensor]:
     """Several operands as tensors of one dtype: that of the first tensor among them.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.apply import apply
+from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph import schema
@@ -48,8 +49,19 @@ def matching(x: Any, y: Any, op: str) -> tuple[Tensor, Tensor]:
         a = convert_to_tensor(x)
         b = convert_to_tensor(y, dtype_hint=a.dtype)
     if a.dtype is not b.dtype:
+        if _promotion is not None:
+            return _promotion(x, y)
         _refuse_mix(x, y, a, b, op)
     return a, b
+
+
+_promotion: Callable[[Any, Any], tuple[Tensor, Tensor]] | None = None
+
+
+def set_promotion(convert: Callable[[Any, Any], tuple[Tensor, Tensor]] | None) -> None:
+    """What operands of two dtypes are converted by; None: they are refused."""
+    global _promotion
+    _promotion = convert
 
 
 def _refuse_mix(x: Any, y: Any, a: Tensor, b: Tensor, op: str) -> None:
@@ -80,7 +92,11 @@ def cast_to(x: Tensor, dtype: DType) -> Tensor:
 def scalar_like(value: float, like: Tensor) -> Tensor:
     """A scalar constant of another tensor's dtype."""
     dtype = like.dtype
-    return convert_to_tensor(int(value) if dtype.is_integer else float(value), dtype)
+    number = int(value) if dtype.is_integer else float(value)
+    graph = current().graph
+    if graph is not None and graph.shared_name is not None:  # within a gradient
+        return SymbolicTensor(graph.scalar(number, dtype.onnx, dtype.as_numpy_dtype), graph)
+    return convert_to_tensor(number, dtype)
 
 
 def normalize_axes(axis: Any, rank: int | None, op: str) -> list[int] | None:
@@ -122,7 +138,7 @@ def unbroadcast(dy: Tensor, like: Tensor) -> Tensor:
 
 
 def _raw_shape(x: Tensor) -> tuple[int | str | None, ...] | None:
-    return x.shape.symbolic
+    return x._value.shape if type(x) is SymbolicTensor else x.shape.symbolic
 
 
 def _known_pattern(have: tuple[int | str | None, ...], want: tuple[int | str | None, ...]) -> bool:
@@ -144,6 +160,22 @@ def _unbroadcast_dynamic(dy: Tensor, like: Tensor) -> Tensor:
     axes = apply("Squeeze", (apply("NonZero", (single,)), int64_constant([0])))
     summed = apply("ReduceSum", (dy, axes), {"keepdims": 1, "noop_with_empty_axes": 1})
     return apply("Reshape", (summed, target))
+
+
+def transposed(x: Tensor, perm: Sequence[int]) -> Tensor:
+    """A transposition for gradients: one of a transposition is a single one, or none."""
+    context = current()
+    # A tape knows tensors, not what they are made from.
+    if type(x) is SymbolicTensor and x._graph is context.graph and not context.tapes:
+        node = x._value.node
+        inner = None if node is None or node.op != "Transpose" else node.attrs.get("perm")
+        if node is not None and inner and node.tag is None and node.device is None:
+            source = node.inputs[0]
+            assert source is not None
+            x, perm = SymbolicTensor(source, x._graph), [inner[p] for p in perm]
+            if perm == list(range(len(inner))):
+                return x
+    return apply("Transpose", (x,), {"perm": tuple(perm)})
 
 
 def require_dtype(x: Tensor, ok: bool, op: str, expected: str) -> None:

@@ -170,7 +170,8 @@ def sqrt(x: Any, name: str | None = None) -> Tensor:
 
 @gradient("Sqrt")
 def _sqrt_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    return divide(multiply(dy, 0.5), op.outputs[0])
+    y = op.outputs[0]
+    return apply("Div", (dy, apply("Add", (y, y))))
 
 
 def rsqrt(x: Any, name: str | None = None) -> Tensor:

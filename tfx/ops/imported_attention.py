@@ -17,7 +17,15 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops._shapes import dimension, filled, joined, known_rank, reshape_to, shape_vector
+from tfx.ops._shapes import (
+    dimension,
+    filled,
+    fitting,
+    joined,
+    known_rank,
+    reshape_to,
+    shape_vector,
+)
 from tfx.ops._support import cast_to, scalar_like, static_ints, unbroadcast
 from tfx.ops.arithmetic import add, divide, multiply, subtract
 from tfx.ops.elementwise import negative, square
@@ -308,7 +316,7 @@ def _of_table(dx: Tensor, table: Tensor, positions: Tensor | None) -> Tensor:
     """The sum over the heads, and over everything that is at the same position."""
     each = apply("ReduceSum", (dx, int64_constant([2])), {"keepdims": 0})
     if positions is None:
-        return unbroadcast(each, table)
+        return fitting(unbroadcast(each, table), table)
     places = apply("Unsqueeze", (positions, int64_constant([-1])))
     zeros = filled(shape_vector(table), 0, table.dtype)
     return apply("ScatterND", (zeros, places, each), {"reduction": "add"})

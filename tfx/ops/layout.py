@@ -20,6 +20,7 @@ from tfx.ops._support import (
     single_axis,
     static_ints,
     tensor,
+    transposed,
 )
 from tfx.ops.casting import identity
 
@@ -82,7 +83,7 @@ def _transpose_grad(op: OpRecord, dy: Tensor) -> Tensor:
     if perm is None:
         return apply("Transpose", (dy,))
     inverse = sorted(range(len(perm)), key=perm.__getitem__)
-    return apply("Transpose", (dy,), {"perm": tuple(inverse)})
+    return transposed(dy, inverse)
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:

@@ -164,4 +164,5 @@ def _checked(x: Tensor, wanted: TensorShape) -> Tensor:
     return apply("Reshape", (x, apply("Where", (right, shape, int64_constant(_NO_DIMENSION)))))
 
 
-_NO_DIMENSION = -9
+# See ``kernel_reason`` in ``runtime``.
+_NO_DIMENSION = -(2**40) - 9

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, embed
 from tfx.framework.tensor import Tensor
 from tfx.ops._shapes import known_rank
 from tfx.ops._support import cast_to, is_tensor_like, matching, require_dtype, scalar_like, tensor
 from tfx.ops.arithmetic import add, divide, multiply, pow, subtract
-from tfx.ops.elementwise import negative, rsqrt, square
+from tfx.ops.elementwise import negative, reciprocal, sqrt, square
 from tfx.ops.linalg import product
 from tfx.ops.reduction import element_count, reduce_mean, reduce_sum
 from tfx.ops.shaping import reshape, squeeze
@@ -166,12 +167,10 @@ def batch_normalization(
         if not is_tensor_like(variance)
         else (tensor(variance))
     )
-    factor = rsqrt(add(spread, variance_epsilon))
-    if scale is not None:
-        factor = multiply(factor, scale)
-    shift = negative(multiply(factor, mean))
-    if offset is not None:
-        shift = add(shift, offset)
+    root = sqrt(add(spread, variance_epsilon))
+    factor = reciprocal(root) if scale is None else apply("Div", matching(scale, root, "Mul"))
+    shift = multiply(factor, mean)
+    shift = negative(shift) if offset is None else subtract(offset, shift)
     return add(multiply(y, cast_to(factor, y.dtype)), cast_to(shift, y.dtype))
 
 

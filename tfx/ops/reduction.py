@@ -140,8 +140,10 @@ def _static_count(x: Tensor, axes: list[int] | Tensor | None) -> int | None:
     shape = x.shape
     if shape.rank is None or isinstance(axes, Tensor):
         return None
-    dims = [shape[a] for a in (range(shape.rank) if axes is None else axes)]
-    return None if None in dims else math.prod(dims)
+    dims = shape.as_list()
+    if axes is not None:
+        dims = [dims[a] for a in axes]
+    return None if None in dims else math.prod(d for d in dims if d is not None)
 
 
 def element_count(x: Tensor, axes: list[int] | Tensor | None) -> Tensor:
@@ -232,13 +234,30 @@ def _prod_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     # Elsewhere the product over the element; at a zero the product of the others, if it is alone.
     slope = divide(_restored(op, op.outputs[0]), others)
     count = _again(op, "ReduceSum", cast_to(is_zero, x.dtype))
-    # Of two zeros each one's slope is 0, but it grows with the other: the sum of both less itself.
     zeros = apply("Where", (is_zero, x, zero))
-    second = subtract(_again(op, "ReduceSum", zeros), x)
-    share = apply("Where", (equal(count, one), one, zero))
-    share = apply("Where", (equal(count, scalar_like(2, x)), second, share))
+    squares = multiply(zeros, zeros)
+    sums = [subtract(_again(op, "ReduceSum", z), z) for z in (zeros, squares)]
+    share = product_of_zeros(count, *sums)
     at_zero = multiply(_again(op, "ReduceProd", others), share)
     return _result(op, multiply(dy, apply("Where", (is_zero, at_zero, slope))))
+
+
+def product_of_zeros(count: Tensor, others: Tensor, squares: Tensor) -> Tensor:
+    """The product of all zeros but one, with the right derivatives up to the third of a product.
+
+    Of two zeros each one's slope is 0, but it grows with the other; of three, with the product of
+    the other two.
+
+    Args:
+        count: How many zeros there are.
+        others: The sum of the others.
+        squares: The sum of their squares.
+    """
+    zero, one = scalar_like(0, others), scalar_like(1, others)
+    pair = divide(subtract(multiply(others, others), squares), scalar_like(2, others))
+    share = apply("Where", (equal(count, one), one, zero))
+    share = apply("Where", (equal(count, scalar_like(2, others)), others, share))
+    return apply("Where", (equal(count, scalar_like(3, others)), pair, share))
 
 
 def reduce_all(

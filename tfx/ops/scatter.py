@@ -18,6 +18,7 @@ from tfx.framework.tensor import Tensor
 from tfx.ops._placing import explain_coordinates, integer_indices
 from tfx.ops._shapes import describe, filled, raw_shape, shape_argument, zeros_shaped
 from tfx.ops._support import cast_to, scalar_like, tensor
+from tfx.ops.reduction import product_of_zeros
 
 
 def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
@@ -237,8 +238,13 @@ def _others(op: OpRecord, dy: Tensor, take: Take, put: Put) -> Tensor:
     zero, one = scalar_like(0, x), scalar_like(1, x)
     at_x, at_updates = apply("Equal", (x, zero)), apply("Equal", (updates, zero))
     kept, safe = apply("Where", (at_x, one, x)), apply("Where", (at_updates, one, updates))
-    # The product without its zeros counts where none is among the others.
-    rest = apply("Div", (take(apply("Mul", (dy, put(kept, safe, "mul")))), safe))
-    zeros = take(put(cast_to(at_x, x.dtype), cast_to(at_updates, x.dtype), "add"))
-    alone = apply("Equal", (zeros, cast_to(at_updates, x.dtype)))
-    return apply("Where", (alone, rest, zero))
+    slope = apply("Div", (take(apply("Mul", (dy, op.outputs[0]))), safe))
+    # At a zero, the product without zeros counts, times the other zeros.
+    rest = take(apply("Mul", (dy, put(kept, safe, "mul"))))
+    zeros_x, zeros = apply("Where", (at_x, x, zero)), apply("Where", (at_updates, updates, zero))
+    count = take(put(cast_to(at_x, x.dtype), cast_to(at_updates, x.dtype), "add"))
+    squares = [apply("Mul", (z, z)) for z in (zeros_x, zeros)]
+    others = apply("Sub", (take(put(zeros_x, zeros, "add")), zeros))
+    others_squared = apply("Sub", (take(put(squares[0], squares[1], "add")), squares[1]))
+    share = product_of_zeros(count, others, others_squared)
+    return apply("Where", (at_updates, apply("Mul", (rest, share)), slope))

@@ -139,8 +139,11 @@ def _explain_reshape(x: Tensor, target: Tensor) -> None:
 def _reshape_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     """The gradient in the input's shape; axes are put back or taken out where they are known."""
     x, *rest = op.inputs
+    dims = static_dims(x)
     inverse = {"Squeeze": "Unsqueeze", "Unsqueeze": "Squeeze"}.get(op.op)
-    if inverse and rest and rest[0] is not None and static_dims(x) is None:
+    if dims and 0 not in dims:
+        dx = apply("Reshape", (dy, int64_constant(dims)))
+    elif inverse and rest and rest[0] is not None and dims is None:
         dx = apply(inverse, (dy, rest[0]))
     else:
         dx = reshape_to(dy, shape_vector(x))

@@ -53,12 +53,14 @@ def _passes(of_values: Callable[[OpRecord, Tensor], Tensor]) -> Callable[..., An
     return rule
 
 
-slices_gradient("Identity")(_passes(lambda op, values: values))
-slices_gradient("Neg")(_passes(lambda op, values: apply("Neg", (values,))))
-slices_gradient("Cast")(_passes(lambda op, values: cast_to(values, op.inputs[0].dtype)))
+slices_gradient("Identity", hands_on=True)(_passes(lambda op, values: values))
+slices_gradient("Neg", hands_on=True)(_passes(lambda op, values: apply("Neg", (values,))))
+slices_gradient("Cast", hands_on=True)(
+    _passes(lambda op, values: cast_to(values, op.inputs[0].dtype))
+)
 
 
-@slices_gradient("Sum")
+@slices_gradient("Sum", hands_on=True)
 def _sum(op: OpRecord, dy: Any) -> Any:
     """The same to each of several tensors of one shape."""
     if not isinstance(dy, IndexedSlices):
@@ -69,7 +71,7 @@ def _sum(op: OpRecord, dy: Any) -> Any:
     return [dy if needed else None for needed in op.needs]
 
 
-@slices_gradient("Add", "Sub")
+@slices_gradient("Add", "Sub", hands_on=True)
 def _add(op: OpRecord, dy: Any) -> Any:
     """A scalar that is added does not change the rows; a tensor of the same shape has them too.
 
@@ -85,7 +87,7 @@ def _add(op: OpRecord, dy: Any) -> Any:
     return dy if op.needs[0] else None, of_y if op.needs[1] else None
 
 
-@slices_gradient("Concat")
+@slices_gradient("Concat", hands_on=True)
 def _concat(op: OpRecord, dy: Any) -> Any:
     """To each tensor the rows that are its own."""
     axis, known = op.attrs["axis"], all(x.shape.is_fully_defined() for x in op.inputs)

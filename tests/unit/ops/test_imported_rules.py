@@ -9,6 +9,7 @@ import pytest
 
 import tfx as tf
 from tfx import raw
+from tfx.framework.apply import apply
 from tfx.testing import check_grads
 
 TRUE = tf.constant(True)
@@ -254,3 +255,26 @@ def test_axes_known_at_run_time(f: Any, numbers: list[int], rng: np.random.Gener
     specs = [tf.TensorSpec([None, None], tf.float64), tf.TensorSpec([len(numbers)], tf.int64)]
     traced = tf.function(slope, input_signature=specs)(x, n)
     np.testing.assert_allclose(traced.numpy(), slope(x, n).numpy())
+
+
+# Tensors that do not fit each other, which the kernels take because one of them is empty.
+UNFIT: dict[str, tuple[dict[str, Any], list[list[int]]]] = {
+    "ConvTranspose": ({}, [[0, 1, 3], [0, 2, 3]]),
+    "RotaryEmbedding": ({}, [[0, 4, 3, 8], [2, 3, 4], [2, 3, 4]]),
+}
+
+
+@pytest.mark.parametrize("name", sorted(UNFIT))
+def test_gradients_have_the_shape_of_inputs_that_do_not_fit(name: str) -> None:
+    attrs, shapes = UNFIT[name]
+    xs = [tf.ones(s) for s in shapes]
+
+    def run(*inputs: Any) -> Any:
+        return apply(name, inputs, attrs)
+
+    for f in (run, tf.function(run)):
+        with tf.GradientTape() as tape:
+            tape.watch(xs)
+            y = f(*xs)
+        for gradient, x in zip(tape.gradient(y, xs), xs, strict=True):
+            np.testing.assert_array_equal(gradient, np.zeros(x.shape))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import tfx.ops.operators  # noqa: F401
+import tfx as tf
+import tfx.ops.operators
 from tests.unit.ops.agreement import check
 from tests.unit.ops.tracing import run_traced
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import constant
+from tfx.graph.passes import prepare
 from tfx.ops.layout import reverse, reverse_sequence, roll, transpose
 from tfx.testing import assert_close, check_grads
 
@@ -142,3 +144,39 @@ def test_dtypes(dtype):
     assert_close(reverse(x, [1]), a[:, ::-1])
     assert_close(roll(x, 1, 1), np.roll(a, 1, 1))
     assert_close(reverse_sequence(x, [2, 3], 1), _reversed(a, [2, 3], 1, 0))
+
+
+def test_gradients_of_transpositions_cancel_out():
+    """Of a transposition of a transposition one is left, or none; what tapes record stays."""
+
+    def gradient(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.transpose(x, [0, 2, 1])
+            z = tf.transpose(tf.sin(y), [2, 1, 0]) * 2.0
+            z = tf.transpose(tf.transpose(z, [1, 2, 0]), [0, 2, 1])
+        return tape.gradient(z, x)
+
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 10
+    concrete = tf.function(gradient).get_concrete_function(x)
+    assert_close(concrete(x), 2 * np.cos(x))
+    plan = [n.op for n in prepare(concrete.graph.graph).nodes]
+    assert plan.count("Transpose") == 2  # to the sine's axes, and from there to the argument's
+
+
+def test_transpositions_have_second_derivatives(rng):
+    x = rng.standard_normal((2, 3, 4)).astype(np.float32)
+
+    def second(x):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = tf.transpose(tf.transpose(x, [2, 0, 1]) ** 3, [1, 2, 0])
+            slope = inner.gradient(y, x)
+            z = tf.sin(tf.transpose(slope))
+        return slope, outer.gradient(z, x)
+
+    for slope, found in (second(tf.constant(x)), tf.function(second)(tf.constant(x))):
+        assert_close(slope, 3 * x**2, rtol=1e-5)
+        assert_close(found, 6 * x * np.cos(3 * x**2), rtol=1e-4, atol=1e-4)

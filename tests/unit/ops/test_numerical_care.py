@@ -133,6 +133,31 @@ def test_a_product_has_two_derivatives_at_zeros(values):
 
 
 @pytest.mark.parametrize("values", VECTORS, ids=["plain", "one", "two", "three", "pair"])
+def test_a_product_has_a_third_derivative_at_zeros(values):
+    x, count = tf.constant(values, tf.float64), len(values)
+    directions = [tf.constant(np.linspace(1.0, 2.0, count) ** k) for k in range(3)]
+    y = None
+    with tf.GradientTape() as third:
+        third.watch(x)
+        with tf.GradientTape() as second:
+            second.watch(x)
+            with tf.GradientTape() as first:
+                first.watch(x)
+                y = tf.reduce_prod(x)
+            y = tf.reduce_sum(first.gradient(y, x) * directions[0])
+        y = tf.reduce_sum(second.gradient(y, x) * directions[1])
+    expected = [
+        sum(
+            directions[0][i] * directions[1][j] * products_without(values, i, j, k)
+            for i, j in itertools.permutations(set(range(count)) - {k}, 2)
+        )
+        for k in range(count)
+    ]
+    found = third.gradient(y, x, unconnected_gradients="zero")
+    assert_close(found, np.array(expected, np.float64))
+
+
+@pytest.mark.parametrize("values", VECTORS, ids=["plain", "one", "two", "three", "pair"])
 @pytest.mark.parametrize(("exclusive", "reverse"), list(itertools.product([False, True], repeat=2)),
                          ids=["plain", "reverse", "exclusive", "both"])  # fmt: skip
 def test_a_running_product_has_two_derivatives_at_zeros(values, exclusive, reverse):

@@ -12,6 +12,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import constant
 from tfx.ops import scatter
+from tfx.ops.joining import stack
 from tfx.ops.reduction import reduce_sum
 from tfx.testing import assert_close, check_grads
 
@@ -147,6 +148,51 @@ def test_multiplying_scatter_gradient():
         return apply("ScatterND", (x, indices, u), {"reduction": "mul"})
 
     check_grads(f, [np.array([2.0, 3.0, 4.0]), np.array([5.0, 6.0, 7.0])])
+
+
+PRODUCTS = {
+    "no zeros": ([2.0, 3.0, 4.0], [5.0, 6.0, 7.0]),
+    "zero in the target": ([2.0, 0.0, 4.0], [5.0, 6.0, 7.0]),
+    "zero update": ([2.0, 3.0, 4.0], [5.0, 0.0, 7.0]),
+    "two zeros": ([2.0, 0.0, 4.0], [5.0, 0.0, 7.0]),
+    "two zero updates": ([0.0, 3.0, 4.0], [0.0, 0.0, 0.0]),
+    "three zeros": ([2.0, 0.0, 4.0], [0.0, 0.0, 7.0]),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("op", ["ScatterND", "ScatterElements"])
+def test_products_have_three_derivatives_at_zeros(op, name, rng):
+    x, u = (constant(np.array(v)) for v in PRODUCTS[name])
+    where = constant([[1], [1], [0]] if op == "ScatterND" else [1, 1, 0], "int64")
+    directions = [[constant(rng.standard_normal(3)) for _ in "xu"] for _ in range(3)]
+    weights = constant(rng.standard_normal(3))
+
+    def scattered(x, u):
+        return apply(op, (x, where, u), {"reduction": "mul"})
+
+    def written_out(x, u):
+        return stack([x[0] * u[2], x[1] * u[0] * u[1], x[2]])
+
+    def derivatives(f):
+        found = []
+
+        def along(order):
+            if order == 0:
+                return reduce_sum(f(x, u) * weights)
+            with GradientTape() as tape:
+                tape.watch([x, u])
+                y = along(order - 1)
+            gradients = tape.gradient(y, [x, u], unconnected_gradients="zero")
+            found[:0] = [g.numpy() for g in gradients]
+            parts = zip(gradients, directions[order - 1], strict=True)
+            return sum(reduce_sum(g * d) for g, d in parts)
+
+        along(3)
+        return found
+
+    for got, expected in zip(derivatives(scattered), derivatives(written_out), strict=True):
+        assert_close(got, expected)
 
 
 # Errors

@@ -1,0 +1,85 @@
+"""Operations on types of the user's own, in a process of its own: functions are replaced."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+PROGRAM = """
+    from typing import Union
+
+    import tfx as tf
+
+    class Masked(tf.experimental.ExtensionType):
+        values: tf.Tensor
+        mask: tf.Tensor
+
+    def plain(m):
+        return m.values.numpy().tolist(), m.mask.numpy().tolist()
+
+    a = Masked([1, -2, 3], [True, True, False])
+    b = Masked([10, 20, 30], [True, False, True])
+
+    @tf.experimental.dispatch_for_unary_elementwise_apis(Masked)
+    def unary(api, x):
+        return Masked(api(x.values), x.mask)
+
+    @tf.experimental.dispatch_for_binary_elementwise_apis(Masked, Union[Masked, int])
+    def binary(api, x, y):
+        y = y if isinstance(y, Masked) else Masked(y, True)
+        return Masked(api(x.values, y.values), x.mask & y.mask)
+
+    @tf.experimental.dispatch_for_api(tf.stack)
+    def stack(values: list[Masked], axis=0):
+        return Masked(
+            tf.stack([v.values for v in values], axis), tf.stack([v.mask for v in values], axis)
+        )
+
+    @tf.experimental.dispatch_for_api(tf.shape, {"input": Masked})
+    def shape(input, out_type=tf.int32, name=None):
+        return tf.shape(input.values, out_type=out_type)
+
+    @tf.experimental.dispatch_for_binary_elementwise_assert_apis(Masked, Masked)
+    def check(api, x, y):
+        api(x.values, y.values)
+
+    assert plain(tf.abs(a)) == plain(tf.math.abs(a)) == ([1, 2, 3], [True, True, False])
+    assert plain(tf.cast(a, tf.float32)) == ([1.0, -2.0, 3.0], [True, True, False])
+    assert plain(tf.ones_like(a, dtype=tf.int64)) == ([1, 1, 1], [True, True, False])
+    assert int(tf.abs(-3)) == 3
+    assert plain(tf.add(a, b)) == ([11, 18, 33], [True, False, False])
+    assert plain(tf.math.multiply(a, 2)) == ([2, -4, 6], [True, True, False])
+    assert int(tf.add(1, 2)) == 3
+    assert plain(tf.stack([a, b]))[0] == [[1, -2, 3], [10, 20, 30]]
+    assert tf.stack([1, 2]).numpy().tolist() == [1, 2]
+    assert tf.shape(a).numpy().tolist() == [3]
+    f = tf.function(lambda x, y: tf.abs(tf.add(x, y)))
+    assert plain(f(a, b)) == ([11, 18, 33], [True, False, False])
+    tf.debugging.assert_less(a, b)
+    try:
+        tf.debugging.assert_less(b, a)
+    except tf.errors.InvalidArgumentError:
+        pass
+    else:
+        raise AssertionError
+    tf.experimental.unregister_dispatch_for(shape)
+    for call in (
+        lambda: tf.shape(a),
+        lambda: tf.experimental.unregister_dispatch_for(shape),
+        lambda: tf.experimental.dispatch_for_api(len),
+        lambda: tf.experimental.dispatch_for_api(tf.abs, {"zz": Masked})(print),
+    ):
+        try:
+            call()
+        except (TypeError, ValueError):
+            continue
+        raise AssertionError
+    print("done")
+"""
+
+
+def test_dispatch() -> None:
+    command = [sys.executable, "-c", textwrap.dedent(PROGRAM)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.stdout.strip() == "done", result.stderr

@@ -1,0 +1,21 @@
+"""``tfx.experimental``: NumPy's interface, and types made of tensors."""
+
+from __future__ import annotations
+
+from tfx.core.dtypes import float8_e4m3fn as float8_e4m3fn
+from tfx.core.dtypes import float8_e5m2 as float8_e5m2
+from tfx.core.dtypes import int4 as int4
+from tfx.core.dtypes import uint4 as uint4
+from tfx.experimental import numpy as numpy
+from tfx.experimental.dispatch import dispatch_for_api as dispatch_for_api
+from tfx.experimental.dispatch import (
+    dispatch_for_binary_elementwise_apis as dispatch_for_binary_elementwise_apis,
+)
+from tfx.experimental.dispatch import (
+    dispatch_for_binary_elementwise_assert_apis as dispatch_for_binary_elementwise_assert_apis,
+)
+from tfx.experimental.dispatch import (
+    dispatch_for_unary_elementwise_apis as dispatch_for_unary_elementwise_apis,
+)
+from tfx.experimental.dispatch import unregister_dispatch_for as unregister_dispatch_for
+from tfx.framework.extension_type import ExtensionType as ExtensionType

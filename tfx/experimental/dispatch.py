@@ -1,0 +1,256 @@
+"""Operations that act on types of the user's own: ``dispatch_for_api`` and its relatives.
+
+A public function that is given an implementation is replaced, wherever modules of tfx hold it, by
+one that looks at its arguments first. Programs that use none of this pay nothing for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+_UNARY = """
+    abs acos acosh asin asinh atan atanh cast clip_by_value cos cosh exp floor identity negative
+    ones_like round saturate_cast sigmoid sign sin sinh sqrt square stop_gradient tan tanh
+    zeros_like math.ceil math.digamma math.erf math.erfc math.erfinv math.expm1 math.is_finite
+    math.is_inf math.is_nan math.lgamma math.log math.log1p math.log_sigmoid math.logical_not
+    math.ndtri math.reciprocal math.rint math.rsqrt math.softplus nn.elu nn.gelu nn.leaky_relu
+    nn.relu nn.relu6 nn.selu nn.silu nn.softsign nn.dropout debugging.check_numerics
+"""
+_BINARY = """
+    add atan2 divide equal greater greater_equal less less_equal maximum minimum multiply not_equal
+    pow subtract truediv math.floordiv math.floormod math.logical_and math.logical_or
+    math.logical_xor math.divide_no_nan math.multiply_no_nan math.squared_difference math.xdivy
+    math.xlog1py math.xlogy bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor
+    bitwise.left_shift bitwise.right_shift
+"""
+_ASSERTIONS = """
+    debugging.assert_equal debugging.assert_greater debugging.assert_greater_equal
+    debugging.assert_less debugging.assert_less_equal debugging.assert_none_equal
+    debugging.assert_near
+"""
+# Where else functions stand; loaded later they would have the plain ones.
+_FACES = ("bitwise", "debugging", "image", "linalg", "math", "nn", "signal", "strings")
+# What takes the arguments of a call and says who carries it out; None: nobody of ours.
+_Rule = Callable[[Mapping[str, Any]], bool]
+# The replacement of a function, or the function itself -> its rules, newest first.
+_registered: dict[Any, list[tuple[_Rule, Callable[..., Any], Any]]] = {}
+_dispatching: dict[Any, Any] = {}
+
+
+def dispatch_for_api(api: Any, *signatures: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """Let a function carry out a public operation for arguments of given types.
+
+    Args:
+        api: A public function, ``tf.abs`` say.
+        *signatures: Types by the names of the operation's parameters; without any, they are the
+            annotations of the function. A type may be ``list[T]`` or a union.
+
+    Returns:
+        A decorator for a function with the operation's parameters.
+
+    Raises:
+        ValueError: not an operation, no types, or parameters that it does not have.
+
+    Example:
+        >>> import tfx as tf
+        >>> class Celsius(tf.experimental.ExtensionType):
+        ...     degrees: tf.Tensor
+        >>> @tf.experimental.dispatch_for_api(tf.abs, {"x": Celsius})
+        ... def _(x, name=None):
+        ...     return Celsius(tf.abs(x.degrees))
+        >>> float(tf.abs(Celsius(-3.0)).degrees)
+        3.0
+    """
+    plain = _plain(api)
+    names = list(inspect.signature(plain).parameters)
+
+    def register(target: Any) -> Any:
+        hints = get_type_hints(target)
+        hints.pop("return", None)
+        for wanted in signatures or (hints,):
+            if not wanted or set(wanted) - set(names):
+                raise ValueError(
+                    f"dispatch_for_api of {plain.__name__} needs types of its parameters {names}; "
+                    f"got {dict(wanted)}."
+                )
+            _add(api, _matching(dict(wanted)), target, target)
+        return target
+
+    return register
+
+
+def _matching(wanted: dict[str, Any]) -> _Rule:
+    return lambda given: all(n in given and _is(given[n], kind) for n, kind in wanted.items())
+
+
+def _is(value: Any, kind: Any) -> bool:
+    """Whether a value is of an annotated type."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return any(_is(value, each) for each in inner)
+    if origin in (list, tuple):
+        items = isinstance(value, list | tuple)
+        return items and bool(value) and all(_is(v, inner[0]) for v in value)
+    return isinstance(value, type(None) if kind is None else kind)
+
+
+def dispatch_for_unary_elementwise_apis(x_type: Any) -> Callable[[Any], Any]:
+    """Let a function carry out all operations on single elements for a type.
+
+    Args:
+        x_type: The type of the first argument.
+
+    Returns:
+        A decorator for a function that takes the operation and the value; other arguments of the
+        call are part of the operation.
+
+    Example:
+        >>> import tfx as tf
+        >>> class Metres(tf.experimental.ExtensionType):
+        ...     length: tf.Tensor
+        >>> @tf.experimental.dispatch_for_unary_elementwise_apis(Metres)
+        ... def _(api, x):
+        ...     return Metres(api(x.length))
+        >>> float(tf.math.ceil(Metres(1.5)).length)
+        2.0
+    """
+    return _for_all(_UNARY, [x_type])
+
+
+def dispatch_for_binary_elementwise_apis(x_type: Any, y_type: Any) -> Callable[[Any], Any]:
+    """Let a function carry out all operations on pairs of elements for two types.
+
+    Args:
+        x_type: The type of the first argument; may be a union.
+        y_type: That of the second.
+
+    Returns:
+        A decorator for a function that takes the operation and both values.
+    """
+    return _for_all(_BINARY, [x_type, y_type])
+
+
+def dispatch_for_binary_elementwise_assert_apis(x_type: Any, y_type: Any) -> Callable[[Any], Any]:
+    """Let a function carry out all assertions on pairs of elements for two types.
+
+    Args:
+        x_type: The type of the first argument; may be a union.
+        y_type: That of the second.
+
+    Returns:
+        A decorator for a function that takes the assertion and both values.
+    """
+    return _for_all(_ASSERTIONS, [x_type, y_type])
+
+
+def _for_all(listed: str, kinds: list[Any]) -> Callable[[Any], Any]:
+    def register(handler: Any) -> Any:
+        for api in _functions(listed):
+            plain = _plain(api)
+            names = list(inspect.signature(plain).parameters)[: len(kinds)]
+            rule = _matching(dict(zip(names, kinds, strict=True)))
+            _add(api, rule, _handled(plain, handler, names), handler)
+        return handler
+
+    return register
+
+
+def _handled(plain: Any, handler: Any, names: list[str]) -> Callable[..., Any]:
+    signature = inspect.signature(plain)
+
+    def carry_out(*args: Any, **kwargs: Any) -> Any:
+        given = dict(signature.bind(*args, **kwargs).arguments)
+        values = [given.pop(n) for n in names]
+        again = _dispatching.get(plain, plain)
+
+        def operation(*tensors: Any) -> Any:
+            return again(**dict(zip(names, tensors, strict=True)), **given)
+
+        return handler(functools.update_wrapper(operation, plain), *values)
+
+    return carry_out
+
+
+def _functions(listed: str) -> list[Any]:
+    import tfx
+
+    found: dict[Any, Any] = {}
+    for path in listed.split():
+        item: Any = tfx
+        for part in path.split("."):
+            item = getattr(item, part)
+        found[_plain(item)] = item
+    return list(found.values())
+
+
+def unregister_dispatch_for(dispatch_target: Any) -> None:
+    """Take back what a decorated function was registered for.
+
+    Raises:
+        ValueError: it was not registered.
+    """
+    count = 0
+    for rules in _registered.values():
+        kept = [rule for rule in rules if rule[2] is not dispatch_target]
+        count += len(rules) - len(kept)
+        rules[:] = kept
+    if not count:
+        raise ValueError(f"Function {dispatch_target!r} was not registered.")
+
+
+def _plain(api: Any) -> Any:
+    """The function itself, without dispatch."""
+    found = getattr(api, "_tfx_plain", api)
+    if not callable(found) or not str(getattr(found, "__module__", "")).startswith("tfx."):
+        raise ValueError(f"{api!r} does not support dispatch: expected a function of tfx.")
+    return found
+
+
+def _add(api: Any, rule: _Rule, target: Callable[..., Any], owner: Any) -> None:
+    plain = _plain(api)
+    if plain not in _dispatching:
+        _registered[plain] = []
+        _dispatching[plain] = _replacement(plain, _registered[plain])
+        _replace(plain, _dispatching[plain])
+    _registered[plain].insert(0, (rule, target, owner))
+
+
+def _replacement(plain: Any, rules: list[tuple[_Rule, Callable[..., Any], Any]]) -> Any:
+    signature = inspect.signature(plain)
+
+    @functools.wraps(plain)
+    def dispatching(*args: Any, **kwargs: Any) -> Any:
+        if rules:
+            try:
+                given = signature.bind(*args, **kwargs).arguments
+            except TypeError:
+                return plain(*args, **kwargs)
+            for rule, target, _ in rules:
+                if rule(given):
+                    return target(*args, **kwargs)
+        return plain(*args, **kwargs)
+
+    dispatching._tfx_plain = plain  # type: ignore[attr-defined]
+    return dispatching
+
+
+def _replace(plain: Any, other: Any) -> None:
+    """Put a function in the place of another in the public modules."""
+    import tfx
+
+    for name in _FACES:
+        importlib.import_module(f"tfx.{name}")
+    title: str = plain.__name__
+    if getattr(tfx, title, None) is plain:  # which loads it
+        setattr(tfx, title, other)
+    for name, module in list(sys.modules.items()):
+        if name == "tfx" or (name.startswith("tfx.") and name.count(".") == 1):
+            for attribute, value in list(vars(module).items()):
+                if value is plain:
+                    setattr(module, attribute, other)

@@ -1,0 +1,34 @@
+"""``tfx.io``: files, images and tensors as bytes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from tfx.core import gfile as _gfile
+from tfx.ops.io_files import decode_base64 as decode_base64
+from tfx.ops.io_files import decode_raw as decode_raw
+from tfx.ops.io_files import encode_base64 as encode_base64
+from tfx.ops.io_files import matching_files as matching_files
+from tfx.ops.io_files import read_file as read_file
+from tfx.ops.io_files import write_file as write_file
+from tfx.ops.io_images import decode_png as decode_png
+from tfx.ops.io_images import encode_png as encode_png
+from tfx.ops.io_tensors import parse_tensor as parse_tensor
+from tfx.ops.io_tensors import serialize_tensor as serialize_tensor
+
+gfile = SimpleNamespace(
+    GFile=_gfile.GFile,
+    copy=_gfile.copy,
+    exists=_gfile.exists,
+    glob=_gfile.glob,
+    isdir=_gfile.isdir,
+    join=_gfile.join,
+    listdir=_gfile.listdir,
+    makedirs=_gfile.makedirs,
+    mkdir=_gfile.mkdir,
+    remove=_gfile.remove,
+    rename=_gfile.rename,
+    rmtree=_gfile.rmtree,
+    stat=_gfile.stat,
+    walk=_gfile.walk,
+)
