@@ -25,7 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"autograph"}),
     frozenset({"function"}),
     frozenset({"vectorize", "matrices"}),
-    frozenset({"initializers", "optimizers", "tables", "train", "summary", "testing"}),
+    frozenset({"arrays", "initializers", "optimizers", "tables", "train", "summary", "testing"}),
     frozenset({"loaders"}),
     frozenset({"exporters"}),
     frozenset({"saved_model", "importing"}),
@@ -37,7 +37,7 @@ RANK = {package: rank for rank, row in enumerate(LAYERS) for package in row}
 
 # The public face is `tfx` itself, the single modules beside it such as tfx/math.py, and these
 # packages of names. It may import every layer, and no layer imports it.
-FACES = frozenset({"compat", "config"})
+FACES = frozenset({"compat", "config", "experimental"})
 
 # Packages that may import less than what is below them.
 NARROWED: Mapping[str, frozenset[str]] = {

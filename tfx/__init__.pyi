@@ -8,9 +8,11 @@ from tfx import config as config
 from tfx import debugging as debugging
 from tfx import dtypes as dtypes
 from tfx import errors as errors
+from tfx import experimental as experimental
 from tfx import exporters as exporters
 from tfx import image as image
 from tfx import initializers as initializers
+from tfx import io as io
 from tfx import linalg as linalg
 from tfx import loaders as loaders
 from tfx import lookup as lookup
@@ -22,6 +24,7 @@ from tfx import random as random
 from tfx import raw as raw
 from tfx import saved_model as saved_model
 from tfx import signal as signal
+from tfx import strings as strings
 from tfx import summary as summary
 from tfx import testing as testing
 from tfx import train as train
@@ -67,6 +70,7 @@ from tfx.core.shapes import TensorShape as TensorShape
 from tfx.core.specs import TensorSpec as TensorSpec
 from tfx.core.specs import TypeSpec as TypeSpec
 from tfx.framework.context import executing_eagerly as executing_eagerly
+from tfx.framework.context import get_current_name_scope as get_current_name_scope
 from tfx.framework.context import init_scope as init_scope
 from tfx.framework.context import inside_function as inside_function
 from tfx.framework.context import name_scope as name_scope
@@ -85,6 +89,7 @@ from tfx.framework.ordering import group as group
 from tfx.framework.ordering import no_op as no_op
 from tfx.framework.ordering import tuple as tuple
 from tfx.framework.tensor import Tensor as Tensor
+from tfx.framework.tensor import is_symbolic_tensor as is_symbolic_tensor
 from tfx.framework.tensor import is_tensor as is_tensor
 from tfx.framework.type_specs import type_spec_from_value as type_spec_from_value
 from tfx.framework.variable import Variable as Variable
@@ -232,6 +237,7 @@ from tfx.ops.sorting import searchsorted as searchsorted
 from tfx.ops.sorting import sort as sort
 from tfx.ops.static_assertions import assert_rank as assert_rank
 from tfx.ops.static_value import get_static_value as get_static_value
+from tfx.ops.strings_python import as_string as as_string
 from tfx.ops.trigonometry import acos as acos
 from tfx.ops.trigonometry import acosh as acosh
 from tfx.ops.trigonometry import asin as asin
@@ -247,6 +253,7 @@ from tfx.ops.trigonometry import tan as tan
 from tfx.ops.trigonometry import tanh as tanh
 from tfx.runtime.device_spec import DeviceSpec as DeviceSpec
 from tfx.sessions.graphs import Graph as Graph
+from tfx.vectorize.hessians import hessians as hessians
 from tfx.vectorize.mapping import vectorized_map as vectorized_map
 
 newaxis: None

@@ -1,7 +1,12 @@
-"""``tfx.image``: colours, geometry, sizes and comparisons of images, all differentiable."""
+"""``tfx.image``: colours, geometry, sizes, boxes and comparisons of images."""
 
 from __future__ import annotations
 
+from tfx.ops.image_boxes import crop_and_resize as crop_and_resize
+from tfx.ops.image_boxes import draw_bounding_boxes as draw_bounding_boxes
+from tfx.ops.image_boxes import non_max_suppression as non_max_suppression
+from tfx.ops.image_boxes import non_max_suppression_padded as non_max_suppression_padded
+from tfx.ops.image_boxes import non_max_suppression_with_scores as non_max_suppression_with_scores
 from tfx.ops.image_colour import adjust_brightness as adjust_brightness
 from tfx.ops.image_colour import adjust_contrast as adjust_contrast
 from tfx.ops.image_colour import adjust_gamma as adjust_gamma
@@ -31,6 +36,12 @@ from tfx.ops.image_geometry import resize as resize
 from tfx.ops.image_geometry import resize_with_crop_or_pad as resize_with_crop_or_pad
 from tfx.ops.image_geometry import rot90 as rot90
 from tfx.ops.image_geometry import transpose as transpose
+from tfx.ops.image_placing import resize_with_pad as resize_with_pad
+from tfx.ops.image_placing import stateless_random_crop as stateless_random_crop
+from tfx.ops.image_placing import (
+    stateless_random_flip_left_right as stateless_random_flip_left_right,
+)
+from tfx.ops.image_placing import stateless_random_flip_up_down as stateless_random_flip_up_down
 from tfx.ops.image_quality import image_gradients as image_gradients
 from tfx.ops.image_quality import psnr as psnr
 from tfx.ops.image_quality import sobel_edges as sobel_edges
@@ -44,3 +55,5 @@ from tfx.ops.image_random import stateless_random_brightness as stateless_random
 from tfx.ops.image_random import stateless_random_contrast as stateless_random_contrast
 from tfx.ops.image_random import stateless_random_hue as stateless_random_hue
 from tfx.ops.image_random import stateless_random_saturation as stateless_random_saturation
+from tfx.ops.io_images import decode_png as decode_png
+from tfx.ops.io_images import encode_png as encode_png

@@ -14,6 +14,7 @@ from tfx.matrices.elimination import slogdet as slogdet
 from tfx.matrices.exponential import expm as expm
 from tfx.matrices.orthogonal import lstsq as lstsq
 from tfx.matrices.orthogonal import qr as qr
+from tfx.matrices.roots import sqrtm as sqrtm
 from tfx.matrices.spectral import eigh as eigh
 from tfx.matrices.spectral import eigvalsh as eigvalsh
 from tfx.matrices.spectral import matrix_rank as matrix_rank
@@ -22,6 +23,9 @@ from tfx.matrices.spectral import svd as svd
 from tfx.matrices.triangular import cholesky as cholesky
 from tfx.matrices.triangular import cholesky_solve as cholesky_solve
 from tfx.matrices.triangular import triangular_solve as triangular_solve
+from tfx.matrices.tridiagonal import eigh_tridiagonal as eigh_tridiagonal
+from tfx.matrices.tridiagonal import tridiagonal_matmul as tridiagonal_matmul
+from tfx.matrices.tridiagonal import tridiagonal_solve as tridiagonal_solve
 from tfx.ops.creation import eye as eye
 from tfx.ops.diagonals import band_part as band_part
 from tfx.ops.diagonals import cross as cross

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace as _SimpleNamespace
 
+from tfx.matrices.ctc import ctc_loss as ctc_loss
+from tfx.matrices.ctc import ctc_unique_labels as ctc_unique_labels
+from tfx.matrices.decoding import ctc_greedy_decoder as ctc_greedy_decoder
 from tfx.ops.activations import crelu as crelu
 from tfx.ops.activations import elu as elu
 from tfx.ops.activations import gelu as gelu

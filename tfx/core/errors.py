@@ -242,6 +242,14 @@ class LeakedTensorError(InvalidArgumentError, TypeError):
 InaccessibleTensorError = LeakedTensorError  # TensorFlow's name
 
 
+class MissingFileError(NotFoundError, FileNotFoundError):
+    """A file or folder that was named does not exist.
+
+    TensorFlow raises NotFoundError for this in some places and OSError in others; this class is
+    both.
+    """
+
+
 class BundleError(DataLossError):
     """A bundle on disk breaks the format; the message names the file and what is wrong."""
 

@@ -137,6 +137,18 @@ def raised_at(error: BaseException) -> SourceLocation:
     return found
 
 
+def raised_inside(error: BaseException) -> bool:
+    """Whether tfx's own code raised an error, and not the user's.
+
+    Args:
+        error: An error that was raised and caught.
+    """
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return step is not None and is_internal(step.tb_frame.f_code.co_filename)
+
+
 def user_frame() -> SourceLocation:
     """Finds the innermost stack frame which is not tfx's own code.
 

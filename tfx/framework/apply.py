@@ -34,7 +34,9 @@ NO_ATTRS: dict[str, Any] = {}
 KERNEL_CACHE_SIZE = 4096
 # ONNX Runtime ends the process when these do not fit their inputs; onnx tells us before.
 _REFUSED_FIRST = frozenset(("DFT", "Einsum", "ReverseSequence", "RoiAlign", "STFT"))
-_CHECKED_FIRST = _REFUSED_FIRST | GUARDED
+# What joins tensors leaves out those without elements, and does not compare their shapes.
+_REFUSED_IF_EMPTY = frozenset(("Concat",))
+_CHECKED_FIRST = _REFUSED_FIRST | _REFUSED_IF_EMPTY | GUARDED
 
 
 class Kernel:
@@ -189,7 +191,10 @@ def _execute(
     if op in _CHECKED_FIRST:
         if op in _REFUSED_FIRST:
             infer(op, _described(inputs), attrs)
-        shapes = _shapes_if_empty(op, inputs)
+        shapes = _shapes_if_empty(inputs)
+        if shapes is not None and op in _REFUSED_IF_EMPTY:
+            infer(op, _described(inputs), attrs)
+            shapes = None
         if shapes is not None:
             key = (*key, shapes)
     kernel = _kernels.get(key)
@@ -213,10 +218,8 @@ def _execute(
     return results
 
 
-def _shapes_if_empty(op: str, inputs: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The shapes of the inputs where one has no elements, and the operator's kernel minds."""
-    if op not in GUARDED:
-        return None
+def _shapes_if_empty(inputs: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The shapes of the inputs where one has no elements."""
     shapes = tuple([None if t is None else tuple(shape_of(t._value)) for t in inputs])
     return shapes if any(s is not None and 0 in s for s in shapes) else None
 
@@ -262,15 +265,20 @@ def _emit(
     graph = context.graph
     assert graph is not None
     values = [None if t is None else graph.value_of(t) for t in inputs]
-    name = name_node(graph, op)
-    source = name.source
+    place, name = graph.shared_name, None
+    if place is not None and place.scope == context.scope:
+        text, source = place.prefix + op, place.source
+    else:
+        name = name_node(graph, op)
+        text, source = name.text, name.source
     try:
-        node = graph.add_op(op, values, attrs, outputs, name=name.text, source=source)
+        node = graph.add_op(op, values, attrs, outputs, name=text, source=source)
     except OpError as e:
         if source.text() not in e.message:
             e.message, e.source = f"{e.message} [{source.text()}]", source
         raise
-    name.given_to(node)
+    if name is not None:
+        name.given_to(node)
     results = tuple([SymbolicTensor(v, graph) for v in node.outputs])
     if context.tapes:
         _record(context, op, attrs, inputs, results)

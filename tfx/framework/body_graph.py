@@ -65,6 +65,10 @@ class BodyGraph(FuncGraph):
         """A constant of the function around."""
         return self.parent.constant(array, dtype)
 
+    def scalar(self, value: float, dtype: int, numpy_dtype: type) -> ir.Value:
+        """A number that gradients are computed with, of the function around."""
+        return self.parent.scalar(value, dtype, numpy_dtype)
+
     def read(self, variable: Variable) -> SymbolicTensor:
         """The variable's value at this point of the program."""
         state = self.state_of(variable)

@@ -152,6 +152,18 @@ def init_scope() -> Iterator[None]:
         yield
 
 
+def get_current_name_scope() -> str:
+    """The name of the scopes that are open, ``"outer/inner"``; empty outside of them.
+
+    Example:
+        >>> import tfx as tf
+        >>> with tf.name_scope("layer"):
+        ...     tf.get_current_name_scope()
+        'layer'
+    """
+    return current().scope.rstrip("/")
+
+
 class name_scope:  # noqa: N801
     """Prefix names of operations and variables made inside its ``with`` blocks.
 

@@ -238,6 +238,8 @@ def to_array(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         return _from_numpy(np.asarray(value), dtype)
     try:
         array = np.array(value)
+    except UnicodeDecodeError:  # bytes beside texts
+        return _python_strings(value, dtype)
     except ValueError as e:
         raise ValueError(
             f"Can't convert non-rectangular Python sequence to Tensor: {value!r}."
@@ -398,9 +400,14 @@ def constant(
     """
     context = current()
     tensor = _constant(value, dtype, shape, name)
-    if context.graph is not None and name not in ("Const", None) and tensor is not value:
-        return _named(context, tensor, name)
-    if context.device is None or context.graph is not None or tensor is value:
+    graph = context.graph
+    if (
+        graph is not None
+        and tensor is not value
+        and (name not in ("Const", None) or graph.names_constants)
+    ):
+        return _named(context, tensor, name or "Const")
+    if context.device is None or graph is not None or tensor is value:
         return tensor
     device = placed(context.device, "Const", name, ()) or DEFAULT_DEVICE
     return settle_on(tensor, device)  # type: ignore[arg-type]
@@ -413,7 +420,7 @@ def _named(context: Context, tensor: Tensor, name: str) -> Tensor:
         return tensor
     value = tensor._value
     assert value.const is not None
-    own = graph.graph.add_constant(value.const, value.dtype, context.scope + name)
+    own = graph.named_constant(value.const, value.dtype, context.scope + name)
     return SymbolicTensor(own, graph)
 
 
@@ -463,4 +470,4 @@ def int64_constant(items: Sequence[int] | int) -> Tensor:
     graph = current().graph
     if graph is None:
         return _small_ints(key)
-    return SymbolicTensor(graph.constant(np.array(key, np.int64), dtypes.int64.onnx), graph)
+    return SymbolicTensor(graph.int64_constant(key), graph)

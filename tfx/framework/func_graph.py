@@ -30,8 +30,12 @@ if TYPE_CHECKING:
     from tfx.framework.variable import Variable
 
 
+_INT64 = 7
 # Tag of a node through which no gradient flows.
 STOP_GRADIENT = "stop_gradient"
+
+# NumPy's kinds of dtypes that no derivative is taken by.
+_SHARED_KINDS = "biu"
 
 
 class VariableState:
@@ -94,6 +98,7 @@ class FuncGraph(GraphFace):
         variable_class: What ``Variable(...)`` makes while this graph is built; None: a variable
             that exists at once.
         compares_by_identity: Whether its tensors are equal, and hash, as objects.
+        names_constants: Whether ``tf.constant`` makes an operation that can be found by its name.
         named_after_calls: Whether nodes are named after the functions that the user calls (see
             ``naming``); False for graphs that are kept for others than who happens to call first.
         shared_name: What the names of all nodes that are made now have in common, if that is known.
@@ -101,6 +106,7 @@ class FuncGraph(GraphFace):
 
     variable_class: type[Variable] | None = None
     compares_by_identity = False
+    names_constants = False
     named_after_calls = True
     shared_name: Place | None = None
 
@@ -189,13 +195,36 @@ class FuncGraph(GraphFace):
         return known[1]
 
     def constant(self, array: np.ndarray[Any, Any], dtype: int) -> ir.Value:
-        """A constant; small equal ones are shared."""
-        if array.size > 64 or array.dtype.hasobject:
+        """A constant; small equal ones are shared, unless a derivative may be taken by one."""
+        # In bodies, constants are told apart by their values: 2.0 that is watched, and 2.0 that
+        # is not, are two. The pass `share` makes one of them when all gradients are taken.
+        if array.size > 64 or array.dtype.kind not in _SHARED_KINDS:
             return self.graph.add_constant(array, dtype, "Const")
         key = (dtype, array.shape, array.tobytes())
         value = self._constants.get(key)
         if value is None:
             value = self._constants[key] = self.graph.add_constant(array, dtype, "Const")
+        return value
+
+    def named_constant(self, array: np.ndarray[Any, Any], dtype: int, name: str) -> ir.Value:
+        """A constant of its own, with a name."""
+        return self.graph.add_constant(array, dtype, name)
+
+    def scalar(self, value: float, dtype: int, numpy_dtype: type) -> ir.Value:
+        """A number that gradients are computed with: equal ones are shared, as nobody sees them."""
+        key = (dtype, repr(value))
+        known = self._constants.get(key)
+        if known is None:
+            array: np.ndarray[Any, Any] = np.array(value, numpy_dtype)
+            known = self._constants[key] = self.graph.add_constant(array, dtype, "Const")
+        return known
+
+    def int64_constant(self, items: tuple[int, ...] | int) -> ir.Value:
+        """The constant of a vector, or a scalar, of integers."""
+        value = self._constants.get(items)
+        if value is None:
+            value = self.constant(np.array(items, np.int64), _INT64)
+            self._constants[items] = value
         return value
 
     def _capture(self, tensor: SymbolicTensor) -> ir.Value:

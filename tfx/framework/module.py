@@ -86,26 +86,26 @@ class Module(AutoTrackable):
         """All modules below this one, each once."""
         return tuple(self._flatten(lambda leaf: isinstance(leaf, Module)))
 
-    def _flatten(
-        self, predicate: Callable[[Any], bool], seen: set[int] | None = None
-    ) -> Iterator[Any]:
+    def _flatten(self, predicate: Callable[[Any], bool]) -> Iterator[Any]:
         """Leaves of the attributes, sorted by name, then the same of each submodule."""
-        seen = {id(self)} if seen is None else seen
-        below: list[Module] = []
-        for key in sorted(vars(self)):
-            if key in self._IGNORED:
-                continue
-            for leaf in _leaves(vars(self)[key]):
-                if id(leaf) in seen:
+        seen = {id(self)}
+        waiting: list[Module] = [self]  # not a recursion: chains of modules may be long
+        while waiting:
+            module = waiting.pop()
+            below: list[Module] = []
+            for key in sorted(vars(module)):
+                if key in module._IGNORED:
                     continue
-                if predicate(leaf):
-                    seen.add(id(leaf))
-                    yield leaf
-                if isinstance(leaf, Module):
-                    seen.add(id(leaf))
-                    below.append(leaf)
-        for module in below:
-            yield from module._flatten(predicate, seen)
+                for leaf in _leaves(vars(module)[key]):
+                    if id(leaf) in seen:
+                        continue
+                    if predicate(leaf):
+                        seen.add(id(leaf))
+                        yield leaf
+                    if isinstance(leaf, Module):
+                        seen.add(id(leaf))
+                        below.append(leaf)
+            waiting.extend(reversed(below))
 
     @classmethod
     def with_name_scope(cls, method: _Method) -> _Method:
@@ -122,15 +122,22 @@ class Module(AutoTrackable):
 
 def _leaves(value: Any) -> Iterator[Any]:
     """Modules and variables in nested containers, in order (mappings by sorted key)."""
-    if isinstance(value, Variable | Module):
-        yield value
-    elif isinstance(value, Mapping):
-        try:
-            keys = sorted(value)
-        except TypeError:  # keys of mixed types keep their order
-            keys = list(value)
-        for key in keys:
-            yield from _leaves(value[key])
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _leaves(item)
+    waiting = [value]
+    entered: set[int] = set()  # a list may hold itself
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Variable | Module):
+            yield item
+        elif isinstance(item, Mapping | list | tuple) and id(item) not in entered:
+            entered.add(id(item))
+            waiting.extend(reversed(_items(item)))
+
+
+def _items(container: Any) -> list[Any]:
+    if not isinstance(container, Mapping):
+        return list(container)
+    try:
+        keys = sorted(container)
+    except TypeError:  # keys of mixed types keep their order
+        keys = list(container)
+    return [container[key] for key in keys]

@@ -14,19 +14,32 @@ from typing import Any, TypeAlias
 SliceRule: TypeAlias = "Callable[..., Any]"
 
 _rules: dict[str, SliceRule] = {}
+_handing_on: set[str] = set()
 
 
-def slices_gradient(*ops: str) -> Callable[[SliceRule], SliceRule]:
-    """Register the decorated function as the rule for slices of one or several operators."""
+def slices_gradient(*ops: str, hands_on: bool = False) -> Callable[[SliceRule], SliceRule]:
+    """Register the decorated function as the rule for slices of one or several operators.
+
+    Args:
+        *ops: Operators.
+        hands_on: Whether it has nothing to say where no ``dy`` is slices.
+    """
 
     def register(rule: SliceRule) -> SliceRule:
         for op in ops:
             if op in _rules:
                 raise ValueError(f"{op} already has a rule for slices.")
             _rules[op] = rule
+            if hands_on:
+                _handing_on.add(op)
         return rule
 
     return register
+
+
+def makes_slices(op: str) -> bool:
+    """Whether an operator has a rule that may give slices where it got none."""
+    return op in _rules and op not in _handing_on
 
 
 def slices_rule_of(op: str) -> SliceRule | None:

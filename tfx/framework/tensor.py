@@ -253,6 +253,8 @@ class EagerTensor(Tensor):
                 f"Only a tensor with one element can be converted to {kind}; this one has shape "
                 f"{self.shape}."
             )
+        if self._dtype.is_complex and kind != "complex":
+            raise TypeError(f"A {self._dtype.name} tensor cannot be converted to {kind}.")
         return array.reshape(-1)[0]
 
     def __bool__(self) -> bool:
@@ -563,6 +565,17 @@ class SymbolicTensor(Tensor):
         raise InvalidArgumentError(
             f"{self!r} cannot be pickled: it stands for a value inside a function being traced."
         )
+
+
+def is_symbolic_tensor(x: object) -> bool:
+    """Whether it is a tensor of a graph, which has no contents yet.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.is_symbolic_tensor(tf.constant(1))
+        False
+    """
+    return isinstance(x, SymbolicTensor)
 
 
 def is_tensor(x: object) -> bool:

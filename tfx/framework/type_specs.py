@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.core.specs import TensorSpec, TypeSpec
+from tfx.core.specs import TensorSpec
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
 
 
-def type_spec_from_value(value: Any) -> TypeSpec:
+def type_spec_from_value(value: Any) -> Any:
     """The ``TensorSpec`` of a tensor, variable or what converts to one.
+
+    That of an ``ExtensionType`` is the same object with specs in place of tensors.
 
     Raises:
         TypeError: the value is not convertible to a tensor.
@@ -22,6 +24,9 @@ def type_spec_from_value(value: Any) -> TypeSpec:
         TensorSpec(shape=(2,), dtype=tf.int32, name=None)
     """
     if not isinstance(value, Tensor | Variable):
+        composite = getattr(value, "_tfx_spec", None)
+        if composite is not None:
+            return composite()
         try:
             value = convert_to_tensor(value)
         except (TypeError, ValueError) as e:

@@ -25,6 +25,7 @@ from tfx.framework.convert import convert_to_tensor
 from tfx.framework.creators import VariableKind
 from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
 from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.observing import observers, tell_observers
 from tfx.framework.operand import Operand
 from tfx.framework.tensor import EagerTensor, Reference, SymbolicTensor, Tensor, label
 from tfx.runtime import values
@@ -382,6 +383,8 @@ class Variable(Operand, metaclass=VariableKind):
         """
         if values.gpu_in_use:
             value = values.copy_to_device(value, self._home)
+        if observers:
+            tell_observers(self)
         self._value = value
         if self._plans is not None:
             with _plans_lock:
@@ -535,6 +538,8 @@ def install(variables: Iterable[Variable], new: Iterable[RawValue]) -> None:
             variable._swap(value)
         return
     for variable, value in zip(variables, new, strict=True):
+        if observers:
+            tell_observers(variable)
         variable._value = value
         if variable._plans is not None:
             variable._swap(value)

@@ -34,6 +34,7 @@ OURS: list[tuple[str, int, tuple[type[Exception], ...]]] = [
     ("ShapeMismatchError", 3, (errors.InvalidArgumentError, ValueError, TypeError)),
     ("DTypeMismatchError", 3, (errors.InvalidArgumentError, ValueError, TypeError)),
     ("LeakedTensorError", 3, (errors.InvalidArgumentError, TypeError)),
+    ("MissingFileError", 5, (errors.NotFoundError, LookupError, FileNotFoundError, OSError)),
     ("BundleError", 15, (errors.DataLossError, ValueError)),
     ("UnsupportedVersionError", 15, (errors.BundleError,)),
 ]

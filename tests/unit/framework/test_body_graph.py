@@ -26,9 +26,13 @@ def test_outer_tensors_are_their_own_values(outer):
 
 def test_constants_belong_to_the_function(outer):
     body = BodyGraph("body", outer)
-    one = body.constant(np.array(1.0, np.float32), tf.float32.onnx)
+    one = body.constant(np.array(1, np.int32), tf.int32.onnx)
     assert outer.graph.constants == [one]
-    assert outer.constant(np.array(1.0, np.float32), tf.float32.onnx) is one
+    assert outer.constant(np.array(1, np.int32), tf.int32.onnx) is one
+    half = body.constant(np.array(0.5, np.float32), tf.float32.onnx)
+    assert outer.graph.constants == [one, half]
+    # A derivative may be taken by one of them, and not by the other.
+    assert outer.constant(np.array(0.5, np.float32), tf.float32.onnx) is not half
     eager = tf.constant(2.0)
     assert body.value_of(eager) is outer.value_of(eager)
 

@@ -110,3 +110,18 @@ def test_set_context_lasts():
         assert current().scope == "x/"
     finally:
         set_context(scope=before.scope)
+
+
+def test_the_name_of_the_scopes_that_are_open() -> None:
+    assert tf.get_current_name_scope() == ""
+    with tf.name_scope("outer"), tf.name_scope("inner"):
+        assert tf.get_current_name_scope() == "outer/inner"
+    assert tf.get_current_name_scope() == ""
+
+
+def test_which_tensors_are_of_a_graph() -> None:
+    seen = []
+    tf.function(lambda x: seen.append(tf.is_symbolic_tensor(x)))(tf.constant(1))
+    assert seen == [True]
+    assert not tf.is_symbolic_tensor(tf.constant(1))
+    assert not tf.is_symbolic_tensor(1)

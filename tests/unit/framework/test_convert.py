@@ -134,7 +134,6 @@ def test_required_dtypes(value, dtype, expected):
         (300, tf.uint8, ValueError, r"300 is out of range for dtype uint8 \(0 to 255\)"),
         (-1, tf.uint8, ValueError, "-1 is out of range"),
         (1, "nope", TypeError, "'nope'"),
-        (1j, None, NotImplementedError, "real and imaginary"),
         (np.array(["2020"], "M8[D]"), None, TypeError, "M8"),
     ],
 )
@@ -300,3 +299,9 @@ def test_small_integer_vectors_are_cached_outside_of_traces():
         a, b = convert.int64_constant((1, 2)), convert.int64_constant((1, 2))
     assert a._value is b._value
     assert a._graph is graph
+
+
+def test_bytes_that_are_no_text_beside_texts() -> None:
+    x = tf.constant([b"\xff", "é", b"a"])
+    assert x.numpy().tolist() == [b"\xff", "é".encode(), b"a"]
+    assert tf.constant(b"\xff\x00").numpy() == b"\xff\x00"

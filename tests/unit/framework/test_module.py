@@ -95,3 +95,20 @@ def test_deep_copies_are_independent():
     twin.w.assign(tf.zeros([2, 2]))
     np.testing.assert_array_equal(twin(tf.ones([1, 2])), np.zeros((1, 2)))
     np.testing.assert_array_equal(layer(tf.ones([1, 2])), np.full((1, 2), 2.0))
+
+
+def test_containers_that_hold_themselves_and_long_chains():
+    module = last = tf.Module()
+    module.items = [tf.Variable(1.0)]
+    module.items.append({"items": module.items})
+    for _ in range(3000):
+        last.part = tf.Module()
+        last = last.part
+    last.v = tf.Variable(2.0)
+    last.deep = inner = []
+    for _ in range(3000):
+        inner.append([])
+        inner = inner[0]
+    inner.append(last.v)
+    assert [float(v) for v in module.variables] == [1.0, 2.0]
+    assert len(module.submodules) == 3000

@@ -1,0 +1,168 @@
+"""Extension types: construction, what they refuse, and their way through functions and tapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import tfx as tf
+
+
+class Masked(tf.experimental.ExtensionType):
+    values: tf.Tensor
+    mask: tf.Tensor
+
+    def replaced(self, mask: Any) -> Masked:
+        return Masked(self.values, mask)
+
+    @property
+    def shape(self) -> Any:
+        return self.values.shape
+
+
+class Checked(tf.experimental.ExtensionType):
+    values: tf.Tensor
+    mask: tf.Tensor
+
+    def __init__(self, values: Any, mask: Any = None) -> None:
+        self.values = tf.convert_to_tensor(values)
+        self.mask = tf.ones_like(self.values, tf.bool) if mask is None else mask
+
+    def __validate__(self) -> None:
+        self.values.shape.assert_is_compatible_with(self.mask.shape)
+
+
+class Mixed(tf.experimental.ExtensionType):
+    a: tf.Tensor
+    b: int
+    c: str = "x"
+    d: tuple[tf.Tensor, ...] = ()
+    e: Mapping[str, tf.Tensor] = {}
+    f: tf.Tensor | None = None
+    g: float = 0.0
+
+
+class Weight(tf.experimental.ExtensionType):
+    w: tf.Tensor
+
+
+class Pair(Weight):
+    size: tf.TensorSpec(shape=[2], dtype=tf.float32)  # type: ignore[valid-type]
+
+
+MASKED = Masked([[1, 2, 3], [4, 5, 6]], [[True, True, False], [True, False, True]])
+
+
+def test_construction() -> None:
+    assert MASKED.values.numpy().tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert MASKED.shape == (2, 3)
+    assert MASKED.replaced(True).mask.numpy()
+    assert Checked([1.0, 2.0]).mask.numpy().tolist() == [True, True]
+    mixed = Mixed([1.0], 2, c="y", d=[1, 2.0], e={"k": 3}, g=1)
+    assert [int(x) for x in mixed.d] == [1, 2]
+    assert int(mixed.e["k"]) == 3
+    assert mixed.f is None
+    assert mixed.g == 1.0
+    assert int(Mixed([1.0], 2, f=5).f) == 5
+    assert Pair(1.0, [1, 2]).size.dtype == tf.float32
+    assert repr(Weight(1.0)).startswith("Weight(w=<tf.Tensor: shape=()")
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(AttributeError, match="Cannot mutate attribute `mask`"):
+        MASKED.mask = True
+    with pytest.raises(AttributeError, match="Cannot mutate attribute `mask`"):
+        del MASKED.mask
+    with pytest.raises(TypeError, match="too many positional"):
+        Masked([1], [True], 3)
+    with pytest.raises(TypeError, match="missing a required argument: 'mask'"):
+        Masked([1])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'zz'"):
+        Masked(values=[1], mask=[True], zz=2)
+    with pytest.raises(TypeError, match="b: expected 'int', got 'str'"):
+        Mixed([1.0], "q")
+    with pytest.raises(TypeError, match=r"shape \(2,\), got \(3,\)"):
+        Pair(1.0, [1, 2, 3])
+    with pytest.raises(ValueError, match="compatible"):
+        Checked([1.0, 2.0], tf.constant([True]))
+    with pytest.raises(TypeError, match="cannot be changed"):
+        Mixed([1.0], 2).e["k"] = 1
+    with pytest.raises(TypeError, match="Unsupported type annotation"):
+
+        class Wrong(tf.experimental.ExtensionType):
+            a: list
+
+
+def test_equality() -> None:
+    assert bool(Mixed([1.0], 2) == Mixed([1.0], 2))
+    assert not bool(Mixed([1.0], 2) == Mixed([2.0], 2))
+    assert Mixed([1.0], 2) != Mixed([1.0], 3)
+    assert Weight(1.0) != 1.0
+
+
+def test_through_functions() -> None:
+    traces = []
+
+    @tf.function
+    def twice(m: Masked) -> dict[str, Masked]:
+        traces.append(1)
+        return {"found": Masked(m.values * 2, m.mask)}
+
+    found = twice(MASKED)["found"]
+    assert isinstance(found, Masked)
+    assert found.values.numpy().tolist() == [[2, 4, 6], [8, 10, 12]]
+    twice(MASKED.replaced(tf.zeros([2, 3], tf.bool)))
+    assert len(traces) == 1
+
+    @tf.function
+    def product(m: Mixed) -> tf.Tensor:
+        traces.append(2)
+        return m.a * float(m.b)
+
+    assert [float(product(Mixed([x], b))[0]) for x, b in ((1.0, 2), (3.0, 2), (3.0, 3))] == [
+        2.0,
+        6.0,
+        9.0,
+    ]
+    assert traces.count(2) == 2
+
+
+def test_specs() -> None:
+    spec = tf.type_spec_from_value(MASKED)
+    assert spec.values == tf.TensorSpec([2, 3], tf.int32)
+    rows = Masked.Spec(tf.TensorSpec([None, 3], tf.int32), mask=tf.TensorSpec([None, 3], tf.bool))
+
+    @tf.function(input_signature=[rows])
+    def shape(m: Masked) -> tuple[list[Any], tf.Tensor]:
+        return m.shape.as_list(), m.values
+
+    assert shape(MASKED)[0] == [None, 3]
+    with pytest.raises(TypeError, match="missing"):
+        Masked.Spec(tf.TensorSpec([]))
+
+
+def test_tapes_structures_and_conditions() -> None:
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = Weight(x * 2).w ** 2
+    assert float(tape.gradient(y, x)) == 24.0
+    assert tf.nest.flatten(MASKED)[0] is MASKED
+    leaves = tf.nest.flatten(MASKED, expand_composites=True)
+    assert [leaf.dtype for leaf in leaves] == [tf.int32, tf.bool]
+
+    @tf.function
+    def either(which: tf.Tensor) -> Weight:
+        return tf.cond(which, lambda: Weight(1.0), lambda: Weight(2.0))
+
+    assert float(either(tf.constant(False)).w) == 2.0
+
+
+def test_loops() -> None:
+    def count(first: Any) -> Any:
+        return tf.while_loop(lambda i, _: i < 3, lambda i, m: (i + 1, Weight(m.w + 1)), first)[1].w
+
+    first = [tf.constant(0), Weight(0.5)]
+    assert float(count(first)) == 3.5
+    assert float(tf.function(count)(first)) == 3.5
