@@ -25,14 +25,15 @@ export async function compareCalls(ort, bundle, session, image) {
   };
   await time(ours, 50);
   await time(bare, 50);
-  // Short rounds in turns: what else the machine does meets both, and the quietest rounds count.
-  const count = Math.max(4, Math.round(15_000 / (await time(bare, 50))));
+  // Rounds shorter than the slices of time that a busy machine deals out, in turns: what else it does
+  // meets both, and the quietest rounds count.
+  const count = Math.max(4, Math.round(5_000 / (await time(bare, 50))));
   const rounds = { ours: [], bare: [] };
-  for (let round = 0; round < 60; round++) {
+  for (let round = 0; round < 200; round++) {
     const order = round % 2 ? ['ours', 'bare'] : ['bare', 'ours'];
     for (const name of order) rounds[name].push(await time(name === 'ours' ? ours : bare, count));
   }
-  // The first quarter of each, which a single lucky round does not decide.
-  const quarter = (all) => all.sort((a, b) => a - b)[Math.floor(all.length / 4)];
-  return { ours: quarter(rounds.ours), bare: quarter(rounds.bare) };
+  // The first tenth of each, which a single lucky round does not decide.
+  const tenth = (all) => all.sort((a, b) => a - b)[Math.floor(all.length / 10)];
+  return { ours: tenth(rounds.ours), bare: tenth(rounds.bare) };
 }

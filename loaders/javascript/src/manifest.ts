@@ -19,7 +19,7 @@ import {
 } from './dtypes.js';
 import { BundleError, reason, UnsupportedVersionError } from './errors.js';
 import * as limits from './limits.js';
-import { checkPath } from './paths.js';
+import { characters, checkPath } from './paths.js';
 import { type Field, fields, WireError } from './wire.js';
 
 export interface FileEntry {
@@ -236,8 +236,8 @@ class Reader {
 
   private name(all: readonly Field[], number: number, what: string): string {
     const name = this.text(all, number);
-    if (!name || name.length > limits.MAX_NAME_LENGTH) {
-      this.fail(what, `its name has ${name.length} characters, expected 1 to 65536`);
+    if (!name || characters(name) > limits.MAX_NAME_LENGTH) {
+      this.fail(what, `its name has ${characters(name)} characters, expected 1 to 65536`);
     }
     return name;
   }

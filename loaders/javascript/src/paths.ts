@@ -3,10 +3,18 @@
 import { BundleError } from './errors.js';
 import { MAX_PATH_LENGTH } from './limits.js';
 
+/** How many characters a text has; those beyond 16 bits are two units of JavaScript's strings. */
+export function characters(text: string): number {
+  let count = 0;
+  for (let i = 0; i < text.length; count++) i += (text.codePointAt(i) as number) > 0xffff ? 2 : 1;
+  return count;
+}
+
 /** Say what is wrong with a path, or return null. */
 export function pathProblem(path: string): string | null {
   if (!path) return 'it is empty';
-  if (path.length > MAX_PATH_LENGTH) return `it has ${path.length} characters`;
+  const size = characters(path);
+  if (size > MAX_PATH_LENGTH) return `it has ${size} characters`;
   if (path.startsWith('/')) return 'it is absolute';
   for (const part of path.split('/')) {
     if (part === '' || part === '.' || part === '..')

@@ -82,7 +82,7 @@ function value(data: Uint8Array, leaves: Leaves, depth: number, refuse: Refuse):
     case 2:
       return kind.number53() !== 0;
     case 3:
-      return zigzag(BigInt(kind.big()));
+      return zigzag(kind.big());
     case 4:
       return /^-?[0-9]{1,9999}$/.test(kind.text()) ? BigInt(kind.text()) : refuse('a bad integer');
     case 5:

@@ -217,8 +217,9 @@ const ALSO: Readonly<Record<string, string | undefined>> = {
 /**
  * A copy of a typed array, or null if it is not one of the dtype.
  *
- * A copy, because a call may have to wait for its turn, and its caller may use the array again
- * before. By the name of the class, because arrays of other realms (frames, test runners) have
+ * A copy, because its caller may use the array again at once, and nobody reads it before that: a call
+ * may have to wait for its turn, onnxruntime-node begins in a later task, and onnxruntime-web reads
+ * inputs one after the other, or sends them to a worker, which takes the memory. By the name of the class, because arrays of other realms (frames, test runners) have
  * classes of their own.
  */
 function ownArray(data: unknown, { array, name }: ElementType): NumberArray | null {

@@ -9,6 +9,7 @@
  * const { logits } = await bundle.call('serving_default', { image });
  */
 
+import { sha256 as portableSha256 } from '@noble/hashes/sha2.js';
 import type * as Ort from 'onnxruntime-web';
 
 import { portableCrc32 } from './checksums.js';
@@ -35,7 +36,6 @@ import type {
   RuntimeSession,
   RuntimeTensor,
 } from './platform.js';
-import { portableSha256 } from './digest.js';
 import { MANIFEST, Sources } from './sources.js';
 import { deleteRecord, getRecord, listRecords, putRecord } from './storage.js';
 import { joined } from './wire.js';

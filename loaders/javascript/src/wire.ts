@@ -1,17 +1,16 @@
 /**
- * Protocol Buffers, field by field: what reading a message that nobody vouches for needs, with the
- * fields' places in the bytes, and what copying one with some changes needs.
+ * Walking protobuf messages field by field.
+ *
+ * The reader of the protobuf library does the decoding; this adds the fields' places in the bytes,
+ * which copying a message but for some fields needs, and turns its exceptions into one kind.
  */
+
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
 import { reason } from './errors.js';
 
 /** The bytes are no protobuf message, or not the expected one. */
 export class WireError extends Error {}
-
-const VARINT = 0;
-const BIT64 = 1;
-const BYTES = 2;
-const BIT32 = 5;
 
 /** One field of a message. */
 export class Field {
@@ -20,13 +19,13 @@ export class Field {
     /** Where the field begins, its tag included, and where it ends. */
     readonly start: number,
     readonly end: number,
-    private readonly wire: number,
+    private readonly wire: WireType,
     private readonly content: Uint8Array | bigint | number,
   ) {}
 
   /** The content of a length-delimited field. */
   bytes(): Uint8Array {
-    if (this.wire !== BYTES) {
+    if (this.wire !== WireType.LengthDelimited) {
       throw new WireError(`field ${this.number} is a number, expected bytes`);
     }
     return this.content as Uint8Array;
@@ -51,14 +50,16 @@ export class Field {
   }
 
   /** An unsigned 64-bit number. */
-  big(): bigint | number {
-    if (this.wire !== VARINT) throw new WireError(`field ${this.number} is not a whole number`);
-    return this.content as bigint | number;
+  big(): bigint {
+    if (this.wire !== WireType.Varint) {
+      throw new WireError(`field ${this.number} is not a whole number`);
+    }
+    return this.content as bigint;
   }
 
   /** A floating-point number. */
   double(): number {
-    if (this.wire !== BIT64) {
+    if (this.wire !== WireType.Bit64) {
       throw new WireError(`field ${this.number} is not a floating-point number`);
     }
     return this.content as number;
@@ -66,95 +67,91 @@ export class Field {
 
   /** 32-bit numbers that may be packed into one field or be one each. */
   fixed32s(): number[] {
-    if (this.wire === BIT32) return [this.content as number];
-    const data = this.bytes();
-    if (data.length % 4) throw new WireError(`field ${this.number} does not hold 32-bit numbers`);
-    const view = viewOf(data);
-    return Array.from({ length: data.length / 4 }, (_, i) => view.getUint32(4 * i, true));
+    if (this.wire === WireType.Bit32) return [this.content as number];
+    return this.packed((reader) => reader.fixed32());
   }
 
   /** Numbers that may be packed into one field or be one each. */
-  numbers(): (bigint | number)[] {
-    if (this.wire === VARINT) return [this.big()];
-    const reader = new Reader(this.bytes());
-    const found: (bigint | number)[] = [];
-    while (!reader.isAtEnd) found.push(reader.varint());
+  numbers(): bigint[] {
+    if (this.wire === WireType.Varint) return [this.big()];
+    return this.packed(varint);
+  }
+
+  private packed<T>(read: (reader: BinaryReader) => T): T[] {
+    const found: T[] = [];
+    walk(this.bytes(), (reader) => found.push(read(reader)));
     return found;
   }
 }
 
-function viewOf(data: Uint8Array): DataView {
-  return new DataView(data.buffer, data.byteOffset, data.length);
+/** Read until the bytes end. */
+function walk(data: Uint8Array, read: (reader: BinaryReader) => unknown): void {
+  const reader = new BinaryReader(data);
+  try {
+    while (reader.pos < reader.len) read(reader);
+  } catch (error) {
+    throw error instanceof WireError ? error : new WireError(reason(error));
+  }
 }
 
-class Reader {
-  position = 0;
-
-  constructor(private readonly data: Uint8Array) {}
-
-  get isAtEnd(): boolean {
-    return this.position >= this.data.length;
-  }
-
-  /** Go on by so many bytes; returns where they begin. */
-  skip(size: number): number {
-    const begin = this.position;
-    if (size > this.data.length - begin) throw new WireError('it ends in the middle of a field');
-    this.position += size;
-    return begin;
-  }
-
-  varint(): bigint | number {
-    let low = 0;
-    for (let shift = 0; shift < 28; shift += 7) {
-      const byte = this.data[this.skip(1)] as number;
-      low |= (byte & 127) << shift;
-      if (byte < 128) return low;
-    }
-    let value = BigInt(low);
-    for (let shift = 28n; shift < 70n; shift += 7n) {
-      const byte = this.data[this.skip(1)] as number;
-      value |= BigInt(byte & 127) << shift;
-      if (byte < 128) return BigInt.asUintN(64, value);
-    }
-    throw new WireError('it has a number of more than 64 bits');
-  }
+function varint(reader: BinaryReader): bigint {
+  return BigInt(reader.uint64());
 }
 
 /** The fields of a message, in order. */
 export function fields(data: Uint8Array): Field[] {
-  const reader = new Reader(data);
-  const view = viewOf(data);
   const found: Field[] = [];
-  while (!reader.isAtEnd) {
-    const start = reader.position;
-    const tag = Number(reader.varint());
-    const [number, wire] = [Math.floor(tag / 8), tag % 8];
-    if (!number || number >= 2 ** 29) throw new WireError(`it has a field of number ${number}`);
-    let content: Uint8Array | bigint | number;
-    if (wire === BYTES) {
-      const size = Number(reader.varint());
-      const begin = reader.skip(size);
-      content = data.subarray(begin, begin + size);
-    } else if (wire === VARINT) content = reader.varint();
-    else if (wire === BIT64) content = view.getFloat64(reader.skip(8), true);
-    else if (wire === BIT32) content = view.getUint32(reader.skip(4), true);
-    else throw new WireError(`it has a field of wire type ${wire}`);
-    found.push(new Field(number, start, reader.position, wire, content));
-  }
+  walk(data, (reader) => {
+    const start = reader.pos;
+    const [number, wire] = reader.tag();
+    const content = read(reader, wire, data);
+    found.push(new Field(number, start, reader.pos, wire, content));
+  });
   return found;
 }
 
-function varint(value: number): number[] {
+function read(
+  reader: BinaryReader,
+  wire: WireType,
+  data: Uint8Array,
+): Uint8Array | bigint | number {
+  switch (wire) {
+    case WireType.Varint:
+      return varint(reader);
+    case WireType.Bit64:
+      return reader.double();
+    case WireType.Bit32:
+      return reader.fixed32();
+    case WireType.LengthDelimited: {
+      // Not bytes(), which takes a length of more than 32 bits for a small one.
+      const size = Number(reader.uint64());
+      const begin = reader.pos;
+      if (size > reader.len - begin) throw new WireError('it ends in the middle of a field');
+      reader.pos += size;
+      return data.subarray(begin, begin + size);
+    }
+    default:
+      throw new WireError(`it has a field of wire type ${wire}`);
+  }
+}
+
+// Written are a few bytes before what is copied; the library's writer would add a kilobyte to the
+// web entry.
+
+function varintBytes(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
   for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
   return [...bytes, rest];
 }
 
+function tag(number: number, wire: WireType): number[] {
+  return varintBytes(8 * number + wire);
+}
+
 /** A length-delimited field as bytes. */
 export function bytesField(number: number, content: Uint8Array): Uint8Array {
-  const head = [...varint(8 * number + BYTES), ...varint(content.length)];
+  const head = [...tag(number, WireType.LengthDelimited), ...varintBytes(content.length)];
   return joined(Uint8Array.from(head), content);
 }
 
@@ -165,7 +162,7 @@ export function textField(number: number, content: string): Uint8Array {
 
 /** A number as a field of bytes. */
 export function numberField(number: number, value: number): Uint8Array {
-  return Uint8Array.from([...varint(8 * number + VARINT), ...varint(value)]);
+  return Uint8Array.from([...tag(number, WireType.Varint), ...varintBytes(value)]);
 }
 
 /** 32-bit numbers as one packed field of bytes. */

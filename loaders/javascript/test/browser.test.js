@@ -8,8 +8,8 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { findChromium, launch } from './chromium.js';
-import { openPage } from './page.js';
+import { findChromium } from './chromium.js';
+import { launchFor, openPage } from './page.js';
 import { serve } from './server.js';
 
 const corpus = process.env.TFX_CONFORMANCE;
@@ -18,6 +18,13 @@ if (!corpus)
 const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '..');
 const executablePath = findChromium();
 const skip = executablePath ? false : 'no Chromium: install it, or set CHROMIUM to its path';
+
+/** All pages but those with WebGPU; each has a context of its own. */
+let browser;
+before(async () => {
+  if (!skip) browser = await launchFor(executablePath);
+});
+after(() => browser?.close());
 
 for (const isolated of [false, true]) {
   describe(`a page that is ${isolated ? '' : 'not '}cross-origin isolated`, { skip }, () => {
@@ -32,7 +39,7 @@ for (const isolated of [false, true]) {
         path.join(root, 'dist', 'tfx-web.js'),
         path.join(scratch, 'app', 'tfx-web.js'),
       );
-      const options = { executablePath, corpus, scratch, isolated, faults };
+      const options = { browser, corpus, scratch, isolated, faults };
       ({ page, server, close } = await openPage(options));
     });
 
@@ -245,6 +252,26 @@ for (const isolated of [false, true]) {
       assert.equal(found.together[1], 8);
     });
 
+    test('an array that changes while a call is under way changes no result', async () => {
+      const found = await page.evaluate(async () => {
+        const bundle = await loader.Bundle.open('/conformance/shapes/bundle');
+        const [x, y] = [new Float32Array(6), new Float32Array(2)];
+        const sums = [];
+        for (let ticks = 0; ticks < 12; ticks++) {
+          x.set([1, 2, 3, 4, 5, 6]);
+          y.fill(1);
+          const results = bundle.call('weigh', { x: { data: x, shape: [2, 3] }, y });
+          for (let i = 0; i < ticks; i++) await undefined;
+          x.fill(-1);
+          y.fill(-1);
+          sums.push((await results).sum.toArray());
+        }
+        await bundle.close();
+        return sums;
+      });
+      assert.deepEqual(found, Array(12).fill([5, 7, 9]));
+    });
+
     test('opening and closing again and again does not gather memory', async () => {
       const grown = await page.evaluate(async () => {
         const use = async () => {
@@ -322,9 +349,9 @@ test('a plain page takes module, runtime and bundle from another origin', { skip
   fs.writeFileSync(path.join(folder, 'index.html'), program(files.url));
   fs.writeFileSync(path.join(folder, 'closed.html'), program(closed.url));
   const pages = await serve({ pages: folder });
-  const browser = await launch(executablePath);
+  const context = await browser.newContext();
   try {
-    const page = await browser.newPage();
+    const page = await context.newPage();
     for (const [name, text] of [
       ['index.html', /^trained$/],
       ['closed.html', /^BundleError: .*cannot be downloaded.*Access-Control-Allow-Origin/],
@@ -334,7 +361,7 @@ test('a plain page takes module, runtime and bundle from another origin', { skip
       assert.match(await page.title(), text);
     }
   } finally {
-    await browser.close();
+    await context.close();
     for (const server of [files, closed, pages]) await server.close();
     fs.rmSync(folder, { recursive: true, force: true });
   }
@@ -342,7 +369,7 @@ test('a plain page takes module, runtime and bundle from another origin', { skip
 
 test('a page that is not secure has its own hashes, and keeps nothing', { skip }, async () => {
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tfx-insecure-'));
-  const { page, close } = await openPage({ executablePath, corpus, scratch, secure: false });
+  const { page, close } = await openPage({ browser, corpus, scratch, secure: false });
   try {
     const found = await page.evaluate(async () => {
       const use = async (name) => {
@@ -375,15 +402,19 @@ test('a page that is not secure has its own hashes, and keeps nothing', { skip }
 });
 
 describe('a page with a WebGPU adapter', { skip }, () => {
-  let scratch;
-  before(() => {
+  let scratch, withGpu;
+  before(async () => {
     scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tfx-webgpu-'));
+    withGpu = await launchFor(executablePath, { gpu: true });
   });
-  after(() => fs.rmSync(scratch, { recursive: true, force: true }));
+  after(async () => {
+    await withGpu?.close();
+    fs.rmSync(scratch, { recursive: true, force: true });
+  });
 
   /** Open a page, or skip the test where the browser brings no adapter. */
   async function withPage(t, build, work) {
-    const { page, close } = await openPage({ executablePath, corpus, scratch, gpu: true, build });
+    const { page, close } = await openPage({ browser: withGpu, corpus, scratch, gpu: true, build });
     try {
       const has = await page.evaluate(async () => Boolean(await navigator.gpu?.requestAdapter()));
       if (has) await work(page);

@@ -12,16 +12,22 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const RENAMED = ['--host-resolver-rules=MAP plain.test 127.0.0.1'];
 const SOFTWARE_GPU = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
 
+/** Start a browser for several pages; `gpu` as for `openPage`. */
+export function launchFor(executablePath, { gpu = false } = {}) {
+  return launch(executablePath, gpu ? SOFTWARE_GPU : RENAMED);
+}
+
 /**
  * Open the test page.
  *
- * @param options `corpus`: the conformance bundles. `scratch`: where the page may save. `isolated`:
+ * @param options `browser`: from `launchFor`; left out, one of its own. `corpus`: the conformance bundles. `scratch`: where the page may save. `isolated`:
  *   whether the page may use threads. `gpu`: give the browser a WebGPU adapter that computes on the
  *   CPU (SwiftShader). `secure`: false gives the page a name that browsers do not trust. `build`: which build of onnxruntime-web. `faults`: what the server does wrong.
  * @returns `{page, server, close}`.
  */
 export async function openPage({
   executablePath,
+  browser: given,
   corpus,
   scratch,
   isolated = false,
@@ -40,16 +46,15 @@ export async function openPage({
     saved: scratch,
   };
   const server = await serve(mounts, { isolated, uploads: scratch, faults });
-  const browser = await launch(executablePath, [
-    ...(gpu ? SOFTWARE_GPU : []),
-    ...(secure ? [] : RENAMED),
-  ]);
-  const page = await browser.newPage();
+  const browser = given ?? (await launchFor(executablePath, { gpu }));
+  const context = await browser.newContext();
+  const page = await context.newPage();
   const url = secure ? server.url : server.url.replace('127.0.0.1', 'plain.test');
   await page.goto(`${url}/pages/index.html?build=${build}`);
   await page.waitForFunction(() => document.title === 'ready');
   const close = async () => {
-    await browser.close();
+    await context.close();
+    if (!given) await browser.close();
     await server.close();
   };
   return { page, server, close };

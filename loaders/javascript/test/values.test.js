@@ -51,6 +51,24 @@ test('a call has its inputs as they were when it was made', () =>
     assert.deepEqual(found, expected);
   }));
 
+test('an array that changes while a call is under way changes no result', () =>
+  opened(bundleOf('shapes'), async (bundle) => {
+    const [x, y] = [new Float32Array(6), new Float32Array(2)];
+    const call = () => {
+      x.set([1, 2, 3, 4, 5, 6]);
+      y.fill(1);
+      return bundle.call('weigh', { x: { data: x, shape: [2, 3] }, y });
+    };
+    // At once, as the runtime starts, and later; the first of them waits for the session as well.
+    for (let ticks = 0; ticks < 12; ticks++) {
+      const found = call();
+      for (let i = 0; i < ticks; i++) await undefined;
+      x.fill(-1);
+      y.fill(-1);
+      assert.deepEqual((await found).sum.toArray(), [5, 7, 9], `${ticks}`);
+    }
+  }));
+
 test('integers of 64 bits come as numbers, bigints and arrays, and as nothing that loses', () =>
   opened(bundleOf('dtypes'), async (bundle) => {
     const call = async (dtype, x) =>
