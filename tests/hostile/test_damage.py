@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,19 +13,37 @@ import pytest
 import tfx as tf
 from tests.unit.saved_model import damage
 from tests.unit.saved_model.models import batch, numbers
-from tfx.bundle import limits
+from tfx.bundle import limits, sums
+from tfx.bundle.manifest import read_manifest
 from tfx.loaders import Bundle
 
-# The second: files of weights count as large, so that they are hashed when they are first used.
-LIMITS = {"small": limits.HASH_ON_LOAD_BYTES, "large": 64}
+# What counts as large when a bundle is saved and when it is read, and the size of a piece. Large
+# files of weights are compared when they are first used: as a whole by SHA-256 where a bundle has
+# no sums, else by CRC-32s of pieces, of which some are never used.
+SIZES = {
+    "small": (limits.HASH_ON_LOAD_BYTES, limits.HASH_ON_LOAD_BYTES, sums.PIECE),
+    "unsummed": (limits.HASH_ON_LOAD_BYTES, 64, sums.PIECE),
+    "large": (64, 64, sums.PIECE),
+    "pieces": (64, 64, 256),
+}
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def size(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(size: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Give a bundle with all kinds of files."""
     folder = tmp_path_factory.mktemp("damage") / "template"
-    damage.make_bundle(folder)
-    return folder
+    saving, reading, piece = SIZES[size]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sums, "PIECE", piece)
+        patch.setattr(limits, "HASH_ON_LOAD_BYTES", saving)
+        damage.make_bundle(folder)
+        patch.setattr(limits, "HASH_ON_LOAD_BYTES", reading)
+        yield folder
 
 
 def by_bundle(folder: Path) -> damage.Outcome:
@@ -74,10 +92,7 @@ def damaged(path: Path, chance: random.Random) -> str:
     return f"{path.name}: byte {place} with {mask}"
 
 
-def check_places(
-    template: Path, work: Path, count: int, seed: int, monkeypatch: pytest.MonkeyPatch, size: str
-) -> None:
-    monkeypatch.setattr(limits, "HASH_ON_LOAD_BYTES", LIMITS[size])
+def check_places(template: Path, work: Path, count: int, seed: int) -> None:
     chance = random.Random(seed)
     expected = {name: read(template) for name, read in READERS.items()}
     shutil.copytree(template, work)
@@ -101,15 +116,19 @@ def check_places(
     assert not any(notices(reader, work, expected[reader]) for reader in READERS)
 
 
-@pytest.mark.parametrize("size", LIMITS)
-def test_a_few_places(template: Path, tmp_path: Path, monkeypatch: Any, size: str) -> None:
-    check_places(template, tmp_path / "m", 25, 1, monkeypatch, size)
+def test_a_few_places(template: Path, tmp_path: Path) -> None:
+    check_places(template, tmp_path / "m", 25, 1)
+
+
+def test_the_weights_have_the_sums_that_are_meant(template: Path, size: str) -> None:
+    entries = {entry.path: entry for entry in read_manifest(template).files}
+    weights = entries["variables/model.safetensors"]
+    pieces = {"small": 0, "unsummed": 0, "large": 1, "pieces": -(-weights.size // 256)}
+    assert len(weights.crc32) == pieces[size]
+    assert pieces["pieces"] > 20
 
 
 @pytest.mark.proof
-@pytest.mark.parametrize("size", LIMITS)
 @pytest.mark.parametrize("seed", [2, 3])
-def test_a_thousand_places(
-    template: Path, tmp_path: Path, monkeypatch: Any, size: str, seed: int
-) -> None:
-    check_places(template, tmp_path / "m", 500, seed, monkeypatch, size)
+def test_a_thousand_places(template: Path, tmp_path: Path, seed: int) -> None:
+    check_places(template, tmp_path / "m", 500, seed)
