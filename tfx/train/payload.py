@@ -2,7 +2,8 @@
 
 Owns the order of reads: pieces from the beginning to the end of the file, as disks like it best, by
 several threads that read on while others compare what they have read, in parts that are still near
-the processor, with its CRC-32. Must not know of objects. The one decision: values are copied out of
+the processor, with its CRC-32; great values that the system does not have in memory come straight
+from the disk. Must not know of objects. The one decision: values are copied out of
 an open file and never mapped, so whatever happens to the file later, also in place, variables keep
 what was restored, and a deleted file can still be read.
 """
@@ -27,6 +28,7 @@ from tfx.bundle.files import open_plain
 from tfx.bundle.safetensors import SafetensorsFile, open_safetensors
 from tfx.core.errors import BundleError, UnavailableError
 from tfx.train.checksums import HEADER_KEY, header_sum
+from tfx.train.direct import Direct, room
 
 # Below this a switch to another thread costs more than reading.
 _READ_IN_THREADS = 1 << 20
@@ -34,6 +36,8 @@ _READ_IN_THREADS = 1 << 20
 _THREADS = 4
 # What is read at once, and compared while it is in the processor's cache.
 _CHUNK = 1 << 20
+# What is read at once straight from the disk: requests as great as it takes.
+_REQUEST = 4 << 20
 # How far ahead the system is asked to read.
 _AHEAD = 64 << 20
 _TRIES = 10
@@ -107,7 +111,8 @@ class Payload:
             BundleError: the file was damaged, or is closed.
         """
         self.descriptor(wanted[0].key if wanted else "")
-        memory = {w.key: np.empty(self.file.entry(w.key).nbytes, np.uint8) for w in wanted}
+        entries = {w.key: self.file.entry(w.key) for w in wanted}
+        memory = {key: room(entry.nbytes, entry.offset) for key, entry in entries.items()}
         self._run([part for w in wanted for part in self._parts(w, memory[w.key])])
         return {key: self._decoded(key, buffer) for key, buffer in memory.items()}
 
@@ -139,7 +144,10 @@ class Payload:
             for part in parts:
                 self._take(part)
             return
-        waiting = iter(parts)
+        with Direct(self._descriptor) as direct:
+            self._run_in_threads(iter(parts), total, direct)
+
+    def _run_in_threads(self, waiting: Iterator[_Part], total: int, direct: Direct) -> None:
         turn = threading.Lock()
         failed = threading.Event()
 
@@ -150,9 +158,7 @@ class Payload:
                 if not batch:
                     return
                 try:
-                    self._advise(batch[-1].offset + batch[-1].size)
-                    for part in batch:
-                        self._take(part)
+                    self._take_batch(batch, direct)
                 except BaseException:
                     failed.set()
                     raise
@@ -162,18 +168,38 @@ class Payload:
         for done in running:
             done.result()
 
+    def _take_batch(self, batch: list[_Part], direct: Direct) -> None:
+        """Read and compare neighbours, in the way that suits the greatest of them."""
+        greatest = max(batch, key=lambda part: part.size)
+        fits = direct.fits(greatest.into, greatest.offset)
+        # Its beginning may be there only because what comes before was read the usual way.
+        asked = greatest.offset + greatest.size - 1
+        cached = direct.is_cached(asked) if fits else True
+        if not fits:  # what is read ahead would count as cached
+            self._advise(batch[-1].offset + batch[-1].size)
+        for part in batch:
+            straight = not cached and direct.fits(part.into, part.offset)
+            self._take(part, direct if straight else None)
+        if not cached:
+            direct.forget(asked)
+
     def _advise(self, end: int) -> None:
         if hasattr(os, "posix_fadvise"):
             with contextlib.suppress(OSError):
                 os.posix_fadvise(self._descriptor, end, _AHEAD, os.POSIX_FADV_WILLNEED)
 
-    def _take(self, part: _Part) -> None:
+    def _take(self, part: _Part, direct: Direct | None = None) -> None:
         """Read a part, in chunks, and compare it."""
         found = 0
-        for begin in range(0, part.size, _CHUNK):
-            size = min(_CHUNK, part.size - begin)
-            chunk = _scratch(size) if part.into is None else part.into[begin : begin + size]
-            self._fill(chunk, part.offset + begin)
+        step = _CHUNK if direct is None else _REQUEST
+        end = 0
+        while end < part.size:
+            begin = end
+            # All but the first begin with a block of the file, as direct reads like it.
+            end = min(part.size, begin + step - (part.offset + begin) % step)
+            chunk = _scratch(end - begin) if part.into is None else part.into[begin:end]
+            done = 0 if direct is None else direct.fill(chunk, part.offset + begin)
+            self._fill(chunk[done:], part.offset + begin + done)
             if part.expected is not None:
                 found = zlib.crc32(chunk, found)
         if part.expected is not None and found != part.expected:
