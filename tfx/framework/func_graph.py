@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _INT64 = 7
 # Tag of a node through which no gradient flows.
 STOP_GRADIENT = "stop_gradient"
+# Tag of a node whose result is 0, but not before its inputs are there.
+LATER = "later"
 
 # NumPy's kinds of dtypes that no derivative is taken by.
 _SHARED_KINDS = "biu"
@@ -79,12 +81,18 @@ class Assigned:
 
     Gradients do not flow through an assignment: a later read depends on the variable, not on what
     was assigned.
+
+    Args:
+        outputs: By the numbers of outputs, the variables.
+        again: Whether that was assigned already, and is not by the node: it is part of a
+            computation that is done a second time.
     """
 
-    __slots__ = ("outputs",)
+    __slots__ = ("again", "outputs")
 
-    def __init__(self, outputs: dict[int, VariableState]) -> None:
+    def __init__(self, outputs: dict[int, VariableState], again: bool = False) -> None:
         self.outputs = outputs
+        self.again = again
 
 
 class FuncGraph(GraphFace):

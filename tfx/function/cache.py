@@ -21,7 +21,6 @@ from typing import Any
 from tfx.function import settings
 from tfx.function.concrete import ConcreteFunction
 
-_MAX_GONE = 64
 _FAST_LIMIT = 1024
 _clock = itertools.count(1)
 
@@ -59,6 +58,9 @@ class TraceCache:
     Attributes:
         served: Short cut: a key that ``extractor`` makes -> the trace.
     """
+
+    # Of the class: variables also die while Python ends and a module's names are gone already.
+    _MAX_GONE = 64
 
     def __init__(self) -> None:
         self.served: dict[Any, ConcreteFunction] = {}
@@ -164,7 +166,7 @@ def _variable_gone(cache: weakref.ref[TraceCache], number: int, name: str, _: ob
     me = cache()
     entry = None if me is None else me._live.get(number)
     if me is not None and entry is not None:
-        if len(me._gone) >= _MAX_GONE:
+        if len(me._gone) >= me._MAX_GONE:
             me._gone.clear()
         for key in entry.keys:
             me._gone[key] = name

@@ -25,7 +25,7 @@ from tfx.framework.variable import Variable, install
 from tfx.function import recurrent_gradient as recurrent_gradient
 from tfx.function.arguments import CallSignature
 from tfx.function.configured import Configured
-from tfx.function.describe import describe
+from tfx.function.describe import describe, describe_line
 from tfx.function.freezer import Freezer
 from tfx.function.host_state import calls_python
 from tfx.function.inputs import (
@@ -221,9 +221,9 @@ class ConcreteFunction:
         """The signature as text, one line for each parameter and capture.
 
         Args:
-            verbose: False: on one line, as ``repr`` shows it.
+            verbose: False: on one line, without captures.
         """
-        return describe(self) if verbose else repr(self)
+        return describe(self) if verbose else describe_line(self)
 
     def placement(self) -> Placement:
         """Which device and execution provider run each node; compiles the graph if need be.
@@ -246,7 +246,7 @@ class ConcreteFunction:
         return _unpickled, (parts_of(self),)
 
     def __repr__(self) -> str:
-        return f"<ConcreteFunction {self.signature} -> {self.structured_outputs}>"
+        return f"<ConcreteFunction {describe_line(self)} at 0x{id(self):X}>"
 
     # Calling
 

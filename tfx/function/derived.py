@@ -194,10 +194,11 @@ class Derivation:
         outputs: dict[int, VariableState] = {}
         for number, old in tag.outputs.items():
             state = self.func_graph.state_of(old.variable())
-            state.current = made.outputs[number]
-            state.written = True
+            if not tag.again:
+                state.current = made.outputs[number]
+                state.written = True
             outputs[number] = state
-        return Assigned(outputs)
+        return Assigned(outputs, tag.again)
 
     def finish(self, signature: CallSignature, template: Any) -> ConcreteFunction:
         """The function.

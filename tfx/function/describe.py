@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 from tfx.core.specs import TensorSpec
@@ -10,6 +11,8 @@ from tfx.function.arguments import Weak
 
 if TYPE_CHECKING:
     from tfx.function.concrete import ConcreteFunction
+
+_STARS = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}
 
 
 def describe(concrete: ConcreteFunction) -> str:
@@ -24,6 +27,20 @@ def describe(concrete: ConcreteFunction) -> str:
     lines += ["Output Type:", f"  {type_text(concrete.structured_outputs)}", "Captures:"]
     captured = [f"  {x.name}: {_spec_text(x)}" for x in concrete.captured_inputs]
     return "\n".join(lines + (captured or ["  None"]))
+
+
+def describe_line(concrete: ConcreteFunction) -> str:
+    """The parameters and the result of a concrete function as Python would write them."""
+    parameters = concrete.signature.parameters
+    texts: list[str] = []
+    named_only = False
+    for name, value in zip(parameters.names, concrete.signature.values, strict=True):
+        kind = parameters.signature.parameters[name].kind
+        if kind is Parameter.KEYWORD_ONLY and not named_only:
+            texts.append("*")
+        named_only = named_only or kind in (Parameter.KEYWORD_ONLY, Parameter.VAR_POSITIONAL)
+        texts.append(f"{_STARS.get(kind.name, '')}{name}: {type_text(value)}")
+    return f"({', '.join(texts)}) -> {type_text(concrete.structured_outputs)}"
 
 
 def type_text(value: Any) -> str:

@@ -224,7 +224,7 @@ class _Writer:
     def _tag(self, tag: Any) -> Any:
         if isinstance(tag, Assigned):
             states = {i: self._state_numbers.get(id(s.ref())) for i, s in tag.outputs.items()}
-            return ("assigned", states)
+            return ("assigned", states, tag.again)
         if isinstance(tag, CustomGradient):
             self._kept.append(_portable(tag.graph))
             return ("gradient", self.graph(self._kept[-1]), tag.present, tag.results)
@@ -287,7 +287,8 @@ class _Reader:
 
     def _tag(self, tag: tuple[Any, ...]) -> Any:
         if tag[0] == "assigned":
-            return Assigned({i: self.states[n] for i, n in tag[1].items() if n is not None})
+            states = {i: self.states[n] for i, n in tag[1].items() if n is not None}
+            return Assigned(states, again=tag[2:] == (True,))
         if tag[0] == "gradient":
             return CustomGradient(self.graph(tag[1]), tag[2], tag[3])
         return tag[1]

@@ -13,6 +13,7 @@ import numpy as np
 
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor
+from tfx.framework.func_graph import LATER
 from tfx.framework.tensor import SymbolicTensor, Tensor
 
 _INT64 = 7
@@ -32,8 +33,15 @@ def after(tensors: Sequence[Tensor], dy: Tensor) -> list[Tensor]:
     floating = [x for x in tensors if x.dtype.is_floating]
     if floating:  # the gradient may be a constant
         count = apply("Add", (count, _count(floating[0])))
-    zero = apply("Min", (count, _ints(0)))
+    zero = later(apply("Min", (count, _ints(0))))
     return [_reshaped(x, zero) for x in tensors]
+
+
+def later(zero: Tensor) -> Tensor:
+    """Tag a zero of a graph: what is made for many elements may wait for all of them at once."""
+    if isinstance(zero, SymbolicTensor) and zero._value.node is not None:
+        zero._value.node.tag = LATER
+    return zero
 
 
 def _count(x: Tensor) -> Tensor:

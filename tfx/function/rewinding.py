@@ -20,7 +20,7 @@ from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
 from tfx.framework.locks import all_locks, writing
 from tfx.framework.observing import observers
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
-from tfx.framework.variable import Variable
+from tfx.framework.variable import READ_VARIABLE, Variable
 from tfx.function.marker import GradientGraph
 from tfx.ops.generator import (
     drawing_alone,
@@ -79,10 +79,14 @@ class Rewinding:
     def record(
         self, op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[Tensor]
     ) -> None:
-        """Operations are of no interest."""
+        """Of operations only those are of interest that read a variable, trainable or not."""
+        if op == READ_VARIABLE:
+            self.watch_variable(inputs[0])
 
     def depends(self, x: Any) -> bool:
-        """Nothing is recorded."""
+        """Nothing is recorded; a function that asks this of its variables is about to read them."""
+        if isinstance(x, Variable):
+            self.watch_variable(x)
         return False
 
     def _finish(self) -> None:
@@ -141,19 +145,24 @@ class Rewinding:
     def _in_graph(self, delay: Delay) -> Iterator[None]:
         graph = current().graph
         assert graph is not None
-        tensors = [_tensor(value, variable) for variable, value in self._began]
+        # What eagerly has the same value as then is read as ever.
+        traced = self._graph is not None
+        began = [(v, old) for v, old in self._began if traced or v._value is not old]
+        tensors = [_tensor(value, variable) for variable, value in began]
         saved = []
-        for (variable, _), tensor in zip(self._began, delay(tensors), strict=True):
+        for (variable, _), tensor in zip(began, delay(tensors), strict=True):
             state = graph.state_of(variable)
             saved.append((state, state.current, state.written))
             state.current = graph.value_of(tensor)
+            if not traced:
+                state.current = _as_read(graph, state)
         mark = len(graph.graph.nodes)
         try:
             yield
         finally:
             for state, value, written in saved:
                 state.current, state.written = value, written
-            _untag(graph, mark, {id(state) for state, _, _ in saved})
+            _untag(graph, mark, {id(variable) for variable, _ in self._began})
 
 
 def _put_back(pairs: Sequence[tuple[Variable, Any]]) -> None:
@@ -180,14 +189,20 @@ def _entry(graph: FuncGraph, state: VariableState, variable: Variable) -> Any:
     return state.entry
 
 
-def _untag(graph: FuncGraph, mark: int, states: set[int]) -> None:
+def _as_read(graph: FuncGraph, state: VariableState) -> Any:
+    """A constant that a variable was: what is computed from it depends on the variable."""
+    assert state.current is not None
+    source = state.current
+    node = graph.graph.add_node("Identity", (source,), {}, [(source.dtype, source.shape)])
+    node.tag = Assigned({0: state}, again=True)
+    return node.outputs[0]
+
+
+def _untag(graph: FuncGraph, mark: int, variables: set[int]) -> None:
     """What was assigned the second time is no variable's value, and carries no gradient either."""
     for node in graph.graph.nodes[mark:]:
         if isinstance(node.tag, Assigned):
-            kept = {
-                i: s
-                for i, s in node.tag.outputs.items()
-                if id(s) not in states or s.variable().dtype.is_floating
-            }
-            if len(kept) < len(node.tag.outputs):
-                node.tag = Assigned(kept) if kept else None
+            assigned = node.tag.outputs
+            if any(id(s.ref()) in variables for s in assigned.values()):
+                kept = {i: s for i, s in assigned.items() if s.variable().dtype.is_floating}
+                node.tag = Assigned(kept, again=True) if kept else None

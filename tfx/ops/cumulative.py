@@ -15,6 +15,9 @@ from tfx.ops._support import cast_to, require_dtype, scalar_like, single_axis, t
 from tfx.ops.arithmetic import divide, multiply
 from tfx.ops.comparison import equal
 
+# A running product has right derivatives so far where many elements are 0.
+_ORDERS = 3
+
 
 def _scan(op: str, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Tensor:
     x = tensor(x)
@@ -68,7 +71,8 @@ def cumprod(
 ) -> Tensor:
     """The product of all elements up to each one along an axis.
 
-    Its gradient is right where elements are 0 too. Graphs that use it need ONNX opset 26.
+    Its derivatives up to the third are right where elements are 0 too. Graphs that use it need ONNX
+    opset 26.
 
     Example:
         >>> import tfx as tf
@@ -84,20 +88,30 @@ def _cumprod_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, None]:
     zero, one = scalar_like(0, x), scalar_like(1, x)
     is_zero = equal(x, zero)
     slope = divide(_summed_back(op, multiply(dy, op.outputs[0])), apply("Where", (is_zero, one, x)))
-    # The first zero on the way stands alone until the second one: there the products without it
-    # count. The second one's slope is 0 but grows with the first. Later zeros have neither.
+    # At a zero count the products without it. They are 0 behind other zeros, but grow with those:
+    # the n-th zero on the way has only slopes of order n and higher. Each has a place of its own
+    # along a new last axis.
     before = apply("CumSum", (cast_to(is_zero, x.dtype), axis), {**op.attrs, "exclusive": 1})
-    first = apply("And", (is_zero, equal(before, zero)))
-    second = apply("And", (is_zero, equal(before, one)))
-    without = apply("Where", (first, one, x))
-    at_first = _summed_back(op, multiply(dy, apply("CumProd", (without, axis), op.attrs)))
-    without = apply("Where", (second, one, without))
-    others = _summed_back(op, multiply(dy, apply("CumProd", (without, axis), op.attrs)))
-    along = apply("Reshape", (cast_to(axis, dtypes.int64), int64_constant([1])))
-    first_one = apply("ReduceSum", (apply("Where", (first, x, zero)), along), {"keepdims": 1})
-    at_second = apply("Where", (second, multiply(others, first_one), zero))
-    at_zero = apply("Where", (first, at_first, at_second))
+    number = _last(apply("Where", (is_zero, before, scalar_like(-1, x))))
+    chosen = equal(number, tensor(range(_ORDERS), x.dtype))
+    without = apply("Where", (chosen, one, _last(x)))
+    inner = OpRecord(op.op, op.attrs, (without, _before_last(axis)), ())
+    products = apply("CumProd", inner.inputs, op.attrs)
+    slopes = _summed_back(inner, multiply(_last(dy), products))
+    own = apply("Where", (chosen, slopes, zero))
+    at_zero = apply("ReduceSum", (own, int64_constant([-1])), {"keepdims": 0})
     return apply("Where", (is_zero, at_zero, slope)), None
+
+
+def _last(x: Tensor) -> Tensor:
+    """With a new last axis of size 1."""
+    return apply("Unsqueeze", (x, int64_constant([-1])))
+
+
+def _before_last(axis: Tensor) -> Tensor:
+    """The same axis of a tensor that got a new last one."""
+    moved = cast_to(apply("Less", (axis, scalar_like(0, axis))), axis.dtype)
+    return apply("Sub", (axis, moved))
 
 
 def cumulative_logsumexp(

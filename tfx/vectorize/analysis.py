@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tfx.framework.func_graph import LATER
 from tfx.function.marker import CustomGradient
 from tfx.graph.ir import CALL, Graph, Node, RawShape, Value, bodies_below, free_values
 from tfx.graph.random_ops import RANDOM_OPS
@@ -40,69 +41,72 @@ def draws(node: Node) -> bool:
     )
 
 
-def batched_values(graph: Graph, batched: Iterable[Value | None]) -> set[int]:
+def batched_values(graph: Graph, batched: Iterable[Value | None], same_draws: bool) -> set[int]:
     """Find what differs between elements.
 
     Args:
         graph: A graph or body.
         batched: Values that differ: inputs of the graph, values of the graphs around it.
+        same_draws: Whether the same is drawn for all elements.
 
     Returns:
         The ``id`` of each value that differs, in bodies below too (called graphs left out).
     """
     found = {id(v) for v in batched if v is not None}
-    _spread(graph, found)
+    _spread(graph, found, same_draws)
     return found
 
 
-def _spread(graph: Graph, found: set[int]) -> None:
+def _spread(graph: Graph, found: set[int], same_draws: bool) -> None:
     for node in graph.nodes:
         if node.op == "If":
-            spread_if(node, found)
+            spread_if(node, found, same_draws)
         elif node.op == "Loop":
-            _spread_loop(node, found)
-        elif draws(node):
+            _spread_loop(node, found, same_draws)
+        elif draws(node) and not same_draws:
             found.add(id(node.outputs[0]))
         elif node.op == CALL and not isinstance(node.tag, CustomGradient):
-            _spread_call(node, found)
-        elif node.op not in SHAPE_OPS and differs(node, found):
+            _spread_call(node, found, same_draws)
+        elif node.op not in SHAPE_OPS and node.tag != LATER and differs(node, found, same_draws):
             found.update(id(v) for v in node.outputs)
 
 
-def differs(node: Node, found: set[int]) -> bool:
+def differs(node: Node, found: set[int], same_draws: bool) -> bool:
     """Whether anything that a node uses differs, or what it draws."""
-    if node.op in RANDOM_OPS or any(id(v) in found for v in node.inputs if v is not None):
+    if node.op in RANDOM_OPS and not same_draws:
+        return True
+    if any(id(v) in found for v in node.inputs if v is not None):
         return True
     bodies = [] if node.op == CALL else list(node.bodies())
     return any(id(v) in found for body in bodies for v in free_values(body))
 
 
-def _spread_call(node: Node, found: set[int]) -> None:
+def _spread_call(node: Node, found: set[int], same_draws: bool) -> None:
     callee: Graph = node.attrs["graph"]
     pairs = zip(callee.inputs, node.inputs, strict=True)
     given = [formal for formal, actual in pairs if id(actual) in found]
-    inside = batched_values(callee, given)
+    inside = batched_values(callee, given, same_draws)
     for formal, actual in zip(callee.outputs, node.outputs, strict=True):
         if id(formal) in inside:
             found.add(id(actual))
 
 
-def spread_if(node: Node, found: set[int]) -> None:
+def spread_if(node: Node, found: set[int], same_draws: bool) -> None:
     """Mark what differs inside of an ``If`` and of its results."""
     branches = list(node.bodies())
     for body in branches:
-        _spread(body, found)
+        _spread(body, found, same_draws)
     whole = id(node.inputs[0]) in found
     for i, value in enumerate(node.outputs):
         if whole or any(id(body.outputs[i]) in found for body in branches):
             found.add(id(value))
 
 
-def _spread_loop(node: Node, found: set[int]) -> None:
+def _spread_loop(node: Node, found: set[int], same_draws: bool) -> None:
     body: Graph = node.attrs["body"]
-    if loop_differs(node, found):
+    if loop_differs(node, found, same_draws):
         found.update(id(v) for v in body.inputs[2:])
-        _spread(body, found)
+        _spread(body, found, same_draws)
         found.update(id(v) for v in node.outputs)
         return
     for inside, outside in zip(body.outputs[1:], node.outputs, strict=True):
@@ -110,7 +114,7 @@ def _spread_loop(node: Node, found: set[int]) -> None:
             found.add(id(outside))
 
 
-def loop_differs(node: Node, found: set[int]) -> bool:
+def loop_differs(node: Node, found: set[int], same_draws: bool) -> bool:
     """Whether the number of iterations differs; marks what the body carries on the way."""
     body: Graph = node.attrs["body"]
     carried = list(zip(node.inputs[2:], body.inputs[2:], body.outputs[1:], strict=False))
@@ -118,7 +122,7 @@ def loop_differs(node: Node, found: set[int]) -> bool:
         if id(outer) in found:
             found.add(id(inner))
     while True:
-        _spread(body, found)
+        _spread(body, found, same_draws)
         late = [i for _, i, after in carried if id(after) in found and id(i) not in found]
         if not late:
             break
@@ -153,35 +157,41 @@ _SIZING = {
 _AS_LONG_AS_THE_INPUT = ("Unique", 2)
 
 
-def ragged(graph: Graph, batched: Iterable[Value | None]) -> tuple[Node, str] | None:
+def ragged(
+    graph: Graph, batched: Iterable[Value | None], same_draws: bool
+) -> tuple[Node, str] | None:
     """Find what has another shape for each element.
 
     Args:
         graph: A graph.
         batched: Its inputs that differ.
+        same_draws: See ``batched_values``.
 
     Returns:
         A loop that collects a value in each iteration, and more of them for some elements, or an
         operator whose result's shape is decided by a value that differs; and what is wrong with it.
     """
-    found = batched_values(graph, batched)
+    found = batched_values(graph, batched, same_draws)
     used = {id(v) for v in graph.outputs}
     for inner in (graph, *bodies_below(graph)):
         used.update(id(v) for node in inner.nodes for v in node.inputs)
         used.update(id(v) for v in inner.outputs)
     for inner in (graph, *bodies_below(graph)):
         for node in inner.nodes:
-            culprit = _ragged(node, found, used)
+            culprit = _ragged(node, found, used, same_draws)
             if culprit is not None:
                 return culprit
     return None
 
 
-def _ragged(node: Node, found: set[int], used: set[int]) -> tuple[Node, str] | None:
+def _ragged(
+    node: Node, found: set[int], used: set[int], same_draws: bool
+) -> tuple[Node, str] | None:
     if node.op == CALL and not isinstance(node.tag, CustomGradient) and not draws(node):
         callee: Graph = node.attrs["graph"]
         pairs = zip(callee.inputs, node.inputs, strict=True)
-        return ragged(callee, [formal for formal, actual in pairs if id(actual) in found])
+        given = [formal for formal, actual in pairs if id(actual) in found]
+        return ragged(callee, given, same_draws)
     if node.op in _SIZING:
         sizing = [node.inputs[i] for i in _SIZING[node.op] if i < len(node.inputs)]
         if not any(id(v) in found for v in sizing if v is not None):

@@ -7,16 +7,18 @@ computed, and no derivative is taken, that would not be for one element.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tfx.control_flow.branches import cond
 from tfx.control_flow.nodes import assigned_states
 from tfx.core.dtypes import SEQUENCE, from_onnx
 from tfx.framework.apply import apply, apply_n
+from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import Assigned, VariableState
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.variable import READ_VARIABLE, Variable
 from tfx.graph.ir import Graph, Node, Value
 from tfx.ops.casting import stop_gradient
 from tfx.ops.creation import zeros
@@ -33,7 +35,7 @@ def convert_if(batcher: Batcher, node: Node) -> list[Lane]:
     """The results of an ``If``."""
     found = differing(batcher, node)
     plain = not found
-    spread_if(node, found)
+    spread_if(node, found, batcher.same_draws)
     flags = [id(v) in found for v in node.outputs]
     assigns = any(True for _ in assigned_states(list(node.bodies())))
     if plain and not assigns and not any(flags):
@@ -65,13 +67,18 @@ def differing(batcher: Batcher, node: Node) -> set[int]:
     return {id(v) for v in batcher.uses(node) if batcher.lane(v).batched}
 
 
-def refuse_assignments(node: Node) -> None:
+def refuse_assignments(node: Node, states: Iterable[VariableState] | None = None) -> None:
     """Refuse to assign in what only some elements do.
+
+    Args:
+        node: The operation that is the reason.
+        states: What is assigned; None: what is in the bodies of the node.
 
     Raises:
         ValueError: always.
     """
-    names = sorted({state.name for state in assigned_states(list(node.bodies()))})
+    found = assigned_states(list(node.bodies())) if states is None else states
+    names = sorted({state.name for state in found})
     place = "" if node.source is None else f" [{node.source.text()}]"
     raise ValueError(
         f"The variables {names} are assigned in a branch or loop that only some elements of a "
@@ -87,24 +94,28 @@ def with_assignments(batcher: Batcher, node: Node, lanes: Sequence[Lane]) -> lis
         ValueError: a new value differs between the elements.
     """
     found = list(lanes)
-    assigned = node.tag.outputs if isinstance(node.tag, Assigned) else {}
-    for number, state in assigned.items():
-        found[number] = assign(state, found[number], batcher.inside)
+    if isinstance(node.tag, Assigned):
+        for number, state in node.tag.outputs.items():
+            again = node.tag.again or batcher.again
+            found[number] = assign(state, found[number], batcher.inside, again)
     return found
 
 
-def assign(state: VariableState, lane: Lane, inside: bool) -> Lane:
+def assign(state: VariableState, lane: Lane, inside: bool, again: bool) -> Lane:
     """Give a variable a new value; what it is read as from there on.
 
     Args:
         state: What the graph of one element knows of the variable.
         lane: The value.
         inside: Whether it is assigned in the body of an ``If`` or ``Loop``.
+        again: See ``Assigned``.
 
     Raises:
         ValueError: the value differs between the elements.
     """
     variable = state.variable()
+    if again:
+        return Lane(_read_again(variable, lane), lane.batched)
     if lane.batched:
         raise ValueError(
             f"{variable.name!r} is assigned a value that differs between the elements of a "
@@ -112,9 +123,22 @@ def assign(state: VariableState, lane: Lane, inside: bool) -> Lane:
             "assign what is wanted of them outside, or use tfx.map_fn."
         )
     if inside:  # there the new value is a result of the ``If`` or ``Loop``
-        return Lane(stop_gradient(lane.tensor), False)
+        return Lane(_read_again(variable, lane), False)
     variable.assign(lane.tensor)
     return Lane(variable.value(), False)
+
+
+def _read_again(variable: Variable, lane: Lane) -> Tensor:
+    """What was assigned the second time: no variable's value, but tapes see a read of it."""
+    value = stop_gradient(lane.tensor)
+    graph = current().graph
+    if isinstance(value, SymbolicTensor) and value._value.node is not None and graph is not None:
+        value._value.node.tag = Assigned({0: graph.state_of(variable)}, again=True)
+    if not lane.batched and variable.trainable:
+        for tape in current().tapes:
+            tape.watch_variable(variable)
+            tape.record(READ_VARIABLE, {}, (variable,), (value,))
+    return value
 
 
 def _divided(batcher: Batcher, node: Node, bodies: Sequence[Graph], pred: Tensor) -> list[Lane]:

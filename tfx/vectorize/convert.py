@@ -15,10 +15,11 @@ from tfx.core.errors import InternalError
 from tfx.framework.apply import apply, apply_n
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph
+from tfx.framework.func_graph import LATER, STOP_GRADIENT, Assigned, FuncGraph
 from tfx.framework.rules import formula_of
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.function.marker import CustomGradient
+from tfx.function.recomputing import later
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, free_values
 from tfx.graph.passes.dead_code import used_values
 from tfx.graph.random_ops import RANDOM_OPS
@@ -46,7 +47,8 @@ class Batcher:
         around: The lane of a value of a graph around; None: there is none.
         inside: Whether what is converted is the body of an ``If`` or ``Loop``.
         fixed: Lanes of constants that stand for tensors from outside, by ``id`` of the value.
-        same_draws: Random numbers are those of one run for all elements, not new ones for each.
+        same_draws: It is a backward pass: random numbers are those of one run for all elements, not
+            new ones for each, and nothing is assigned.
     """
 
     def __init__(
@@ -61,11 +63,13 @@ class Batcher:
         same_draws: bool = False,
     ) -> None:
         self.size = size
-        self._same_draws = same_draws
+        self.same_draws = same_draws
         self.static_size = static_size
         self.loops = loops
         self._around = around
         self.inside = inside
+        # Whether what is converted is done a second time, as backward passes are: see ``Assigned``.
+        self.again = same_draws
         self._graph: Graph | None = None
         self._lanes: dict[int, Lane] = {}
         self._fixed: dict[int, Lane] = {} if fixed is None else fixed
@@ -111,7 +115,7 @@ class Batcher:
             seen_at,
             inside=True,
             fixed=self._fixed,
-            same_draws=self._same_draws,
+            same_draws=self.same_draws,
         )
 
     def alike(self, *, inside: bool = False) -> Batcher:
@@ -123,7 +127,7 @@ class Batcher:
             self.lane,
             inside=inside or self.inside,
             fixed=self._fixed,
-            same_draws=self._same_draws,
+            same_draws=self.same_draws,
         )
 
     def uses(self, node: Node) -> list[Value]:
@@ -168,7 +172,7 @@ class Batcher:
 
     def _draws_once(self, node: Node) -> bool:
         given = [self.lane(v) for v in node.inputs if v is not None]
-        return self._same_draws and not any(x.batched for x in given)
+        return self.same_draws and not any(x.batched for x in given)
 
     def _set(self, node: Node, lanes: Sequence[Lane]) -> None:
         for value, lane in zip(node.outputs, lanes, strict=True):
@@ -203,8 +207,12 @@ class Batcher:
             self._set(node, fallback.repeated(self, node))
             return
         below = f"{current().scope}{node.name}/"
+        again = self.again
+        # A call whose node assigns nothing, or did already: nor does what it calls.
+        self.again = again or not isinstance(node.tag, Assigned) or node.tag.again
         with using(scope=below):
             results = self.run(callee)
+        self.again = again
         self._set(node, results)
 
     def _host(self, node: Node) -> list[Lane]:
@@ -216,7 +224,8 @@ class Batcher:
     def _assign(self, node: Node, tag: Assigned) -> None:
         (state,) = tag.outputs.values()
         assert node.inputs[0] is not None
-        lane = assign(state, self.lane(node.inputs[0]), self.inside)
+        again = tag.again or self.again
+        lane = assign(state, self.lane(node.inputs[0]), self.inside, again)
         self._lanes[id(node.outputs[0])] = lane
 
     # Operators
@@ -228,8 +237,10 @@ class Batcher:
         count = len(node.outputs)
         if node.op in SHAPE_OPS and any(batched):
             return [Lane(self._of_shape(node, inputs[0]), False)]
+        if node.tag == LATER:
+            return [Lane(_later(inputs, batched), False)]
         bodies = any(True for _ in node.bodies())
-        once = self._same_draws or node.op not in RANDOM_OPS
+        once = self.same_draws or node.op not in RANDOM_OPS
         if bodies or (once and not any(batched)):
             if bodies:
                 return fallback.with_bodies(self, node)
@@ -298,6 +309,16 @@ class Batcher:
 
 def _static(shape: RawShape) -> tuple[int | None, ...] | None:
     return None if shape is None else tuple(d if isinstance(d, int) else None for d in shape)
+
+
+def _later(inputs: Sequence[Tensor | None], batched: Sequence[bool]) -> Tensor:
+    """The zero of all elements, not before all of their inputs are there."""
+    axis = int64_constant([0])
+    given = [
+        apply("ReduceSum", (x, axis), {"keepdims": 0}) if each else x
+        for x, each in zip(inputs, batched, strict=True)
+    ]
+    return later(apply("Min", given))
 
 
 def _constant(value: Value) -> Tensor:

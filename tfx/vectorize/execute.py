@@ -97,12 +97,13 @@ class Elements:
         return results
 
     def _ragged(self, given: Sequence[Row]) -> tuple[Node, str] | None:
-        return ragged(self._graph, [v for v, _, batched in given if batched])
+        return ragged(self._graph, [v for v, _, batched in given if batched], self._same_draws)
 
     def _one_by_one(self, given: Sequence[Row], why: CannotConvertError) -> list[Tensor]:
         """The whole function for one element after another."""
-        if any(True for _ in assigned_states([self._graph])):
-            refuse_assignments(why.node)
+        written = self._element.written_states()
+        if written:
+            refuse_assignments(why.node, written)
         self._loops.announce(why.node.op, why.reason, why.node, whole=True)
         rows = [t for _, t, batched in given if batched]
 
@@ -146,17 +147,32 @@ class Elements:
             assert isinstance(self._size, EagerTensor)
             results = self._convert([*arguments, *reads], self._size)
             written = target.written_states()
+            again = _read_assigned(target)
             outputs = [target.value_of(r) for r in results]
             outputs += [s.current for s in written if s.current is not None]
             target.graph.outputs = outputs
         states = target.read_states()
         leaves = [(s, target.graph.inputs.index(s.entry)) for s in states if s.entry is not None]
         graph = remove_dead_nodes(target.graph)
-        function = PureFunction(graph, leaves=leaves) if written else function_of(graph)
+        remembered = not (written or again)
+        function = function_of(graph) if remembered else PureFunction(graph, leaves=leaves)
         found = function([*(t for _, t, _ in given), *(s.variable().value() for s in states)])
         for state, new in zip(written, found[len(results) :], strict=True):
             state.variable().assign(new)
         return found[: len(results)]
+
+
+def _read_assigned(target: FuncGraph) -> bool:
+    """Make inputs of the variables of a graph that were assigned before it, as it tells.
+
+    Returns:
+        Whether there are any: gradients of what is computed from those are theirs.
+    """
+    found = [state.variable() for state in assigned_states([target.graph])]
+    again = [v for v in found if not target.state_of(v).written]
+    for variable in again:
+        target.read(variable)
+    return bool(again)
 
 
 def _open(shape: RawShape) -> RawShape:

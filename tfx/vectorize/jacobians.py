@@ -14,19 +14,19 @@ from typing import Any
 from tfx.autodiff.backprop import backpropagate
 from tfx.autodiff.tape import GradientTape, UnconnectedGradients
 from tfx.control_flow.mapping import map_fn
-from tfx.control_flow.nodes import ControlRecord
+from tfx.control_flow.nodes import ControlRecord, tell
 from tfx.core import nest
 from tfx.core.dtypes import DType
 from tfx.core.errors import InternalError
 from tfx.framework.apply import apply
-from tfx.framework.context import current, using
+from tfx.framework.context import Recorder, current, using
 from tfx.framework.convert import int64_constant
-from tfx.framework.func_graph import FuncGraph
+from tfx.framework.func_graph import Assigned, FuncGraph
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.inline import inline_nodes
-from tfx.graph.ir import Graph, Value
+from tfx.graph.ir import Graph, Value, bodies_below
 from tfx.ops._support import cast_to, static_ints
 from tfx.ops.creation import zeros_like
 from tfx.vectorize.convert import Batcher
@@ -235,12 +235,14 @@ class _Part:
         last = nodes[-1] if nodes else None
         name = graph.graph.unique_name("seed")
         self._seed = Value(name, target.dtype.onnx, target.shape.symbolic)
-        with using(tapes=()):
+        later = _Additions(current().tapes)
+        with using(tapes=(later,) if later.tapes else ()):
             found = gradients(SymbolicTensor(self._seed, graph))
         end = 0 if last is None else _index(nodes, last) + 1
         self._nodes = Graph("jacobian", graph.graph)
         self._nodes.nodes = nodes[end:]
         del nodes[end:]
+        later.tell(self._nodes)
         self._present = [g is not None for g in found]
         self._nodes.outputs = [graph.value_of(g) for g in found if g is not None]
         self._nodes.nodes = live_nodes(self._nodes)
@@ -288,6 +290,39 @@ class _Part:
         return [next(given) if present else None for present in self._present]
 
 
+class _Additions:
+    """Notes the results that branches and loops of the forward pass get, for the tapes around.
+
+    The nodes of the pass itself are none of their business: what is made of them for all seeds is.
+    """
+
+    def __init__(self, tapes: tuple[Recorder, ...]) -> None:
+        self.tapes = tapes
+        self._noted: list[tuple[str, dict[str, Any], Sequence[Any], Sequence[Any]]] = []
+
+    def record(
+        self, op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[Any]
+    ) -> None:
+        """Note a branch or loop."""
+        if "control" in attrs:
+            self._noted.append((op, attrs, inputs, outputs))
+
+    def watch_variable(self, variable: Any) -> None:
+        """Reads are of no interest."""
+
+    def depends(self, x: Any) -> bool:
+        """Whether a tape around would record an operation on ``x``."""
+        return any(tape.depends(x) for tape in self.tapes)
+
+    def tell(self, taken_out: Graph) -> None:
+        """Tell the tapes of those that are not of the pass itself."""
+        if self._noted:
+            own = {id(n) for g in (taken_out, *bodies_below(taken_out)) for n in g.nodes}
+            for op, attrs, inputs, outputs in self._noted:
+                if id(attrs["control"].node) not in own:
+                    tell(op, attrs, inputs, outputs)
+
+
 def _index(nodes: Sequence[Any], node: Any) -> int:
     for i in range(len(nodes) - 1, -1, -1):
         if nodes[i] is node:
@@ -299,12 +334,19 @@ def _tensors_of(records: Sequence[OpRecord], graph: FuncGraph) -> dict[int, Tens
     """The tensors that tapes know values of the graph by, by the ``id`` of the value."""
     known: dict[int, Tensor] = {}
     for record in records:
-        for x in (*record.inputs, *record.outputs):
+        control = record.attrs.get("control")
+        node = control.node if isinstance(control, ControlRecord) else None
+        tag = None if node is None else node.tag
+        # What is assigned is read as another tensor, which depends on the variable.
+        assigned: set[int] = set()
+        if node is not None and isinstance(tag, Assigned):
+            assigned = {id(node.outputs[i]) for i in tag.outputs}
+        given = [x for x in record.outputs if id(getattr(x, "_value", None)) not in assigned]
+        for x in (*record.inputs, *given):
             if isinstance(x, SymbolicTensor):
                 known.setdefault(id(x._value), x)
             elif isinstance(x, Tensor):
                 known.setdefault(id(graph.value_of(x)), x)
-        control = record.attrs.get("control")
         if isinstance(control, ControlRecord):
             for key, tensor in control.kept.items():
                 known.setdefault(key, tensor)

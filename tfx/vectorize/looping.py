@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from tfx.control_flow.nodes import add_control, assigned_states
 from tfx.core import dtypes
-from tfx.core.errors import InternalError
 from tfx.framework.apply import apply
 from tfx.framework.body_graph import LoopGraph
 from tfx.framework.context import current, using
@@ -37,7 +36,7 @@ def convert_loop(batcher: Batcher, node: Node) -> list[Lane]:
     """The results of a ``Loop``."""
     found = differing(batcher, node)
     plain = not found
-    masked = loop_differs(node, found)
+    masked = loop_differs(node, found, batcher.same_draws)
     body: Graph = node.attrs["body"]
     assigns = any(True for _ in assigned_states([body]))
     results = [id(v) in found for v in body.outputs[1:]]
@@ -244,8 +243,11 @@ def _padded(x: Tensor) -> Tensor:
 def _over(flags: Tensor, x: Tensor) -> Tensor:
     """Flags of the elements with as many axes as ``x``."""
     rank = x.shape.rank
-    if rank is None:
-        raise InternalError(f"The rank of {x!r}, carried by a vectorized loop, is not known.")
+    if rank is None:  # a run tells
+        element = apply("Shape", (x,), {"start": 1})
+        ones = apply("Add", (apply("Sub", (element, element)), int64_constant(1)))
+        shape = concat_shapes(apply("Shape", (flags,)), ones)
+        return apply("Reshape", (flags, shape), {"allowzero": 1})
     if rank == 1:
         return flags
     return apply("Unsqueeze", (flags, int64_constant(range(1, rank))))

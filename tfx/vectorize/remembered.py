@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterator
 
-from tfx.framework.func_graph import STOP_GRADIENT
+from tfx.framework.func_graph import LATER, STOP_GRADIENT
 from tfx.function.pure import PureFunction
 from tfx.graph.ir import HOST, Graph
 from tfx.graph.serialize import to_model
@@ -46,7 +46,7 @@ def _key(graph: Graph) -> Hashable | None:
         if inner.library:
             return None
         for node in inner.nodes:
-            if node.op == HOST or node.tag not in (None, STOP_GRADIENT):
+            if node.op == HOST or node.tag not in (None, STOP_GRADIENT, LATER):
                 return None
             results = [(v.dtype, v.shape, v.dims) for v in node.outputs]
             facts.append((node.tag, node.device, *results))

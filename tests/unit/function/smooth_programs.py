@@ -49,6 +49,15 @@ def program(rng: random.Random, depth: int = 2, length: int = 4) -> tuple[Any, .
     return tuple(statements)
 
 
+def is_plain(statements: tuple[Any, ...]) -> bool:
+    """Whether derivatives are the true ones: nothing stops gradients, nor do assignments."""
+    for kind, _, _, c, *parts in statements:
+        stops = kind == "unary" and c % len(UNARY) == len(UNARY) - 1
+        if stops or kind == "assign" or not all(map(is_plain, parts)):
+            return False
+    return True
+
+
 class Machine:
     """Runs a program.
 
@@ -184,6 +193,31 @@ def by_graph(machine: Machine, f: Any, x: Any, directions: Sequence[Any]) -> Der
         gradients = tf.gradients(y, sources, unconnected_gradients="zero")
         found.append(tuple(gradients))
         y = tf.add_n([tf.reduce_sum(g * d) for g, d in zip(gradients, direction, strict=True)])
+    return found
+
+
+def by_jacobians(machine: Machine, f: Any, x: Any, directions: Sequence[Any]) -> Derivatives:
+    """The same by Jacobians of three multiples of each slope."""
+    sources = [x, *machine.variables]
+    factors = tf.constant([1.0, 2.0, -0.5], tf.float64)
+    weights = factors / tf.reduce_sum(factors * factors)
+    found: Derivatives = []
+
+    def along(order: int) -> Any:
+        if not order:
+            y = f(x)
+            found.append((y,))
+            return y
+        with tf.GradientTape() as tape:
+            tape.watch(sources)
+            multiples = along(order - 1) * factors
+        rows = tape.jacobian(multiples, sources, unconnected_gradients="zero")
+        gradients = [tf.linalg.matvec(r, weights, transpose_a=True) for r in rows]
+        found.append(tuple(gradients))
+        parts = zip(gradients, directions[order - 1], strict=True)
+        return tf.add_n([tf.reduce_sum(g * d) for g, d in parts])
+
+    along(len(directions))
     return found
 
 

@@ -95,7 +95,7 @@ def test_facts():
     assert [w.name for w in concrete.captured_inputs] == ["scale:0"]
     assert concrete.bindings() == [("argument", 0, None), ("variable", 0, v)]
     assert concrete.name == "model"
-    assert repr(concrete).startswith("<ConcreteFunction (TensorSpec(")
+    assert repr(concrete).startswith("<ConcreteFunction (x: TensorSpec(")
 
 
 def test_get_concrete_function_does_not_run():

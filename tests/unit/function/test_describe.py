@@ -57,7 +57,30 @@ def test_a_function_with_everything() -> None:
         "Captures:\n"
         "  v:0: TensorSpec(shape=(), dtype=tf.float32, name=None)"
     )
-    assert concrete.pretty_printed_signature(verbose=False) == repr(concrete)
+    line = (
+        "(x: TensorSpec(shape=(2,), dtype=tf.float32, name=None), *rest: Tuple[Literal[3]], "
+        "flag: Literal[True], **more: Dict[['k', Literal[4]]]) -> "
+        "Dict[['y', TensorSpec(shape=(2,), dtype=tf.float32, name=None)]]"
+    )
+    assert concrete.pretty_printed_signature(verbose=False) == line
+    assert repr(concrete) == f"<ConcreteFunction {line} at 0x{id(concrete):X}>"
+
+
+def test_lines_as_tensorflow_has_them() -> None:
+    @tf.function
+    def f(x: Any, *, k: int = 1) -> Any:
+        return x
+
+    f(tf.constant(1.0))
+    f(tf.constant([1.0]), k=2)
+    assert f.pretty_printed_concrete_signatures(verbose=False) == (
+        "(x: TensorSpec(shape=(), dtype=tf.float32, name=None), *, k: Literal[1]) -> "
+        "TensorSpec(shape=(), dtype=tf.float32, name=None)\n"
+        "(x: TensorSpec(shape=(1,), dtype=tf.float32, name=None), *, k: Literal[2]) -> "
+        "TensorSpec(shape=(1,), dtype=tf.float32, name=None)"
+    )
+    nothing = tf.function(lambda: None).get_concrete_function()
+    assert repr(nothing).startswith("<ConcreteFunction () -> Literal[None] at 0x")
 
 
 def test_a_function_of_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -166,12 +167,53 @@ def test_second_derivatives_of_what_assigns_are_the_same_in_a_function() -> None
         np.testing.assert_allclose([float(g) for g in found], wanted, rtol=1e-5)
 
 
+@pytest.mark.parametrize("trainable", [True, False], ids=["trainable", "fixed"])
+@pytest.mark.parametrize("inner", [lambda f: f, tf.function], ids=["operation", "call"])
 @pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "function"])
-def test_variables_have_the_values_that_they_had(wrap: Any) -> None:
-    x, v = tf.constant(3.0), tf.Variable(2.0)
+def test_variables_have_the_values_that_they_had(wrap: Any, inner: Any, trainable: bool) -> None:
+    x, v = tf.constant(3.0), tf.Variable(2.0, trainable=trainable)
+    part = inner(lambda x: x * x * v)
     with tf.GradientTape() as tape:
         tape.watch(x)
-        y = wrap(tf.recompute_grad(lambda x: x * x * v))(x)
+        y = wrap(tf.recompute_grad(lambda x: part(x)))(x)
     v.assign(100.0)
-    assert [float(g) for g in tape.gradient(y, [x, v])] == [12.0, 9.0]
+    found = tape.gradient(y, [x, v], unconnected_gradients="zero")
+    assert [float(g) for g in found] == [12.0, 9.0 if trainable else 0.0]
     assert float(v) == 100.0
+
+
+def test_what_is_done_again_is_assigned_by_nothing_made_of_the_graph() -> None:
+    v = tf.Variable(2.0)
+
+    def body(x: Any) -> Any:
+        v.assign(tf.tanh(v + x))
+        return v * x * x
+
+    part = tf.recompute_grad(body)
+
+    @tf.function
+    def step(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = part(part(x))
+        return y, tape.gradient(y, x)
+
+    x = tf.constant(0.3)
+    wanted = [float(t) for t in step(x)]
+    value = float(v)
+    concrete = step.get_concrete_function(x)
+    pruned = concrete.prune(concrete.inputs[0], list(concrete.outputs[:2]))
+    ways: dict[str, Any] = {
+        "pruned": lambda: pruned(x),
+        "mapped": lambda: [t[0] for t in tf.vectorized_map(lambda _: step(x), tf.zeros([3]))],
+        "called": lambda: tf.function(lambda: step(x))(),
+    }
+    for name, way in ways.items():
+        v.assign(2.0)
+        assert [float(t) for t in way()] == pytest.approx(wanted), name
+        assert float(v) == pytest.approx(value), name
+    copy = pickle.loads(pickle.dumps(concrete))
+    copy.variables[0].assign(2.0)
+    mapped = tf.vectorized_map(lambda _: copy(x)[1], tf.zeros([3]))
+    assert float(mapped[0]) == pytest.approx(wanted[1])
+    assert float(copy.variables[0]) == pytest.approx(value)

@@ -185,6 +185,31 @@ def test_a_running_product_has_two_derivatives_at_zeros(values, exclusive, rever
     assert_close(hessian(weighted, values), bend)
 
 
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("values", VECTORS, ids=["plain", "one", "two", "three", "pair"])
+@pytest.mark.parametrize("reverse", [False, True], ids=["forth", "back"])
+def test_a_running_product_has_a_third_derivative_at_zeros(values, reverse, axis):
+    count = len(values)
+    x, weights = tf.constant(values, tf.float64), np.linspace(1.0, 2.0, count)
+    directions = [np.linspace(1.0, 2.0, count) ** k for k in range(2)]
+    with tf.GradientTape() as third:
+        third.watch(x)
+        with tf.GradientTape() as second:
+            second.watch(x)
+            with tf.GradientTape() as first:
+                first.watch(x)
+                y = tf.reduce_sum(weights * tf.math.cumprod(x, axis, reverse=reverse))
+            y = tf.reduce_sum(directions[0] * first.gradient(y, x))
+        y = tf.reduce_sum(directions[1] * second.gradient(y, x))
+    expected = np.zeros(count)
+    for n in range(count):
+        chosen = range(n, count) if reverse else range(n + 1)
+        for i, j, k in itertools.permutations(chosen, 3):
+            rest = math.prod(values[m] for m in chosen if m not in (i, j, k))
+            expected[k] += weights[n] * directions[0][i] * directions[1][j] * rest
+    assert_close(third.gradient(y, x, unconnected_gradients="zero"), expected)
+
+
 # Powers and quotients
 
 

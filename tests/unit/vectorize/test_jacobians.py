@@ -285,3 +285,95 @@ def test_batch_jacobian_of_unknown_rank() -> None:
     x = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
     expected = [np.diag(2 * np.cos(row)) for row in x]
     np.testing.assert_allclose(f(tf.constant(x)), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_branch_by_what_a_loop_drew_is_the_same_for_all_elements_of_a_target():
+    generator = tf.random.Generator.from_seed(3)
+
+    @tf.function
+    def f(x):
+        for _ in tf.range(2):
+            x = x * generator.normal([3], dtype=tf.float64)
+        if tf.reduce_sum(x) > -100.0:
+            x = x * x * generator.normal([3], dtype=tf.float64) * tf.reduce_sum(x)
+        return x
+
+    def twice(way, x):
+        generator.reset_from_seed(3)
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape(persistent=True) as inner:
+                inner.watch(x)
+                y = f(x)
+                parts = tf.unstack(y)
+            slopes = way(inner, y, parts, x)
+        return outer.jacobian(slopes, x)
+
+    x = tf.constant([0.3, 0.4, 0.5], tf.float64)
+    at_once = twice(lambda tape, y, parts, x: tape.jacobian(y, x), x)
+    by_rows = twice(lambda tape, y, parts, x: tf.stack([tape.gradient(p, x) for p in parts]), x)
+    np.testing.assert_allclose(at_once, by_rows, rtol=1e-10)
+
+
+@pytest.mark.parametrize("staged", [False, True], ids=["around", "inside"])
+def test_what_a_branch_reads_behind_a_loop_that_assigns_depends_on_the_variable(staged):
+    v = tf.Variable([0.3, -0.4], dtype=tf.float64)
+
+    def f(x):
+        for _ in tf.range(2):
+            v.assign(tf.tanh(v + x))
+        return tf.cond(tf.reduce_sum(x) > 0.0, lambda: tf.sin(v * x), lambda: x)
+
+    def twice(way, x):
+        v.assign([0.3, -0.4])
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape(persistent=True) as inner:
+                inner.watch(x)
+                y = f(x) if staged else tf.function(f)(x)
+                parts = tf.unstack(y)
+            slopes = way(inner, y, parts, x)
+        return outer.jacobian(slopes, [x, v])
+
+    def rows(tape, y, parts, x):
+        return tf.stack([tape.gradient(p, x) for p in parts])
+
+    x = tf.constant([0.5, 0.8], tf.float64)
+    run = tf.function(twice) if staged else twice
+    found = run(lambda tape, y, parts, x: tape.jacobian(y, x), x)
+    for a, b in zip(found, run(rows, x), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10)
+    now = np.tanh(np.tanh(np.array([0.3, -0.4]) + x.numpy()) + x.numpy())
+    mixed = np.cos(now * x.numpy()) - now * x.numpy() * np.sin(now * x.numpy())
+    np.testing.assert_allclose(np.einsum("iii->i", found[1]), mixed, rtol=1e-10)
+
+
+def test_second_jacobians_assign_nothing_and_know_the_variable():
+    v = tf.Variable(1.0, dtype=tf.float64)
+
+    @tf.function
+    def f(x, n):
+        v.assign(tf.tanh(v + 1.0))
+        for _ in tf.range(n):
+            x = tf.sin(x) * v
+        return x
+
+    def twice(way):
+        v.assign(1.0)
+        x = tf.constant([0.3, 0.4], tf.float64)
+        with tf.GradientTape(persistent=True) as outer:
+            outer.watch(x)
+            with tf.GradientTape(persistent=True) as inner:
+                inner.watch(x)
+                y = f(x, 3)
+                parts = tf.unstack(y)
+            v.assign(10.0)
+            slopes = way(inner, y, parts, x)
+        found = outer.jacobian(slopes, [x, v])
+        assert float(v) == 10.0
+        return found
+
+    at_once = twice(lambda tape, y, parts, x: tape.jacobian(y, x))
+    by_rows = twice(lambda tape, y, parts, x: tf.stack([tape.gradient(p, x) for p in parts]))
+    for a, b in zip(at_once, by_rows, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10)

@@ -101,3 +101,42 @@ def test_results_of_other_shapes_are_refused(rows: Any) -> None:
     ):
         with pytest.raises(errors.InvalidArgumentError, match="stacked differ in shape"):
             tf.function(f)(x)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "function"])
+@pytest.mark.parametrize("shape", [(3,), (3, 2), (3, 2, 2)], ids=["scalar", "vector", "matrix"])
+def test_loops_of_other_lengths_carry_values_of_a_rank_that_only_a_run_tells(
+    shape: tuple[int, ...], wrap: Any
+) -> None:
+    @tf.function(input_signature=[tf.TensorSpec(None), tf.TensorSpec([])])
+    def doubled(x: Any, n: Any) -> Any:
+        for _ in tf.range(tf.cast(n, tf.int32)):
+            x = x * 2.0
+        return x
+
+    def value(pair: Any) -> Any:
+        return doubled(pair[0] * pair[0], pair[1])
+
+    def slope(pair: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(pair[0])
+            y = value(pair)
+        return tape.gradient(y, pair[0])
+
+    xs = np.arange(1.0, 1.0 + np.prod(shape), dtype=np.float32).reshape(shape)
+    times = np.array([0.0, 1.0, 3.0], np.float32)
+    factors = 2.0 ** times.reshape(3, *[1] * (len(shape) - 1))
+    for f, wanted in ((value, xs * xs * factors), (slope, 2 * xs * factors)):
+        mapped = wrap(lambda xs, times, f=f: tf.vectorized_map(f, (xs, times)))
+        np.testing.assert_allclose(mapped(tf.constant(xs), tf.constant(times)), wanted)
+
+
+def test_no_loop_runs_for_values_of_a_rank_that_only_a_run_tells() -> None:
+    @tf.function(input_signature=[tf.TensorSpec(None), tf.TensorSpec([], tf.int32)])
+    def doubled(x: Any, n: Any) -> Any:
+        return tf.while_loop(lambda i, v: i < n, lambda i, v: (i + 1, v * 2.0), [0, x])[1]
+
+    found = tf.vectorized_map(
+        lambda pair: doubled(*pair), (tf.zeros([0, 2]), tf.zeros([0], tf.int32))
+    )
+    assert found.shape[0] == 0
