@@ -17,6 +17,7 @@ from tfx.control_flow import mapping
 from tfx.core import dtypes, nest
 from tfx.core.errors import OperatorNotAllowedInGraphError
 from tfx.framework.apply import apply
+from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops import (
@@ -88,7 +89,9 @@ def _any_staged(values: Any) -> bool:
 
 
 def _print(*objects: Any, sep: str | None = " ", end: str | None = "\n", **kwargs: Any) -> Any:
-    if not _any_staged(objects):
+    # Outside of loops and branches it is Python's, as in TensorFlow: it tells that a trace is made.
+    # Inside of them there is no such moment that would mean anything, so it acts whenever they run.
+    if not (getattr(current().graph, "is_body", False) and _any_staged(objects)):
         return _PYTHON_PRINT(*objects, sep=sep, end=end, **kwargs)
     stream = kwargs.get("file")
     options = {} if stream is None else {"output_stream": stream}
