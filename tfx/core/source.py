@@ -98,6 +98,8 @@ _NUMPY: Final = os.path.dirname(np.__file__) + os.sep
 # File name of a code object -> whether it is to be passed over. Frames of contextlib stand
 # between a `with` of the user's and our own generator, and are nobody's place in a program.
 _SKIP: Final[dict[str, bool]] = {contextlib.__file__: True}
+# Files whose frames stand between the user's call and the function that was meant.
+TRANSPARENT: Final[set[str]] = {contextlib.__file__}
 
 
 def is_internal(filename: str) -> bool:
@@ -189,6 +191,6 @@ def user_call() -> tuple[SourceLocation, FrameType | None]:
             return SourceLocation(filename, frame.f_lineno, code.co_name), called
         if (back := frame.f_back) is None:
             return UNKNOWN_LOCATION, None
-        if filename is not contextlib.__file__:
+        if filename not in TRANSPARENT:
             called = frame
         frame = back

@@ -14,6 +14,8 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from tfx.core.source import TRANSPARENT
+
 _UNARY = """
     abs acos acosh asin asinh atan atanh cast clip_by_value cos cosh exp floor identity negative
     ones_like round saturate_cast sigmoid sign sin sinh sqrt square stop_gradient tan tanh
@@ -41,6 +43,8 @@ _Rule = Callable[[Mapping[str, Any]], bool]
 # The replacement of a function, or the function itself -> its rules, newest first.
 _registered: dict[Any, list[tuple[_Rule, Callable[..., Any], Any]]] = {}
 _dispatching: dict[Any, Any] = {}
+# A node is named after the operation that the user called, not after what found its function.
+TRANSPARENT.add(__file__)
 
 
 def dispatch_for_api(api: Any, *signatures: Mapping[str, Any]) -> Callable[[Any], Any]:

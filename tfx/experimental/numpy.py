@@ -132,6 +132,9 @@ from tfx.arrays.making import vander as vander
 from tfx.arrays.making import zeros as zeros
 from tfx.arrays.making import zeros_like as zeros_like
 from tfx.arrays.promotion import array as array
+from tfx.arrays.promotion import finfo as finfo
+from tfx.arrays.promotion import iinfo as iinfo
+from tfx.arrays.promotion import issubdtype as issubdtype
 from tfx.arrays.promotion import promote_types as promote_types
 from tfx.arrays.promotion import result_type as result_type
 from tfx.arrays.reductions import all as all
@@ -230,7 +233,6 @@ e, pi, inf, newaxis = _np.e, _np.pi, _np.inf, None
 ndarray, bool_, string_ = _Tensor, _dtypes.bool, _dtypes.string
 float_, int_, complex_ = float64, int64, complex128
 object_, unicode_, inexact = _np.object_, _np.str_, _np.inexact
-finfo, iinfo, issubdtype = _np.finfo, _np.iinfo, _np.issubdtype
 random = _SimpleNamespace(
     poisson=_making.poisson,
     rand=_making.rand,

@@ -55,6 +55,10 @@ PROGRAM = """
     assert tf.stack([1, 2]).numpy().tolist() == [1, 2]
     assert tf.shape(a).numpy().tolist() == [3]
     f = tf.function(lambda x, y: tf.abs(tf.add(x, y)))
+    named = tf.function(lambda x: tf.nn.relu(tf.abs(x, name="size")))
+    operations = named.get_concrete_function(tf.TensorSpec([])).graph.get_operations()
+    names = [op.name for op in operations]
+    assert "size" in names and "Relu" in names, names
     assert plain(f(a, b)) == ([11, 18, 33], [True, False, False])
     tf.debugging.assert_less(a, b)
     try:
