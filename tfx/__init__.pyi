@@ -28,6 +28,7 @@ from tfx import strings as strings
 from tfx import summary as summary
 from tfx import testing as testing
 from tfx import train as train
+from tfx import types as types
 from tfx.autodiff.registering import RegisterGradient as RegisterGradient
 from tfx.autodiff.registering import no_gradient as no_gradient
 from tfx.autodiff.tape import GradientTape as GradientTape
@@ -216,6 +217,8 @@ from tfx.ops.reduction import reduce_mean as reduce_mean
 from tfx.ops.reduction import reduce_min as reduce_min
 from tfx.ops.reduction import reduce_prod as reduce_prod
 from tfx.ops.reduction import reduce_sum as reduce_sum
+from tfx.ops.reinterpreting import bitcast as bitcast
+from tfx.ops.reinterpreting import complex as complex
 from tfx.ops.repeating import meshgrid as meshgrid
 from tfx.ops.repeating import repeat as repeat
 from tfx.ops.repeating import sequence_mask as sequence_mask

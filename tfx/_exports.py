@@ -34,6 +34,7 @@ SUBMODULES: tuple[str, ...] = (
     "summary",
     "testing",
     "train",
+    "types",
 )
 
 _TABLE = {
@@ -120,6 +121,7 @@ _TABLE = {
         reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod
         reduce_sum
     """,
+    "tfx.ops.reinterpreting": "bitcast complex",
     "tfx.ops.repeating": "meshgrid repeat sequence_mask tile",
     "tfx.ops.scatter": """
         scatter_nd tensor_scatter_nd_add tensor_scatter_nd_max tensor_scatter_nd_min

@@ -20,6 +20,7 @@ from tfx.matrices.spectral import eigvalsh as eigvalsh
 from tfx.matrices.spectral import matrix_rank as matrix_rank
 from tfx.matrices.spectral import pinv as pinv
 from tfx.matrices.spectral import svd as svd
+from tfx.matrices.triangular import banded_triangular_solve as banded_triangular_solve
 from tfx.matrices.triangular import cholesky as cholesky
 from tfx.matrices.triangular import cholesky_solve as cholesky_solve
 from tfx.matrices.triangular import triangular_solve as triangular_solve

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace as _SimpleNamespace
+
 from tfx.ops.algebra import accumulate_n as accumulate_n
 from tfx.ops.algebra import is_non_decreasing as is_non_decreasing
 from tfx.ops.algebra import is_strictly_increasing as is_strictly_increasing
@@ -19,6 +21,18 @@ from tfx.ops.arithmetic import multiply as multiply
 from tfx.ops.arithmetic import pow as pow
 from tfx.ops.arithmetic import subtract as subtract
 from tfx.ops.arithmetic import truediv as truediv
+from tfx.ops.bessel import bessel_i0 as bessel_i0
+from tfx.ops.bessel import bessel_i0e as bessel_i0e
+from tfx.ops.bessel import bessel_i1 as bessel_i1
+from tfx.ops.bessel import bessel_i1e as bessel_i1e
+from tfx.ops.bessel import bessel_j0 as _bessel_j0
+from tfx.ops.bessel import bessel_j1 as _bessel_j1
+from tfx.ops.bessel import bessel_k0 as _bessel_k0
+from tfx.ops.bessel import bessel_k0e as _bessel_k0e
+from tfx.ops.bessel import bessel_k1 as _bessel_k1
+from tfx.ops.bessel import bessel_k1e as _bessel_k1e
+from tfx.ops.bessel import bessel_y0 as _bessel_y0
+from tfx.ops.bessel import bessel_y1 as _bessel_y1
 from tfx.ops.comparison import equal as equal
 from tfx.ops.comparison import greater as greater
 from tfx.ops.comparison import greater_equal as greater_equal
@@ -56,6 +70,14 @@ from tfx.ops.extremes import argmin as argmin
 from tfx.ops.gamma import digamma as digamma
 from tfx.ops.gamma import lbeta as lbeta
 from tfx.ops.gamma import lgamma as lgamma
+from tfx.ops.incomplete import betainc as betainc
+from tfx.ops.incomplete import igamma as igamma
+from tfx.ops.incomplete import igammac as igammac
+from tfx.ops.integrals import dawsn as _dawsn
+from tfx.ops.integrals import expint as _expint
+from tfx.ops.integrals import fresnel_cos as _fresnel_cos
+from tfx.ops.integrals import fresnel_sin as _fresnel_sin
+from tfx.ops.integrals import spence as _spence
 from tfx.ops.inverse_erf import erfcinv as erfcinv
 from tfx.ops.inverse_erf import erfinv as erfinv
 from tfx.ops.inverse_erf import ndtri as ndtri
@@ -76,6 +98,11 @@ from tfx.ops.reduction import reduce_mean as reduce_mean
 from tfx.ops.reduction import reduce_min as reduce_min
 from tfx.ops.reduction import reduce_prod as reduce_prod
 from tfx.ops.reduction import reduce_sum as reduce_sum
+from tfx.ops.reinterpreting import angle as angle
+from tfx.ops.reinterpreting import conj as conj
+from tfx.ops.reinterpreting import imag as imag
+from tfx.ops.reinterpreting import nextafter as nextafter
+from tfx.ops.reinterpreting import real as real
 from tfx.ops.segments import segment_max as segment_max
 from tfx.ops.segments import segment_mean as segment_mean
 from tfx.ops.segments import segment_min as segment_min
@@ -87,6 +114,8 @@ from tfx.ops.segments import unsorted_segment_min as unsorted_segment_min
 from tfx.ops.segments import unsorted_segment_prod as unsorted_segment_prod
 from tfx.ops.segments import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
 from tfx.ops.segments import unsorted_segment_sum as unsorted_segment_sum
+from tfx.ops.sorting import approx_max_k as approx_max_k
+from tfx.ops.sorting import approx_min_k as approx_min_k
 from tfx.ops.sorting import in_top_k as in_top_k
 from tfx.ops.sorting import top_k as top_k
 from tfx.ops.special import divide_no_nan as divide_no_nan
@@ -115,5 +144,26 @@ from tfx.ops.trigonometry import sin as sin
 from tfx.ops.trigonometry import sinh as sinh
 from tfx.ops.trigonometry import tan as tan
 from tfx.ops.trigonometry import tanh as tanh
+from tfx.ops.zeta import polygamma as polygamma
+from tfx.ops.zeta import zeta as zeta
 
 mod = floormod
+special = _SimpleNamespace(
+    bessel_i0=bessel_i0,
+    bessel_i0e=bessel_i0e,
+    bessel_i1=bessel_i1,
+    bessel_i1e=bessel_i1e,
+    bessel_j0=_bessel_j0,
+    bessel_j1=_bessel_j1,
+    bessel_k0=_bessel_k0,
+    bessel_k0e=_bessel_k0e,
+    bessel_k1=_bessel_k1,
+    bessel_k1e=_bessel_k1e,
+    bessel_y0=_bessel_y0,
+    bessel_y1=_bessel_y1,
+    dawsn=_dawsn,
+    expint=_expint,
+    fresnel_cos=_fresnel_cos,
+    fresnel_sin=_fresnel_sin,
+    spence=_spence,
+)

@@ -70,6 +70,8 @@ from tfx.ops.pooling import max_pool_with_argmax as max_pool_with_argmax
 from tfx.ops.pooling import pool as pool
 from tfx.ops.sampled_losses import nce_loss as nce_loss
 from tfx.ops.sampled_losses import sampled_softmax_loss as sampled_softmax_loss
+from tfx.ops.sorting import approx_max_k as approx_max_k
+from tfx.ops.sorting import approx_min_k as approx_min_k
 from tfx.ops.sorting import in_top_k as in_top_k
 from tfx.ops.sorting import top_k as top_k
 from tfx.ops.statistics import l2_normalize as l2_normalize

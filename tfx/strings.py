@@ -11,7 +11,7 @@ from tfx.ops.strings import to_number as to_number
 from tfx.ops.strings import upper as upper
 from tfx.ops.strings_python import as_string as as_string
 from tfx.ops.strings_python import bytes_split as bytes_split
-from tfx.ops.strings_python import format_ as format_
+from tfx.ops.strings_python import format_ as _format
 from tfx.ops.strings_python import length as length
 from tfx.ops.strings_python import ngrams as ngrams
 from tfx.ops.strings_python import regex_replace as regex_replace
@@ -24,4 +24,4 @@ from tfx.ops.strings_python import unicode_transcode as unicode_transcode
 from tfx.ops.strings_python import unsorted_segment_join as unsorted_segment_join
 from tfx.tables.hashing import to_hash_bucket_fast as to_hash_bucket_fast
 
-format = format_
+format = _format

@@ -20,6 +20,7 @@ HONEST = [
     "dtypes",
     "growing",
     "halves",
+    "large",
     "lines",
     "narrow",
     "optimizers",

@@ -12,9 +12,10 @@ from tfx.arrays.promotion import array, default_float, floating, result_type, sh
 from tfx.core import dtypes
 from tfx.framework.apply import apply
 from tfx.framework.tensor import Tensor
-from tfx.ops import arithmetic, bits, comparison, elementwise, trigonometry
+from tfx.ops import arithmetic, bits, comparison, elementwise, reinterpreting, trigonometry
 from tfx.ops._support import cast_to, scalar_like
 from tfx.ops.clipping import clip_by_value
+from tfx.ops.creation import zeros_like
 from tfx.ops.masking import where as where_
 
 Function: TypeAlias = Callable[..., Tensor]
@@ -51,6 +52,18 @@ def truth(x: Any) -> Tensor:
     """Whether elements are not 0."""
     found = array(x)
     return found if found.dtype.is_bool else comparison.not_equal(found, scalar_like(0, found))
+
+
+def _of_truth(of_truth: Function, of_numbers: Function) -> Function:
+    """What is another function for bool."""
+    return lambda a, b: of_truth(a, b) if a.dtype.is_bool else of_numbers(a, b)
+
+
+def _ordered(compare: Function) -> Function:
+    """A comparison in which False comes before True."""
+    return _of_truth(
+        lambda a, b: compare(cast_to(a, dtypes.int32), cast_to(b, dtypes.int32)), compare
+    )
 
 
 def _times(number: float) -> Function:
@@ -98,11 +111,13 @@ reciprocal = _unary(
     ),
 )
 absolute = fabs = abs
-conj = conjugate = _unary("conj", lambda x: x)
-real = _unary("real", lambda x: x)
-imag = _unary("imag", lambda x: 0 * x)
+conj = conjugate = _unary("conj", lambda x: reinterpreting.conj(x) if x.dtype.is_complex else x)
+real = _unary("real", lambda x: reinterpreting.real(x) if x.dtype.is_complex else x)
+imag = _unary("imag", lambda x: reinterpreting.imag(x) if x.dtype.is_complex else zeros_like(x))
 logical_not = _unary("logical_not", lambda x: comparison.logical_not(truth(x)))
-bitwise_not = _unary("bitwise_not", bits.invert)
+bitwise_not = _unary(
+    "bitwise_not", lambda x: comparison.logical_not(x) if x.dtype.is_bool else bits.invert(x)
+)
 cbrt = _unary(
     "cbrt", lambda x: elementwise.sign(x) * arithmetic.pow(elementwise.abs(x), 1 / 3), floating
 )
@@ -126,26 +141,24 @@ sinc = _unary(
     floating,
 )
 
-add = _binary("add", lambda a, b: a + b if not a.dtype.is_bool else comparison.logical_or(a, b))
+add = _binary("add", _of_truth(comparison.logical_or, lambda a, b: a + b))
 subtract = _binary("subtract", arithmetic.subtract)
-multiply = _binary(
-    "multiply", lambda a, b: a * b if not a.dtype.is_bool else comparison.logical_and(a, b)
-)
+multiply = _binary("multiply", _of_truth(comparison.logical_and, lambda a, b: a * b))
 divide = true_divide = _binary("true_divide", arithmetic.divide, real=True)
 floor_divide = _binary("floor_divide", lambda a, b: a // b)
 mod = remainder = _binary("remainder", lambda a, b: a % b)
 power = _binary("power", arithmetic.pow)
 float_power = _binary("float_power", arithmetic.pow, real=True)
-maximum = _binary("maximum", arithmetic.maximum)
-minimum = _binary("minimum", arithmetic.minimum)
+maximum = _binary("maximum", _of_truth(comparison.logical_or, arithmetic.maximum))
+minimum = _binary("minimum", _of_truth(comparison.logical_and, arithmetic.minimum))
 arctan2 = _binary("arctan2", trigonometry.atan2, real=True)
 hypot = _binary("hypot", lambda a, b: elementwise.sqrt(a * a + b * b), real=True)
 equal = _binary("equal", comparison.equal)
 not_equal = _binary("not_equal", comparison.not_equal)
-greater = _binary("greater", comparison.greater)
-greater_equal = _binary("greater_equal", comparison.greater_equal)
-less = _binary("less", comparison.less)
-less_equal = _binary("less_equal", comparison.less_equal)
+greater = _binary("greater", _ordered(comparison.greater))
+greater_equal = _binary("greater_equal", _ordered(comparison.greater_equal))
+less = _binary("less", _ordered(comparison.less))
+less_equal = _binary("less_equal", _ordered(comparison.less_equal))
 logical_and = _binary("logical_and", comparison.logical_and, logical=True)
 logical_or = _binary("logical_or", comparison.logical_or, logical=True)
 logical_xor = _binary("logical_xor", comparison.logical_xor, logical=True)
@@ -163,7 +176,8 @@ heaviside = _binary(
 
 def _logaddexp(a: Tensor, b: Tensor) -> Tensor:
     high = arithmetic.maximum(a, b)
-    return high + elementwise.log1p(elementwise.exp(-elementwise.abs(a - b)))
+    apart = where_(comparison.equal(a, b), scalar_like(0, a), a - b)  # infinities, too
+    return high + elementwise.log1p(elementwise.exp(-elementwise.abs(apart)))
 
 
 logaddexp = _binary("logaddexp", _logaddexp, real=True)
@@ -284,7 +298,7 @@ def lcm(x1: Any, x2: Any) -> Tensor:
     common = gcd(a, b)
     none = comparison.equal(common, scalar_like(0, common))
     safe = where_(none, scalar_like(1, common), common)
-    return elementwise.abs(a * b) // safe
+    return elementwise.abs(a // safe * b)
 
 
 def signbit(x: Any) -> Tensor:

@@ -64,6 +64,45 @@ def promote_types(type1: Any, type2: Any) -> DType:
     return result_type(dtypes.as_dtype(type1), dtypes.as_dtype(type2))
 
 
+def _of_numpy(x: Any) -> Any:
+    """A dtype, or that of a tensor, as NumPy knows it; other things as they are."""
+    found = x.dtype if isinstance(x, Tensor | Variable) else x
+    return found.as_numpy_dtype if isinstance(found, DType) else found
+
+
+def finfo(dtype: Any) -> Any:
+    """Limits of a floating dtype, as NumPy gives them.
+
+    Example:
+        >>> import tfx.experimental.numpy as tnp
+        >>> float(tnp.finfo(tnp.float16).max)
+        65504.0
+    """
+    return np.finfo(_of_numpy(dtype))
+
+
+def iinfo(dtype: Any) -> Any:
+    """Limits of an integer dtype, as NumPy gives them.
+
+    Example:
+        >>> import tfx.experimental.numpy as tnp
+        >>> tnp.iinfo(tnp.int8).max
+        127
+    """
+    return np.iinfo(_of_numpy(dtype))
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether a dtype is of a kind.
+
+    Example:
+        >>> import tfx.experimental.numpy as tnp
+        >>> tnp.issubdtype(tnp.float32, tnp.inexact)
+        True
+    """
+    return np.issubdtype(_of_numpy(arg1), _of_numpy(arg2))
+
+
 def array(val: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Tensor:
     """A tensor with the dtype that NumPy gives: int64 and float64 for Python's numbers.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob as globbing
+import io
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -20,11 +21,15 @@ def file_errors() -> Iterator[None]:
         NotFoundError: there is no such file.
         AlreadyExistsError: there is one already.
         FailedPreconditionError: a folder instead of a file, or one that is not empty.
-        PermissionDeniedError: it may not be read or written.
+        PermissionDeniedError: it may not be read or written, or was not opened for that.
         OpError: anything else.
     """
     try:
         yield
+    except io.UnsupportedOperation as e:
+        raise errors.PermissionDeniedError(
+            f"The file is open for something else: {e}; see its mode."
+        ) from e
     except FileNotFoundError as e:
         raise errors.NotFoundError(f"{e.filename}; No such file or directory") from e
     except FileExistsError as e:
@@ -34,7 +39,8 @@ def file_errors() -> Iterator[None]:
     except PermissionError as e:
         raise errors.PermissionDeniedError(f"{e.filename}; Permission denied") from e
     except OSError as e:
-        raise errors.UnknownError(f"{e.filename}; {e.strerror}") from e
+        said = f"{e.filename}; {e.strerror}" if e.filename else str(e)
+        raise errors.UnknownError(said) from e
 
 
 def _path(path: Any) -> str:
@@ -93,9 +99,15 @@ class GFile:
             return self._open().readlines()
 
     def write(self, file_content: Any) -> None:
-        """Write text, or bytes."""
+        """Write text, or bytes; text is encoded as UTF-8."""
         with file_errors():
-            self._open().write(file_content)
+            file: Any = self._open()
+            if isinstance(file_content, bytes) and "b" not in self.mode:
+                file.flush()
+                file = file.buffer
+            elif isinstance(file_content, str) and "b" in self.mode:
+                file_content = file_content.encode()
+            file.write(file_content)
 
     def seek(self, offset: int, whence: int = 0) -> None:
         """Go somewhere."""
@@ -205,7 +217,13 @@ def listdir(path: Any) -> list[str]:
 
 
 def makedirs(path: Any) -> None:
-    """Make a folder and those above it; nothing happens if it is there."""
+    """Make a folder and those above it; nothing happens if it is there.
+
+    Raises:
+        FailedPreconditionError: there is a file of that path.
+    """
+    if os.path.isfile(_path(path)):
+        raise errors.FailedPreconditionError(f"{_path(path)} is not a directory")
     with file_errors():
         os.makedirs(_path(path), exist_ok=True)
 

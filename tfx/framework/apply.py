@@ -28,7 +28,7 @@ from tfx.graph.passes.empties import GUARDED
 from tfx.graph.serialize import to_model
 from tfx.runtime import runners
 from tfx.runtime.session import RUN_OPTIONS, Session, kernel_reason, translate
-from tfx.runtime.values import from_numpy, shape_of
+from tfx.runtime.values import from_numpy
 
 NO_ATTRS: dict[str, Any] = {}
 KERNEL_CACHE_SIZE = 4096
@@ -220,8 +220,10 @@ def _execute(
 
 def _shapes_if_empty(inputs: Sequence[Any]) -> tuple[Any, ...] | None:
     """The shapes of the inputs where one has no elements."""
-    shapes = tuple([None if t is None else tuple(shape_of(t._value)) for t in inputs])
-    return shapes if any(s is not None and 0 in s for s in shapes) else None
+    for t in inputs:
+        if t is not None and 0 in t._value.shape():
+            return tuple([None if t is None else tuple(t._value.shape()) for t in inputs])
+    return None
 
 
 def _of_nothing(
@@ -301,7 +303,7 @@ def _described(inputs: Sequence[Tensor | None]) -> list[ir.Value | None]:
     given: list[ir.Value | None] = []
     for i, tensor in enumerate(inputs):
         if isinstance(tensor, EagerTensor):
-            shape = tuple(shape_of(tensor._value))
+            shape = tuple(tensor._value.shape())
             const = tensor.view() if tensor.dtype.is_integer and tensor.shape.rank == 1 else None
             given.append(ir.Value(f"x{i}", tensor.dtype.onnx, shape, const=const))
         else:

@@ -28,7 +28,12 @@ class ImmutableDict(dict[Any, Any]):
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise TypeError("The mappings of an ExtensionType cannot be changed; make a new one.")
 
-    __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = _refuse
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    update = pop = popitem = clear = setdefault = _refuse
+
+    def __reduce__(self) -> Any:
+        """Copies and pickles are made as a whole, too."""
+        return ImmutableDict, (dict(self),)
 
     def __repr__(self) -> str:
         return f"ImmutableDict({super().__repr__()})"

@@ -62,6 +62,60 @@ def triangular_solve(
     return found
 
 
+def banded_triangular_solve(
+    bands: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Tensor:
+    """The solution ``x`` of ``matrix @ x = rhs`` for triangular matrices of a few diagonals.
+
+    Args:
+        bands: ``[..., k, n]`` of a floating dtype: the diagonals, from the upper to the lower one.
+            The main one is the first of a lower triangle, and the last of an upper one. Element
+            ``j`` of a diagonal is in row ``j``; elements beyond the matrix are not read.
+        rhs: ``[..., n, m]`` of the same dtype; batches broadcast.
+        lower: The triangle is the lower one.
+        adjoint: Solve with the transposed matrix.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[..., n, m]``.
+
+    Raises:
+        InvalidArgumentError: shapes or dtypes that do not fit, an unknown number of diagonals, or
+            (eagerly) a zero on the main one.
+
+    Example:
+        >>> import tfx as tf
+        >>> bands = [[2.0, 4.0], [0.0, 1.0]]
+        >>> tf.linalg.banded_triangular_solve(bands, [[4.0], [10.0]]).numpy()
+        array([[2.],
+               [2.]], dtype=float32)
+    """
+    op = "BandedTriangularSolve"
+    a, b = matching(bands, rhs, op)
+    a, b = matrices(a, op), matrices(b, op)
+    width = a.shape[-2]
+    if width is None:
+        raise InvalidArgumentError(
+            f"{op}: the number of diagonals must be known; got bands of shape {a.shape}.", op=op
+        )
+    if not a.shape[-1:].is_compatible_with(b.shape[-2:-1]):
+        raise InvalidArgumentError(
+            f"{op}: expected as many rows in rhs as the bands have columns; got {a.shape} and "
+            f"{b.shape}.",
+            op=op,
+        )
+    columns = numbers(count(a, -1))
+    rows = apply("Unsqueeze", (columns, int64_constant([1])))
+    dense = scalar_like(0, a)
+    for i in range(width):
+        offset = -i if lower else width - 1 - i
+        there = apply("Equal", (apply("Sub", (columns, rows)), int64_constant(offset)))
+        diagonal = apply("Gather", (a, int64_constant(i)), {"axis": -2})
+        diagonal = apply("Unsqueeze", (diagonal, int64_constant([-1])))
+        dense = apply("Where", (there, diagonal, dense))
+    return triangular_solve(dense, b, lower, adjoint)
+
+
 def _of_one_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Both expanded to the batch that they have together."""
     lead_a = apply("Shape", (a,), {"end": -2})

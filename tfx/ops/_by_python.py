@@ -13,10 +13,11 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
+from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.host import host_call
 from tfx.framework.tensor import EagerTensor, Tensor, from_array
-from tfx.graph.ir import HostCall, RawShape
+from tfx.graph.ir import HOST, HostCall, RawShape
 
 
 def by_python(
@@ -26,6 +27,7 @@ def by_python(
     outputs: Sequence[tuple[DType, RawShape]],
     *,
     effect: bool = False,
+    gradient: Callable[..., Any] | None = None,
 ) -> tuple[Tensor, ...]:
     """Results that Python computes.
 
@@ -36,14 +38,20 @@ def by_python(
         inputs: The operands.
         outputs: Dtype and raw shape of each result.
         effect: Whether it must run although nothing uses its results.
+        gradient: Rule as in ``framework.rules``; None: no gradient flows through it.
     """
 
     def run(given: Sequence[EagerTensor]) -> list[Tensor]:
         found = compute(*[x.view() for x in given])
         return [_tensor(y, dtype) for y, (dtype, _) in zip(found, outputs, strict=True)]
 
-    call = HostCall(kind, run, effect=effect, portable=False)
-    return host_call(call, inputs, outputs)
+    call = HostCall(kind, run, effect=effect, portable=False, gradient=gradient)
+    results = host_call(call, inputs, outputs)
+    context = current()
+    if gradient is not None and context.graph is None:  # in a graph the host call tells the tapes
+        for tape in context.tapes:
+            tape.record(HOST, {"call": call}, inputs, results)
+    return results
 
 
 def _tensor(value: Any, dtype: DType) -> Tensor:

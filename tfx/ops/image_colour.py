@@ -181,9 +181,15 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
     turn = _like(delta, x)
     if isinstance(turn, EagerTensor) and bool((np.abs(turn.view()) > 1).any()):
         raise ValueError(f"delta must be in the interval [-1, 1]; got {delta!r}.")
-    hue, saturation, value = unstack(rgb_to_hsv(x), 3, axis=-1)
-    found = hsv_to_rgb(stack([floormod(hue + turn, scalar_like(1, x)), saturation, value], -1))
-    return convert_image_dtype(found, kind, saturate=True)
+    hue, _, high = unstack(rgb_to_hsv(x), 3, axis=-1)
+    # The largest and the smallest channel are handed on as they are: through the saturation they
+    # would be rounded, and of small integers another number be left.
+    low = reduce_min(x, -1)
+    channels = [
+        where(share > 0, high - (scalar_like(1, x) - share) * (high - low), low)
+        for share in _shares(floormod(hue + turn, scalar_like(1, x)))
+    ]
+    return convert_image_dtype(stack(channels, -1), kind, saturate=True)
 
 
 def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
@@ -226,15 +232,21 @@ def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """
     x = tensor(images)
     hue, saturation, value = unstack(x, 3, axis=-1)
-    six, one, zero = (scalar_like(n, x) for n in (6, 1, 0))
-    channels = []
+    one = scalar_like(1, x)
+    channels = [((share - one) * saturation + one) * value for share in _shares(hue)]
+    return stack(channels, -1)
+
+
+def _shares(hue: Tensor) -> list[Tensor]:
+    """Where red, green and blue are between the smallest (0) and the largest channel (1)."""
+    six, one, zero = (scalar_like(n, hue) for n in (6, 1, 0))
+    shares = []
     for start, sign in ((3, 1), (2, -1), (4, -1)):
         # |6 h - 3| - 1 for red, 2 - |6 h - 2| for green, 2 - |6 h - 4| for blue.
-        away = apply("Abs", (hue * six - scalar_like(start, x),))
-        ramp = away - one if sign > 0 else scalar_like(2, x) - away
-        ramp = minimum(maximum(ramp, zero), one)
-        channels.append(((ramp - one) * saturation + one) * value)
-    return stack(channels, -1)
+        away = apply("Abs", (hue * six - scalar_like(start, hue),))
+        ramp = away - one if sign > 0 else scalar_like(2, hue) - away
+        shares.append(minimum(maximum(ramp, zero), one))
+    return shares
 
 
 _GREY = (0.2989, 0.587, 0.114)

@@ -20,9 +20,22 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # Kind of colour -> channels: grey, RGB, palette, grey and alpha, RGBA.
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _KINDS = {1: 0, 2: 4, 3: 2, 4: 6}
+_DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
 _PALETTE = 3
-# The most pixels that are taken from a file: what it claims is believed only so far.
-_MOST = 1 << 28
+# The most pixels, and rows or columns, that are taken from a file: what it claims is believed only
+# so far.
+_MOST, _LONGEST = 1 << 28, 1_000_000
+# Of a file: where the rows and columns of each pass begin, and how far they are apart.
+_WHOLE = ((0, 0, 1, 1),)
+_INTERLACED = (
+    (0, 0, 8, 8),
+    (0, 4, 8, 8),
+    (4, 0, 8, 4),
+    (0, 2, 4, 4),
+    (2, 0, 4, 2),
+    (0, 1, 2, 2),
+    (1, 0, 2, 1),
+)
 
 
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
@@ -98,7 +111,7 @@ def decode_png(
         ``[height, width, channels]``.
 
     Raises:
-        InvalidArgumentError: no PNG file, a broken one, or one with interlaced rows.
+        InvalidArgumentError: no PNG file, or a broken one.
 
     Example:
         >>> import tfx as tf
@@ -116,7 +129,7 @@ def decode_png(
 
     def decode(data: Any) -> list[Any]:
         try:
-            pixels = _decoded(data.item())
+            pixels = _decoded(data.item(), channels)
         except (zlib.error, struct.error, ValueError, IndexError) as e:
             if isinstance(e, InvalidArgumentError):
                 raise
@@ -131,41 +144,69 @@ def _chunks(data: bytes) -> dict[bytes, bytes]:
     """The chunks of a file; those of one kind are one."""
     if not data.startswith(_SIGNATURE):
         raise InvalidArgumentError("Unknown image file format: these bytes are no PNG file.")
-    found: dict[bytes, bytes] = {}
+    found: dict[bytes, list[bytes]] = {}
     place = len(_SIGNATURE)
-    while place < len(data) and b"IEND" not in found:
+    while b"IEND" not in found:
         size, kind = struct.unpack_from(">I4s", data, place)
         body = data[place + 8 : place + 8 + size]
         (check,) = struct.unpack_from(">I", data, place + 8 + size)
-        if zlib.crc32(kind + body) != check:
+        if zlib.crc32(body, zlib.crc32(kind)) != check:
             raise ValueError(f"the checksum of {kind!r} does not hold")
-        found[kind] = found.get(kind, b"") + body
+        found.setdefault(kind, []).append(body)
         place += 12 + size
-    return found
+    return {kind: b"".join(bodies) for kind, bodies in found.items()}
 
 
-def _decoded(data: bytes) -> Any:
-    """``[height, width, channels]`` as in the file."""
+def _decoded(data: bytes, wanted: int) -> Any:
+    """``[height, width, channels]`` as in the file; with alpha where 4 are wanted and it has it."""
     chunks = _chunks(data)
     if b"IHDR" not in chunks or b"IDAT" not in chunks:
         raise ValueError("the file has no image")
-    width, height, depth, kind, _, _, interlaced = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
-    if kind not in _CHANNELS or depth not in (1, 2, 4, 8, 16) or not 0 < width * height <= _MOST:
-        raise ValueError(f"{width} x {height} pixels of kind {kind} and depth {depth}")
-    if interlaced:
-        raise InvalidArgumentError("The rows of this PNG file are interlaced; save it without.")
-    channels = _CHANNELS[kind]
-    row = (width * channels * depth + 7) // 8
-    unpacker = zlib.decompressobj()
-    raw = unpacker.decompress(chunks[b"IDAT"], height * (row + 1))
-    lines = np.frombuffer(raw, np.uint8)
-    if lines.size != height * (row + 1):
-        raise ValueError(f"{lines.size} of {height * (row + 1)} bytes")
-    plain = _unfiltered(lines.reshape(height, row + 1), max(1, channels * depth // 8))
-    pixels = _unpacked(plain, depth, width * channels).reshape(height, width, channels)
-    if kind != _PALETTE:
-        return pixels if depth >= 8 else (pixels * (255 // (2**depth - 1))).astype(np.uint8)
-    return _coloured(pixels[..., 0], chunks)
+    width, height, depth, kind, *methods, interlaced = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
+    if depth not in _DEPTHS.get(kind, ()) or any(methods) or interlaced > 1:
+        raise ValueError(f"kind {kind}, depth {depth}, methods {methods} and {interlaced}")
+    if not 0 < width * height <= _MOST or max(width, height) > _LONGEST:
+        raise ValueError(f"{width} x {height} pixels")
+    pixels = _pixels(chunks[b"IDAT"], (height, width, _CHANNELS[kind]), depth, interlaced)
+    if kind == _PALETTE:
+        return _coloured(pixels[..., 0], chunks)
+    alpha = _clear(pixels, chunks) if wanted == 4 else None
+    if depth < 8:
+        pixels = (pixels * (255 // (2**depth - 1))).astype(np.uint8)
+    return pixels if alpha is None else np.concatenate([pixels, alpha], axis=-1)
+
+
+def _pixels(packed: bytes, shape: tuple[int, int, int], depth: int, interlaced: int) -> Any:
+    """The numbers of a file: of all rows, or of the passes that it consists of."""
+    height, width, channels = shape
+    parts = []
+    for y, x, down, right in _INTERLACED if interlaced else _WHOLE:
+        rows, columns = -(-(height - y) // down), -(-(width - x) // right)
+        if rows > 0 and columns > 0:
+            place = (slice(y, None, down), slice(x, None, right))
+            parts.append((place, rows, columns, 1 + (columns * channels * depth + 7) // 8))
+    total = sum(rows * line for _, rows, _, line in parts)
+    raw = np.frombuffer(zlib.decompressobj().decompress(packed, total), np.uint8)
+    if raw.size != total:
+        raise ValueError(f"{raw.size} of {total} bytes")
+    pixels = np.empty(shape, np.uint16 if depth == 16 else np.uint8)
+    for place, rows, columns, line in parts:
+        lines, raw = raw[: rows * line].reshape(rows, line), raw[rows * line :]
+        plain = _unfiltered(lines, max(1, channels * depth // 8))
+        numbers = _unpacked(plain, depth, columns * channels)
+        pixels[place] = numbers.reshape(rows, columns, channels)
+    return pixels
+
+
+def _clear(pixels: Any, chunks: dict[bytes, bytes]) -> Any:
+    """The alpha of a file in which one colour is transparent; None: it has none."""
+    channels = pixels.shape[-1]
+    text = chunks.get(b"tRNS", b"")
+    if channels not in (1, 3) or len(text) < 2 * channels:
+        return None
+    colour = np.frombuffer(text, ">u2", channels)
+    opaque = (pixels != colour).any(axis=-1, keepdims=True)
+    return opaque.astype(pixels.dtype) * np.iinfo(pixels.dtype).max
 
 
 def _coloured(indices: Any, chunks: dict[bytes, bytes]) -> Any:

@@ -191,6 +191,9 @@ def _element(x: Any) -> str:
         return str(int(x))
     if isinstance(x, np.integer) or np.dtype(type(x)).kind in "iu":
         return str(int(x))
+    if isinstance(x, np.complexfloating):
+        imaginary = _element(x.imag)
+        return f"{_element(x.real)}{'' if imaginary[0] == '-' else '+'}{imaginary}j"
     few, many = _DIGITS.get(np.dtype(type(x)).itemsize, _FEW_DIGITS)
     kind = np.float64 if few > 6 else np.float32
     short = f"{float(x):.{few}g}"

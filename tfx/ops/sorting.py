@@ -158,6 +158,71 @@ def top_k(
     return TopKV2(values, cast_to(indices, kind))
 
 
+def approx_max_k(
+    operand: Any,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The ``k`` largest elements along an axis, largest first, and their indices: all of them.
+
+    Args:
+        operand: Tensor of a floating dtype, of rank 1 or more.
+        k: How many.
+        reduction_dimension: The axis.
+        recall_target: Which share of them may be missed at most is 1 minus this; none is.
+        reduction_input_size_override: Accepted for compatibility.
+        aggregate_to_topk: Accepted for compatibility; there are always ``k`` results.
+        name: Accepted for compatibility.
+
+    Returns:
+        The values and their int32 indices along the axis.
+
+    Raises:
+        InvalidArgumentError: another dtype, a scalar, or an axis or ``k`` out of range.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.approx_max_k([[1.0, 3.0, 2.0]], k=2)[1].numpy()
+        array([[1, 2]], dtype=int32)
+    """
+    return _best_along("ApproxTopK", operand, k, reduction_dimension, largest=True)
+
+
+def approx_min_k(
+    operand: Any,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The ``k`` smallest elements along an axis, smallest first; see ``approx_max_k``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.approx_min_k([[1.0, 3.0, 2.0]], k=2)[0].numpy()
+        array([[1., 2.]], dtype=float32)
+    """
+    return _best_along("ApproxTopK", operand, k, reduction_dimension, largest=False)
+
+
+def _best_along(op: str, x: Any, k: int, axis: int, *, largest: bool) -> tuple[Tensor, Tensor]:
+    a = tensor(x)
+    require_dtype(a, a.dtype.is_floating, op, "a floating dtype")
+    place = single_axis(axis, a, op)
+    size = a.shape[place] if a.shape.rank is not None else None
+    if k < 0 or (size is not None and k > size):
+        raise InvalidArgumentError(f"{op}: expected k from 0 to {size}; got {k}.", op=op)
+    attrs = {"axis": place, "largest": int(largest), "sorted": 1}
+    values, indices = _top(a, int64_constant([k]), attrs)
+    return values, cast_to(indices, dtypes.int32)
+
+
 def _check_count(x: Tensor, k: int | None) -> None:
     shape = raw_shape(x)
     if shape == ():

@@ -14,6 +14,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import constant
 from tfx.framework.tensor import Tensor
 from tfx.ops._by_python import by_python, each
+from tfx.ops._expressions import expression, replace
 from tfx.ops._support import cast_to, tensor
 from tfx.ops.printing import describe
 from tfx.ops.strings import one_text, text
@@ -90,7 +91,7 @@ def substr(
     Args:
         input: Tensor of strings.
         pos: Where each part begins; negative: counted from the end.
-        len: The most that each part has.
+        len: The most that each part has; negative: all bytes that are left.
         unit: What ``pos`` and ``len`` count: ``"BYTE"``, or ``"UTF8_CHAR"``: characters.
         name: Accepted for compatibility.
 
@@ -115,7 +116,8 @@ def substr(
         if not -size <= start <= size:
             raise InvalidArgumentError(f"pos {start} out of range for string {value!r}; in Substr.")
         first = start if start >= 0 else size + start
-        found = whole[first : first + max(int(count), 0)]
+        end = size if count < 0 and not characters else first + max(int(count), 0)
+        found = whole[first:end]
         return found.encode() if characters else found  # type: ignore[no-any-return]
 
     given = [x, tensor(pos), tensor(len)]
@@ -135,7 +137,8 @@ def regex_replace(
 
     Args:
         input: Tensor of strings.
-        pattern: The expression, with what Python and RE2 have in common.
+        pattern: The expression, as RE2 has them but for ``\p``, ``\C``, ``\Q`` and the flag ``U``.
+            Python carries it out, which takes long for some expressions: take none of strangers.
         rewrite: What replaces a match; ``\1`` to ``\9`` are its groups, ``\0`` the whole match.
         replace_global: Replace all matches, or the first.
         name: Accepted for compatibility.
@@ -151,26 +154,18 @@ def regex_replace(
     x = text(input, "RegexReplace")
     source, target = _plain(pattern), _plain(rewrite)
     try:
-        expression = re.compile(source)
-        parts = re.split(rb"\\(\d|\\)", target)
-        for group in parts[1::2]:
-            if group != b"\\" and int(group) > expression.groups:
-                raise InvalidArgumentError(
-                    f"Invalid rewrite pattern {rewrite!r}: {pattern!r} has {expression.groups} "
-                    f"group(s), not {int(group)}."
-                )
+        known = expression(source)
     except re.error as e:
         raise InvalidArgumentError(f"Invalid pattern: {pattern}, error: {e}") from e
-
-    def replaced(found: re.Match[bytes]) -> bytes:
-        texts = list(parts)
-        for i in range(1, texts.__len__(), 2):
-            mark = parts[i]
-            texts[i] = b"\\" if mark == b"\\" else found.group(int(mark)) or b""
-        return b"".join(texts)
-
-    count = 0 if replace_global else 1
-    return _letters(x, "strings.regex_replace", lambda s: expression.sub(replaced, s, count=count))
+    marks = re.split(r"\\(\d|\\)", target.decode("utf-8", "surrogateescape"))
+    parts = [int(m) if i % 2 and m != "\\" else m for i, m in enumerate(marks)]
+    for group in parts:
+        if isinstance(group, int) and group > known.groups:
+            raise InvalidArgumentError(
+                f"Invalid rewrite pattern {rewrite!r}: {pattern!r} has {known.groups} group(s), "
+                f"not {group}."
+            )
+    return _letters(x, "strings.regex_replace", lambda s: replace(known, parts, s, replace_global))
 
 
 def _plain(value: Any) -> bytes:
@@ -194,7 +189,7 @@ def as_string(
     A function with it can be saved for bool, and for integers without ``width``.
 
     Args:
-        input: Tensor of a number or bool dtype.
+        input: Tensor of a number or bool dtype. Complex numbers become ``(real,imaginary)``.
         precision: Digits after the point of floats; -1: six.
         scientific: Floats as ``1.5e+00``.
         shortest: Floats with ``%g``, which leaves out what is not needed.
@@ -221,7 +216,8 @@ def as_string(
         raise InvalidArgumentError(
             f"Fill argument not supported: {fill!r}; expected ' ', '0', '-'."
         )
-    if not kind.is_floating and (precision >= 0 or scientific or shortest):
+    whole = not kind.is_floating and not kind.is_complex
+    if whole and (precision >= 0 or scientific or shortest):
         raise InvalidArgumentError(f"precision and notation are for floats; got {kind.name}.")
     if kind is dtypes.bool:
         return apply("Where", (x, constant("true"), constant("false")))
@@ -231,11 +227,14 @@ def as_string(
     number = f".{precision}{letter}" if precision >= 0 else letter
     sign, pad = ("<", "") if fill == "-" else (">", "") if fill != "0" else ("", "0")
     room = f"{pad}{width}" if width >= 0 else ""
-    layout = f"{'+' if fill == '+' else ''}{room}{number if kind.is_floating else 'd'}"
+    layout = f"{'+' if fill == '+' else ''}{room}{'d' if whole else number}"
     align = sign if width >= 0 and not pad else ""
 
     def written(value: Any) -> bytes:
-        return format(float(value) if kind.is_floating else int(value), align + layout).encode()
+        if kind.is_complex:
+            real, imag = [format(float(v), align + layout) for v in (value.real, value.imag)]
+            return f"({real},{imag})".encode()
+        return format(int(value) if whole else float(value), align + layout).encode()
 
     wide = x if kind is not dtypes.bfloat16 else cast_to(x, dtypes.float32)
     outputs = [(dtypes.string, x.shape.symbolic)]

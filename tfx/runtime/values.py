@@ -8,7 +8,6 @@ caller hands it over, and every array that goes out is a read-only view that kee
 from __future__ import annotations
 
 import ctypes
-import operator
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, cast
@@ -302,6 +301,3 @@ def _is_text(item: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-shape_of: Callable[[RawValue], list[int]] = operator.methodcaller("shape")

@@ -113,7 +113,8 @@ def reload(loaded: Any, export_dir: str | os.PathLike[str]) -> None:
     files = files_of(loaded)
     files.refuse_closed()
     new, opened = steadily(export_dir, lambda: _opened(files, Sources(export_dir)))
-    require_same_graphs(files.manifest, files.store, files.graph_bytes, new, str(files.root))
+    with files.held():
+        require_same_graphs(files.manifest, files.store, files.graph_bytes, new, str(files.root))
     new.check(new.entries)
     fresh = [borrow(value.array) for value in new.take_values()]
     _install(files.variables, fresh)

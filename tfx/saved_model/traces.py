@@ -14,7 +14,8 @@ import mmap
 import os
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
@@ -134,8 +135,11 @@ class LoadedFiles:
             sources: The bundle.
             graphs: Its graph files, see ``opened``.
             saved: The values that its variables have in the files.
+
+        Raises:
+            FailedPreconditionError: it was closed meanwhile.
         """
-        with self._lock:
+        with self.held():
             self.root = sources.root
             self.manifest = sources.manifest
             self.store = sources.store
@@ -161,6 +165,17 @@ class LoadedFiles:
         for function in list(self.functions):
             function._cache.served.clear()
         return traces
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Within it nobody closes the bundle; no variable may be assigned meanwhile.
+
+        Raises:
+            FailedPreconditionError: it was closed.
+        """
+        with self._lock:
+            self.refuse_closed()
+            yield
 
     def refuse_closed(self) -> None:
         """Refuse whatever is wanted of a closed bundle.
@@ -224,12 +239,12 @@ class LoadedFiles:
         """A constant of the manifest."""
         tensor = self._constants.get(number)
         if tensor is None:
-            self.refuse_closed()
-            entry = self.manifest.constants[number]
-            if entry.storage is not None:
-                self._check(entry.storage)
-            value = borrow(self.store.value(entry))
-            tensor = self._constants[number] = EagerTensor(value, as_dtype(entry.dtype))
+            with self.held():
+                entry = self.manifest.constants[number]
+                if entry.storage is not None:
+                    self._check(entry.storage)
+                value = borrow(self.store.value(entry))
+                tensor = self._constants[number] = EagerTensor(value, as_dtype(entry.dtype))
         return tensor
 
     def trace(self, number: int, parameters: Parameters | None = None) -> Trace:

@@ -103,13 +103,13 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
             f"The default of shape {tensor.shape} does not fit the placeholder's shape {wanted}."
         )
     copy = identity(tensor)
-    if is_building() and isinstance(copy, SymbolicTensor):
+    if isinstance(copy, SymbolicTensor):  # in a function, too, it stands for other contents
         copy._value.shape = wanted.symbolic
         copy._shape = None
         copy._value.dims = None
         node = copy._value.node
         graph = copy.graph
-        if node is not None and isinstance(graph, Graph):
+        if is_building() and node is not None and isinstance(graph, Graph):
             node.name = graph.ordered.unique_name(
                 f"{current().scope}{name or 'PlaceholderWithDefault'}"
             )

@@ -250,3 +250,36 @@ def test_bad_arguments() -> None:
         tnp.pad(REALS, 1, "wrap")
     with pytest.raises(ValueError, match="scalars"):
         tnp.matmul(1, 2)
+
+
+def test_what_real_numbers_have_no_part_of() -> None:
+    x = np.array([np.inf, -1.0, np.nan])
+    agree(tnp.imag(x), np.imag(x))
+    assert not np.signbit(tnp.imag(x).numpy()).any()
+    z = np.array([1 + 2j, -3j])
+    for name in ("real", "imag", "conj"):
+        agree(getattr(tnp, name)(z), getattr(np, name)(z))
+
+
+@pytest.mark.parametrize(
+    "name", ["less", "less_equal", "greater", "greater_equal", "maximum", "minimum", "add"]
+)
+def test_order_of_truth(name: str) -> None:
+    a, b = np.array([True, True, False, False]), np.array([True, False, True, False])
+    agree(getattr(tnp, name)(a, b), getattr(np, name)(a, b))
+    agree(tnp.bitwise_not(a), np.bitwise_not(a))
+
+
+def test_limits_of_what_can_be_computed() -> None:
+    x = np.array([-np.inf, np.inf, 1e308])
+    agree(tnp.logaddexp(x, x), np.logaddexp(x, x))
+    large = np.int32([2**20 * 3]), np.int32([2**20])
+    agree(tnp.lcm(*large), np.lcm(*large))
+
+
+def test_facts_of_dtypes() -> None:
+    assert tnp.finfo(tnp.float32).eps == np.finfo(np.float32).eps
+    assert tnp.iinfo(tnp.int8).min == -128
+    assert tnp.finfo(tnp.array([1.0])).bits == 64
+    assert tnp.issubdtype(tnp.float32, np.floating)
+    assert not tnp.issubdtype(tnp.int32, tnp.inexact)

@@ -71,3 +71,28 @@ def test_errors(tmp_path: Path) -> None:
         GFile(tmp_path).read()
     with pytest.raises(tf.errors.InvalidArgumentError, match="mode"):
         GFile(nowhere, "q")
+
+
+def test_text_and_bytes_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with GFile(path, "w") as file:
+        file.write("é1")
+        file.write(b"\xff2")
+        file.write("é3")
+    with GFile(path, "ab") as file:
+        file.write("é4")
+    assert path.read_bytes() == "é1".encode() + b"\xff2" + "é3é4".encode()
+
+
+def test_what_a_file_was_not_opened_for(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("abc")
+    with pytest.raises(tf.errors.PermissionDeniedError, match="not writable"):
+        GFile(path).write("x")
+    with pytest.raises(tf.errors.PermissionDeniedError, match="not readable"):
+        GFile(tmp_path / "b", "w").read()
+    with pytest.raises(tf.errors.UnknownError, match="same file"):
+        tf.io.gfile.copy(path, path, overwrite=True)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="not a directory"):
+        tf.io.gfile.makedirs(path)
+    assert path.read_text() == "abc"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import operator
+import pickle
 from collections.abc import Mapping
 from typing import Any
 
@@ -166,3 +169,13 @@ def test_loops() -> None:
     first = [tf.constant(0), Weight(0.5)]
     assert float(count(first)) == 3.5
     assert float(tf.function(count)(first)) == 3.5
+
+
+def test_mappings_are_copied_and_cannot_be_changed() -> None:
+    x = Mixed([1.0], 2, e={"k": 1})
+    for made in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert made.e == {"k": 1}
+        assert type(made.e) is type(x.e)
+    with pytest.raises(TypeError, match="cannot be changed"):
+        operator.ior(x.e, {"l": 2})
+    assert x.e == {"k": 1}

@@ -10,6 +10,7 @@ import pytest
 import tfx as tf
 from tests.unit.matrices.checks import check_both, symmetric
 from tfx.core.errors import InvalidArgumentError
+from tfx.testing import assert_close, check_grads
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(2, 4, 4)), RNG.normal(size=(2, 4, 3))
@@ -84,3 +85,42 @@ def test_unknown_shapes() -> None:
 def test_refused(f: Any, message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=message):
         f()
+
+
+def _banded(bands: np.ndarray, lower: bool) -> np.ndarray:
+    width, n = bands.shape
+    dense = np.zeros((n, n))
+    for i in range(width):
+        for r in range(n):
+            c = r - i if lower else r + width - 1 - i
+            if 0 <= c < n:
+                dense[r, c] = bands[i, r]
+    return dense
+
+
+@pytest.mark.parametrize("adjoint", [False, True])
+@pytest.mark.parametrize("lower", [False, True])
+def test_banded_systems(lower, adjoint, rng):
+    bands, rhs = rng.uniform(1.0, 2.0, (3, 5)), rng.normal(size=(5, 2))
+    dense = _banded(bands, lower)
+    expected = np.linalg.solve(dense.T if adjoint else dense, rhs)
+
+    def solve(bands: tf.Tensor, rhs: tf.Tensor) -> tf.Tensor:
+        return tf.linalg.banded_triangular_solve(bands, rhs, lower=lower, adjoint=adjoint)
+
+    assert_close(solve(bands, rhs), expected)
+    spec = [tf.TensorSpec([3, None], tf.float64), tf.TensorSpec([None, None], tf.float64)]
+    assert_close(tf.function(solve, input_signature=spec)(bands, rhs), expected)
+    assert_close(solve(np.stack([bands, bands]), rhs), np.stack([expected, expected]))
+    check_grads(solve, [bands, rhs], order=1)
+
+
+def test_banded_systems_that_do_not_fit():
+    solve = tf.linalg.banded_triangular_solve
+    with pytest.raises(tf.errors.InvalidArgumentError, match="as many rows in rhs"):
+        solve(np.ones((2, 3)), np.ones((4, 1)))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="zero on the diagonal"):
+        solve(np.zeros((1, 3)), np.ones((3, 1)))
+    spec = [tf.TensorSpec([None, 3])]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="number of diagonals"):
+        tf.function(lambda x: solve(x, tf.ones([3, 1])), input_signature=spec)(np.ones((2, 3)))

@@ -42,6 +42,12 @@ def test_of_single_images() -> None:
     np.testing.assert_array_equal(tf.image.rot90(ONE), np.rot90(ONE))
 
 
+def test_hue_of_small_integers_keeps_the_extremes() -> None:
+    image = np.arange(1, 7, dtype=np.int32).reshape(1, 2, 3)
+    found = tf.image.adjust_hue(image, 0.2).numpy().ravel()
+    assert found.tolist() == [2, 1, 3, 5, 4, 6]  # TensorFlow's numbers
+
+
 def test_hue_saturation_value() -> None:
     pixels = X.reshape(-1, 3)
     expected = np.array([colorsys.rgb_to_hsv(*p) for p in pixels.tolist()], np.float32)

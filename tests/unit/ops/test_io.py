@@ -179,13 +179,15 @@ def test_channels_of_png() -> None:
     np.testing.assert_array_equal(rgb, np.repeat(image[..., :1], 3, -1))
 
 
-def _png(width: int, height: int, depth: int, kind: int, lines: bytes, *more: bytes) -> bytes:
+def _png(
+    width: int, height: int, depth: int, kind: int, lines: bytes, *more: bytes, passes: int = 0
+) -> bytes:
     def chunk(name: bytes, data: bytes) -> bytes:
         return (
             struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
         )
 
-    head = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, 0)
+    head = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, passes)
     between = b"".join([chunk(m[:4], m[4:]) for m in more])
     body = chunk(b"IHDR", head) + between + chunk(b"IDAT", zlib.compress(lines))
     return b"\x89PNG\r\n\x1a\n" + body + chunk(b"IEND", b"")
@@ -206,6 +208,38 @@ def test_small_depths_and_palettes_of_png() -> None:
     assert tf.io.decode_png(rows).numpy()[..., 0].tolist() == [[10, 20], [11, 21], [9, 19]]
 
 
+def test_a_transparent_colour_of_png() -> None:
+    # As TensorFlow: alpha only where 4 channels are wanted.
+    grey = _png(4, 1, 2, 0, b"\0\x1b", b"tRNS\0\x02")
+    assert tf.io.decode_png(grey).shape == (1, 4, 1)
+    assert tf.io.decode_png(grey, channels=4).numpy().tolist() == [
+        [[0, 0, 0, 255], [85, 85, 85, 255], [170, 170, 170, 0], [255, 255, 255, 255]]
+    ]
+    rgb = _png(2, 1, 16, 2, b"\0\5\6\7\1\2\3" + bytes(6), b"tRNS\5\6\7\1\2\3")
+    assert tf.io.decode_png(rgb, 4, tf.uint16).numpy()[0, :, 3].tolist() == [0, 65535]
+    assert tf.io.decode_png(rgb, 3).numpy().tolist() == [[[5, 7, 2], [0, 0, 0]]]
+
+
+@pytest.mark.parametrize("size", [(1, 1), (3, 2), (5, 9), (17, 13)], ids=str)
+def test_interlaced_png(size: tuple[int, int]) -> None:
+    image = np.random.default_rng(3).integers(0, 256, (*size, 3)).astype(np.uint8)
+    lines = b""
+    for x, y, right, down in (
+        (0, 0, 8, 8),
+        (4, 0, 8, 8),
+        (0, 4, 4, 8),
+        (2, 0, 4, 4),
+        (0, 2, 2, 4),
+        (1, 0, 2, 2),
+        (0, 1, 1, 2),
+    ):
+        part = image[y::down, x::right]
+        if part.size:
+            lines += b"".join([b"\0" + row.tobytes() for row in part])
+    data = _png(size[1], size[0], 8, 2, lines, passes=1)
+    np.testing.assert_array_equal(tf.io.decode_png(data), image)
+
+
 GOOD = _png(2, 1, 8, 0, b"\0\1\2")
 
 
@@ -219,9 +253,26 @@ GOOD = _png(2, 1, 8, 0, b"\0\1\2")
         _png(2, 1, 8, 0, b"\7\1\2"),
         _png(2, 1, 3, 0, b"\0\1\2"),
         _png(1 << 30, 1 << 30, 8, 0, b"\0"),
+        _png(1_000_001, 1, 8, 0, bytes(1_000_002)),
+        _png(2, 1, 1, 2, b"\0\0"),
+        _png(2, 1, 8, 0, b"\0\1\2", passes=2),
+        GOOD[:-12],
         _png(2, 1, 8, 3, b"\0\0\5", b"PLTE" + bytes(6)),
     ],
-    ids=["text", "cut", "checksum", "rows", "filter", "depth", "size", "palette"],
+    ids=[
+        "text",
+        "cut",
+        "checksum",
+        "rows",
+        "filter",
+        "depth",
+        "size",
+        "width",
+        "kind",
+        "passes",
+        "end",
+        "palette",
+    ],
 )
 def test_broken_png(data: bytes) -> None:
     with pytest.raises(REFUSED):

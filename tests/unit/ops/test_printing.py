@@ -63,6 +63,11 @@ def test_text(values: Any, expected: str, capsys: pytest.CaptureFixture[str]) ->
     assert (captured.out, captured.err) == ("", expected + "\n")
 
 
+def test_complex_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    tf.print(tf.constant([1 + 2j, -0.5j]), output_stream=sys.stdout)
+    assert capsys.readouterr().out == "[1+2j -0-0.5j]\n"
+
+
 def test_a_large_matrix(capsys: pytest.CaptureFixture[str]) -> None:
     x = tf.reshape(tf.range(100), [10, 10])
     tf.print(x, summarize=1)

@@ -13,7 +13,15 @@ from tests.unit.ops.tracing import run_traced
 from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import constant
-from tfx.ops.sorting import argsort, in_top_k, searchsorted, sort, top_k
+from tfx.ops.sorting import (
+    approx_max_k,
+    approx_min_k,
+    argsort,
+    in_top_k,
+    searchsorted,
+    sort,
+    top_k,
+)
 from tfx.testing import assert_close, check_grads
 
 DTYPES = [
@@ -213,3 +221,22 @@ def test_searchsorted_rows(side, dtype, rng):
 def test_bad_searches(arguments, error, message):
     with pytest.raises(error, match=message):
         searchsorted(*arguments)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_approximate_extremes_are_exact(axis, rng):
+    x = rng.normal(size=(5, 6)).astype(np.float32)
+    order = np.argsort(x, axis)
+    for f, places in ((approx_min_k, order), (approx_max_k, np.flip(order, axis))):
+        expected = np.take(places, [0, 1, 2], axis)
+        values, indices = f(x, 3, axis)
+        assert indices.dtype.name == "int32"
+        np.testing.assert_array_equal(indices, expected)
+        np.testing.assert_array_equal(values, np.take_along_axis(x, expected, axis))
+        check_grads(lambda x, f=f: f(x, 3, axis)[0], [x.astype(np.float64)])
+
+
+def test_approximate_extremes_of_what_does_not_fit():
+    for x, k in (([1, 2], 1), (1.0, 1), ([1.0], 2)):
+        with pytest.raises(InvalidArgumentError):
+            approx_max_k(x, k)

@@ -30,7 +30,7 @@ def _array(name, shape, rng):
 def test_round_trip(name, shape, rng):
     array = _array(name, shape, rng)
     value = values.from_numpy(array)
-    assert values.shape_of(value) == list(shape)
+    assert value.shape() == list(shape)
     assert value.element_type() == dtypes.as_dtype(name).onnx
     result = values.to_numpy(value)
     assert result.dtype == array.dtype
@@ -154,7 +154,7 @@ def test_complex_numbers_are_kept(dtype, shape, rng):
     expected = array.copy()
     value = values.from_numpy(array)
     array[...] = 0
-    assert (values.shape_of(value), value.element_type()) == (
+    assert (value.shape(), value.element_type()) == (
         list(shape),
         dtypes.as_dtype(dtype).onnx,
     )

@@ -17,6 +17,7 @@ import pytest
 
 import tfx as tf
 from tests.unit.saved_model.test_swapping import sessions as sessions
+from tfx.saved_model import swapping
 
 X = np.array([1.0, 2.0, 3.0], np.float32)
 
@@ -187,3 +188,24 @@ def test_a_reloaded_object_is_pickled(tmp_path: Path) -> None:
     loaded.reload(path)
     back = pickle.loads(pickle.dumps(loaded))
     assert back.scale(X).numpy().tolist() == X.tolist()
+
+
+@pytest.mark.parametrize("step", ["steadily", "_install"])
+def test_closing_while_another_version_is_taken(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(tmp_path / "m")
+    loaded = tf.saved_model.load(path)
+    files = loaded._self_files
+    real = getattr(swapping, step)
+
+    def close_behind(*args: Any) -> Any:
+        found = real(*args)
+        loaded.close()
+        return found
+
+    monkeypatch.setattr(swapping, step, close_behind)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="was closed"):
+        loaded.reload(path)
+    assert not hasattr(files, "store")
+    assert not files.saved

@@ -109,6 +109,19 @@ def test_placeholders_with_defaults() -> None:
     assert float(tf.placeholder_with_default(2.0, [])) == 2.0
 
 
+def test_placeholders_with_defaults_in_functions_forget_dimensions() -> None:
+    @tf2.function
+    def product() -> Any:
+        x = tf.placeholder_with_default(tf.constant(X), [None, 3])
+        y = tf2.matmul(x, tf2.ones([3, 1]))
+        assert (x.shape.as_list(), y.shape.as_list()) == ([None, 3], [None, 1])
+        return y, tf2.shape(x)
+
+    y, shape = product()
+    np.testing.assert_allclose(y, X.sum(1, keepdims=True))
+    assert shape.numpy().tolist() == [2, 3]
+
+
 def test_dimensions_of_placeholders_are_followed() -> None:
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [None, 3])

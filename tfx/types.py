@@ -1,0 +1,30 @@
+"""``tfx.types``: names for annotations and ``isinstance``, in ``tfx.types.experimental``."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace as _SimpleNamespace
+from typing import Any as _Any
+from typing import Union as _Union
+
+import numpy as _np
+
+from tfx.framework.indexed_slices import IndexedSlices as _IndexedSlices
+from tfx.framework.tensor import Tensor as _Tensor
+from tfx.framework.variable import Variable as _Variable
+from tfx.function.concrete import ConcreteFunction as _ConcreteFunction
+from tfx.function.polymorphic import Function as _Function
+
+# A Union and not `|`: TensorFlow's is one too, and typing.get_args reads both.
+_TensorLike = _Union[  # noqa: UP007
+    _Tensor, _Variable, _IndexedSlices, bool, int, float, complex, str, bytes,
+    list[_Any], tuple[_Any, ...], _np.generic, _np.ndarray,
+]  # fmt: skip
+
+experimental = _SimpleNamespace(
+    # What tf.function makes, before and after its choice of a trace.
+    Callable=(_Function | _ConcreteFunction),
+    ConcreteFunction=_ConcreteFunction,
+    GenericFunction=(_Function | _ConcreteFunction),
+    PolymorphicFunction=_Function,
+    TensorLike=_TensorLike,
+)
