@@ -28,6 +28,7 @@ from tfx.function.signature import Parameters
 from tfx.function.tracer import Tracer, trace_lock
 
 if TYPE_CHECKING:
+    from tfx.framework.func_graph import FuncGraph
     from tfx.function.run_metadata import RunMetadata
 
 
@@ -106,6 +107,58 @@ class Function:
     def trainable_variables(self) -> tuple[Any, ...]:
         """Those of ``variables`` that are trainable."""
         return tuple(v for v in self.variables if v.trainable)
+
+    @property
+    def graph(self) -> FuncGraph:
+        """The graph of the only trace, or of the input signature.
+
+        Raises:
+            AttributeError: there is no trace, or more than one: name one by its arguments with
+                ``get_concrete_function(...).graph``.
+
+        Example:
+            >>> import tfx as tf
+            >>> f = tf.function(lambda x: x + 1.0, input_signature=[tf.TensorSpec([None])])
+            >>> [op.type for op in f.graph.get_operations()]
+            ['Placeholder', 'Const', 'Add']
+        """
+        return self._only_trace("graph").graph
+
+    def as_onnx(self, /, *args: Any, **kwargs: Any) -> Any:
+        """The graph of a trace as an ``onnx.ModelProto`` that stock ONNX Runtime runs.
+
+        Its inputs are arguments and variables, its outputs results and variables' new values.
+
+        Args:
+            *args: Arguments as for ``get_concrete_function``; none for the only trace, or the
+                input signature.
+            **kwargs: The same by name.
+
+        Raises:
+            AttributeError: no arguments are given, and there is no trace or more than one.
+            TypeError: the arguments do not fit the parameters or the input signature.
+            InvalidArgumentError: the function calls Python code that its results depend on.
+
+        Example:
+            >>> import tfx as tf
+            >>> f = tf.function(lambda x: x + 1.0)
+            >>> [node.op_type for node in f.as_onnx(tf.TensorSpec([None])).graph.node]
+            ['Add']
+        """
+        if args or kwargs:
+            return self.get_concrete_function(*args, **kwargs).as_onnx()
+        return self._only_trace("as_onnx").as_onnx()
+
+    def _only_trace(self, attribute: str) -> ConcreteFunction:
+        traces = self.concrete_functions()
+        if len(traces) == 1:
+            return traces[0]
+        if self._declared is not None or not (traces or self._parameters.names):
+            return self.get_concrete_function()
+        raise AttributeError(
+            f"{self._name}.{attribute} needs one trace, and the function has {len(traces)}; "
+            f"expected get_concrete_function(...).{attribute} with the arguments of one."
+        )
 
     def placement(self) -> Placements:
         """Where the nodes of each trace made so far run; print it for a table.
