@@ -83,6 +83,7 @@ from tfx.framework.convert import (
 from tfx.framework.creators import variable_creator_scope as variable_creator_scope
 from tfx.framework.device import device as device
 from tfx.framework.indexed_slices import IndexedSlices as IndexedSlices
+from tfx.framework.indexed_slices_spec import IndexedSlicesSpec as IndexedSlicesSpec
 from tfx.framework.module import Module as Module
 from tfx.framework.operation import Operation as Operation
 from tfx.framework.ordering import control_dependencies as control_dependencies

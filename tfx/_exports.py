@@ -54,6 +54,7 @@ _TABLE = {
     "tfx.framework.creators": "variable_creator_scope",
     "tfx.framework.device": "device",
     "tfx.framework.indexed_slices": "IndexedSlices",
+    "tfx.framework.indexed_slices_spec": "IndexedSlicesSpec",
     "tfx.framework.module": "Module",
     "tfx.framework.operation": "Operation",
     "tfx.framework.ordering": "control_dependencies group no_op tuple",

@@ -1,7 +1,13 @@
-"""``tfx.signal``: frames, windows, cosine transforms and mel scales of real signals."""
+"""``tfx.signal``: frames, windows, (lapped) cosine transforms and mel scales of real signals."""
 
 from __future__ import annotations
 
+from tfx.ops.lapped import fftshift as fftshift
+from tfx.ops.lapped import ifftshift as ifftshift
+from tfx.ops.lapped import inverse_mdct as inverse_mdct
+from tfx.ops.lapped import kaiser_bessel_derived_window as kaiser_bessel_derived_window
+from tfx.ops.lapped import kaiser_window as kaiser_window
+from tfx.ops.lapped import mdct as mdct
 from tfx.ops.signal import dct as dct
 from tfx.ops.signal import frame as frame
 from tfx.ops.signal import hamming_window as hamming_window

@@ -1,4 +1,4 @@
-"""``tfx.experimental``: NumPy's interface, and types made of tensors."""
+"""``tfx.experimental``: NumPy's interface, types made of tensors, and optional values."""
 
 from __future__ import annotations
 
@@ -19,3 +19,4 @@ from tfx.experimental.dispatch import (
 )
 from tfx.experimental.dispatch import unregister_dispatch_for as unregister_dispatch_for
 from tfx.framework.extension_type import ExtensionType as ExtensionType
+from tfx.framework.optional import Optional as Optional

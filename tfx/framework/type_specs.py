@@ -6,6 +6,8 @@ from typing import Any
 
 from tfx.core.specs import TensorSpec
 from tfx.framework.convert import convert_to_tensor
+from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.indexed_slices_spec import spec_of
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
 
@@ -13,7 +15,8 @@ from tfx.framework.variable import Variable
 def type_spec_from_value(value: Any) -> Any:
     """The ``TensorSpec`` of a tensor, variable or what converts to one.
 
-    That of an ``ExtensionType`` is the same object with specs in place of tensors.
+    That of ``IndexedSlices`` is an ``IndexedSlicesSpec``; that of an ``ExtensionType`` is the same
+    object with specs in place of tensors.
 
     Raises:
         TypeError: the value is not convertible to a tensor.
@@ -24,6 +27,8 @@ def type_spec_from_value(value: Any) -> Any:
         TensorSpec(shape=(2,), dtype=tf.int32, name=None)
     """
     if not isinstance(value, Tensor | Variable):
+        if isinstance(value, IndexedSlices):
+            return spec_of(value)
         composite = getattr(value, "_tfx_spec", None)
         if composite is not None:
             return composite()

@@ -18,6 +18,8 @@ from tfx.core.nest_kinds import expanded_kind_of
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.framework.convert import convert_to_tensor
+from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.indexed_slices_spec import IndexedSlicesSpec
 from tfx.framework.tensor import Tensor
 from tfx.function.arguments import check_tensor, paired
 
@@ -124,6 +126,9 @@ def _element(element: Any, signature: Any) -> Any:
         return element
     if element is TRACE_ON_NEW_VALUE:
         return OpenSpec(None, None)
+    if isinstance(element, IndexedSlicesSpec):
+        values, indices, form = element.parts()
+        return IndexedSlices(values, indices, PYTHON_VALUE if form is None else form)
     if isinstance(element, tuple) and _is_pair(element):
         return _pair(*element)
     if isinstance(element, list | tuple) and len(element) == 2 and element[1] is Ellipsis:

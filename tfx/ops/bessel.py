@@ -231,6 +231,11 @@ def _sum(coefficients: list[float], z: Doubles) -> Doubles:
     return total
 
 
+def scaled_i0(x: Doubles) -> Doubles:
+    """``bessel_i0e`` of numbers that are known now, such as the samples of a window."""
+    return _i(0, x)
+
+
 def _i(order: int, x: Doubles) -> Doubles:
     size = np.abs(x)
     far = size > _FAR
