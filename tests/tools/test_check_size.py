@@ -36,17 +36,17 @@ def write(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text, encoding="utf-8")
 
 
-def test_the_limits_themselves_pass(tmp_path: Path) -> None:
-    write(tmp_path, "file.py", "x = 1\n" * check_size.MAX_FILE_LINES)
+def test_what_is_as_long_as_that_is_not_named(tmp_path: Path) -> None:
+    write(tmp_path, "file.py", "x = 1\n" * check_size.LONG_FILE)
     write(tmp_path, "function.py", "def f():\n" + "    x = 1\n" * 59)
     sizes = check_size.measure(tmp_path, tmp_path)
-    assert (sizes.broken, sizes.files, sizes.functions) == ([], [600, 60], [60])
+    assert (sizes.long, sizes.files, sizes.functions) == ([], [600, 60], [60])
 
 
-def test_one_line_more_is_refused_and_named(tmp_path: Path) -> None:
-    write(tmp_path, "sub/file.py", "x = 1\n" * (check_size.MAX_FILE_LINES + 1))
+def test_one_line_more_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "sub/file.py", "x = 1\n" * (check_size.LONG_FILE + 1))
     write(tmp_path, "sub/function.py", "class C:\n    def f(self):\n" + "        x = 1\n" * 60)
-    first, second = check_size.measure(tmp_path, tmp_path).broken
+    first, second = check_size.measure(tmp_path, tmp_path).long
     assert first.startswith("sub/file.py: 601 lines")
     assert second.startswith("sub/function.py:2: f has 61 lines")
 
