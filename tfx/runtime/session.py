@@ -25,7 +25,7 @@ from tfx.runtime.devices import CUDA_PROVIDER, physical_gpu, providers_for
 from tfx.runtime.diagnosis import missing_later_libraries
 from tfx.runtime.kept import KeptRunner
 from tfx.runtime.memory import lend
-from tfx.runtime.threads import ensure_thread_pool
+from tfx.runtime.threads import use_threads
 from tfx.runtime.values import RawValue, copy_to_device, note_gpu, when_gpu_used
 
 Runner: TypeAlias = Callable[[dict[str, RawValue], list[str], Any], Sequence[RawValue]]
@@ -167,9 +167,10 @@ class Session:
         keeps_binding: bool = False,
     ) -> None:
         fork.session_made(device)
-        ensure_thread_pool()
         self.device = device
+        source = model if isinstance(model, bytes) else os.fspath(model)
         options = _session_options(optimize, prepack, profile_prefix)
+        use_threads(options, self, source)
         if data_folder is not None:
             options.add_session_config_entry(_DATA_FOLDER, os.path.abspath(data_folder))
         # Wrappers and values must outlive the session: it reads them without owning them.
@@ -182,7 +183,6 @@ class Session:
         if names:
             # Not add_initializer: that one wants the external file to exist and cannot be folded.
             options.add_external_initializers(names, [wrapper for wrapper, _ in self._kept])
-        source = model if isinstance(model, bytes) else os.fspath(model)
         compiled = functools.partial(_compile, source, options, device, folds=folds)
         if device.startswith("CPU"):
             memory_pool.use(options)
@@ -259,7 +259,6 @@ class Session:
 def _session_options(optimize: bool, prepack: bool, profile_prefix: str | None) -> Any:
     """ONNX Runtime's session options; the arguments are those of ``Session``."""
     options = onnxruntime.SessionOptions()
-    options.use_per_session_threads = False
     options.log_severity_level = _SILENT
     if logical.state.deterministic:
         options.use_deterministic_compute = True

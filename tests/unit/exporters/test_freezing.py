@@ -26,7 +26,6 @@ def bundle(tmp_path_factory: Any) -> Path:
 def run(path: Path, feeds: dict[str, Any]) -> dict[str, Any]:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    options.use_per_session_threads = False  # tfx has made one pool for the process
     session = onnxruntime.InferenceSession(str(path), options)
     names = [o.name for o in session.get_outputs()]
     return dict(zip(names, session.run(None, feeds), strict=True))

@@ -15,7 +15,6 @@ import tfx as tf
 from tests.unit.saved_model.models import numbers, run_python
 from tfx.bundle.manifest import read_manifest
 from tfx.exporters import save_onnx
-from tfx.runtime.threads import ensure_thread_pool
 
 IR_VERSIONS = {9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9}
 
@@ -50,10 +49,8 @@ def affine(width: int = 5, **options: Any) -> onnx.ModelProto:
 
 
 def run(model: bytes | str, feeds: dict[str, Any]) -> list[Any]:
-    ensure_thread_pool()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    options.use_per_session_threads = False
     return list(onnxruntime.InferenceSession(model, options).run(None, feeds))
 
 

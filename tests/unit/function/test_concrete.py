@@ -129,7 +129,6 @@ def _bare(model):
     """Run a model in a session that nothing of ours touches."""
     onnx.checker.check_model(model, full_check=True)
     options = onnxruntime.SessionOptions()
-    options.use_per_session_threads = False
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )

@@ -10,8 +10,6 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from tfx.runtime.threads import ensure_thread_pool
-
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 node = helper.make_node
 
@@ -51,10 +49,8 @@ def make(
 
 def run_stock(model: Any, feeds: dict[str, Any]) -> list[Any]:
     """What stock ONNX Runtime gives."""
-    ensure_thread_pool()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    options.use_per_session_threads = False
     source = os.fspath(model) if hasattr(model, "__fspath__") else model.SerializeToString()
     arrays = {name: np.asarray(array) for name, array in feeds.items()}
     return list(onnxruntime.InferenceSession(source, options).run(None, arrays))
