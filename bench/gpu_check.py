@@ -21,6 +21,7 @@ import numpy as np
 import onnxruntime
 
 import tfx as tf
+from tfx.core import onnxruntime_wheels
 from tfx.runtime import cuda, diagnosis, values
 from tfx.runtime.capture import CapturingRunner
 
@@ -547,7 +548,7 @@ def main(names: list[str]) -> int:
     Returns:
         The exit status.
     """
-    flavours = ", ".join(f"{n} {v}" for n, v in diagnosis.installed_flavours().items())
+    flavours = ", ".join(f"{n} {v}" for n, v in onnxruntime_wheels.installed().items())
     print(f"onnxruntime {onnxruntime.__version__} ({flavours or 'no distribution found'})")
     trouble = None if REHEARSING else diagnosis.gpu_trouble()
     if trouble is not None:

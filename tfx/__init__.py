@@ -12,7 +12,10 @@ from types import ModuleType
 from typing import Any
 
 from tfx._exports import NAMES, SUBMODULES
-from tfx.core import version
+from tfx.core import onnxruntime_wheels, version
+
+# Said now, in a sentence, rather than at the first operation by a name that is missing.
+onnxruntime_wheels.require()
 
 newaxis = None
 __version__ = version.VERSION

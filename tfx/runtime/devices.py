@@ -6,6 +6,9 @@ devices, which is what programs name. A CPU or GPU may be divided into several (
 
 from __future__ import annotations
 
+import functools
+import logging
+
 from tfx.core.errors import InvalidArgumentError, NotFoundError
 from tfx.runtime import cuda, logical
 from tfx.runtime.device_spec import DeviceSpec
@@ -29,6 +32,7 @@ __all__ = [
 CUDA_PROVIDER = "CUDAExecutionProvider"
 CPU_PROVIDER = "CPUExecutionProvider"
 _HERE = DeviceSpec("localhost", 0, 0)
+_log = logging.getLogger("tfx")
 
 
 def parse_device(name: str) -> str:
@@ -84,10 +88,20 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
     found: list[PhysicalDevice] = []
     if wanted in (None, "CPU"):
         found.append(logical.CPU)
-    if wanted in (None, "GPU") and gpu_trouble() is None:
-        numbers = range(len(cuda.devices()))
-        found += [PhysicalDevice(f"/physical_device:GPU:{i}", "GPU") for i in numbers]
+    if wanted in (None, "GPU"):
+        if gpu_trouble() is None:
+            numbers = range(len(cuda.devices()))
+            found += [PhysicalDevice(f"/physical_device:GPU:{i}", "GPU") for i in numbers]
+        else:
+            _tell_unused_gpus()
     return found
+
+
+@functools.cache
+def _tell_unused_gpus() -> None:
+    """Say once why GPUs that are there are not listed."""
+    for device in cuda.devices()[:1]:
+        _log.warning("The GPU %s cannot be used: %s", device.name, gpu_trouble())
 
 
 def require(device: str) -> None:

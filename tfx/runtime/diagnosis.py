@@ -9,15 +9,13 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import onnxruntime
 
+from tfx.core import onnxruntime_wheels as wheels
 from tfx.runtime import cuda, libraries
 
-_INSTALL = "pip install 'onnxruntime-gpu[cuda,cudnn]'"
-_FLAVOURS = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino")
 # The provider loads these when an operator first wants them; without cuDNN there is no convolution.
 _LATER = ("libcudnn.so.9", "libnvrtc.so.13", "libcufft.so.12")
 _NO_LIBRARY = "cannot open shared object file"
@@ -51,17 +49,6 @@ def gpu_trouble() -> str | None:
     return None
 
 
-def installed_flavours() -> dict[str, str]:
-    """The installed distributions that bring an ``onnxruntime`` package, with their versions."""
-    found = {}
-    for name in _FLAVOURS:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
 def missing_later_libraries() -> dict[str, str]:
     """Libraries that some operators need (convolutions cuDNN) and that cannot be loaded."""
     return libraries.missing(list(_LATER)) if sys.platform == "linux" else {}
@@ -77,7 +64,7 @@ def _provider_library() -> Path | None:
 
 def _flavour() -> str:
     version = onnxruntime.__version__
-    flavours = installed_flavours()
+    flavours = wheels.installed()
     if len(flavours) > 1:
         names = " and ".join(f"{n} {v}" for n, v in flavours.items())
         return (
@@ -91,8 +78,12 @@ def _flavour() -> str:
 def _mend_flavour() -> str:
     if sys.platform == "darwin":
         return "There is none for macOS; use '/CPU:0'."
-    installed = " ".join(installed_flavours()) or "onnxruntime"
-    return f"Install it with `pip uninstall -y {installed}` and `{_INSTALL}`, or use '/CPU:0'."
+    found = wheels.installed()
+    if wheels.GPU in found and len(found) > 1:
+        command = wheels.write_again(wheels.GPU, found[wheels.GPU])
+        return f"Write the files of the other one again with `{command}`, or use '/CPU:0'."
+    removal = f"`pip uninstall -y {' '.join(found)}` and " if found else ""
+    return f"Install one that has with {removal}`{wheels.GPU_COMMAND}`, or use '/CPU:0'."
 
 
 def _absent_libraries(absent: dict[str, str]) -> str:
@@ -104,7 +95,7 @@ def _absent_libraries(absent: dict[str, str]) -> str:
     text = f"its execution provider cannot be loaded: {_flavour()} needs {', '.join(reasons)}. "
     driver = [name for name in absent if name.startswith(("libcuda.", "nvcuda"))]
     if len(absent) > len(driver):
-        text += f"CUDA and cuDNN come with `{_INSTALL}`"
+        text += f"CUDA and cuDNN come with `{wheels.GPU_COMMAND}`"
         text += "; " if driver else ", or use '/CPU:0'."
     if driver:
         text += (

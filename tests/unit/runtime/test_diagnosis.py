@@ -9,6 +9,7 @@ import sys
 import onnxruntime
 import pytest
 
+from tfx.core import onnxruntime_wheels
 from tfx.runtime import cuda, diagnosis, libraries
 
 
@@ -18,7 +19,7 @@ def gpu_wheel(monkeypatch, tmp_path):
     providers = ["CUDAExecutionProvider", "CPUExecutionProvider"]
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: providers)
     monkeypatch.setattr(diagnosis, "_provider_library", lambda: tmp_path / "provider.so")
-    monkeypatch.setattr(diagnosis, "installed_flavours", lambda: {"onnxruntime-gpu": "1.31.1"})
+    monkeypatch.setattr(onnxruntime_wheels, "installed", lambda: {"onnxruntime-gpu": "1.31.1"})
     monkeypatch.setattr(libraries, "needed", lambda path: ["libcublas.so.13", "libc.so.6"])
     monkeypatch.setattr(libraries, "missing", lambda names: {})
     monkeypatch.setattr(cuda, "devices", lambda: (cuda.CudaDevice("Card", (9, 0), 1),))
@@ -36,7 +37,7 @@ def test_nothing_is_wrong(gpu_wheel):
 
 def test_the_cpu_wheel(monkeypatch):
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
-    monkeypatch.setattr(diagnosis, "installed_flavours", lambda: {"onnxruntime": "1.31.1"})
+    monkeypatch.setattr(onnxruntime_wheels, "installed", lambda: {"onnxruntime": "1.31.1"})
     text = trouble()
     assert text.startswith("the installed onnxruntime ")
     assert "has no CUDA provider" in text
@@ -46,10 +47,10 @@ def test_the_cpu_wheel(monkeypatch):
 def test_both_wheels(monkeypatch):
     both = {"onnxruntime": "1.31.1", "onnxruntime-gpu": "1.31.0"}
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CPUExecutionProvider"])
-    monkeypatch.setattr(diagnosis, "installed_flavours", lambda: both)
+    monkeypatch.setattr(onnxruntime_wheels, "installed", lambda: both)
     text = trouble()
     assert "onnxruntime 1.31.1 and onnxruntime-gpu 1.31.0 are installed side by side" in text
-    assert "pip uninstall -y onnxruntime onnxruntime-gpu" in text
+    assert "`pip install --force-reinstall --no-deps onnxruntime-gpu==1.31.0`" in text
 
 
 def test_a_missing_library(gpu_wheel, monkeypatch):
