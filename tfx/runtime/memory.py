@@ -23,9 +23,11 @@ from tfx.runtime.values import (
     RAW_VIEWS,
     RawValue,
     array_over,
+    bool_from_dlpack,
     copy_to_device,
     device_of,
     duplicates,
+    from_dlpack,
     from_numpy,
     note_gpu,
     raw_view,
@@ -62,7 +64,7 @@ def borrow(array: npt.NDArray[Any]) -> RawValue:
         capsule = face.__dlpack__()
         code = _pointer(capsule, b"dltensor") + _TYPE_CODE_OFFSET
         ctypes.c_uint8.from_address(code).value = _DLPACK_BFLOAT
-        return _ort.OrtValue.from_dlpack(capsule, False)
+        return from_dlpack(capsule)
     try:
         return from_numpy(array, owned=shared)
     except BufferError as error:
@@ -145,7 +147,7 @@ def array_from_dlpack(producer: Any) -> npt.NDArray[Any]:
     """
     try:
         if "bfloat16" in str(getattr(producer, "dtype", "")):  # NumPy has none, ONNX Runtime has
-            return to_numpy(_ort.OrtValue.from_dlpack(producer.__dlpack__(), False))
+            return to_numpy(from_dlpack(producer.__dlpack__()))
         return np.from_dlpack(producer)
     except (BufferError, RuntimeError, TypeError, ValueError) as e:
         raise InvalidArgumentError(
@@ -161,7 +163,7 @@ def copy_from_gpu(producer: Any) -> RawValue:
     """
     try:
         is_bool = "bool" in str(getattr(producer, "dtype", ""))
-        shared = _ort.OrtValue.from_dlpack(producer.__dlpack__(), is_bool)
+        shared = bool_from_dlpack(producer) if is_bool else from_dlpack(producer.__dlpack__())
         note_gpu()
         return duplicates([shared])[0]
     except (BufferError, RuntimeError, TypeError, ValueError) as e:

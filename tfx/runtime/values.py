@@ -178,8 +178,37 @@ def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
         array = array.astype(dtype.as_numpy_dtype)
     # DLPack, because it keeps the array alive as long as the value (and takes 0.4 us).
     if code == _BOOL:
-        return _ort.OrtValue.from_dlpack(array.view(np.uint8).__dlpack__(), True)
-    return _ort.OrtValue.from_dlpack(array.__dlpack__(), False)
+        return bool_from_dlpack(array)
+    return from_dlpack(array.__dlpack__())
+
+
+def _takes_a_flag() -> bool:
+    """Whether ``OrtValue.from_dlpack`` must be told of booleans (to release 1.31)."""
+    try:
+        _ort.OrtValue.from_dlpack(np.zeros(1, np.uint8).__dlpack__(), False)
+    except TypeError:
+        return False
+    return True
+
+
+if _takes_a_flag():
+
+    def from_dlpack(capsule: Any) -> RawValue:
+        """A value over the memory of a DLPack capsule, of any type but bool."""
+        return _ort.OrtValue.from_dlpack(capsule, False)
+
+    def bool_from_dlpack(producer: Any) -> RawValue:
+        """A value over the memory of an object that has ``__dlpack__`` and holds booleans."""
+        # Bytes with a flag: DLPack did not always have booleans.
+        view = producer.view(np.uint8) if isinstance(producer, np.ndarray) else producer
+        return _ort.OrtValue.from_dlpack(view.__dlpack__(), True)
+
+else:
+    from_dlpack = _ort.OrtValue.from_dlpack
+
+    def bool_from_dlpack(producer: Any) -> RawValue:
+        """A value over the memory of an object that has ``__dlpack__`` and holds booleans."""
+        return _ort.OrtValue.from_dlpack(producer.__dlpack__())
 
 
 class _Face:
