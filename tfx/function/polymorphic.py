@@ -400,7 +400,7 @@ class Function:
         return self.input_signature, self._reduce_retracing, self._autograph
 
     def __repr__(self) -> str:
-        return f"<tfx.function {self._name}{self._parameters.signature}>"
+        return f"<tfx.function {self._name}{self._parameters.text}>"
 
 
 def _is_local(function: Any) -> bool:

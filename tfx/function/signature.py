@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any
 
 
@@ -34,6 +35,19 @@ class Parameters:
                 ]
             )
         self._describe()
+
+    @property
+    def text(self) -> str:
+        """The signature as it is shown; defaults that are objects are left out.
+
+        Their own text may be long, or hold that of further functions without end.
+        """
+        plain = (int, float, complex, str, bytes, NoneType, type(Ellipsis))
+        parameters = [
+            p if p.default is p.empty or isinstance(p.default, plain) else p.replace(default=...)
+            for p in self.signature.parameters.values()
+        ]
+        return str(self.signature.replace(parameters=parameters)).replace("Ellipsis", "...")
 
     @classmethod
     def from_signature(cls, signature: inspect.Signature) -> Parameters:
@@ -66,7 +80,7 @@ class Parameters:
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as e:
-            raise TypeError(f"{name}{self.signature}: {e}{self._nearest(kwargs)}.") from None
+            raise TypeError(f"{name}{self.text}: {e}{self._nearest(kwargs)}.") from None
         bound.apply_defaults()
         return tuple(bound.arguments.values())
 
@@ -79,7 +93,7 @@ class Parameters:
         try:
             return dict(self.signature.bind_partial(*args, **kwargs).arguments)
         except TypeError as e:
-            raise TypeError(f"{name}{self.signature}: {e}{self._nearest(kwargs)}.") from None
+            raise TypeError(f"{name}{self.text}: {e}{self._nearest(kwargs)}.") from None
 
     def assign_specs(self, name: str, specs: Sequence[Any]) -> tuple[Any, ...]:
         """An input signature by parameters: ``*args`` takes what is left over.
@@ -104,12 +118,12 @@ class Parameters:
                 assigned.append(rest.pop(0))
             elif parameter.default is empty:
                 raise TypeError(
-                    f"{name}{self.signature}: input_signature is missing a type constraint for "
+                    f"{name}{self.text}: input_signature is missing a type constraint for "
                     f"{parameter.name!r}; got {list(specs)!r}."
                 )
         if rest:
             raise TypeError(
-                f"{name}{self.signature}: input_signature contains {len(rest)} extra type "
+                f"{name}{self.text}: input_signature contains {len(rest)} extra type "
                 f"constraints; got {list(specs)!r}."
             )
         return tuple(assigned)

@@ -89,7 +89,7 @@ def test_no_device(gpu_wheel, monkeypatch):
 def test_an_old_driver(gpu_wheel, monkeypatch):
     monkeypatch.setattr(cuda, "driver_version", lambda: (12, 4))
     text = trouble()
-    assert "onnxruntime-gpu 1.31.1 is built for CUDA 13" in text
+    assert f"onnxruntime-gpu {onnxruntime.__version__} is built for CUDA 13" in text
     assert "serves CUDA 12.4 at most: update the driver" in text
 
 

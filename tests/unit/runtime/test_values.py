@@ -209,7 +209,7 @@ def test_dlpack_shares_with_whom_promises_not_to_write(rng):
 
 def test_dlpack_out_of_bfloat16():
     value = values.from_numpy(np.array([1, 2, 3], ml_dtypes.bfloat16))
-    other = ort.OrtValue.from_dlpack(memory.to_dlpack(value, max_version=(1, 0)), False)
+    other = values.from_dlpack(memory.to_dlpack(value, max_version=(1, 0)))
     assert other.element_type() == dtypes.bfloat16.onnx
     assert other.data_ptr() != value.data_ptr()
     np.testing.assert_array_equal(values.to_numpy(other), values.to_numpy(value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tfx.graph.ir import Graph, Value
+from tfx.graph.passes.call_depth import limit_call_depth
 from tfx.graph.passes.conditions import decide_conditions
 from tfx.graph.passes.dead_code import remove_dead_nodes
 from tfx.graph.passes.dead_state import remove_dead_state
@@ -41,6 +42,7 @@ def prepare(
         effects: Gets what each pass did.
     """
     passes: list[tuple[str, Callable[[Graph], Graph]]] = [
+        ("calls", limit_call_depth),
         (
             "copies",
             lambda g: forward_identities(g, keep_marked=keep_marked, keep_gradients=keep_gradients),
