@@ -271,7 +271,7 @@ def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @gradient("Max", "Min")
 def _extremum_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    """The first input that equals the result gets the gradient; of two, the second if NaN is met."""
+    """The first input that equals the result gets the gradient; at NaN the second of two."""
     grads: list[Tensor | None] = []
     taken: Tensor | None = None
     zero = scalar_like(0, dy)

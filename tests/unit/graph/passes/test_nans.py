@@ -45,7 +45,7 @@ def test_reductions_pass_nan_on(shape, filling, dtype, rng):
         pytest.skip("those numbers are infinite")
     x = _filled(shape, FILLINGS[filling], dtype, rng)
     for axes in (None, [0], [x.ndim - 1], [0, x.ndim - 1]):
-        if axes is not None and len(set(axes)) < len(axes) or (axes and not x.ndim):
+        if (axes is not None and len(set(axes)) < len(axes)) or (axes and not x.ndim):
             continue
         numpy_axes = None if axes is None else tuple(axes)
         for f, reference in ((tf.reduce_max, np.max), (tf.reduce_min, np.min)):
