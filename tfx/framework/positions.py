@@ -37,7 +37,11 @@ def from_the_front(indices: Tensor) -> Tensor:
     Args:
         indices: int32 or int64.
     """
-    known = contents(indices)
+    if isinstance(indices, EagerTensor):
+        # Not view(): of these dtypes the runtime's own array will do, in a fifth of the time.
+        known = None if values.gpu_in_use else indices._value.numpy()
+    else:
+        known = contents(indices)
     if known is not None:
         if not known.size or known.min() >= 0:
             return indices

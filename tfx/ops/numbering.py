@@ -82,7 +82,8 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         A vector of the same dtype.
 
     Raises:
-        InvalidArgumentError: a number out of range, one that occurs twice (in eager mode), or not a vector of integers.
+        InvalidArgumentError: a number out of range, one that occurs twice (in eager mode), or not
+            a vector of integers.
 
     Example:
         >>> import tfx as tf
