@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tfx.control_flow.slots import Slot, TensorSlot
 from tfx.core import dtypes
 from tfx.framework.body_graph import LoopGraph
+from tfx.framework.positions import masked
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.ir import Node, RawDim, Value
 from tfx.graph.symbolic import elements
@@ -61,6 +62,18 @@ class Inductions:
     def start_of(self, value: Value | None) -> int | None:
         """The value in the first iteration, if it is one more in each; None otherwise."""
         return start_of(value, self._starts)
+
+    def trust(self, nodes: Iterable[Node]) -> None:
+        """Let indices pass unchecked that count iterations from 0 or more.
+
+        Args:
+            nodes: The nodes of the body.
+        """
+        for node in nodes:
+            index = masked(node)
+            start = None if index is None else self.start_of(index)
+            if start is not None and start >= 0:
+                node.op, node.inputs = "Identity", (index,)
 
     def is_inside(self, value: Value) -> bool:
         """Whether a value is made in each iteration."""

@@ -219,6 +219,7 @@ class WhileLoop:
             with using(graph=loop, tapes=()):
                 last = loop.value_of(truth(after, "The loop condition"))
         numbers = Inductions(loop, iteration, slots)
+        numbers.trust(loop.graph.nodes)
         counting = Counting(loop, iteration, slots, numbers)
         tested = last
         if exact is None and maximum is None and isinstance(going, SymbolicTensor):

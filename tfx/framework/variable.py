@@ -27,6 +27,7 @@ from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.observing import observers, tell_observers
 from tfx.framework.operand import Operand
+from tfx.framework.positions import from_the_front
 from tfx.framework.tensor import EagerTensor, Reference, SymbolicTensor, Tensor, label
 from tfx.runtime import values
 from tfx.runtime.devices import full_name
@@ -471,6 +472,7 @@ class Variable(Operand, metaclass=VariableKind):
         positions = convert_to_tensor(indices)
         if positions.dtype is not dtypes.int64:
             positions = apply("Cast", (positions,), {"to": dtypes.int64.onnx})
+        positions = from_the_front(positions)
         attrs = {"reduction": reduction}
         rows = _matching(self, updates)
         return self._change(lambda value: apply("ScatterND", (value, positions, rows), attrs))

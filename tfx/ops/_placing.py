@@ -53,7 +53,7 @@ def explain_coordinates(x: Tensor, indices: Tensor, what: str, op: str, batch: i
     if view.ndim == 0 or view.shape[-1] > len(shape) - batch:
         return
     sizes = np.array(shape[batch : batch + view.shape[-1]], np.int64)
-    bad = np.argwhere(((view < -sizes) | (view >= sizes)).any(axis=-1))
+    bad = np.argwhere(((view < 0) | (view >= sizes)).any(axis=-1))
     if len(bad):
         place = tuple(bad[0].tolist())
         at = f"[{','.join(map(str, place))}]" if place else ""

@@ -271,10 +271,18 @@ def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 @gradient("Max", "Min")
 def _extremum_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    """The first input that equals the result gets the gradient."""
+    """The first input that equals the result gets the gradient; at NaN the second of two."""
     grads: list[Tensor | None] = []
     taken: Tensor | None = None
     zero = scalar_like(0, dy)
+    if len(op.inputs) == 2:
+        x, y = op.inputs
+        taken = apply("GreaterOrEqual" if op.op == "Max" else "LessOrEqual", (x, y))
+        pairs = (x, (taken, dy, zero)), (y, (taken, zero, dy))
+        return [
+            unbroadcast(apply("Where", parts), to) if needed else None
+            for (to, parts), needed in zip(pairs, op.needs, strict=True)
+        ]
     for x, needed in zip(op.inputs, op.needs, strict=True):
         chosen = apply("Equal", (x, op.outputs[0]))
         if taken is not None:

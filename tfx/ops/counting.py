@@ -9,6 +9,7 @@ from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply, apply_n
 from tfx.framework.convert import int64_constant
+from tfx.framework.positions import from_the_front
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops._shapes import (
@@ -114,7 +115,7 @@ def bincount(
         ``[bins]``, or ``[rows, bins]`` for ``axis=-1``.
 
     Raises:
-        InvalidArgumentError: a negative number (in eager mode), or more than two axes for
+        InvalidArgumentError: a negative number, or more than two axes for
             ``axis=-1``.
         ValueError: another axis, or weights with ``binary_output``.
 
@@ -153,6 +154,7 @@ def bincount(
     room = apply("Add", (bins, int64_constant([1])))
     shape = joined(dimension(x, 0), room) if by_row else room
     attrs = {"axis": -1} if binary_output else {"axis": -1, "reduction": "add"}
+    places = from_the_front(places)
     counts = apply("ScatterElements", (filled(shape, 0, amounts.dtype), places, amounts), attrs)
     ends = int64_constant([0]), int64_constant([-1]), int64_constant([-1])
     return apply("Slice", (counts, *ends))

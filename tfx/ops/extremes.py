@@ -30,7 +30,8 @@ def argmax(
         name: Accepted for compatibility.
 
     Returns:
-        The indices, of the shape of ``input`` without the axis. With NaN among the elements, any.
+        The indices, of the shape of ``input`` without the axis. NaN is passed over;
+        of NaN alone the index is 0.
 
     Raises:
         InvalidArgumentError: an axis out of range or without elements.

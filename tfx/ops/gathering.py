@@ -12,6 +12,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
+from tfx.framework.positions import from_the_front
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops._placing import (
@@ -46,7 +47,7 @@ def gather(
 
     Args:
         params: Tensor of rank 1 or more.
-        indices: Integers of any shape. Unlike TensorFlow's, negative ones count from the end.
+        indices: Integers of any shape, from 0 to less than the size of the axis.
         validate_indices: Accepted for compatibility: indices are always checked.
         axis: The axis that is indexed; None means ``batch_dims``.
         batch_dims: How many leading axes ``params`` and ``indices`` share, index by index.
@@ -76,7 +77,8 @@ def gather(
         where = cast_to(where, dtypes.int64)
     try:
         counted_back = isinstance(axis, int) and axis < 0
-        return apply("Gather", (x, where), {} if counted_back and not place else _attributes(place))
+        front = from_the_front(where)
+        return apply("Gather", (x, front), {} if counted_back and not place else _attributes(place))
     except InvalidArgumentError:
         _explain_gather(x, where, place)
         raise
@@ -95,7 +97,7 @@ def _explain_gather(x: Tensor, indices: Tensor, axis: int) -> None:
         return
     size = x._value.shape()[axis]
     view = indices.view()
-    bad = np.argwhere((view < -size) | (view >= size))
+    bad = np.argwhere((view < 0) | (view >= size))
     if len(bad):
         place = tuple(bad[0].tolist())
         at = f"[{','.join(map(str, place))}]" if place else ""
@@ -122,12 +124,18 @@ def _batch_gather(x: Tensor, where: Tensor, axis: Any, batch_dims: int) -> Tenso
             f"batch_dims ({batch}) must be less than or equal to axis ({place}).", op="GatherV2"
         )
     _check_batch(x, where, batch)
-    column = apply("Unsqueeze", (cast_to(where, dtypes.int64), int64_constant([-1])))
+    given = where
+    where = from_the_front(cast_to(where, dtypes.int64))
+    column = apply("Unsqueeze", (where, int64_constant([-1])))
     if place > batch:
         # The axis next to the batch axes, and back to where it came from.
         order = [*range(batch), place, *(i for i in range(batch, rank) if i != place)]
         x = apply("Transpose", (x,), {"perm": tuple(order)})
-    y = apply("GatherND", (x, column), {"batch_dims": batch})
+    try:
+        y = apply("GatherND", (x, column), {"batch_dims": batch})
+    except InvalidArgumentError:
+        _explain_gather(x, given, batch)
+        raise
     if place > batch:
         own, between = depth - batch, place - batch
         order = [
@@ -165,7 +173,7 @@ def gather_nd(
     Args:
         params: Tensor.
         indices: Integers ``[..., depth]``: each row names an element (``depth`` = rank of
-            ``params``) or a slice. Unlike TensorFlow's, negative ones count from the end.
+            ``params``) or a slice, counted from 0.
         batch_dims: How many leading axes ``params`` and ``indices`` share, index by index.
         name: Accepted for compatibility.
         bad_indices_policy: ``""`` or ``"ERROR"``: an index out of range is an error.
@@ -207,7 +215,7 @@ def gather_nd(
     _check_batch(x, where, batch)
     where = cast_to(where, dtypes.int64)
     try:
-        return apply("GatherND", (x, where), {"batch_dims": batch} if batch else {})
+        return apply("GatherND", (x, from_the_front(where)), {"batch_dims": batch} if batch else {})
     except InvalidArgumentError:
         explain_coordinates(x, where, "param shape", "GatherNd", batch)
         raise

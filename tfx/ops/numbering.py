@@ -10,14 +10,17 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
-from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.ops._support import matching, require_dtype, tensor
+from tfx.framework.positions import refused_unless
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.ops._support import cast_to, matching, require_dtype, tensor
 from tfx.ops.arithmetic import floordiv, floormod
 from tfx.ops.cumulative import cumprod
 from tfx.ops.ranges import range as range_
 from tfx.ops.scatter import scatter_nd
 
 _INDEX_DTYPES = (dtypes.int32, dtypes.int64)
+# See ``kernel_reason`` in ``runtime``.
+_NOT_INSIDE = -(2**40) - 12
 
 
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
@@ -32,7 +35,7 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
         ``[len(dims)]`` for a scalar, ``[len(dims), n]`` for a vector.
 
     Raises:
-        InvalidArgumentError: a number that the array does not have (in eager mode), a matrix.
+        InvalidArgumentError: a number that the array does not have, a matrix.
 
     Example:
         >>> import tfx as tf
@@ -54,6 +57,12 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
                 f"{count} elements.",
                 op="UnravelIndex",
             )
+    elif isinstance(shape, SymbolicTensor) or isinstance(numbers, SymbolicTensor):
+        count = apply("ReduceProd", (cast_to(shape, dtypes.int64),), {"keepdims": 0})
+        wide = cast_to(numbers, dtypes.int64)
+        above = apply("GreaterOrEqual", (wide, int64_constant(0)))
+        fine = apply("And", (above, apply("Less", (wide, count))))
+        shape = refused_unless(fine, shape, _NOT_INSIDE)
     steps = cumprod(shape, exclusive=True, reverse=True)
     if numbers.shape.rank != 0:
         numbers = apply("Unsqueeze", (numbers, int64_constant([0])))
@@ -73,7 +82,8 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         A vector of the same dtype.
 
     Raises:
-        InvalidArgumentError: no permutation (in eager mode), or not a vector of integers.
+        InvalidArgumentError: a number out of range, one that occurs twice (in eager mode), or not
+            a vector of integers.
 
     Example:
         >>> import tfx as tf

@@ -11,7 +11,8 @@ from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.framework.positions import refused_unless
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops._shapes import (
     common_tensors,
     filled,
@@ -26,6 +27,9 @@ from tfx.ops._support import cast_to, require_dtype, scalar_like, tensor
 from tfx.ops.counting import bincount
 from tfx.ops.reduction import reduce_max
 from tfx.ops.scatter import scatter_nd
+
+# See ``kernel_reason`` in ``runtime``.
+_NO_PARTITION = -(2**40) - 11
 
 
 def dynamic_partition(
@@ -43,7 +47,7 @@ def dynamic_partition(
         A list of ``num_partitions`` tensors ``[rows] + data.shape[partitions.rank:]``.
 
     Raises:
-        InvalidArgumentError: a number out of range (in eager mode), or shapes that do not fit.
+        InvalidArgumentError: a number out of range, or shapes that do not fit.
         ValueError: ``num_partitions`` is no positive integer.
 
     Example:
@@ -74,8 +78,12 @@ def dynamic_partition(
                 f"{view.reshape(-1)[:20].tolist()}.",
                 op=op,
             )
-    rows = reshape_to(movable(x), joined(int64_constant([-1]), shape_vector(x, rank)))
     flat = apply("Reshape", (numbers, int64_constant([-1])))
+    if isinstance(flat, SymbolicTensor):
+        above = apply("GreaterOrEqual", (flat, scalar_like(0, flat)))
+        below = apply("Less", (flat, scalar_like(num_partitions, flat)))
+        flat = refused_unless(apply("And", (above, below)), flat, _NO_PARTITION)
+    rows = reshape_to(movable(x), joined(int64_constant([-1]), shape_vector(x, rank)))
     chosen = [apply("Equal", (flat, scalar_like(i, flat))) for i in range(num_partitions)]
     return [cast_to(apply("Compress", (rows, here), {"axis": 0}), x.dtype) for here in chosen]
 
@@ -231,8 +239,7 @@ def confusion_matrix(
         ``[num_classes, num_classes]``.
 
     Raises:
-        InvalidArgumentError: a number that is negative or too large (in eager mode), or shapes
-            that do not fit.
+        InvalidArgumentError: a number that is negative or too large, or shapes that do not fit.
 
     Example:
         >>> import tfx as tf

@@ -175,8 +175,8 @@ def reduce_max(
 ) -> Tensor:
     """The largest element over axes; of no elements the dtype's lowest value.
 
-    The gradient is shared equally by all elements that are the largest. Where elements are NaN
-    the result is NaN or the largest of the others.
+    The gradient is shared equally by all elements that are the largest. Where an element is NaN
+    the result is NaN.
 
     Example:
         >>> import tfx as tf
@@ -191,8 +191,8 @@ def reduce_min(
 ) -> Tensor:
     """The smallest element over axes; of no elements the dtype's highest value.
 
-    The gradient is shared equally by all elements that are the smallest. Where elements are NaN
-    the result is NaN or the smallest of the others.
+    The gradient is shared equally by all elements that are the smallest. Where an element is NaN
+    the result is NaN.
 
     Example:
         >>> import tfx as tf

@@ -13,6 +13,7 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor
+from tfx.framework.positions import from_the_front
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops._placing import explain_coordinates, integer_indices
@@ -25,7 +26,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
     """Zeros of a shape with ``updates`` added at the coordinates ``indices[..., :]``.
 
     Args:
-        indices: Integers ``[..., depth]``. Unlike TensorFlow's, negative ones count from the end.
+        indices: Integers ``[..., depth]``, counted from 0.
         updates: ``indices.shape[:-1] + shape[depth:]``.
         shape: Shape of the result.
         name: Accepted for compatibility.
@@ -57,7 +58,7 @@ def tensor_scatter_nd_update(
 
     Args:
         tensor: The tensor to start from.
-        indices: Integers ``[..., depth]``. Unlike TensorFlow's, negative ones count from the end.
+        indices: Integers ``[..., depth]``, counted from 0.
         updates: ``indices.shape[:-1] + tensor.shape[depth:]``.
         name: Accepted for compatibility.
 
@@ -146,7 +147,7 @@ def _scatter(x: Any, indices: Any, updates: Any, reduction: str, op: str) -> Ten
     where = cast_to(where, dtypes.int64)
     attrs = {} if reduction == "none" else {"reduction": reduction}
     try:
-        return apply("ScatterND", (target, where, values), attrs)
+        return apply("ScatterND", (target, from_the_front(where), values), attrs)
     except InvalidArgumentError:
         explain_coordinates(target, where, "shape", op)
         raise

@@ -14,7 +14,8 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.framework.positions import refused_unless
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops._shapes import (
     as_vector,
     describe,
@@ -30,6 +31,8 @@ from tfx.ops._shapes import (
 from tfx.ops._support import cast_to, require_dtype, scalar_like, tensor
 
 _IDS = (dtypes.int32, dtypes.int64)
+# See ``kernel_reason`` in ``runtime``.
+_NOT_SORTED = -(2**40) - 10
 
 
 def unsorted_segment_sum(
@@ -146,8 +149,7 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         ``[last number + 1] + data.shape[1:]``; zeros for segments without rows.
 
     Raises:
-        InvalidArgumentError: numbers that are negative or not sorted (in eager mode), or not one
-            for each row.
+        InvalidArgumentError: numbers that are negative or not sorted, or not one for each row.
 
     Example:
         >>> import tfx as tf
@@ -307,6 +309,11 @@ def _sorted(data: Any, segment_ids: Any, op: str) -> _Segments:
                 op=op,
             )
     ids = cast_to(ids, dtypes.int64)
+    if isinstance(ids, SymbolicTensor):
+        zero = int64_constant([0])
+        before = apply("Concat", (zero, ids), {"axis": 0})
+        before = apply("Slice", (before, zero, int64_constant([-1])))
+        ids = refused_unless(apply("GreaterOrEqual", (ids, before)), ids, _NOT_SORTED)
     # -1 in front of them, for no rows at all.
     last = apply("ReduceMax", (apply("Concat", (int64_constant([-1]), ids), {"axis": 0}),))
     count = apply("Add", (apply("Reshape", (last, int64_constant([1]))), int64_constant([1])))

@@ -21,6 +21,7 @@ from tfx.framework.convert import (
     register_tensor_conversion_function,
 )
 from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.positions import from_the_front
 from tfx.framework.tensor import Tensor, from_array
 from tfx.ops._placing import scatter_along
 from tfx.ops._shapes import rank_of, raw_shape, widened
@@ -98,7 +99,7 @@ def largest_of(dense: Tensor, slices: IndexedSlices) -> Tensor:
 
 def _put(dense: Tensor, slices: IndexedSlices, how: str) -> Tensor:
     rows = convert_to_tensor(slices.values)
-    column = convert_to_tensor(slices.indices)
+    column = _places(slices)
     rank = rank_of(rows)
     if rank is not None and rank > 1:
         column = apply("Reshape", (column, int64_constant([-1] + [1] * (rank - 1))))
@@ -122,10 +123,14 @@ def densified(slices: IndexedSlices) -> Tensor:
         )
     shape = widened(convert_to_tensor(slices.dense_shape))
     rows = convert_to_tensor(slices.values)
+    return scatter_along(shape, _places(slices), rows, 0)
+
+
+def _places(slices: IndexedSlices) -> Tensor:
     indices = convert_to_tensor(slices.indices)
     if indices.dtype is not dtypes.int64 and indices.dtype is not dtypes.int32:
         indices = cast_to(indices, dtypes.int64)
-    return scatter_along(shape, indices, rows, 0)
+    return from_the_front(indices)
 
 
 def convert_to_tensor_or_indexed_slices(

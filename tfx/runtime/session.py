@@ -103,6 +103,10 @@ _IMPOSSIBLE = {
     -(2**40)
     - 8: "the elements of the tensor array, or of the results, that are stacked differ in shape",
     -(2**40) - 9: "its shape is not the one that it was said to have (tfx.ensure_shape)",
+    -(2**40)
+    - 10: "segment ids are not increasing from 0 on; sort them, or use an unsorted_segment",
+    -(2**40) - 11: "partitions are not in [0, num_partitions)",
+    -(2**40) - 12: "index is out of bound as with dims",
 }
 
 
@@ -116,7 +120,30 @@ def kernel_reason(message: str) -> str:
     for dimension, meaning in _IMPOSSIBLE.items():
         if last.strip().endswith(f"less than -1, got {dimension}"):
             return meaning
+    found = _OUT_OF_RANGE.search(last)
+    if found is not None:
+        return _position(int(found[1] or found[3]), found[2])
     return _SOURCE_PLACE.sub("", last.strip()) or message
+
+
+# "indices element out of data bounds, idx=5 must be within the inclusive range [-3,2]", and
+# "invalid indice found, indice = 5" (GatherND says index).
+_OUT_OF_RANGE = re.compile(
+    r"out of data bounds, idx=(-?\d+) must be within the inclusive range \[-(\d+),"
+    r"|invalid ind(?:ex|ice) found, ind(?:ex|ice) = (-?\d+)"
+)
+# What is added to a row for coordinates that are out of range, see ``graph.passes.positions``.
+_FAR = 1 << 40
+
+
+def _position(index: int, size: str | None) -> str:
+    """What is said of an index out of range; a negative one may come without its sign bit."""
+    if index < -(2**62) or _FAR // 2 <= index < 2 * _FAR:
+        return "the coordinates of an element are out of range"
+    for bits in (31, 63):
+        if 2 ** (bits - 1) <= index < 2**bits:
+            index -= 2**bits
+    return f"the index {index} is " + (f"not in [0, {size})" if size else "out of range")
 
 
 class Session:

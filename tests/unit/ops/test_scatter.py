@@ -19,8 +19,8 @@ from tfx.testing import assert_close, check_grads
 X = np.arange(12, dtype=np.float32).reshape(3, 4) + 1
 CASES = [
     (np.array([[2], [0]]), (2, 4)),
-    (np.array([[2, 1], [0, -1], [2, 1]]), (3,)),
-    (np.array([[[0], [1]], [[-1], [0]]]), (2, 2, 4)),
+    (np.array([[2, 1], [0, 3], [2, 1]]), (3,)),
+    (np.array([[[0], [1]], [[2], [0]]]), (2, 2, 4)),
     (np.array([1]), (4,)),
     (np.zeros((0, 1), int), (0, 4)),
 ]

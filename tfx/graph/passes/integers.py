@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.passes.nans import of_numbers
 from tfx.graph.passes.writer import Writer
 
 _INT32, _INT64, _DOUBLE, _UINT32, _UINT64 = 6, 7, 11, 12, 13
@@ -59,12 +60,12 @@ def _extreme_over_axes(out: Graph, node: Node) -> bool:
     write, axes, largest = Writer(out, node), node.inputs[1:], node.op == "ReduceMax"
     signed = _signed(write, x)
     rounded = write.cast(signed, _DOUBLE)
-    kept = write.add(node.op, (rounded, *axes), {**node.attrs, "keepdims": 1})
+    kept = of_numbers(write.add(node.op, (rounded, *axes), {**node.attrs, "keepdims": 1}))
     rest = write.cast(write.op("Sub", signed, write.cast(kept, _INT64)), _INT32)
     neutral = write.constant(-(2**31) if largest else 2**31 - 1, _INT32)
     rest = write.op("Where", write.op("Equal", rounded, kept), rest, neutral)
     rest = write.add(node.op, (rest, *axes), node.attrs)
-    top = write.add(node.op, (kept, *axes), node.attrs)
+    top = of_numbers(write.add(node.op, (kept, *axes), node.attrs))
     found = write.op("Add", write.cast(top, _INT64), write.cast(rest, _INT64))
     # Of no elements: the dtype's own limit.
     limit = write.constant(_lowest(x.dtype) if largest else _highest(x.dtype), _INT64)

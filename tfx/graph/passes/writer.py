@@ -66,6 +66,7 @@ class Writer:
         """Let the last operation make the result of the replaced node."""
         last = self._out.nodes.pop()
         final = Node(last.op, last.inputs, last.attrs, self._node.name, self._node.source)
-        final.outputs, final.tag = self._node.outputs, self._node.tag
+        final.outputs = self._node.outputs
+        final.tag = self._node.tag if last.tag is None else last.tag
         self._out.nodes.append(final)
         return True

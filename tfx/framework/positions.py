@@ -1,0 +1,82 @@
+"""Indices that count from the front alone, and graphs that refuse what they are given.
+
+ONNX's operators take negative indices to count from the end; TensorFlow's functions refuse them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.framework.apply import apply
+from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.graph.ir import Node, Value
+from tfx.runtime import values
+
+_MASK = "BitwiseAnd"
+
+
+def contents(x: Tensor) -> np.ndarray[Any, Any] | None:
+    """What a tensor holds, where that is known now and costs nothing to read."""
+    if isinstance(x, EagerTensor):
+        return None if values.gpu_in_use else x.view()
+    assert isinstance(x, SymbolicTensor)
+    return x._value.const
+
+
+def from_the_front(indices: Tensor) -> Tensor:
+    """Indices among which negative ones are out of range, whatever the size of the axis.
+
+    In a graph a negative number loses its sign bit, which makes it a very large one, and a kernel
+    refuses it. Known ones are looked at here and are left alone unless they are wrong. On a GPU,
+    whose kernels check nothing, they are left alone.
+
+    Args:
+        indices: int32 or int64.
+    """
+    if isinstance(indices, EagerTensor):
+        # Not view(): of these dtypes the runtime's own array will do, in a fifth of the time.
+        known = None if values.gpu_in_use else indices._value.numpy()
+    else:
+        known = contents(indices)
+    if known is not None:
+        if not known.size or known.min() >= 0:
+            return indices
+    elif isinstance(indices, EagerTensor):
+        return indices
+    if indices.dtype is dtypes.int64:
+        return apply(_MASK, (indices, int64_constant(2**63 - 1)))
+    return apply(_MASK, (indices, convert_to_tensor(2**31 - 1, dtypes.int32)))
+
+
+def masked(node: Node) -> Value | None:
+    """The indices of which ``from_the_front`` made a node; None: it did not make it."""
+    if node.op != _MASK or len(node.inputs) != 2:
+        return None
+    indices, mask = node.inputs
+    if indices is None or mask is None or mask.const is None or mask.const.shape != ():
+        return None
+    return indices if int(mask.const) == dtypes.from_onnx(mask.dtype).max else None
+
+
+def refused_unless(fine: Tensor, x: Tensor, dimension: int) -> Tensor:
+    """``x`` while ``fine`` holds; the graph fails otherwise.
+
+    It is reshaped to its own shape, or to one that cannot be: no elements are copied, and a runtime
+    cannot see through it and leave it out.
+
+    Args:
+        fine: Booleans, all of which must hold.
+        x: A tensor of rank 1 or more.
+        dimension: The dimension that cannot be; ``runtime.session`` knows what it means.
+    """
+    if fine.shape.rank != 0:
+        whole = apply("Cast", (fine,), {"to": dtypes.uint8.onnx})
+        least = apply("ReduceMin", (whole,), {"keepdims": 0})
+        fine = apply("Cast", (least,), {"to": dtypes.bool.onnx})
+    shape = apply("Shape", (x,))
+    target = apply("Where", (fine, shape, int64_constant(dimension)))
+    return apply("Reshape", (x, target), {"allowzero": 1})
