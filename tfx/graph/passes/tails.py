@@ -55,7 +55,7 @@ def _sigmoid(write: Writer, x: Value, attrs: Attributes) -> Value:
 
 
 def _swish(write: Writer, x: Value, attrs: Attributes) -> Value:
-    alpha = float(attrs.get("alpha", 1.0))  # type: ignore[arg-type]
+    alpha = float(attrs.get("alpha", 1.0))
     scaled = x if alpha == 1.0 else write.op("Mul", x, write.number(alpha))
     return write.op("Mul", x, write.op("Sigmoid", scaled))
 
@@ -70,18 +70,18 @@ def _softplus(write: Writer, x: Value, attrs: Attributes) -> Value:
 
 
 def _elu(write: Writer, x: Value, attrs: Attributes) -> Value:
-    alpha = float(attrs.get("alpha", 1.0))  # type: ignore[arg-type]
+    alpha = float(attrs.get("alpha", 1.0))
     return _bent(write, x, _scaled(write, formulas.expm1_below(write, x), alpha))
 
 
 def _celu(write: Writer, x: Value, attrs: Attributes) -> Value:
-    alpha = float(attrs.get("alpha", 1.0))  # type: ignore[arg-type]
+    alpha = float(attrs.get("alpha", 1.0))
     inner = x if alpha == 1.0 else write.op("Div", x, write.number(alpha))
     return _bent(write, x, _scaled(write, formulas.expm1_below(write, inner), alpha))
 
 
 def _selu(write: Writer, x: Value, attrs: Attributes) -> Value:
-    alpha, gamma = (float(attrs.get(k, v)) for k, v in _SELU.items())  # type: ignore[arg-type]
+    alpha, gamma = (float(attrs.get(k, v)) for k, v in _SELU.items())
     below = _scaled(write, formulas.expm1_below(write, x), alpha * gamma)
     return _bent(write, _scaled(write, x, gamma), below)
 
@@ -124,9 +124,9 @@ def clipped(nodes: Sequence[Node]) -> set[int]:
     found = set()
     for node in nodes:
         y = node.inputs[0] if node.op == "Clip" else None
-        if y is not None and y.node is not None and y.node.op == "Tanh" and y.dtype == _FLOAT:
-            if _bounds(node) == (-1.0, 1.0):
-                found.add(id(y))
+        tanh = y is not None and y.node is not None and y.node.op == "Tanh" and y.dtype == _FLOAT
+        if tanh and _bounds(node) == (-1.0, 1.0):
+            found.add(id(y))
     return found
 
 
