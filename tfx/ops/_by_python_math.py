@@ -6,6 +6,7 @@ Tensors of narrower dtypes are widened for it, and its result is rounded once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -22,6 +23,21 @@ from tfx.ops.arithmetic import multiply
 Doubles: TypeAlias = NDArray[np.float64]
 # From the operands and the result to the derivative by one operand.
 Slope: TypeAlias = Callable[..., Tensor]
+
+
+_finite_log_gamma = np.vectorize(math.lgamma, otypes=[np.float64])
+_LARGEST_GAMMA = 2.5e305  # its logarithm is in range
+
+
+def log_gamma(x: Doubles) -> Doubles:
+    """``lgamma`` of positive numbers, infinite where it is out of range.
+
+    Args:
+        x: The numbers.
+    """
+    inside = x <= _LARGEST_GAMMA
+    found: Doubles = np.where(inside, _finite_log_gamma(np.where(inside, x, 1.0)), np.inf)
+    return np.where(np.isnan(x), np.nan, found)
 
 
 def computed(

@@ -18,7 +18,7 @@ from tfx.ops._support import (
     tensor,
 )
 from tfx.ops.arithmetic import add, multiply, subtract
-from tfx.ops.elementwise import exp, square
+from tfx.ops.elementwise import exp, expm1, square
 from tfx.ops.joining import concat
 from tfx.ops.logistic import sigmoid
 from tfx.ops.special import erf
@@ -158,8 +158,7 @@ def _selu_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 def _exponential(x: Tensor, alpha: float, scale: float) -> Tensor:
     """Elu and Selu in float64, which their operators lack; large inputs must not overflow."""
-    zero, one = scalar_like(0, x), scalar_like(1, x)
-    bent = subtract(apply("Exp", (apply("Min", (zero, x)),)), one)
+    bent = expm1(apply("Min", (scalar_like(0, x), x)))
     straight = multiply(x, scalar_like(scale, x))
     return _where_negative(x, multiply(bent, scalar_like(alpha * scale, x)), straight)
 

@@ -111,11 +111,15 @@ def expm1(x: Any, name: str | None = None) -> Tensor:
         True
     """
     x = tensor(x)
-    plain = subtract(exp(x), 1.0)
-    # With t = tanh(x/2), expm1(x) = 2t / (1 - t), which does not cancel near 0. What it adds to the
-    # plain formula is rounding error, which has no gradient: the gradient is exactly exp(x).
-    half_angle = apply("Tanh", (multiply(x, 0.5),))
-    accurate = divide(multiply(half_angle, 2.0), subtract(1.0, half_angle))
+    power = exp(x)
+    plain = subtract(power, 1.0)
+    # With u = exp(x) as rounded, expm1(x) is close to (u - 1) * x / log(u), in which the rounding
+    # cancels (Kahan). What it adds to the plain formula is rounding error, which has no gradient:
+    # the gradient is exactly exp(x).
+    lost = apply("Equal", (plain, scalar_like(0, x)))  # nothing is left of x, which is the result
+    u = apply("Where", (lost, scalar_like(2, x), stop_gradient(power)))
+    accurate = multiply(stop_gradient(plain), divide(x, apply("Log", (u,))))
+    accurate = apply("Where", (lost, x, accurate))
     small = apply("Less", (apply("Abs", (x,)), scalar_like(0.5, x)))
     rest = apply("Where", (small, subtract(accurate, plain), scalar_like(0, x)))
     return apply("Add", (plain, stop_gradient(rest)))

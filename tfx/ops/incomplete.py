@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfx.framework.tensor import Tensor
-from tfx.ops._by_python_math import Doubles, computed
+from tfx.ops._by_python_math import Doubles, computed, log_gamma
 from tfx.ops.arithmetic import add, multiply, subtract
 from tfx.ops.elementwise import exp, log1p, negative
 from tfx.ops.gamma import lgamma
@@ -25,7 +25,25 @@ _ROUNDED = 2.0**-50  # factors of a continued fraction waver around 1 by some ro
 _TINY = 1e-300
 # Of the derivative by the order: an imaginary step loses no digits, however small it is.
 _STEP = 1e-100
-_lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
+_erfc = np.vectorize(math.erfc, otypes=[np.float64])
+# From here on the series would need too many terms: Temme's expansion in 1/a takes their place.
+_LARGE = 1e5
+# Its first two coefficients are functions of a distance; these are their Taylor coefficients, found
+# by interpolation in 60 digits.
+_FIRST = (
+    -0.33333333333333333, 0.083333333333333333, -0.014814814814814815, 0.0011574074074074074,
+    0.00035273368606718407, -0.00017875514403292551, 3.9192631769409379e-5, -2.1854485103218726e-6,
+)  # fmt: skip
+_SECOND = (-0.0018518518518518519, -0.0034722222222222222, 0.0026455026455026462)
+_FARTHEST = 39.0  # exp(-39**2 / 2) is 0
+# zeta(2), zeta(3), ...: the Taylor coefficients of the logarithm of gamma(1 + a).
+_ZETA = [
+    math.fsum(j**-k for j in range(1, 40)) + 40.0 ** (1 - k) / (k - 1) + 40.0**-k / 2
+    + k * 40.0 ** (-k - 1) / 12 - math.perm(k + 2, 3) * 40.0 ** (-k - 3) / 720
+    + math.perm(k + 4, 5) * 40.0 ** (-k - 5) / 30240
+    for k in range(2, 60)
+]  # fmt: skip
+_EULER = 0.57721566490153286
 
 
 def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
@@ -122,8 +140,13 @@ def _gammas(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
     """``P`` and ``Q``: the smaller one is computed, the other one is the rest."""
     lower, upper = np.empty(a.shape), np.empty(a.shape)
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
-    series = inside & (x < a + 1)
-    fraction = inside & ~series
+    large = inside & (a >= _LARGE)
+    small = inside & _has_small_upper(a, x)
+    series = inside & (x < a + 1) & ~large & ~small
+    fraction = inside & ~series & ~large & ~small
+    lower[large], upper[large] = _temme(a[large], x[large])
+    upper[small] = _small_order(a[small], x[small])
+    lower[small] = 1 - upper[small]
     lower[series] = _factor(a[series], x[series]) * _series(a[series], x[series])
     upper[series] = 1 - lower[series]
     upper[fraction] = _factor(a[fraction], x[fraction]) * _fraction(a[fraction], x[fraction])
@@ -132,6 +155,72 @@ def _gammas(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
     lower[outside] = _at_the_edge(a[outside], x[outside])
     upper[outside] = 1 - lower[outside]
     return lower, upper
+
+
+def _has_small_upper(a: Doubles, x: Doubles) -> Doubles:
+    """Where ``1 - P`` would lose digits although ``x < a + 1``."""
+    logs = np.log(np.where((x > 0) & (x <= 0.5), x, 0.5))
+    found: Doubles = np.where(x <= 0.5, -0.4 / logs >= a, (x <= 1.1) & (x * 1.1 >= a)) & (a < 0.5)
+    return found
+
+
+def _small_order(a: Doubles, x: Doubles) -> Doubles:
+    """``Q`` for small orders: ``1 - x**a / gamma(1 + a)``, less a series of alternating terms."""
+    logs = np.log(x)
+    log_factor, power = -_EULER * a, a * a
+    for k, value in enumerate(_ZETA, start=2):
+        log_factor = log_factor + (-1) ** k * value / k * power
+        power = power * a
+    term, total = np.ones(x.shape), np.zeros(x.shape)
+    for n in range(1, 60):
+        term = term * (-x / n)
+        total = total + term * (a / (a + n))
+    found: Doubles = -np.expm1(a * logs - log_factor) - np.exp(a * logs - log_factor) * total
+    return found
+
+
+def _temme(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
+    """``P`` and ``Q`` for large orders."""
+    u, eta = _distance(a, x)
+    inner = np.clip(u, -_FARTHEST, _FARTHEST)
+    bell = np.exp(-0.5 * inner * inner) / np.sqrt(2 * math.pi * a)
+    rest = bell * (_taylor(_FIRST, eta) + _taylor(_SECOND, eta) / a)
+    lower = 0.5 * _erfc(-inner / math.sqrt(2.0)) - rest
+    upper = 0.5 * _erfc(inner / math.sqrt(2.0)) + rest
+    below, above = u < -_FARTHEST, u > _FARTHEST
+    return (
+        np.where(below, 0.0, np.where(above, 1.0, lower)),
+        np.where(above, 0.0, np.where(below, 1.0, upper)),
+    )
+
+
+def _distance(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
+    """How far ``x`` is from ``a`` in standard deviations, and that over the root of ``a``."""
+    d = (x - a) / a
+    eta = np.sign(d) * np.sqrt(-2 * _log1p_less(d))
+    u = eta * np.sqrt(a)
+    return u, np.where(np.abs(u) > _FARTHEST, 0.0, eta)
+
+
+def _taylor(coefficients: tuple[float, ...], x: Doubles) -> Doubles:
+    total = np.zeros(x.shape)
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total
+
+
+def _temme_by_a(a: Doubles, x: Doubles) -> Doubles:
+    """The derivative of ``P`` by ``a`` for large orders."""
+    u, eta = _distance(a, x)
+    logs = np.log1p((x - a) / a)
+    near = np.abs(u) < 1e-6
+    by_a = np.where(near, -1 / np.sqrt(a), -logs / np.where(near, 1.0, u))  # of u
+    bell = np.exp(-0.5 * u * u) / math.sqrt(2 * math.pi)
+    first = _taylor(_FIRST, eta)
+    slope = _taylor(tuple(k * c for k, c in enumerate(_FIRST))[1:], eta)
+    of_first = logs * first - first / (2 * a) + slope * (by_a / np.sqrt(a) - eta / (2 * a))
+    found: Doubles = bell * (by_a - of_first / np.sqrt(a))
+    return np.where(np.abs(u) > _FARTHEST, 0.0, found)
 
 
 def _at_the_edge(a: Doubles, x: Doubles) -> Doubles:
@@ -144,7 +233,7 @@ def _at_the_edge(a: Doubles, x: Doubles) -> Doubles:
 
 def _factor(a: Doubles, x: Doubles) -> Doubles:
     """``x**a * exp(-x) / gamma(a)``."""
-    plain = a * np.log(x) - x - _lgamma(a) if a.size else a
+    plain = a * np.log(x) - x - log_gamma(a) if a.size else a
     # For large orders the three differ little; what is left of them is computed by itself.
     large = a > 50
     d = np.where(large, (x - a) / a, 0.0)
@@ -207,9 +296,11 @@ def _gamma_by_a(a: Doubles, x: Doubles) -> Doubles:
     result = np.zeros(a.shape)
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     result[~inside & ~((a > 0) & ((x == 0) | (x == np.inf)))] = np.nan
+    large = inside & (a >= _LARGE)
+    result[large] = _temme_by_a(a[large], x[large])
     for part, method, sign in (
-        (inside & (x < a + 1), _series, 1.0),
-        (inside & (x >= a + 1), _fraction, -1.0),
+        (inside & ~large & (x < a + 1), _series, 1.0),
+        (inside & ~large & (x >= a + 1), _fraction, -1.0),
     ):
         b, y = a[part], x[part]
         if b.size:
@@ -245,6 +336,9 @@ def _beta(a: Doubles, b: Doubles, x: Doubles) -> Doubles:
     result[good & (x == 0)] = 0.0
     result[good & (x == 1)] = 1.0
     inside = good & (x > 0) & (x < 1)
+    narrow = inside & (a >= _LARGE) & (b >= _LARGE)
+    result[narrow] = _beta_of_large(a[narrow], b[narrow], x[narrow])
+    inside &= ~narrow
     mirrored = inside & (x > (a + 1) / (a + b + 2))
     plain = inside & ~mirrored
     result[plain] = _beta_part(a[plain], b[plain], x[plain])
@@ -252,10 +346,37 @@ def _beta(a: Doubles, b: Doubles, x: Doubles) -> Doubles:
     return result
 
 
+def _beta_of_large(a: Doubles, b: Doubles, x: Doubles) -> Doubles:
+    """Of two large orders: the narrow density is integrated from ``x`` outwards.
+
+    It is written around the mean, where the linear terms of its exponent cancel.
+    """
+    mean, other = a / (a + b), b / (a + b)
+    width = np.sqrt(mean * other / (a + b))
+    d = (x - mean) / width
+    below = d < 0
+    start = np.clip(np.abs(d), 0.0, _FARTHEST)
+    side = np.where(below, -1.0, 1.0)
+    total = np.zeros(x.shape)
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    step = 0.5
+    for panel in range(24):
+        for node, weight in zip(nodes, weights, strict=True):
+            z = start + step * (panel + (node + 1) / 2)
+            t = side * z * width
+            left, right = np.maximum(t / mean, -1.0), np.maximum(-t / other, -1.0)
+            power = a * _log1p_less(left) + b * _log1p_less(right)
+            total += weight * step / 2 * np.exp(power) / ((1 + left) * (1 + right))
+    correction = 1 / (12 * (a + b)) - 1 / (12 * a) - 1 / (12 * b)
+    tail = np.minimum(total / math.sqrt(2 * math.pi) * np.exp(correction), 1.0)
+    tail = np.where(np.abs(d) > _FARTHEST, 0.0, tail)
+    return np.where(below, tail, 1 - tail)
+
+
 def _beta_part(a: Doubles, b: Doubles, x: Doubles) -> Doubles:
     if not a.size:
         return a
-    logs = a * np.log(x) + b * np.log1p(-x) + _lgamma(a + b) - _lgamma(a) - _lgamma(b)
+    logs = a * np.log(x) + b * np.log1p(-x) + log_gamma(a + b) - log_gamma(a) - log_gamma(b)
     value: Doubles = np.exp(logs) * _beta_fraction(a, b, x) / a
     return value
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfx.framework.tensor import Tensor
-from tfx.ops._by_python_math import Doubles, computed
+from tfx.ops._by_python_math import Doubles, computed, log_gamma
 from tfx.ops.arithmetic import add, multiply
 from tfx.ops.elementwise import negative
 
@@ -18,9 +18,8 @@ _BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
     -174611 / 330, 854513 / 138, -236364091 / 2730,
 )  # fmt: skip
-_MOST_SHIFTS = 100_000
 _NOTHING = 2.0**-60
-_lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
+_PLAIN_FACTORIALS, _SMALL_SUM = 150.0, 1e-290
 
 
 def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:
@@ -82,40 +81,79 @@ def _zeta_slope(x: Tensor, q: Tensor) -> Tensor:
 def _zeta(x: Doubles, q: Doubles) -> Doubles:
     result = np.full(x.shape, np.nan)
     whole = q == np.floor(q)
-    good = (x > 1) & ((q > 0) | (~whole & (x == np.floor(x)))) & (q > -_MOST_SHIFTS)
-    result[good] = _euler_maclaurin(x[good], q[good])
+    positive = (x > 1) & (q > 0)
+    result[positive] = _euler_maclaurin(x[positive], q[positive])
+    mirrored = (x > 1) & (q < 0) & ~whole & (x == np.floor(x))
+    result[mirrored] = _below_zero(x[mirrored], q[mirrored])
     result[(x > 1) & (q <= 0) & whole] = np.inf
     result[x == 1] = np.inf
     return result
 
 
-def _euler_maclaurin(x: Doubles, q: Doubles) -> Doubles:
-    """The first terms, and for the rest its integral with corrections."""
+def _below_zero(x: Doubles, q: Doubles) -> Doubles:
+    """For whole ``x``: the terms below 0 are those between a fraction and ``-q``."""
+    size = -q
+    fraction = size - np.floor(size)
+    right = _euler_maclaurin(x, 1 - fraction)
+    left = _euler_maclaurin(x, fraction)
+    beyond = _euler_maclaurin(x, size + 1)
+    odd = np.fmod(x, 2.0) == 1.0
+    # Odd powers cancel: to the last at 1/2, and of two infinite sums that of the nearer pole stays.
+    cancelled = odd & (fraction == 0.5)
+    both = np.isinf(left) & np.isinf(right) & odd
+    nearer = np.where(fraction < 0.5, -np.inf, np.inf)
+    total = np.where(both, nearer, right + np.where(odd, beyond - left, left - beyond))
+    return np.where(cancelled, beyond, total)
+
+
+def _euler_maclaurin(x: Doubles, q: Doubles, scale: Any = 1.0) -> Doubles:
+    """The first terms, and for the rest its integral with corrections, for positive ``q``.
+
+    Args:
+        x: The exponent, above 1.
+        q: Where the sum begins.
+        scale: The result is multiplied by its power of ``x``.
+    """
     total, start = np.zeros(x.shape), q
     enough = np.maximum(x, _SHIFT)
-    complete = np.zeros(x.shape, np.bool_)
+    # Where q + 1 is q, terms fall by one factor: they are a geometric series.
+    geometric = (q >= 2.0**53) & (q < enough)
+    complete = np.isinf(x) | np.isinf(q) | geometric
     while (short := (start < enough) & ~complete).any():
-        term = np.where(short, np.power(start, -x), 0.0)
+        term = np.where(short, np.power(start / scale, -x), 0.0)
         total = total + term
-        complete |= short & (start > 1) & (np.abs(term) <= _NOTHING * np.abs(total))
+        # From 1 on each term is smaller, and an infinite sum stays what it is.
+        complete |= short & (np.abs(term) <= _NOTHING * total) & (start >= 1)
+        complete |= np.isinf(total) | (short & (x > 80) & (start > 1) & (total == 0))
         start = np.where(short, start + 1, start)
-    first = np.power(start, -x)
-    rest = first * (start / (x - 1) + 0.5)
+    first = np.power(start / scale, -x)
+    rest = np.power(start / scale, 1 - x) * scale / (x - 1) + first * 0.5
     factor = x * first / start
     for j, b in enumerate(_BERNOULLI, start=1):
         rest = rest + factor * (b / math.factorial(2 * j))
         factor = factor * ((x + 2 * j - 1) / start) * ((x + 2 * j) / start)
-    return np.where(complete, total, total + np.where(np.isnan(rest), 0.0, rest))
+    total = np.where(complete, total, total + np.where(np.isnan(rest), 0.0, rest))
+    total = np.where(geometric, first / -np.expm1(-x / q), total)
+    # Of an infinite exponent only a first term of 1 or less counts.
+    limit = np.where(q < 1, np.inf, np.where(q == 1, 1.0, 0.0))
+    return np.where(np.isinf(x), limit, total)
 
 
 def _polygamma(a: Doubles, x: Doubles) -> Doubles:
     result = np.full(a.shape, np.nan)
     zero = a == 0
     result[zero] = _digamma(x[zero])
-    later = (a > 0) & (a == np.floor(a))
-    n = a[later]
+    later = (a > 0) & (a == np.floor(a)) & np.isfinite(a)
+    n, q = a[later], x[later]
     sign = np.where(n % 2 == 1, 1.0, -1.0)
-    result[later] = sign * np.exp(_lgamma(n + 1)) * _zeta(n + 1, x[later])
+    sums = _zeta(n + 1, q)
+    value = np.exp(log_gamma(n + 1)) * sums
+    # A factorial out of range times a sum out of range: their logarithms are added.
+    far = ((n > _PLAIN_FACTORIALS) | (sums < _SMALL_SUM)) & (q > 0) & (q < np.inf)
+    m, y = n[far] + 1, q[far]
+    value[far] = np.exp(log_gamma(m) - m * np.log(y)) * _euler_maclaurin(m, y, y)
+    value[q == np.inf] = 0.0
+    result[later] = sign * value
     return result
 
 

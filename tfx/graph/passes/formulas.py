@@ -164,8 +164,18 @@ def atanh(f: Formula[T], x: T) -> T:
 
 def softplus(f: Formula[T], x: T) -> T:
     """``max(x, 0) + log1p(exp(-abs(x)))``."""
-    rest = log1p(f, f.op("Exp", f.op("Neg", f.op("Abs", x))))
+    one = f.number(1.0)
+    e = f.op("Exp", f.op("Neg", f.op("Abs", x)))
+    u = f.op("Add", one, e)  # as in log1p, of a number that is neither infinite nor -1
+    lost = f.op("Div", f.op("Sub", f.op("Sub", u, one), e), u)
+    rest = f.op("Sub", f.op("Log", u), lost)
     return f.op("Add", f.op("Max", x, f.number(0.0)), rest)
+
+
+def expm1_below(f: Formula[T], x: T) -> T:
+    """``exp(x) - 1`` for ``x`` up to 0: ``2t / (1 - t)`` with ``t = tanh(x/2)``; anything above."""
+    t = f.op("Tanh", f.op("Mul", x, f.number(0.5)))
+    return f.op("Div", f.op("Add", t, t), f.op("Sub", f.number(1.0), t))
 
 
 def softsign(f: Formula[T], x: T) -> T:

@@ -8,7 +8,7 @@ so this is also what a bundle contains.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from tfx.core import dtypes
 from tfx.graph import ir, schema
@@ -24,6 +24,7 @@ from tfx.graph.passes import (
     positions,
     recurrent,
     reductions,
+    tails,
 )
 from tfx.graph.passes.decompose import DECOMPOSITIONS, EXPANDED
 from tfx.graph.passes.trial import runs_on_gpu
@@ -72,6 +73,7 @@ _CORRECTIONS = _in_turn(
     pads.CORRECTIONS,
     positions.CORRECTIONS,
     recurrent.CORRECTIONS,
+    tails.CORRECTIONS,
 )
 
 
@@ -90,12 +92,19 @@ class _Legalizer:
         self._device = device
         self._callees: dict[int, Graph] = {}
 
-    def run(self, graph: Graph) -> Graph:
+    def run(self, graph: Graph, *, in_loop: bool = False) -> Graph:
         result = graph.copy()
         result.nodes = []
+        left = tails.clipped(graph.nodes) | (tails.gates(graph) if in_loop else set())
         for node in graph.nodes:
-            self._rewrite(result, node)
+            self._append(result, node, left)
         return result
+
+    def _append(self, out: Graph, node: Node, left: Collection[int]) -> None:
+        if left and id(node.outputs[0]) in left:
+            out.nodes.append(node)
+        else:
+            self._rewrite(out, node)
 
     def _rewrite(self, out: Graph, node: Node) -> None:
         node = self._with_legal_bodies(node)
@@ -130,8 +139,9 @@ class _Legalizer:
             return False
         made = out.nodes[mark:]
         del out.nodes[mark:]
+        clipped = tails.clipped(made)
         for part in made:
-            self._rewrite(out, part)
+            self._append(out, part, clipped)
         return True
 
     def _with_legal_bodies(self, node: Node) -> Node:
@@ -142,7 +152,8 @@ class _Legalizer:
         for name, body in bodies.items():
             legal = self._callees.get(id(body))
             if legal is None:
-                legal = self._callees[id(body)] = self.run(body)
+                in_loop = node.op in ("Loop", "Scan")
+                legal = self._callees[id(body)] = self.run(body, in_loop=in_loop)
             attrs[name] = legal
         return node.replaced(attrs=attrs)
 

@@ -5,6 +5,7 @@ Gates are between 0 and 1 whatever goes in. Elements that are NaN are left aside
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -18,6 +19,12 @@ _OF_RESULTS: dict[str, Limits] = {
     "Softmax": (0.0, 1.0),
     "Tanh": (-1.0, 1.0),
 }
+# What rises with its operand. A sigmoid is a Softsign of an Exp by the time that it runs.
+_RISING: dict[str, Callable[[float], float]] = {
+    "Exp": lambda x: math.inf if x > _LARGEST_POWER else math.exp(x),
+    "Softsign": lambda x: math.copysign(1.0, x) if math.isinf(x) else x / (1.0 + abs(x)),
+}
+_LARGEST_POWER = 709.0
 # Each element of the result is one of the first input.
 _PICK = frozenset(
     ("Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
@@ -51,6 +58,11 @@ def limits_of(value: Value | None, depth: int = _DEPTH) -> Limits | None:
         return limits_of(node.inputs[0], depth - 1)
     if node.op in ("Loop", "Scan"):
         return limits_of(_collected(node, value), depth - 1)
+    if node.op in _RISING:
+        low, high = limits_of(node.inputs[0], depth - 1) or (-math.inf, math.inf)
+        return _RISING[node.op](low), _RISING[node.op](high)
+    if node.op == "Clip":
+        return _clipped(node, depth)
     combine = _ARITHMETIC.get(node.op)
     if combine is None:
         return None
@@ -60,7 +72,20 @@ def limits_of(value: Value | None, depth: int = _DEPTH) -> Limits | None:
     if node.op == "Mul" and node.inputs[0] is node.inputs[1]:
         return 0.0, max(x[0] * x[0], x[1] * x[1])
     corners = [combine(a, b) for a in x for b in y]
+    if any(math.isnan(c) for c in corners):  # infinity times 0, or less infinity
+        return None
     return min(corners), max(corners)
+
+
+def _clipped(node: Node, depth: int) -> Limits:
+    x, low, high = (*node.inputs, None, None)[:3]
+    below, above = limits_of(x, depth - 1) or (-math.inf, math.inf)
+    least, most = limits_of(low, depth - 1), limits_of(high, depth - 1)
+    if least is not None:
+        below, above = max(below, least[0]), max(above, least[1])
+    if most is not None:
+        below, above = min(below, most[0]), min(above, most[1])
+    return below, above
 
 
 def _of_number(value: Value) -> Limits | None:

@@ -23,6 +23,7 @@ _ELEMENTWISE = frozenset(
     (
         "Abs",
         "Add",
+        "Clip",
         "Div",
         "Erf",
         "Exp",
@@ -39,6 +40,7 @@ _ELEMENTWISE = frozenset(
         "Sigmoid",
         "Sign",
         "Softplus",
+        "Softsign",
         "Sqrt",
         "Sub",
         "Tanh",
@@ -77,7 +79,7 @@ def compute_for_all(home: Graph, scan: Graph, rows: Sequence[Row], count: int) -
     kept: list[Node] = []
     for node in scan.nodes:
         if _is_of_rows(node, known, inner, count):
-            _move(node, home, known, count)
+            _move(node, home, scan, known, count)
         else:
             kept.append(node)
     uses = Counter(id(v) for node in kept for v in used_values(node))
@@ -95,7 +97,7 @@ def compute_for_all(home: Graph, scan: Graph, rows: Sequence[Row], count: int) -
             Value(scan.unique_name(f"{node.name}_factors"), one.dtype, one.shape, both),
         )
         if _is_of_rows(both, known, inner, count):
-            _move(both, home, known, count)
+            _move(both, home, scan, known, count)
             taken.add(id(inner_product))
             kept[i] = node.replaced((carried, both.outputs[0]))
             if id(node.outputs[0]) in products:
@@ -104,8 +106,12 @@ def compute_for_all(home: Graph, scan: Graph, rows: Sequence[Row], count: int) -
     return list(known.values())
 
 
-def _move(node: Node, home: Graph, known: dict[int, Row], count: int) -> None:
+def _move(node: Node, home: Graph, scan: Graph, known: dict[int, Row], count: int) -> None:
     """Compute a node's result for all rows, in the graph around the body."""
+    for v in node.inputs:
+        if v is not None and v.const is not None and any(v is c for c in scan.constants):
+            scan.constants = [c for c in scan.constants if c is not v]
+            home.constants.append(v)  # where the body sees it, too
     given = [v and (known[id(v)].data if id(v) in known else v) for v in node.inputs]
     (y,) = node.outputs
     assert y.shape is not None
@@ -153,8 +159,12 @@ def _is_of_rows(node: Node, known: dict[int, Row], inner: Collection[int], count
     if size > _MOST_IN_ROW or size * count > _MOST:
         return False
     directions = set()
+    if any(id(v) in known for v in node.inputs[1:]) and node.op == "Clip":
+        return False  # its limits must be single numbers
     for v in node.inputs:
-        if v is None or v.dtype not in (*_FLOATS, _BOOL) or v.shape is None:
+        if v is None:
+            continue
+        if v.dtype not in (*_FLOATS, _BOOL) or v.shape is None:
             return False
         if id(v) in known:
             if v.shape != y.shape:
