@@ -43,10 +43,6 @@ EXCLUDED: dict[str, str] = {
 }
 
 
-# Their gradients are graphs with loops, which the layer of traced functions makes.
-_RECURRENT = frozenset(("GRU", "LSTM", "RNN"))
-
-
 def names() -> list[str]:
     """The operators that are here."""
     return [n for n in schema.operator_names() if n not in EXCLUDED]
@@ -65,8 +61,8 @@ def __getattr__(name: str) -> Callable[..., Any]:
         operator = schema.operator(name)
     except LookupError as e:
         raise AttributeError(f"module 'tfx.raw' has no attribute {name!r}: {e}") from None
-    if name in _RECURRENT:
-        importlib.import_module("tfx.function.recurrent_gradient")
+    # Whoever has tensors expects arithmetic on them.
+    importlib.import_module("tfx.ops.operators")
     function = _wrapper(operator)
     globals()[name] = function
     return function

@@ -7,10 +7,15 @@ output that nothing depends on is None, which only rules of operators with sever
 
 Forward mode has tables of its own, filled by ``autodiff``: a rule, or the word that an operator is
 linear or elementwise. Where there is none, the gradient rule is applied twice.
+
+Whoever asks the tables has imported ``ops``. The rules of operators with bodies, of calls and of
+recurrent layers need packages above the walks themselves; they are imported when such an operator
+is first asked for, so that no answer depends on what was imported before.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -88,6 +93,30 @@ _forward: dict[str, ForwardRule] = {}
 _linear: dict[str, tuple[int, ...] | None] = {}
 _elementwise: set[str] = set()
 
+# Operators whose rules stand in packages above ``autodiff``, and the modules that have them. They
+# are known by name alone: nothing here imports a package above while it is being imported itself.
+ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "If": ("tfx.function.if_gradient", "tfx.function.forward_if"),
+    "Loop": ("tfx.function.loop_gradient", "tfx.function.forward_loop"),
+    "Call": ("tfx.function.pure",),
+    "FunctionCall": ("tfx.function.pure",),
+    "CustomGradient": ("tfx.function.marker",),
+    "GRU": ("tfx.function.recurrent_gradient",),
+    "LSTM": ("tfx.function.recurrent_gradient",),
+    "RNN": ("tfx.function.recurrent_gradient",),
+}
+# Those whose modules were not imported by ``fetch`` yet.
+_elsewhere = dict(ELSEWHERE)
+
+
+def fetch(op: str) -> None:
+    """Import the rules of an operator that no import has brought yet."""
+    # Taken out afterwards: another thread that asks meanwhile waits for the same imports.
+    if op in _elsewhere:
+        for module in _elsewhere[op]:
+            importlib.import_module(module)
+        _elsewhere.pop(op, None)
+
 
 def gradient(*ops: str) -> Callable[[Rule], Rule]:
     """Register the decorated function as the gradient rule of one or several operators."""
@@ -139,6 +168,8 @@ def rule_of(op: str) -> Rule | None:
     Raises:
         NotFoundError: neither a rule nor a declaration exists.
     """
+    if op in _elsewhere:
+        fetch(op)
     rule = _rules.get(op)
     if rule is None and op not in _without:
         raise NotFoundError(
@@ -151,12 +182,13 @@ def rule_of(op: str) -> Rule | None:
 
 def status_of(op: str) -> str | None:
     """``"rule"``, the reason for having none, or None where nothing is declared."""
+    fetch(op)
     return "rule" if op in _rules or op in _formulas else _without.get(op)
 
 
 def is_differentiable(op: str) -> bool:
     """Whether gradients pass an operator at all."""
-    return op in _rules or op in _formulas or op == "ReadVariable"
+    return op in _rules or op in _formulas or op in _elsewhere or op == "ReadVariable"
 
 
 def forward(*ops: str) -> Callable[[ForwardRule], ForwardRule]:
@@ -206,6 +238,8 @@ def _check_forward(op: str) -> None:
 
 def forward_rule_of(op: str) -> ForwardRule | None:
     """The operator's own forward rule, if it has one."""
+    if op in _elsewhere:
+        fetch(op)
     return _forward.get(op)
 
 
@@ -232,6 +266,7 @@ def forward_status_of(op: str) -> str | None:
         gradient rule applied twice), the reason for which it has no derivative, or None where
         nothing is declared.
     """
+    fetch(op)
     if op in _forward:
         return "rule"
     if op in _linear:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from tfx.framework.rules import fetch
+
 SliceRule: TypeAlias = "Callable[..., Any]"
 
 _rules: dict[str, SliceRule] = {}
@@ -39,6 +41,7 @@ def slices_gradient(*ops: str, hands_on: bool = False) -> Callable[[SliceRule], 
 
 def makes_slices(op: str) -> bool:
     """Whether an operator has a rule that may give slices where it got none."""
+    fetch(op)
     return op in _rules and op not in _handing_on
 
 

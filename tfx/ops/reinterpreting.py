@@ -1,11 +1,12 @@
 """Numbers looked at as bits, and the parts of complex numbers.
 
-ONNX has no operator for either; Python does it, so functions with one cannot be saved, except where
-a tensor of real numbers is its own result.
+ONNX Runtime has no kernel that takes complex numbers; Python computes with them, so functions with
+one cannot be saved, except where a tensor of real numbers is its own result.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -15,14 +16,17 @@ from tfx.core import dtypes
 from tfx.core.dims import broadcast_static_shape
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
-from tfx.framework.tensor import Tensor
+from tfx.framework.apply import apply, apply_n
+from tfx.framework.convert import embed, int64_constant
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.graph import schema
 from tfx.graph.ir import RawShape
 from tfx.ops._by_python import by_python
-from tfx.ops._support import matching, require_dtype, scalar_like, tensor
+from tfx.ops._support import cast_to, matching, require_dtype, scalar_like, tensor
 from tfx.ops.casting import identity
-from tfx.ops.comparison import less
+from tfx.ops.comparison import equal, less
 from tfx.ops.creation import zeros_like
+from tfx.runtime.kernels import cpu_kernels
 
 
 def bitcast(input: Any, type: DTypeLike, name: str | None = None) -> Tensor:
@@ -36,7 +40,8 @@ def bitcast(input: Any, type: DTypeLike, name: str | None = None) -> Tensor:
         name: Accepted for compatibility.
 
     Returns:
-        A tensor of the dtype ``type``. A function with it cannot be saved.
+        A tensor of the dtype ``type``. A function with it can be saved unless one of the dtypes is
+        complex; what is saved needs opset 26.
 
     Raises:
         InvalidArgumentError: a dtype that is none of numbers, or a last axis that does not fit.
@@ -51,6 +56,8 @@ def bitcast(input: Any, type: DTypeLike, name: str | None = None) -> Tensor:
     target = dtypes.as_dtype(type)
     x = tensor(input)
     shape = _shape_of_bytes(x, target)
+    if _has_kernel(x.dtype) and _has_kernel(target):
+        return _bitcast(x, target, shape)
 
     def view(array: Any) -> list[Any]:
         shape = array.shape
@@ -60,6 +67,54 @@ def bitcast(input: Any, type: DTypeLike, name: str | None = None) -> Tensor:
         return [found.reshape(shape if target.size == x.dtype.size else shape[:-1])]
 
     return by_python("bitcast", view, [x], [(target, shape)])[0]
+
+
+_UNSIGNED = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint64}
+
+
+def _has_kernel(dtype: DType) -> bool:
+    """Whether the runtime takes numbers of a dtype as bits."""
+    kernels = cpu_kernels("BitCast", schema.operator("BitCast").opset)
+    return any(dtype.onnx in types.get("T1", ()) for types in kernels)
+
+
+def _as(x: Tensor, dtype: DType) -> Tensor:
+    """The bits as another dtype of the same size."""
+    return apply("BitCast", (x,), {"to": dtype.onnx})
+
+
+def _bitcast(x: Tensor, target: DType, shape: RawShape) -> Tensor:
+    wide, narrow = x.dtype.size, target.size
+    if wide == narrow:
+        return _as(x, target)
+    # Shifts have kernels of 32 and 64 bits.
+    work = _UNSIGNED[max(wide, narrow, 4)]
+    bits = cast_to(_as(x, _UNSIGNED[wide]), work)
+    step = 8 * min(wide, narrow)
+    count = max(wide, narrow) // min(wide, narrow)
+    shifts = np.arange(0, step * count, step).astype(work.as_numpy_dtype)
+    if wide > narrow:
+        parts = apply("BitShift", (_with_axis(bits), embed(shifts)), {"direction": "RIGHT"})
+        mask = embed(np.array(2**step - 1, work.as_numpy_dtype))
+        found = cast_to(apply("BitwiseAnd", (parts, mask)), _UNSIGNED[narrow])
+    else:
+        # The split refuses a last axis of another length.
+        sizes = int64_constant([1] * count)
+        pieces = apply_n("Split", (bits, sizes), {"axis": -1}, outputs=count)
+        moved = [
+            apply("BitShift", (piece, embed(np.array(by))), {"direction": "LEFT"})
+            for piece, by in zip(pieces, shifts, strict=True)
+        ]
+        whole = functools.reduce(lambda a, b: apply("BitwiseOr", (a, b)), moved)
+        found = cast_to(apply("Squeeze", (whole, int64_constant([-1]))), _UNSIGNED[narrow])
+    y = found if target is _UNSIGNED[narrow] else _as(found, target)
+    if isinstance(y, SymbolicTensor) and shape is not None:
+        y.set_shape(shape)
+    return y
+
+
+def _with_axis(x: Tensor) -> Tensor:
+    return apply("Unsqueeze", (x, int64_constant([-1])))
 
 
 def _shape_of_bytes(x: Tensor, target: DType) -> RawShape:
@@ -85,8 +140,19 @@ def _shape_of_bytes(x: Tensor, target: DType) -> RawShape:
     return shape[:-1]
 
 
+# TensorFlow's list.
+_WITH_BYTES = frozenset(
+    (
+        *(dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64),
+        *(dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64),
+        *(dtypes.uint8, dtypes.uint16, dtypes.uint32, dtypes.uint64),
+        *(dtypes.complex64, dtypes.complex128),
+    )
+)
+
+
 def _has_bytes(dtype: DType) -> bool:
-    return dtype.is_floating or dtype.is_complex or (dtype.is_integer and "int4" not in dtype.name)
+    return dtype in _WITH_BYTES
 
 
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
@@ -98,7 +164,7 @@ def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
         name: Accepted for compatibility.
 
     Returns:
-        A tensor of the broadcast shape. A function with it cannot be saved.
+        A tensor of the broadcast shape. What is saved with it needs opset 26.
 
     Raises:
         InvalidArgumentError: another dtype.
@@ -110,12 +176,37 @@ def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
     """
     a, b = matching(x1, x2, "NextAfter")
     require_dtype(a, a.dtype.is_floating, "NextAfter", "a floating dtype")
-    shape = broadcast_static_shape(a.shape.symbolic, b.shape.symbolic)
+    if not _has_kernel(a.dtype):
+        shape = broadcast_static_shape(a.shape.symbolic, b.shape.symbolic)
 
-    def step(a: Any, b: Any) -> list[Any]:
-        return [np.nextafter(a, b)]
+        def step(a: Any, b: Any) -> list[Any]:
+            return [np.nextafter(a, b)]
 
-    return by_python("math.nextafter", step, [a, b], [(a.dtype, shape)])[0]
+        return by_python("math.nextafter", step, [a, b], [(a.dtype, shape)])[0]
+    # Numbers of one sign follow each other as their bits do, read as integers. It is bits that are
+    # chosen, too: ONNX Runtime's Where takes -0.0 for 0.0.
+    kind = _SIGNED[a.dtype.size]
+    number = a.dtype.as_numpy_dtype
+    tiny = np.array(1, kind.as_numpy_dtype).view(number)
+
+    def bits(value: Any) -> Tensor:
+        return embed(np.array(value, number).view(kind.as_numpy_dtype))
+
+    def choose(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        return apply("Where", (condition, x, y))
+
+    zero = scalar_like(0, a)
+    away = equal(less(a, b), less(zero, a))
+    given, one = _as(a, kind), np.array(1, kind.as_numpy_dtype)
+    beside = apply("Add", (given, choose(away, embed(one), embed(np.array(-one)))))
+    least = choose(less(b, zero), bits(-tiny), bits(tiny))
+    moved = choose(equal(a, zero), least, beside)
+    found = choose(equal(a, b), _as(b, kind), moved)
+    unknown = apply("Or", (apply("IsNaN", (a,)), apply("IsNaN", (b,))))
+    return _as(choose(unknown, bits(np.nan), found), a.dtype)
+
+
+_SIGNED = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
 
 
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:

@@ -18,7 +18,6 @@ class OrderedGraph(Graph):
     Attributes:
         control: The nodes that must run before a node, by the node's id.
         companions: The nodes that must run whenever a node runs, after it, by the node's id.
-        position: The number of each node in the order of creation, by the node's id.
         finalized: Nothing may be added any more.
     """
 
@@ -26,7 +25,6 @@ class OrderedGraph(Graph):
         super().__init__(name)
         self.control: dict[int, tuple[Node, ...]] = {}
         self.companions: dict[int, list[Node]] = {}
-        self.position: dict[int, int] = {}
         self.finalized = False
         self._active: tuple[Node, ...] = ()
 
@@ -52,7 +50,6 @@ class OrderedGraph(Graph):
         """Append a node that comes after those of the scopes around it."""
         self.check_open()
         node = super().add_node(op, inputs, attrs, types, name=name, source=source)
-        self.position[id(node)] = len(self.nodes) - 1
         if self._active:
             self.control[id(node)] = self._active
         return node

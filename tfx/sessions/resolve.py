@@ -1,8 +1,9 @@
 """``resolve``: the part of a graph that some fetches need, as the graph of a function.
 
-Nodes keep the order in which they were made; that is one of the orders that the edges allow, and
-always the same one. A read becomes the variable's value at that point, an assignment replaces it.
-Nodes of operators are shared with the original graph, and so are the values between them.
+Nodes keep the order that they have in the graph, in which they were made; that is one of the orders
+that the edges allow, and always the same one. A read becomes the variable's value at that point, an
+assignment replaces it. Nodes of operators are shared with the original graph, and so are the values
+between them.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def resolve(
 def closure(
     graph: OrderedGraph, fetches: Iterable[Value], targets: Iterable[Node], fed: dict[int, Value]
 ) -> list[Node]:
-    """The nodes that must run, in order of creation."""
+    """The nodes that must run, in the graph's order."""
     found: dict[int, Node] = {}
     stack = list(targets)
 
@@ -109,7 +110,8 @@ def closure(
             need(used)
         stack += graph.control.get(id(node), ())
         stack += graph.companions.get(id(node), ())
-    return sorted(found.values(), key=lambda n: graph.position[id(n)])
+    # Gradients put nodes before those that need them: the graph's order counts, not that of birth.
+    return [node for node in graph.nodes if id(node) in found]
 
 
 def _uses(node: Node) -> list[Value | None]:
