@@ -13,6 +13,7 @@ from typing import Any
 
 from tfx._exports import NAMES, SUBMODULES
 from tfx.core import version
+from tfx.core.tracebacks import cover
 
 newaxis = None
 __version__ = version.VERSION
@@ -39,6 +40,7 @@ def __getattr__(name: str) -> Any:
         value = importlib.import_module(f"tfx.{name}")
     else:
         raise AttributeError(f"module 'tfx' has no attribute {name!r}{_nearest(name)}")
+    cover(value)
     globals()[name] = value
     return value
 
