@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tfx.core.tracebacks import cover
 from tfx.exporters.from_onnx import save_onnx as save_onnx
 from tfx.exporters.native import SaveOptions as SaveOptions
 from tfx.exporters.native import save as save
@@ -33,7 +34,7 @@ def __getattr__(name: str) -> Any:
             f"module {__name__!r} has no attribute {name!r}; it has save, save_onnx, SaveOptions, "
             f"{', '.join(_LATER)}"
         )
-    value = getattr(importlib.import_module(module), name)
+    value = cover(getattr(importlib.import_module(module), name))
     globals()[name] = value
     return value
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from tfx._exports import NAMES, SUBMODULES
 from tfx.core import onnxruntime_wheels, version
+from tfx.core.tracebacks import cover
 
 # Said now, in a sentence, rather than at the first operation by a name that is missing.
 onnxruntime_wheels.require()
@@ -42,6 +43,7 @@ def __getattr__(name: str) -> Any:
         value = importlib.import_module(f"tfx.{name}")
     else:
         raise AttributeError(f"module 'tfx' has no attribute {name!r}{_nearest(name)}")
+    cover(value)
     globals()[name] = value
     return value
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from tfx.core.tracebacks import disable_traceback_filtering as disable_traceback_filtering
+from tfx.core.tracebacks import enable_traceback_filtering as enable_traceback_filtering
+from tfx.core.tracebacks import (
+    is_traceback_filtering_enabled as is_traceback_filtering_enabled,
+)
 from tfx.function.numerics import check_numerics as check_numerics
 from tfx.ops.assertions import Assert as Assert
 from tfx.ops.assertions import assert_equal as assert_equal

@@ -14,6 +14,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import DTypeMismatchError
+from tfx.core.tracebacks import cover
 from tfx.framework.apply import apply_n
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
@@ -63,7 +64,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
         raise AttributeError(f"module 'tfx.raw' has no attribute {name!r}: {e}") from None
     # Whoever has tensors expects arithmetic on them.
     importlib.import_module("tfx.ops.operators")
-    function = _wrapper(operator)
+    function = cover(_wrapper(operator))
     globals()[name] = function
     return function
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tfx.core.tracebacks import cover
+
 if TYPE_CHECKING:
     from tfx.autodiff.forward import ForwardAccumulator as ForwardAccumulator
 
@@ -16,5 +18,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'tfx.autodiff' has no attribute {name!r}")
     # Whoever has tensors expects arithmetic on them.
     importlib.import_module("tfx.ops.operators")
-    value = globals()[name] = getattr(importlib.import_module("tfx.autodiff.forward"), name)
+    value = cover(getattr(importlib.import_module("tfx.autodiff.forward"), name))
+    globals()[name] = value
     return value

@@ -19,13 +19,12 @@ from tfx.autograph.expressions import ExpressionConverter
 from tfx.autograph.jumps import lower_jumps
 from tfx.autograph.left_alone import FrameError, is_excluded, looks_at_frame, suspends
 from tfx.autograph.liveness import Closures, annotate
-from tfx.autograph.mutations import MutationRewriter
 from tfx.autograph.names import activity, parameters
 from tfx.autograph.parsing import Parsed, SourceError, parse
 from tfx.autograph.private_names import PrivateNames
 from tfx.autograph.statements import LATER, OPERATORS, StatementConverter
 from tfx.autograph.stores import StoreRewriter
-from tfx.autograph.trees import children, statements, walk
+from tfx.autograph.trees import statements, walk
 from tfx.runtime.surviving import survives
 
 _FACTORY = "ag_factory"
@@ -199,18 +198,14 @@ def _convert_definition(
 ) -> None:
     """Convert a function in place, the functions in it first."""
     before = activity(node.body)
-    rebound = _rebound_inside(node.body) & (before.bound | set(parameters(node.args)))
     _convert_nested(node.body, fresh, modules)
     lower_jumps(node, fresh)
     found = activity(node.body)
-    local = (found.bound | set(parameters(node.args))) - found.declared
-    rewriter = MutationRewriter(local, OPERATORS, fresh)
-    node.body = rewriter.block(node.body)
     closures = Closures(node)
     annotate(node, closures)
     converter = StatementConverter(node, closures, fresh)
     node.body = converter.block(node.body)
-    node.body = StoreRewriter(found.declared, OPERATORS, LATER, fresh).block(node.body)
+    node.body = StoreRewriter(OPERATORS, fresh).block(node.body)
     plain = [*node.args.posonlyargs, *node.args.args]
     expressions = ExpressionConverter(plain[0].arg if plain else None, modules)
     node.body = [expressions.visit(s) for s in node.body]
@@ -219,10 +214,6 @@ def _convert_definition(
     lost = (before.bound - before.declared) - found.bound
     unbound = (converter.shared | lost) - set(parameters(node.args))
     place = 1 if ast.get_docstring(node, clean=False) is not None else 0
-    if rebound - before.declared:
-        names = ", ".join(sorted(rebound - before.declared))
-        text = f"{OPERATORS}.own_cells(lambda {LATER}=None: ({names},))"
-        node.body[place:place] = statements(text, node)
     if unbound:
         text = "".join(f"{name} = " for name in sorted(unbound))
         node.body[place:place] = statements(f"if 0: {text}None", node)
@@ -240,16 +231,3 @@ def _convert_nested(
                 _convert_nested(getattr(stmt, name, []), fresh, modules)
             for part in (*getattr(stmt, "handlers", []), *getattr(stmt, "cases", [])):
                 _convert_nested(part.body, fresh, modules)
-
-
-def _rebound_inside(block: list[Any]) -> set[str]:
-    """Names that nested functions declare ``nonlocal``."""
-    found: set[str] = set()
-    for stmt in block:
-        if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef):
-            for part in ast.walk(stmt):
-                if isinstance(part, ast.Nonlocal):
-                    found.update(part.names)
-        else:
-            found |= _rebound_inside(list(children(stmt)))
-    return found

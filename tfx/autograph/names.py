@@ -22,7 +22,10 @@ class Activity:
         read: Names read.
         bound: Names bound: assigned, deleted, imported, defined.
         attributes: Attribute paths assigned, such as ``self.x``.
-        items: Names and paths whose items are assigned (``x[i] = y``).
+        items: Names and paths whose items are assigned under a plain key (``x[i] = y``).
+        changed: Names and paths whose objects are changed in place some other way: by a method
+            (``x.append(y)``), an augmented assignment, under a computed key.
+        assigned: Those of ``bound`` and ``attributes`` that are not only augmented.
         declared: Names declared ``global`` or ``nonlocal``.
     """
 
@@ -30,7 +33,15 @@ class Activity:
     bound: set[str] = field(default_factory=set)
     attributes: set[str] = field(default_factory=set)
     items: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    assigned: set[str] = field(default_factory=set)
     declared: set[str] = field(default_factory=set)
+
+
+# Methods of lists and dicts that change them.
+_CHANGING = frozenset(
+    ("append", "clear", "extend", "insert", "pop", "popitem", "setdefault", "update")
+)
 
 
 def activity(nodes: Iterable[ast.AST]) -> Activity:
@@ -71,31 +82,51 @@ class _Collector(Visitor, ast.NodeVisitor):
     def __init__(self) -> None:
         self.found = Activity()
 
+    def _bind(self, name: str) -> None:
+        self.found.bound.add(name)
+        self.found.assigned.add(name)
+
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             self.found.read.add(node.id)
         else:
-            self.found.bound.add(node.id)
+            self._bind(node.id)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         path = path_of(node)
         if path is not None and not isinstance(node.ctx, ast.Load):
             self.found.attributes.add(path)
+            self.found.assigned.add(path)
         self.generic_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
-        holder: ast.expr = node.value
-        while isinstance(holder, ast.Subscript):
-            holder = holder.value
-        path = path_of(holder)
+        path = _holder(node)
         if path is not None and not isinstance(node.ctx, ast.Load):
-            self.found.items.add(path)
+            plain = isinstance(node.slice, ast.Constant | ast.Name)
+            (self.found.items if plain else self.found.changed).add(path)
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+            path = _holder(node.func.value)
+            if path is not None and "." not in path:
+                self.found.changed.add(path)
         self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        if isinstance(node.target, ast.Name):
-            self.found.read.add(node.target.id)
-        self.generic_visit(node)
+        target = node.target
+        path = path_of(target)
+        if path is None:
+            self.generic_visit(node)
+            return
+        self.found.changed.add(path)
+        if isinstance(target, ast.Name):
+            self.found.read.add(path)
+            self.found.bound.add(path)
+        elif isinstance(target, ast.Attribute):
+            self.found.attributes.add(path)
+            self.visit(target.value)
+        self.visit(node.value)
 
     def visit_Global(self, node: ast.Global) -> None:
         self.found.declared.update(node.names)
@@ -104,31 +135,31 @@ class _Collector(Visitor, ast.NodeVisitor):
         self.found.declared.update(node.names)
 
     def visit_alias(self, node: ast.alias) -> None:
-        self.found.bound.add((node.asname or node.name).split(".")[0])
+        self._bind((node.asname or node.name).split(".")[0])
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.name:
-            self.found.bound.add(node.name)
+            self._bind(node.name)
         self.generic_visit(node)
 
     def visit_MatchAs(self, node: ast.MatchAs) -> None:
         if node.name:
-            self.found.bound.add(node.name)
+            self._bind(node.name)
         self.generic_visit(node)
 
     def visit_MatchStar(self, node: ast.MatchStar) -> None:
         if node.name:
-            self.found.bound.add(node.name)
+            self._bind(node.name)
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
         if node.rest:
-            self.found.bound.add(node.rest)
+            self._bind(node.rest)
         self.generic_visit(node)
 
     # Scopes of their own
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self.found.bound.add(node.name)
+        self._bind(node.name)
         for part in (*node.decorator_list, *_evaluated(node.args)):
             self.visit(part)
         self.found.read |= free_names(node)
@@ -142,7 +173,7 @@ class _Collector(Visitor, ast.NodeVisitor):
         self.found.read |= free_names(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.found.bound.add(node.name)
+        self._bind(node.name)
         for part in (*node.decorator_list, *node.bases, *(k.value for k in node.keywords)):
             self.visit(part)
         inner = activity(node.body)
@@ -174,8 +205,17 @@ class _Collector(Visitor, ast.NodeVisitor):
         # ``:=`` inside binds in the scope around.
         self.found.bound |= inner.found.bound - own
         self.found.read |= inner.found.read - own
+        self.found.assigned |= inner.found.assigned - own
         self.found.attributes |= inner.found.attributes
-        self.found.items |= inner.found.items
+        self.found.items |= inner.found.items - own
+        self.found.changed |= inner.found.changed - own
+
+
+def _holder(node: ast.expr) -> str | None:
+    """The path of what an item, an item of an item and so on belongs to."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return path_of(node)
 
 
 def _evaluated(args: ast.arguments) -> list[ast.expr]:

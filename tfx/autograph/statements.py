@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from tfx.autograph.jumps import FLAGS
 from tfx.autograph.liveness import LIVE_AFTER, LIVE_AT_HEAD, Closures
 from tfx.autograph.loop_options import taken_from
-from tfx.autograph.names import Activity, activity
+from tfx.autograph.names import Activity, activity, parameters
 from tfx.autograph.trees import at, children, expression, load, negated, statements
 
 # The name under which converted code finds the runtime operators.
@@ -41,6 +41,8 @@ class StatementConverter:
         self._fresh = fresh
         self._global = _declared(function, ast.Global)
         self._nonlocal = _declared(function, ast.Nonlocal)
+        everywhere = activity(function.body).bound | set(parameters(function.args))
+        self._local = everywhere - self._global - self._nonlocal
         self.shared: set[str] = set()
 
     def block(self, block: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -74,13 +76,13 @@ class StatementConverter:
         # The other branch, which is traced second, must find what it reads as it was.
         live = getattr(stmt, LIVE_AFTER) | getattr(stmt, LIVE_AT_HEAD)
         symbols = self._symbols(found, live)
-        needed = self._needed(stmt, symbols)
+        texts = _texts(symbols, self._needed(stmt, symbols), *self._lent(found, symbols))
         names = [self._fresh(n) for n in ("ag_then", "ag_else", "ag_get", "ag_set")]
         then, orelse, getter, setter = names
         other = stmt.orelse or [at(ast.Pass(), stmt)]
         call = _operator(
             "if_stmt",
-            (stmt.test, *_names(then, orelse, getter, setter), *_texts(symbols, needed)),
+            (stmt.test, *_names(then, orelse, getter, setter), *texts),
             stmt,
         )
         return [
@@ -93,7 +95,8 @@ class StatementConverter:
     def _while(self, stmt: ast.While) -> list[ast.stmt]:
         options = taken_from(stmt)
         live = getattr(stmt, LIVE_AFTER) | getattr(stmt, LIVE_AT_HEAD)
-        symbols = self._symbols(activity([stmt.test, *stmt.body]), live)
+        found = activity([stmt.test, *stmt.body])
+        symbols = self._symbols(found, live)
         test, body, getter, setter = (
             self._fresh(n) for n in ("ag_test", "ag_body", "ag_get", "ag_set")
         )
@@ -107,7 +110,7 @@ class StatementConverter:
             "while_stmt",
             (
                 *_names(test, body, getter, setter),
-                *_texts(symbols, self._needed(stmt, symbols)),
+                *_texts(symbols, self._needed(stmt, symbols), *self._lent(found, symbols)),
                 expression(options, stmt),
             ),
             stmt,
@@ -122,7 +125,8 @@ class StatementConverter:
     def _for(self, stmt: ast.For) -> list[ast.stmt]:
         options = taken_from(stmt)
         live = getattr(stmt, LIVE_AFTER) | getattr(stmt, LIVE_AT_HEAD)
-        symbols = self._symbols(activity([stmt.target, *stmt.body]), live)
+        found = activity([stmt.target, *stmt.body])
+        symbols = self._symbols(found, live)
         body, item, getter, setter = (
             self._fresh(n) for n in ("ag_body", "ag_item", "ag_get", "ag_set")
         )
@@ -137,14 +141,15 @@ class StatementConverter:
             going = self._fresh("ag_test")
             returned = at(ast.Return(value=negated(flags, stmt)), stmt)
             made.append(self._function(going, (), [returned], stmt))
-        targets = tuple(sorted(activity([stmt.target]).bound))
+        targets = sorted(activity([stmt.target]).bound)
+        needed = self._needed(stmt, symbols)
         call = _operator(
             "for_stmt",
             (
                 stmt.iter,
                 expression(going, stmt),
                 *_names(body, getter, setter),
-                *_texts(symbols, self._needed(stmt, symbols), targets),
+                *_texts(symbols, needed, *self._lent(found, symbols), targets),
                 expression(options, stmt),
             ),
             stmt,
@@ -171,14 +176,28 @@ class StatementConverter:
         Returns:
             Symbols, and whether the block assigns them; of the others only items change.
         """
-        bound = self._closures.bound_by(found)
+        bound = self._closures.bound_by(found) | ((found.items | found.changed) & self._local)
         lasting = live | self._global | self._nonlocal
         names = {n for n in bound if n in lasting}
-        paths = {p for p in found.attributes | found.items if p.split(".")[0] not in bound}
+        paths = {p for p in found.attributes | found.items if p.split(".")[0] not in found.bound}
+        paths -= bound
         # Of `a.b` and `a.b.c`, the outer one says it all.
         paths = {p for p in paths if not any(p.startswith(q + ".") for q in paths)}
         rebound = names | found.attributes
         return {s: s in rebound for s in (*sorted(names), *sorted(paths))}
+
+    def _lent(
+        self, found: Activity, symbols: Mapping[str, bool]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Symbols that a block may only change as Python objects, so that no value of them changes.
+
+        Returns:
+            Those whose object is changed in place, and those that only nested functions assign.
+        """
+        plain = found.assigned | found.items
+        changed = tuple(s for s in symbols if s in found.changed and s not in plain)
+        own = plain | found.changed | found.attributes
+        return changed, tuple(s for s in symbols if s not in own)
 
     def _needed(self, stmt: ast.stmt, symbols: Mapping[str, bool]) -> tuple[str, ...]:
         """Those of the symbols that are used after the statement; what is not local always is."""

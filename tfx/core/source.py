@@ -120,6 +120,22 @@ def is_internal(filename: str) -> bool:
     return skip
 
 
+def is_own(filename: str) -> bool:
+    """Whether code of this file name is tfx's own: like `is_internal`, but for tfx alone.
+
+    Args:
+        filename: The `co_filename` of a code object.
+
+    Returns:
+        True if tracebacks leave it out.
+    """
+    return filename.startswith(_INSIDE) and not filename.startswith(_USER)
+
+
+# Attribute of an exception that tfx's own code raised, and whose traceback no longer shows it.
+INSIDE_MARK: Final = "_tfx_raised_inside"
+
+
 def raised_at(error: BaseException) -> SourceLocation:
     """Finds the line of the user's program that led to an error.
 
@@ -145,6 +161,8 @@ def raised_inside(error: BaseException) -> bool:
     Args:
         error: An error that was raised and caught.
     """
+    if getattr(error, INSIDE_MARK, False):
+        return True
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next

@@ -10,12 +10,14 @@ from typing import Any
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.specs import TensorSpec
+from tfx.core.tracebacks import cover
 from tfx.framework.tensor import Tensor
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.pickling import carry
 from tfx.function.polymorphic import Function
 
 
+@cover
 class CarriedFunction(Function):
     """A function with traces and no Python code.
 

@@ -16,6 +16,7 @@ from tfx.core.dtypes import from_onnx
 from tfx.core.shapes import TensorShape
 from tfx.core.source import user_frame
 from tfx.core.specs import TensorSpec
+from tfx.core.tracebacks import cover
 from tfx.framework.context import current, lasting
 from tfx.framework.device import DEFAULT_DEVICE
 from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from tfx.function.run_metadata import RunMetadata
 
 
+@cover
 class ConcreteFunction:
     """One traced graph of a function.
 

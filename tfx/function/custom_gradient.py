@@ -16,6 +16,7 @@ from tfx.autodiff.tape import GradientTape
 from tfx.control_flow.nodes import assigned_states
 from tfx.core import nest
 from tfx.core.source import user_frame
+from tfx.core.tracebacks import cover
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
@@ -70,6 +71,7 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     return CustomGradientFunction if f is None else CustomGradientFunction(f)
 
 
+@cover
 class CustomGradientFunction:
     """A callable whose gradient another function computes. Made by ``custom_gradient``."""
 

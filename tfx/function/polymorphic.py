@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from tfx.core.tracebacks import cover
 from tfx.framework.context import Context, current
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.configured import Configured
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from tfx.function.run_metadata import RunMetadata
 
 
+@cover
 class Function:
     """A callable that traces a Python function into ONNX graphs and runs them.
 
@@ -414,6 +416,7 @@ def _is_local(function: Any) -> bool:
     return place is not function and getattr(place, "python_function", None) is not function
 
 
+@cover
 class Method(Function):
     """A function that is bound to an instance, which it keeps alive as any bound method does.
 
@@ -427,6 +430,7 @@ class Method(Function):
     __func__: Function
 
 
+@cover
 class Binding:
     """What the methods of one instance share.
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfx.core.errors import DTypeMismatchError
+from tfx.core.tracebacks import cover
 from tfx.framework.apply import apply
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -208,6 +209,9 @@ def attach() -> None:
     reads["__getitem__"] = slice_assignment.part_of
     for name, own in {**_IN_PLACE, **reads}.items():
         setattr(Variable, name, own)
+    cover(EagerTensor)
+    cover(SymbolicTensor)
+    cover(Variable)
 
 
 attach()

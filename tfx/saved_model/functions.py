@@ -10,6 +10,7 @@ from typing import Any
 from tfx.bundle.manifest import MANIFEST_NAME
 from tfx.bundle.records import FunctionEntry, Parameter
 from tfx.core.errors import BundleError, InvalidArgumentError
+from tfx.core.tracebacks import cover
 from tfx.framework.variable import Variable
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.polymorphic import Function
@@ -22,6 +23,7 @@ _KINDS = {kind.name.lower(): kind for kind in inspect._ParameterKind}
 _MAX_KNOWN = 1024
 
 
+@cover
 class RestoredFunction(Function):
     """A function of a loaded bundle: its traces are those that were saved, no more.
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from tfx.core.tracebacks import cover
 from tfx.framework.module import Module
 from tfx.saved_model.closing import close, warmup
 from tfx.saved_model.signature import SignatureFunction
@@ -13,6 +14,7 @@ from tfx.saved_model.swapping import assign, reload
 from tfx.saved_model.traces import LoadedFiles
 
 
+@cover
 class LoadedObject(Module):
     """What ``load`` returns: attributes of the saved object, and ``signatures``.
 

@@ -9,6 +9,7 @@ from typing import Any
 from tfx.bundle.records import Signature
 from tfx.core.errors import NotFoundError
 from tfx.core.specs import TensorSpec
+from tfx.core.tracebacks import cover
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
@@ -35,6 +36,7 @@ class Signatures(dict[str, "SignatureFunction"]):
         )
 
 
+@cover
 class SignatureFunction:
     """A named entry point of a loaded bundle: named tensors in, a dict of named tensors out.
 

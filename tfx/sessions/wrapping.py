@@ -9,6 +9,7 @@ from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
+from tfx.core.tracebacks import cover
 from tfx.framework.context import init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
@@ -113,6 +114,7 @@ class PartGraph(FuncGraph):
         return self.whole.collections
 
 
+@cover
 class WrappedFunction(ConcreteFunction):
     """A part of a graph as a function. Made by ``wrap_function`` and ``prune``.
 

@@ -250,7 +250,7 @@ def test_list_that_is_only_appended_to_is_an_output_of_the_loop():
 @pytest.mark.parametrize(
     "elements, text",
     [
-        (lambda i: object(), "can hold tensors"),
+        (lambda i: (i, object()), "can hold tensors"),
         (lambda i: tf.cast(i, tf.float32), "one dtype"),
         (lambda i: (i, i), "one structure"),
     ],

@@ -17,7 +17,6 @@ from tfx.autograph.left_alone import FrameError
 from tfx.autograph.operators.builtin_functions import counterpart
 from tfx.autograph.operators.exclusions import is_convertible, note_reason, warn_once
 from tfx.autograph.operators.functionals import with_converted
-from tfx.autograph.operators.watching import made as recorded
 from tfx.autograph.parsing import has_source
 from tfx.framework.remaking import maker_of
 
@@ -85,7 +84,7 @@ def _constructor(cls: Any) -> Any:
     new = converted(init)
 
     def constructed(*args: Any, **kwargs: Any) -> Any:
-        made = recorded(cls.__new__(cls))
+        made = cls.__new__(cls)
         if new(made, *args, **kwargs) is not None:
             raise TypeError("__init__() should return None")
         return made

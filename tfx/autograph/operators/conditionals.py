@@ -16,10 +16,9 @@ from tfx.autograph.operators.staging import (
     shown,
     where,
 )
-from tfx.autograph.operators.state import State, is_synthetic, spoken
+from tfx.autograph.operators.state import State, is_synthetic, spoken, tracing
 from tfx.autograph.operators.symbols import UNDEFINED, as_unbound_local
 from tfx.autograph.operators.tensor_lists import TensorList
-from tfx.autograph.operators.watching import watching
 from tfx.control_flow.branches import Branching, truth
 from tfx.control_flow.results import own, trace
 from tfx.control_flow.tensor_array import TensorArray
@@ -52,6 +51,8 @@ def if_stmt(
     setter: Callable[[Sequence[Any]], None],
     symbols: tuple[str, ...],
     needed: tuple[str, ...],
+    changed: tuple[str, ...],
+    hidden: tuple[str, ...],
 ) -> None:
     """``if test: ... else: ...``.
 
@@ -63,6 +64,8 @@ def if_stmt(
         setter: Sets them.
         symbols: Their names.
         needed: Those that are used afterwards.
+        changed: Those whose object the blocks only change in place.
+        hidden: Those that only nested functions assign.
 
     Raises:
         ValueError: a symbol has a value in one branch only.
@@ -71,7 +74,8 @@ def if_stmt(
     if isinstance(test, TensorList):
         test = test.count > 0
     if is_staged(test):
-        _staged_if(test, then, orelse, State(getter, setter, symbols), needed)
+        state = State(getter, setter, symbols, changed, hidden)
+        _staged_if(test, then, orelse, state, needed)
         return
     try:
         if test:
@@ -89,15 +93,19 @@ def _staged_if(
     state: State,
     needed: Sequence[str],
 ) -> None:
-    staged = _StagedIf(test, "if")
-    found = []
-    for number, block in enumerate((then, orelse)):
-        state.restore()
+    while True:
+        staged = _StagedIf(test, "if")
+        found = []
         try:
-            found.append(staged.trace(number, block, state.read, state))
-        except BaseException:
-            state.restore()
-            raise
+            for number, block in enumerate((then, orelse)):
+                state.restore()
+                found.append(staged.trace(number, block, state.read, state))
+            break
+        except BaseException as e:
+            leaking = state.leaking() if isinstance(e, Exception) else []
+            state.take_back(leaking)
+            if not leaking:
+                raise
     state.restore()
     chosen = [i for i, symbol in enumerate(state.symbols) if symbol in needed]
     lists = {state.symbols[i] for i in chosen if isinstance(state.before[i], list)}
@@ -187,7 +195,7 @@ class _StagedIf:
 
         def run() -> list[Any]:
             self._blocks[number] = block
-            with watching("if", state):
+            with tracing(state):
                 if block is not None:
                     block()
                 return results()

@@ -1,4 +1,4 @@
-"""``x[i] = y``, ``x.append(y)``, ``x.pop()`` and ``in``."""
+"""``x[i] = y`` and ``in``."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import Any
 
 from tfx.autograph.operators.logic import not_
 from tfx.autograph.operators.staging import is_staged, shown, where
-from tfx.autograph.operators.watching import check_contents
 from tfx.control_flow.branches import truth
 from tfx.framework.tensor import SymbolicTensor
 from tfx.ops.comparison import equal, logical_or
 from tfx.ops.reduction import reduce_any
 
 
-def set_item(value: Any, container: Any, key: Any) -> Any:
-    """``container[key] = value``; returns what the container's name stands for from then on."""
-    check_contents(container, "an item is set")
+def set_item(value: Any, container: Any, key: Any) -> None:
+    """``container[key] = value``."""
     if is_staged(key) and isinstance(container, dict | list):
         raise TypeError(
             f"A {type(container).__name__} of Python cannot be changed at {shown(key)}, which is "
@@ -25,21 +23,6 @@ def set_item(value: Any, container: Any, key: Any) -> Any:
             "tf.TensorArray."
         )
     container[key] = value
-    return container
-
-
-def list_append(container: Any, value: Any) -> Any:
-    """``container.append(value)``; returns what the container's name stands for from then on."""
-    check_contents(container, ".append() is called", grows=True)
-    container.append(value)
-    return container
-
-
-def list_pop(container: Any, *position: Any) -> tuple[Any, Any]:
-    """``container.pop()``; returns the container's new value and the element."""
-    check_contents(container, ".pop() is called")
-    element = container.pop(*position)
-    return container, element
 
 
 def contains(positive: bool, item: Any, container: Any) -> Any:

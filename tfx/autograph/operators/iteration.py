@@ -24,12 +24,21 @@ class Counted:
         length: How many, an int64 scalar.
         known: How many, if it is known while tracing.
         item: The item of a step, given its number.
+        start: Where a range begins: what its target is after a loop without steps. None: there is
+            no such value.
     """
 
-    def __init__(self, length: Tensor, known: int | None, item: Callable[[Tensor], Any]) -> None:
+    def __init__(
+        self,
+        length: Tensor,
+        known: int | None,
+        item: Callable[[Tensor], Any],
+        start: Tensor | None = None,
+    ) -> None:
         self.length = length
         self.known = known
         self.item = item
+        self.start = start
 
     def __iter__(self) -> Iterator[Any]:
         if self.known is None:
@@ -90,10 +99,10 @@ def _range_of(tensor: Tensor) -> Counted | None:
 
     known = tensor.shape[0]
     if known is not None:
-        return Counted(int64_constant(known), known, item)
+        return Counted(int64_constant(known), known, item, start)
     if first == 0 and step == 1:
-        return Counted(apply("Max", (as_int64(limit), int64_constant(0))), None, item)
-    return Counted(_first_size(tensor), None, item)
+        return Counted(apply("Max", (as_int64(limit), int64_constant(0))), None, item, start)
+    return Counted(_first_size(tensor), None, item, start)
 
 
 def _first_size(tensor: Tensor) -> Tensor:

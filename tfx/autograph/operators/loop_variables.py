@@ -6,7 +6,7 @@ that becomes a float, a list that grows. Then the loop is traced again with what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -19,10 +19,9 @@ from tfx.autograph.operators.staging import (
     shown,
     where,
 )
-from tfx.autograph.operators.state import State, is_synthetic, spoken
+from tfx.autograph.operators.state import NotLentError, State, is_synthetic, spoken, tracing
 from tfx.autograph.operators.symbols import UNDEFINED
 from tfx.autograph.operators.tensor_lists import TensorList
-from tfx.autograph.operators.watching import watching
 from tfx.control_flow.branches import truth
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import nest
@@ -83,6 +82,7 @@ class LoopVariables:
         needed: Those that are used after the loop.
         invariants: Pairs of a symbol and the shape that it has in every iteration.
         block: The body.
+        given: Values that symbols without one have if there is no iteration.
 
     Attributes:
         needed: Symbols whose value after the loop must come from an iteration.
@@ -96,8 +96,10 @@ class LoopVariables:
         needed: Sequence[str],
         invariants: Sequence[tuple[str, Any]] | None,
         block: Callable[..., None],
+        given: Mapping[str, Any] | None = None,
     ) -> None:
         self._state = state
+        self._given = given or {}
         self.needed = frozenset(needed)
         self._block = block
         self._shapes = dict(invariants or ())
@@ -120,19 +122,35 @@ class LoopVariables:
         state = self._state
         before = state.snapshot()
         try:
-            try:
-                results = self._attempts(attempt, start)
-            except _PeelError as e:
-                state.restore()
-                self._peel(e, start)
-                results = self._attempts(attempt, start)
+            while True:
+                try:
+                    results = self._peeled(attempt, start)
+                    break
+                except Exception:
+                    leaking = state.leaking()
+                    if not leaking:
+                        raise
+                    state.take_back(leaking)
+                    self._values = state.read()
+                    self._find_undefined()
             state.restore()
-        except BaseException:
+        except BaseException as e:
             state.reset(before)
-            state.restore()
+            state.rewind()
+            if isinstance(e, _PeelError):
+                raise TypeError(str(e)) from None
             raise
         del before  # the state counts who refers to a list
         state.finish(self._packed(results))
+
+    def _peeled(self, attempt: Callable[[], list[Any]], start: Start) -> list[Any]:
+        """The results of the loop, its first iteration traced by itself if that must be."""
+        try:
+            return self._attempts(attempt, start)
+        except _PeelError as e:
+            self._state.rewind()
+            self._peel(e, start)
+            return self._attempts(attempt, start)
 
     def _attempts(self, attempt: Callable[[], list[Any]], start: Start) -> list[Any]:
         state = self._state
@@ -144,11 +162,13 @@ class LoopVariables:
                 try:
                     return attempt()
                 except _LearntError as e:
-                    state.restore()
+                    state.rewind()
                     self._values[e.number] = e.make()
         except (TypeError, ValueError) as e:
-            state.restore()
-            if isinstance(e, _PeelError) or not self._numbers_are_floats(start.step):
+            if isinstance(e, _PeelError) or state.leaking():
+                raise
+            state.rewind()
+            if not self._numbers_are_floats(start.step):
                 raise
             self._prepare()
             return attempt()
@@ -354,7 +374,10 @@ class LoopVariables:
                     lambda x: blank(as_tensor(x)) if _has_type(x) else x, found[i]
                 )
                 self._loosen(symbol, found[i])
-                if symbol in self.needed and not is_synthetic(symbol):
+                first = self._given.get(symbol)
+                if first is not None and getattr(found[i], "dtype", None) is first.dtype:
+                    self._values[i] = first
+                elif symbol in self.needed and not is_synthetic(symbol):
                     absent.append(symbol)
         if absent and not start.runs:
             self._assert_runs(absent, start)
@@ -373,6 +396,8 @@ class LoopVariables:
             return False
         try:
             found = self._scratch(step)
+        except NotLentError:
+            raise
         except Exception:
             return False
         changed = False
@@ -390,13 +415,18 @@ class LoopVariables:
         state = self._state
         graph = current().graph
         assert graph is not None
-        state.restore()
+        state.rewind()
         try:
-            with using(graph=LoopGraph("probe", graph), tapes=()), watching("loop", state):
+            with using(graph=LoopGraph("probe", graph), tapes=()), tracing(state):
                 step()
                 return state.read()
+        except Exception:
+            if state.leaking():
+                raise NotLentError from None
+            raise
         finally:
-            state.restore()
+            if not state.leaking():
+                state.rewind()
 
 
 def _has_type(leaf: Any) -> bool:

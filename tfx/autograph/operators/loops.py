@@ -6,17 +6,16 @@ condition is a tensor. What the loop changes becomes loop variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tfx.autograph.operators.conditionals import if_stmt
 from tfx.autograph.operators.iteration import Counted, counted
 from tfx.autograph.operators.loop_variables import LoopVariables, Start
 from tfx.autograph.operators.staging import is_staged, where
-from tfx.autograph.operators.state import State
+from tfx.autograph.operators.state import State, tracing
 from tfx.autograph.operators.symbols import as_unbound_local
 from tfx.autograph.operators.tensor_lists import TensorList
-from tfx.autograph.operators.watching import watching
 from tfx.control_flow.loops import WhileLoop
 from tfx.core.errors import OperatorNotAllowedInGraphError
 from tfx.framework.apply import apply
@@ -38,6 +37,8 @@ def while_stmt(
     setter: Setter,
     symbols: tuple[str, ...],
     needed: tuple[str, ...],
+    changed: tuple[str, ...],
+    hidden: tuple[str, ...],
     options: Options,
 ) -> None:
     """``while test: body``.
@@ -49,6 +50,8 @@ def while_stmt(
         setter: Sets them.
         symbols: Their names.
         needed: Those that are used after the loop.
+        changed: Those whose object the body only changes in place.
+        hidden: Those that only nested functions assign.
         options: What ``set_loop_options`` was given.
 
     Raises:
@@ -66,7 +69,7 @@ def while_stmt(
             body()
     except NameError as e:
         raise as_unbound_local(e) from None
-    state = State(getter, setter, symbols)
+    state = State(getter, setter, symbols, changed, hidden, repeats=True)
     _StagedWhile(state, needed, options, test, body).run(going)
 
 
@@ -86,13 +89,14 @@ class _StagedWhile:
         test: Callable[[], Any],
         body: Callable[[], None],
         block: Callable[..., None] | None = None,
+        given: Mapping[str, Any] | None = None,
     ) -> None:
         self._options = dict(options()) if options is not None else {}
         self._test = test
         self._body = body
         self._state = state
         invariants = self._options.get("shape_invariants")
-        self._variables = LoopVariables(state, needed, invariants, block or body)
+        self._variables = LoopVariables(state, needed, invariants, block or body, given)
         self._next: Any = None
         self._going: Any = None
 
@@ -130,7 +134,7 @@ class _StagedWhile:
 
         def body(*values: Any) -> list[Any]:
             variables.enter(values)
-            with watching("while loop", self._state):
+            with tracing(self._state):
                 self._step()
             return variables.leave()
 
@@ -147,6 +151,8 @@ def for_stmt(
     setter: Setter,
     symbols: tuple[str, ...],
     needed: tuple[str, ...],
+    changed: tuple[str, ...],
+    hidden: tuple[str, ...],
     targets: tuple[str, ...],
     options: Options,
 ) -> None:
@@ -160,6 +166,8 @@ def for_stmt(
         setter: Sets them.
         symbols: Their names.
         needed: Those that are used after the loop.
+        changed: Those whose object the body only changes in place.
+        hidden: Those that only nested functions assign.
         targets: Names that the item is assigned to.
         options: What ``set_loop_options`` was given.
 
@@ -169,11 +177,11 @@ def for_stmt(
     """
     steps = counted(items)
     if steps is not None:
-        state = State(getter, setter, symbols)
-        _StagedFor(state, needed, options, test, body, steps).run()
+        state = State(getter, setter, symbols, changed, hidden, repeats=True)
+        _StagedFor(state, needed, options, test, body, steps, targets).run()
         return
     try:
-        _python_for(items, test, body, getter, setter, symbols)
+        _python_for(items, test, body, (getter, setter, symbols, symbols, changed, hidden))
     except NameError as e:
         raise as_unbound_local(e) from None
 
@@ -182,9 +190,7 @@ def _python_for(
     items: Any,
     test: Callable[[], Any] | None,
     body: Callable[[Any], None],
-    getter: Getter,
-    setter: Setter,
-    symbols: tuple[str, ...],
+    state: tuple[Any, ...],
 ) -> None:
     rest = iter(items)
     for item in rest:
@@ -207,7 +213,7 @@ def _python_for(
                 f"[{where()}]: the graph needs a branch for each item, and there may be no last "
                 "one. Iterate over tf.range, or over a list or tensor, or use `while`."
             )
-        if_stmt(test(), lambda item=item: body(item), _nothing, getter, setter, symbols, symbols)  # type: ignore[misc]
+        if_stmt(test(), lambda item=item: body(item), _nothing, *state)  # type: ignore[misc]
 
 
 def _nothing() -> None:
@@ -225,8 +231,11 @@ class _StagedFor(_StagedWhile):
         test: Callable[[], Any] | None,
         body: Callable[[Any], None],
         steps: Counted,
+        targets: Sequence[str],
     ) -> None:
-        super().__init__(state, needed, options, test or (lambda: True), _nothing, body)
+        # The target of a range has a value even where there are no steps.
+        given = {targets[0]: steps.start} if len(targets) == 1 and steps.start is not None else {}
+        super().__init__(state, needed, options, test or (lambda: True), _nothing, body, given)
         self._for_body = body
         self._steps = steps
         self._number: Any = None
@@ -271,7 +280,7 @@ class _StagedFor(_StagedWhile):
         def body(number: Any, *values: Any) -> list[Any]:
             self._number = number
             variables.enter(values)
-            with watching("for loop", self._state):
+            with tracing(self._state):
                 self._step()
             following = apply("Add", (number, int64_constant(1)))
             return [following, *variables.leave()]

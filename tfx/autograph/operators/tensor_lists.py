@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn, Self
 
 from tfx.autograph.operators.staging import as_tensor, is_staged, is_tensor_like, shown, where
-from tfx.autograph.operators.watching import check_contents
-from tfx.autograph.operators.watching import made as created
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import dtypes, nest
 from tfx.core.errors import OperatorNotAllowedInGraphError
@@ -69,7 +67,6 @@ class TensorList:
             columns = zip(*(nest.flatten(e) for e in elements), strict=True)
             arrays = [_array_of(column) for column in columns]
             made = cls(arrays, _number(0), nest.map_structure(lambda _: None, first))
-        created(made)
         for element in before:
             made.append(element)
         return made
@@ -93,7 +90,6 @@ class TensorList:
         Raises:
             TypeError: it has another structure or dtype than the others.
         """
-        check_contents(self, ".append() is called", grows=True)
         leaves = self._leaves(element)
         self.arrays = [
             a.write(self.count, x) for a, x in zip(self._fitting(leaves), leaves, strict=True)
@@ -123,7 +119,6 @@ class TensorList:
         if not isinstance(elements, list):
             return NotImplemented
         longer = type(self)(self.arrays, self.count, self.like, self.shrinks)
-        created(longer)
         longer.extend(elements)
         return longer
 
@@ -139,7 +134,6 @@ class TensorList:
         """
         if position != -1:
             self._refuse(f"pop({position!r})", "only the last element can be taken away")
-        check_contents(self, ".pop() is called")
         self.count = self.count - 1
         self.shrinks = True
         return self._packed([a.read(self.count) for a in self.arrays])
@@ -155,7 +149,6 @@ class TensorList:
         return self._packed([a.read(number) for a in self.arrays])
 
     def __setitem__(self, index: Any, element: Any) -> None:
-        check_contents(self, "an item is set")
         number, leaves = self._place(index), self._leaves(element)
         self.arrays = [
             a.write(number, x) for a, x in zip(self._fitting(leaves), leaves, strict=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.compat._table import names, namespace
+from tfx.core.tracebacks import cover
 
 _OWN = names(
     {
@@ -96,7 +97,7 @@ _fetch, _known = namespace(__name__, _OWN, _SUBMODULES, ("tfx", "tfx.math", "tfx
 
 
 def __getattr__(name: str) -> Any:
-    value = _fetch(name)
+    value = cover(_fetch(name))
     globals()[name] = value
     return value
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.compat._table import names, namespace
+from tfx.core.tracebacks import cover
 
 _OWN = names(
     {
@@ -16,7 +17,7 @@ _fetch, _known = namespace(__name__, _OWN, (), ())
 
 
 def __getattr__(name: str) -> Any:
-    return _fetch(name)
+    return cover(_fetch(name))
 
 
 def __dir__() -> list[str]:
