@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -34,3 +36,19 @@ def maker_of(wrapper: types.FunctionType) -> Make | None:
         return None
     make: Make = found[1]
     return make
+
+
+def present(wrapper: Any, wrapped: Any, signature: inspect.Signature | None = None) -> None:
+    """Give an object that is called instead of a function that function's name and attributes.
+
+    Args:
+        wrapper: The object; its own attributes, and those of its class, stay.
+        wrapped: What the user decorated.
+        signature: What ``inspect`` is to say of the parameters; None: as of ``wrapped``.
+    """
+    functools.update_wrapper(wrapper, wrapped, updated=())
+    for name, value in getattr(wrapped, "__dict__", {}).items():
+        if name not in wrapper.__dict__ and not hasattr(type(wrapper), name):
+            wrapper.__dict__[name] = value
+    if signature is not None:
+        wrapper.__signature__ = signature

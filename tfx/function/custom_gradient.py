@@ -21,7 +21,7 @@ from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.indexed_slices import IndexedSlices
-from tfx.framework.remaking import remake_with
+from tfx.framework.remaking import present, remake_with
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.inline import run_gradient
@@ -77,7 +77,7 @@ class CustomGradientFunction:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        functools.update_wrapper(self, function, updated=())
+        present(self, function)
 
     def __get__(self, instance: Any, owner: type | None = None) -> CustomGradientFunction:
         if instance is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import sys
 import types
 import weakref
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tfx.core.tracebacks import cover
 from tfx.framework.context import Context, current
+from tfx.framework.remaking import present
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.configured import Configured
 from tfx.function.declared import Declared
@@ -74,7 +74,7 @@ class Function:
         self._bound: dict[int, Binding] = {}
         # Made of a ``staticmethod``: no method, wherever it is an attribute.
         self._is_static = False
-        functools.update_wrapper(self, python_function, updated=())
+        present(self, python_function, self._parameters.signature)
 
     @property
     def python_function(self) -> Callable[..., Any]:
@@ -557,6 +557,7 @@ def make_function(
     static = isinstance(given, staticmethod)
     if static:
         given = given.__func__
+    wrapped = given
     if isinstance(given, Function):
         autograph = autograph and given._autograph
     if isinstance(given, Method):
@@ -567,4 +568,6 @@ def make_function(
     name = name_of(python_function)
     made = Function(python_function, name, input_signature, relax, autograph)
     made._is_static = static
+    if isinstance(wrapped, Function):
+        made.__dict__["__wrapped__"] = wrapped
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 
 import pytest
@@ -218,3 +219,77 @@ def test_names_of_keyword_arguments():
     args, kwargs = concrete.structured_input_signature
     assert [args[0].name, kwargs["z"].name] == ["args_0", "z"]
     assert float(concrete(tf.constant(1.0), z=tf.constant(2.0))) == 3.0
+
+
+def _tagged(function):
+    function.tag = "kept"
+    function.name = function.variables = "the function's own"
+    return function
+
+
+def _plain(x, k: int = 2, *, scale=1) -> int:
+    """What it does."""
+    return x * k * scale
+
+
+def _of_instance():
+    class Holder:
+        @tf.function
+        @_tagged
+        def method(self, x):
+            return x
+
+    return Holder().method
+
+
+class _Callable:
+    tag = None
+
+    def __init__(self):
+        self.tag = "kept"
+
+    def __call__(self, x):
+        return x
+
+
+_WAYS = ["plain", "declared", "twice", "wraps", "method", "object", "custom", "recompute", "pass"]
+
+
+@pytest.mark.parametrize(
+    "decorated",
+    [
+        tf.function(_tagged(lambda x: x)),
+        tf.function(input_signature=[tf.TensorSpec([], tf.int32)])(_tagged(lambda x: x)),
+        tf.function(tf.function(_tagged(lambda x: x))),
+        functools.wraps(tf.function(_tagged(lambda x: x)))(lambda x: x),
+        _of_instance(),
+        tf.function(_Callable()),
+        tf.custom_gradient(_tagged(lambda x: (x, lambda dy: dy))),
+        tf.recompute_grad(_tagged(lambda x: x)),
+        tf.grad_pass_through(_tagged(lambda x: x)),
+    ],
+    ids=_WAYS,
+)
+def test_attributes_of_the_python_function(decorated):
+    assert decorated.tag == "kept"
+    assert int(decorated(X)) == 1
+
+
+def test_what_inspect_says_of_a_decorated_function():
+    f = tf.function(_plain)
+    assert (f.__name__, f.__qualname__, f.__module__) == ("_plain", "_plain", __name__)
+    assert f.__doc__ == "What it does."
+    assert f.__wrapped__ is f.python_function is inspect.unwrap(f) is _plain
+    assert inspect.signature(f) == inspect.signature(_plain)
+    assert inspect.getfullargspec(f) == inspect.getfullargspec(_plain)
+    again = tf.function(f)
+    assert again.__wrapped__ is f
+    assert inspect.unwrap(again) is _plain
+
+
+def test_own_attributes_win_over_those_of_the_python_function():
+    f = tf.function(_tagged(lambda x: x))
+    assert f.name == "lambda"
+    assert f.variables == ()
+    f.tag = "of the wrapper"
+    assert f.python_function.tag == "kept"
