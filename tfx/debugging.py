@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfx.core.namespaces import complete as _complete
 from tfx.function.numerics import check_numerics as check_numerics
 from tfx.ops.assertions import Assert as Assert
 from tfx.ops.assertions import assert_equal as assert_equal
@@ -30,3 +31,5 @@ from tfx.ops.static_assertions import assert_type as assert_type
 from tfx.ops.static_assertions import is_numeric_tensor as is_numeric_tensor
 from tfx.runtime.placement_log import get_log_device_placement as get_log_device_placement
 from tfx.runtime.placement_log import set_log_device_placement as set_log_device_placement
+
+_complete(__name__)

@@ -14,6 +14,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import DTypeMismatchError
+from tfx.core.namespaces import MissingNameError
 from tfx.framework.apply import apply_n
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
@@ -58,7 +59,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Callable[..., Any]:
     if name.startswith("_"):
-        raise AttributeError(f"module 'tfx.raw' has no attribute {name!r}")
+        raise MissingNameError("tfx.raw", name)
     if name in EXCLUDED:
         raise AttributeError(f"ONNX operator {name!r} is not in tfx.raw: {EXCLUDED[name]}.")
     try:

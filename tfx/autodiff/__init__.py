@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tfx.core.namespaces import MissingNameError, complete
+
 if TYPE_CHECKING:
     from tfx.autodiff.forward import ForwardAccumulator as ForwardAccumulator
 
@@ -13,8 +15,11 @@ __all__ = ["ForwardAccumulator"]
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"module 'tfx.autodiff' has no attribute {name!r}")
+        raise MissingNameError("tfx.autodiff", name)
     # Whoever has tensors expects arithmetic on them.
     importlib.import_module("tfx.ops.operators")
     value = globals()[name] = getattr(importlib.import_module("tfx.autodiff.forward"), name)
     return value
+
+
+complete(__name__)
