@@ -97,6 +97,7 @@ class Variable(Operand, metaclass=VariableKind):
     """
 
     __slots__ = (
+        "__dict__",
         "__weakref__",
         "_constraint",
         "_dtype",
