@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tfx.core.namespaces import MissingNameError, complete
 from tfx.core.tracebacks import cover
 from tfx.exporters.from_onnx import save_onnx as save_onnx
 from tfx.exporters.native import SaveOptions as SaveOptions
@@ -30,14 +31,12 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     module = _LATER.get(name)
     if module is None:
-        raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}; it has save, save_onnx, SaveOptions, "
-            f"{', '.join(_LATER)}"
-        )
+        raise MissingNameError(__name__, name)
     value = cover(getattr(importlib.import_module(module), name))
     globals()[name] = value
     return value
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+__all__ = ["SaveOptions", "save", "save_onnx", *_LATER]
+
+complete(__name__)

@@ -13,6 +13,7 @@ from typing import Any
 
 from tfx._exports import NAMES, SUBMODULES
 from tfx.core import onnxruntime_wheels, version
+from tfx.core.namespaces import MissingNameError, Namespace, search_with
 from tfx.core.tracebacks import cover
 
 # Said now, in a sentence, rather than at the first operation by a name that is missing.
@@ -22,7 +23,7 @@ newaxis = None
 __version__ = version.VERSION
 
 
-class _Facade(ModuleType):
+class _Facade(Namespace):
     """Keeps importing a sub-package from hiding the public name that it shares (``function``)."""
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -42,21 +43,36 @@ def __getattr__(name: str) -> Any:
     elif name in SUBMODULES:
         value = importlib.import_module(f"tfx.{name}")
     else:
-        raise AttributeError(f"module 'tfx' has no attribute {name!r}{_nearest(name)}")
+        raise MissingNameError("tfx", name)
     cover(value)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *NAMES, *SUBMODULES})
+    return sorted(__all__)
 
 
-def _nearest(name: str) -> str:
-    import difflib
+def _everywhere() -> list[str]:
+    """The public namespaces, all of them loaded."""
+    found = ["tfx"]
+    for name in (*SUBMODULES, *_INNER):
+        importlib.import_module(f"tfx.{name}")
+        found.append(f"tfx.{name}")
+    return found
 
-    close = difflib.get_close_matches(name, [*NAMES, *SUBMODULES], 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
+# Namespaces inside of others.
+_INNER = (
+    "config.experimental",
+    "experimental.numpy",
+    "random.experimental",
+    "math.special",
+    "compat.v1",
+    "compat.v1.train",
+    "compat.v1.nn",
+    "compat.v1.losses",
+)
+search_with(_everywhere)
 
 __all__ = ["__version__", "newaxis", *NAMES, *SUBMODULES]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfx.core.namespaces import complete as _complete
 from tfx.core.tracebacks import disable_traceback_filtering as disable_traceback_filtering
 from tfx.core.tracebacks import enable_traceback_filtering as enable_traceback_filtering
 from tfx.core.tracebacks import (
@@ -35,3 +36,5 @@ from tfx.ops.static_assertions import assert_type as assert_type
 from tfx.ops.static_assertions import is_numeric_tensor as is_numeric_tensor
 from tfx.runtime.placement_log import get_log_device_placement as get_log_device_placement
 from tfx.runtime.placement_log import set_log_device_placement as set_log_device_placement
+
+_complete(__name__)

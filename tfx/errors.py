@@ -46,3 +46,6 @@ from tfx.core.errors import UnknownError as UnknownError
 from tfx.core.errors import UnsupportedVersionError as UnsupportedVersionError
 from tfx.core.errors import error_code_from_exception_type as error_code_from_exception_type
 from tfx.core.errors import exception_type_from_error_code as exception_type_from_error_code
+from tfx.core.namespaces import complete as _complete
+
+_complete(__name__)

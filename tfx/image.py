@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfx.core.namespaces import complete as _complete
 from tfx.ops.image_boxes import crop_and_resize as crop_and_resize
 from tfx.ops.image_boxes import draw_bounding_boxes as draw_bounding_boxes
 from tfx.ops.image_boxes import non_max_suppression as non_max_suppression
@@ -57,3 +58,5 @@ from tfx.ops.image_random import stateless_random_hue as stateless_random_hue
 from tfx.ops.image_random import stateless_random_saturation as stateless_random_saturation
 from tfx.ops.io_images import decode_png as decode_png
 from tfx.ops.io_images import encode_png as encode_png
+
+_complete(__name__)

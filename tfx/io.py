@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 from tfx.core import gfile as _gfile
+from tfx.core.namespaces import complete as _complete
+from tfx.core.namespaces import namespace as _namespace
 from tfx.ops.io_files import decode_base64 as decode_base64
 from tfx.ops.io_files import decode_raw as decode_raw
 from tfx.ops.io_files import encode_base64 as encode_base64
@@ -16,7 +16,8 @@ from tfx.ops.io_images import encode_png as encode_png
 from tfx.ops.io_tensors import parse_tensor as parse_tensor
 from tfx.ops.io_tensors import serialize_tensor as serialize_tensor
 
-gfile = SimpleNamespace(
+gfile = _namespace(
+    "tfx.io.gfile",
     GFile=_gfile.GFile,
     copy=_gfile.copy,
     exists=_gfile.exists,
@@ -32,3 +33,5 @@ gfile = SimpleNamespace(
     stat=_gfile.stat,
     walk=_gfile.walk,
 )
+
+_complete(__name__, "gfile")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfx.core.namespaces import complete as _complete
 from tfx.function.solving import inv as inv
 from tfx.function.solving import solve as solve
 from tfx.matrices.elimination import det as det
@@ -46,3 +47,5 @@ from tfx.ops.norms import global_norm as global_norm
 from tfx.ops.norms import norm as norm
 from tfx.ops.norms import normalize as normalize
 from tfx.ops.statistics import l2_normalize as l2_normalize
+
+_complete(__name__)

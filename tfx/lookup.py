@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
+from tfx.core.namespaces import complete as _complete
+from tfx.core.namespaces import namespace as _namespace
 from tfx.tables.initializers import KeyValueTensorInitializer as KeyValueTensorInitializer
 from tfx.tables.initializers import TextFileIndex as TextFileIndex
 from tfx.tables.initializers import TextFileInitializer as TextFileInitializer
@@ -12,4 +12,8 @@ from tfx.tables.mutable import MutableHashTable as _MutableHashTable
 from tfx.tables.static import StaticHashTable as StaticHashTable
 from tfx.tables.static import StaticVocabularyTable as StaticVocabularyTable
 
-experimental = SimpleNamespace(MutableHashTable=_MutableHashTable, DenseHashTable=_DenseHashTable)
+experimental = _namespace(
+    "tfx.lookup.experimental", MutableHashTable=_MutableHashTable, DenseHashTable=_DenseHashTable
+)
+
+_complete(__name__, "experimental")

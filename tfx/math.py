@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace as _SimpleNamespace
-
+from tfx.core.namespaces import complete as _complete
+from tfx.core.namespaces import namespace as _namespace
 from tfx.ops.algebra import accumulate_n as accumulate_n
 from tfx.ops.algebra import is_non_decreasing as is_non_decreasing
 from tfx.ops.algebra import is_strictly_increasing as is_strictly_increasing
@@ -148,7 +148,8 @@ from tfx.ops.zeta import polygamma as polygamma
 from tfx.ops.zeta import zeta as zeta
 
 mod = floormod
-special = _SimpleNamespace(
+special = _namespace(
+    "tfx.math.special",
     bessel_i0=bessel_i0,
     bessel_i0e=bessel_i0e,
     bessel_i1=bessel_i1,
@@ -167,3 +168,5 @@ special = _SimpleNamespace(
     fresnel_sin=_fresnel_sin,
     spence=_spence,
 )
+
+_complete(__name__, "special")

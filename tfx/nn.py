@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace as _SimpleNamespace
-
+from tfx.core.namespaces import complete as _complete
+from tfx.core.namespaces import namespace as _namespace
 from tfx.matrices.ctc import ctc_loss as ctc_loss
 from tfx.matrices.ctc import ctc_unique_labels as ctc_unique_labels
 from tfx.matrices.decoding import ctc_greedy_decoder as ctc_greedy_decoder
@@ -82,4 +82,6 @@ from tfx.ops.transposed_convolution import conv3d_transpose as conv3d_transpose
 from tfx.ops.transposed_convolution import conv_transpose as conv_transpose
 from tfx.ops.trigonometry import tanh as tanh
 
-experimental = _SimpleNamespace(stateless_dropout=_stateless_dropout)
+experimental = _namespace("tfx.nn.experimental", stateless_dropout=_stateless_dropout)
+
+_complete(__name__, "experimental")

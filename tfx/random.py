@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace as _SimpleNamespace
-
+from tfx.core.namespaces import complete as _complete
+from tfx.core.namespaces import namespace as _namespace
 from tfx.ops.generator import Algorithm as Algorithm
 from tfx.ops.generator import Generator as Generator
 from tfx.ops.generator import create_rng_state as create_rng_state
@@ -30,7 +30,8 @@ from tfx.ops.random import uniform as uniform
 from tfx.ops.sampled_losses import log_uniform_candidate_sampler as log_uniform_candidate_sampler
 from tfx.ops.sampled_losses import uniform_candidate_sampler as uniform_candidate_sampler
 
-experimental = _SimpleNamespace(
+experimental = _namespace(
+    "tfx.random.experimental",
     Algorithm=Algorithm,
     Generator=Generator,
     create_rng_state=create_rng_state,
@@ -40,3 +41,5 @@ experimental = _SimpleNamespace(
     stateless_shuffle=_stateless_shuffle,
     stateless_split=split,
 )
+
+_complete(__name__, "experimental")

@@ -14,6 +14,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import DTypeMismatchError
+from tfx.core.namespaces import MissingNameError
 from tfx.core.tracebacks import cover
 from tfx.framework.apply import apply_n
 from tfx.framework.convert import convert_to_tensor
@@ -55,7 +56,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Callable[..., Any]:
     if name.startswith("_"):
-        raise AttributeError(f"module 'tfx.raw' has no attribute {name!r}")
+        raise MissingNameError("tfx.raw", name)
     if name in EXCLUDED:
         raise AttributeError(f"ONNX operator {name!r} is not in tfx.raw: {EXCLUDED[name]}.")
     try:

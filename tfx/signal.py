@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfx.core.namespaces import complete as _complete
 from tfx.ops.lapped import fftshift as fftshift
 from tfx.ops.lapped import ifftshift as ifftshift
 from tfx.ops.lapped import inverse_mdct as inverse_mdct
@@ -17,3 +18,5 @@ from tfx.ops.signal import linear_to_mel_weight_matrix as linear_to_mel_weight_m
 from tfx.ops.signal import mfccs_from_log_mel_spectrograms as mfccs_from_log_mel_spectrograms
 from tfx.ops.signal import overlap_and_add as overlap_and_add
 from tfx.ops.signal import vorbis_window as vorbis_window
+
+_complete(__name__)

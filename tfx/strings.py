@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfx.core.namespaces import complete as _complete
 from tfx.ops.strings import join as join
 from tfx.ops.strings import lower as lower
 from tfx.ops.strings import reduce_join as reduce_join
@@ -25,3 +26,5 @@ from tfx.ops.strings_python import unsorted_segment_join as unsorted_segment_joi
 from tfx.tables.hashing import to_hash_bucket_fast as to_hash_bucket_fast
 
 format = _format
+
+_complete(__name__)

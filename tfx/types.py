@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace as _SimpleNamespace
 from typing import Any as _Any
 from typing import Union as _Union
 
 import numpy as _np
 
+from tfx.core.namespaces import complete as _complete
+from tfx.core.namespaces import namespace as _namespace
 from tfx.framework.indexed_slices import IndexedSlices as _IndexedSlices
 from tfx.framework.tensor import Tensor as _Tensor
 from tfx.framework.variable import Variable as _Variable
@@ -20,7 +21,8 @@ _TensorLike = _Union[  # noqa: UP007
     list[_Any], tuple[_Any, ...], _np.generic, _np.ndarray,
 ]  # fmt: skip
 
-experimental = _SimpleNamespace(
+experimental = _namespace(
+    "tfx.types.experimental",
     # What tf.function makes, before and after its choice of a trace.
     Callable=(_Function | _ConcreteFunction),
     ConcreteFunction=_ConcreteFunction,
@@ -28,3 +30,5 @@ experimental = _SimpleNamespace(
     PolymorphicFunction=_Function,
     TensorLike=_TensorLike,
 )
+
+_complete(__name__, "experimental")

@@ -11,6 +11,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tfx.core.namespaces import MissingNameError, complete
+
 if TYPE_CHECKING:
     from tfx.loaders.bundle import Bundle as Bundle
     from tfx.loaders.signature import SignatureInfo as SignatureInfo
@@ -36,13 +38,12 @@ _NAMES = {
 def __getattr__(name: str) -> Any:
     module = _NAMES.get(name)
     if module is None:
-        raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}; it has {', '.join(sorted(_NAMES))}"
-        )
+        raise MissingNameError(__name__, name)
     value = getattr(importlib.import_module(module), name)
     globals()[name] = value
     return value
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES})
+__all__ = [*_NAMES]
+
+complete(__name__)

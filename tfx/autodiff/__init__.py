@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tfx.core.namespaces import MissingNameError, complete
 from tfx.core.tracebacks import cover
 
 if TYPE_CHECKING:
@@ -15,9 +16,12 @@ __all__ = ["ForwardAccumulator"]
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"module 'tfx.autodiff' has no attribute {name!r}")
+        raise MissingNameError("tfx.autodiff", name)
     # Whoever has tensors expects arithmetic on them.
     importlib.import_module("tfx.ops.operators")
     value = cover(getattr(importlib.import_module("tfx.autodiff.forward"), name))
     globals()[name] = value
     return value
+
+
+complete(__name__)

@@ -11,3 +11,6 @@ from tfx.autograph.api import to_code as to_code
 from tfx.autograph.api import to_graph as to_graph
 from tfx.autograph.verbosity import set_verbosity as set_verbosity
 from tfx.autograph.verbosity import trace as trace
+from tfx.core.namespaces import complete as _complete
+
+_complete(__name__, "experimental")

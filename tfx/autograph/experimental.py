@@ -7,6 +7,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
+from tfx.core.namespaces import complete as _complete
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -105,3 +107,6 @@ def set_loop_options(
         TensorShape([3])
     """
     del parallel_iterations, swap_memory, maximum_iterations, shape_invariants
+
+
+_complete(__name__)

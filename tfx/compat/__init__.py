@@ -11,6 +11,7 @@ from tfx.compat.texts import as_str_any as as_str_any
 from tfx.compat.texts import as_text as as_text
 from tfx.compat.texts import dimension_value as dimension_value
 from tfx.compat.texts import path_to_str as path_to_str
+from tfx.core.namespaces import MissingNameError
 
 _TEXTS = ["as_bytes", "as_str", "as_str_any", "as_text", "dimension_value", "path_to_str"]
 
@@ -18,10 +19,7 @@ _TEXTS = ["as_bytes", "as_str", "as_str_any", "as_text", "dimension_value", "pat
 def __getattr__(name: str) -> Any:
     if name in ("v1", "v2"):
         return importlib.import_module(f"tfx.compat.{name}")
-    raise AttributeError(
-        f"module 'tfx.compat' has no attribute {name!r}; it has 'v1' and 'v2', and "
-        + ", ".join(_TEXTS)
-    )
+    raise MissingNameError("tfx.compat", name)
 
 
 def __dir__() -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
+import functools
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
 from typing import Any
+
+from tfx.core.namespaces import MissingNameError, names_of
 
 
 def names(table: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -36,7 +37,7 @@ def namespace(
 
     def fetch(name: str) -> Any:
         if name.startswith("__") and name not in own:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            raise MissingNameError(module, name)
         importlib.import_module("tfx.ops.operators")
         if name in own:
             where, attribute = own[name]
@@ -51,26 +52,27 @@ def namespace(
         for other in others:
             source = importlib.import_module(other)
             # The packages of names know what they have; a module has more than its names.
-            if name in public(source):
+            if name in names_of(source):
                 found = getattr(source, name)
                 if name in ("print", "Assert") or name.startswith("assert_"):
-                    from tfx.sessions.effects import as_operation
-
-                    return as_operation(found)
+                    return _operation(found)
                 return found
-        close = difflib.get_close_matches(name, known(), 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+        raise MissingNameError(module, name)
 
     def known() -> list[str]:
         found = {*own, *submodules}
         for other in others:
-            found.update(public(importlib.import_module(other)))
+            found.update(names_of(importlib.import_module(other)))
         return sorted(found)
 
     return fetch, known
 
 
-def public(source: ModuleType) -> list[str]:
-    """The names of a namespace."""
-    return [n for n in dir(source) if not n.startswith("_") and n != "annotations"]
+@functools.cache
+def _operation(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that prints or checks as TensorFlow 1 has it; always the same."""
+    from tfx.sessions.effects import as_operation
+
+    made = as_operation(function)
+    made.__module__ = "tfx.compat.v1"  # where it is pickled by name
+    return made

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import tfx
+from tfx.core.namespaces import MissingNameError
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__") and name != "__version__":
-        raise AttributeError(f"module 'tfx.compat.v2' has no attribute {name!r}")
+        raise MissingNameError("tfx.compat.v2", name)
     return getattr(tfx, name)
 
 

@@ -17,6 +17,7 @@ from tfx.config.devices import (
 )
 from tfx.config.devices import set_memory_growth as set_memory_growth
 from tfx.config.devices import set_visible_devices as set_visible_devices
+from tfx.core.namespaces import complete as _complete
 from tfx.function.settings import function_trace_limit as get_function_trace_limit
 from tfx.function.settings import set_function_trace_limit as set_function_trace_limit
 from tfx.runtime import logical
@@ -93,3 +94,6 @@ def set_synchronous_execution(enable: bool | None) -> None:
     """
     if enable is False:
         raise ValueError("Operations are always synchronous here; pass True or None.")
+
+
+_complete(__name__)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tfx.core.namespaces import complete as _complete
 from tfx.runtime import threads
-from tfx.runtime.threads import set_thread_count, thread_count
 
 _inter_op = 1
 
@@ -18,12 +18,12 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
         RuntimeError: operations have run already.
     """
     if num_threads:
-        set_thread_count(num_threads)
+        threads.set_thread_count(num_threads)
 
 
 def get_intra_op_parallelism_threads() -> int:
     """Threads of the pool that all sessions share."""
-    return thread_count()
+    return threads.thread_count()
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
@@ -48,3 +48,6 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
 def get_inter_op_parallelism_threads() -> int:
     """What ``set_inter_op_parallelism_threads`` was told; at first 1."""
     return _inter_op
+
+
+_complete(__name__)

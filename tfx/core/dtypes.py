@@ -168,8 +168,10 @@ class DType:
             return True
         # Distinct interned objects differ. TensorFlow's enum numbers are left out on purpose:
         # `float32 == 1` would be a trap. So are arrays, which `as_dtype` reads the dtype of.
-        if isinstance(other, DType) or not isinstance(other, (str, type, np.dtype)):
+        if isinstance(other, DType):
             return False
+        if not isinstance(other, (str, type, np.dtype)):
+            return hasattr(other, "as_numpy_dtype") and _foreign(other) is self
         return _lookup(other) is self
 
     def __ne__(self, other: object) -> builtins.bool:
@@ -308,7 +310,7 @@ def as_dtype(type_value: DTypeLike) -> DType:
 
     Args:
         type_value: A DType, a name, a NumPy dtype or scalar class, a Python type, an object
-            with a `dtype`, or a number of TensorFlow's enum.
+            with a `dtype`, a dtype of TensorFlow or PyTorch, or a number of TensorFlow's enum.
 
     Returns:
         The DType.
@@ -332,13 +334,25 @@ def as_dtype(type_value: DTypeLike) -> DType:
     elif isinstance(type_value, builtins.int) and not isinstance(type_value, builtins.bool):
         dtype = _BY_TF_ENUM.get(type_value)
     elif (inner := getattr(type_value, "dtype", None)) is not None:
-        dtype = inner if isinstance(inner, DType) else _lookup_numpy(inner)
+        dtype = inner if isinstance(inner, DType) else (_lookup_numpy(inner) or _foreign(inner))
+    else:
+        dtype = _foreign(type_value)
     if dtype is None:
         raise TypeError(
             f"cannot convert {type_value!r} to a dtype: expected one of "
             f"{', '.join(d.name for d in ALL_DTYPES)}, or the NumPy type of one"
         )
     return dtype
+
+
+def _foreign(value: Any) -> DType | None:
+    """A dtype of another library, whose tensors come as arguments: TensorFlow's or PyTorch's."""
+    numpy_type = getattr(value, "as_numpy_dtype", None)
+    if numpy_type is not None:
+        return _lookup_numpy(numpy_type)
+    if type(value).__module__ == "torch":
+        return _BY_KEY.get(str(value).removeprefix("torch."))
+    return None
 
 
 def _lookup_numpy(value: Any) -> DType | None:

@@ -79,7 +79,7 @@ class TensorSpec(TypeSpec):
         TensorSpec(shape=(None, 8), dtype=tf.int32, name='ids')
     """
 
-    __slots__ = ("_dtype", "_hash", "_name", "_shape")
+    __slots__ = ("__dict__", "__weakref__", "_dtype", "_hash", "_name", "_shape")
 
     _shape: TensorShape
     _dtype: DType

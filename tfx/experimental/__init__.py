@@ -6,6 +6,7 @@ from tfx.core.dtypes import float8_e4m3fn as float8_e4m3fn
 from tfx.core.dtypes import float8_e5m2 as float8_e5m2
 from tfx.core.dtypes import int4 as int4
 from tfx.core.dtypes import uint4 as uint4
+from tfx.core.namespaces import complete as _complete
 from tfx.experimental import numpy as numpy
 from tfx.experimental.dispatch import dispatch_for_api as dispatch_for_api
 from tfx.experimental.dispatch import (
@@ -20,3 +21,5 @@ from tfx.experimental.dispatch import (
 from tfx.experimental.dispatch import unregister_dispatch_for as unregister_dispatch_for
 from tfx.framework.extension_type import ExtensionType as ExtensionType
 from tfx.framework.optional import Optional as Optional
+
+_complete(__name__, "numpy")

@@ -258,3 +258,5 @@ def _replace(plain: Any, other: Any) -> None:
             for attribute, value in list(vars(module).items()):
                 if value is plain:
                     setattr(module, attribute, other)
+                    if attribute == other.__name__:
+                        other.__module__ = name  # where it is pickled by name

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace as _SimpleNamespace
-
 import numpy as _np
 
 from tfx.arrays import making as _making
@@ -227,13 +225,16 @@ from tfx.core.dtypes import uint8 as uint8
 from tfx.core.dtypes import uint16 as uint16
 from tfx.core.dtypes import uint32 as uint32
 from tfx.core.dtypes import uint64 as uint64
+from tfx.core.namespaces import complete as _complete
+from tfx.core.namespaces import namespace as _namespace
 from tfx.framework.tensor import Tensor as _Tensor
 
 e, pi, inf, newaxis = _np.e, _np.pi, _np.inf, None
 ndarray, bool_, string_ = _Tensor, _dtypes.bool, _dtypes.string
 float_, int_, complex_ = float64, int64, complex128
 object_, unicode_, inexact = _np.object_, _np.str_, _np.inexact
-random = _SimpleNamespace(
+random = _namespace(
+    "tfx.experimental.numpy.random",
     poisson=_making.poisson,
     rand=_making.rand,
     randint=_making.randint,
@@ -243,3 +244,5 @@ random = _SimpleNamespace(
     standard_normal=_making.standard_normal,
     uniform=_making.uniform,
 )
+
+_complete(__name__, "random")

@@ -17,7 +17,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.core.errors import DTypeMismatchError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.context import Context, current
 from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
@@ -133,18 +133,64 @@ def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
                 return convert_to_tensor(tensor, dtype)
     convert = getattr(value, "__tf_tensor__", None)
     if convert is not None:
-        return convert_to_tensor(convert(dtype, name), dtype)
+        return _made_by(value, convert(dtype, name), dtype)
     if isinstance(value, list | tuple) and _contains_tensor(value):
         return _pack(value, dtype)
-    if isinstance(value, TensorShape):
-        value = _static_dims(value)
-    if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, TensorShape) or _is_foreign_shape(value):
+        value = _static_dims(TensorShape(value))
+    return _with_contents(value, dtype)
+
+
+def _made_by(value: Any, made: Any, dtype: DType | None) -> Tensor:
+    """What ``value.__tf_tensor__`` returned, as a tensor.
+
+    TensorFlow's own tensors return themselves: of those, and of whatever else is no tensor of ours,
+    the contents are taken, and nothing is asked again.
+    """
+    if isinstance(made, Tensor) or getattr(made, "_is_tfx_variable", False):
+        return convert_to_tensor(made, dtype)
+    if any(hasattr(made, name) for name in ("__array__", "__dlpack__", "__array_interface__")):
+        return _with_contents(made, dtype)
+    raise TypeError(
+        f"{type(value).__name__}.__tf_tensor__ returned {made!r} of type {type(made).__name__}, "
+        "expected a tensor: return one made by tfx.constant or tfx.convert_to_tensor, or something "
+        "with __array__ or __dlpack__."
+    )
+
+
+def _is_foreign_shape(value: Any) -> bool:
+    """Whether it is the shape of another library's tensors, as TensorFlow's is."""
+    return hasattr(value, "is_fully_defined") and hasattr(value, "as_list")
+
+
+def _with_contents(value: Any, dtype: DType | None) -> Tensor:
+    """A tensor of what NumPy reads, or of memory that another library shares."""
+    if hasattr(value, "__dlpack__") and _is_shared(value):
         place = _dlpack_place(value)
         if place == _DLPACK_CUDA and current().graph is None:
             raw = copy_from_gpu(value)
             return convert_to_tensor(EagerTensor(raw, dtypes.from_onnx(raw.element_type())), dtype)
-        value = array_from_dlpack(value) if place == _DLPACK_CPU else np.asarray(value)
+        value = _shared(value) if place == _DLPACK_CPU else np.asarray(value)
     return embed(to_array(value, dtype))
+
+
+def _shared(value: Any) -> np.ndarray[Any, Any]:
+    """The memory of an object on the CPU; its array if it cannot share that, as of a bfloat16."""
+    try:
+        return array_from_dlpack(value)
+    except InvalidArgumentError:
+        if hasattr(value, "__array__"):
+            return np.asarray(value)
+        raise
+
+
+def _is_shared(value: Any) -> bool:
+    """Whether the memory of something with ``__dlpack__`` is taken, and not its array."""
+    if isinstance(value, np.ndarray | np.generic):
+        return False
+    # TensorFlow ends the process when the memory of a tensor of texts is asked for.
+    kind = getattr(getattr(value, "dtype", None), "as_numpy_dtype", None)
+    return kind is not np.object_ and kind is not object
 
 
 def _static_dims(shape: TensorShape) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ class IndexedSlices:
         TensorShape([1000, 2])
     """
 
-    __slots__ = ("dense_shape", "indices", "values")
+    __slots__ = ("__dict__", "__weakref__", "dense_shape", "indices", "values")
     # Arguments and results of traced functions are taken apart; tf.nest takes it for a leaf.
     _tfx_fields = ("values", "indices", "dense_shape")
     _is_indexed_slices = True

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 class Tensor(Operand):
     """An n-dimensional array of one dtype. Made by operations, never by calling this class."""
 
-    __slots__ = ("__weakref__",)
+    # Frameworks note things on tensors (``x._keras_mask``): a dictionary, once somebody does.
+    __slots__ = ("__dict__", "__weakref__")
     __array_priority__ = 100
 
     # Only a part of a variable has it: ``v[1:].assign(...)``, see ``ops.slice_assignment``.

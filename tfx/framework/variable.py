@@ -98,6 +98,7 @@ class Variable(Operand, metaclass=VariableKind):
     """
 
     __slots__ = (
+        "__dict__",
         "__weakref__",
         "_constraint",
         "_dtype",
@@ -514,13 +515,7 @@ class Variable(Operand, metaclass=VariableKind):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         with using(device=self._home):
-            copied = Variable(
-                self._snapshot(),
-                trainable=self._trainable,
-                name=self._name.removesuffix(":0"),
-                constraint=self._constraint,
-                shape=self._shape,
-            )
+            copied = _remade(self._snapshot(), self._facts)
         memo[id(self)] = copied
         return copied
 
@@ -529,8 +524,30 @@ class Variable(Operand, metaclass=VariableKind):
             reduced = self.origin.reduced(self)
             if reduced is not None:
                 return reduced
-        tensor = EagerTensor(self._value, self._dtype)
-        return (_unpickle, (tensor, self._trainable, self._name, self._shape))
+        return (_remade, (EagerTensor(self._value, self._dtype), self._facts))
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        """What copies have in common with it, beside the value; defaults are left out."""
+        facts = {
+            "trainable": self._trainable,
+            "name": self._name.removesuffix(":0"),
+            "shape": self._shape,
+            "constraint": self._constraint,
+            "synchronization": self.synchronization,
+            "aggregation": self.aggregation,
+            "aside": self.aside,
+        }
+        return {k: v for k, v in facts.items() if _FACTS.get(k, _NO_DEFAULT) is not v}
+
+
+_NO_DEFAULT = object()
+_FACTS = {
+    "constraint": None,
+    "synchronization": VariableSynchronization.AUTO,
+    "aggregation": VariableAggregation.NONE,
+    "aside": None,
+}
 
 
 def install(variables: Iterable[Variable], new: Iterable[RawValue]) -> None:
@@ -547,8 +564,13 @@ def install(variables: Iterable[Variable], new: Iterable[RawValue]) -> None:
             variable._swap(value)
 
 
-def _unpickle(value: EagerTensor, trainable: bool, name: str, shape: TensorShape) -> Variable:
-    return Variable(value, trainable=trainable, name=name.removesuffix(":0"), shape=shape)
+def _remade(value: EagerTensor, facts: dict[str, Any]) -> Variable:
+    """A copy of a variable."""
+    given = {k: v for k, v in facts.items() if k != "aside"}
+    copied = Variable(value, **given)
+    if "aside" in facts:
+        copied.aside = facts["aside"]
+    return copied
 
 
 def _initial_tensor(initial_value: Any, dtype: DTypeLike | None) -> EagerTensor:

@@ -27,6 +27,7 @@ class CarriedFunction(Function):
         signature: Its parameters.
         input_signature: The one that it was made with.
         traces: Its traces.
+        place: Its module and qualified name.
     """
 
     def __init__(
@@ -36,12 +37,14 @@ class CarriedFunction(Function):
         signature: inspect.Signature,
         input_signature: Any,
         traces: Sequence[ConcreteFunction],
+        place: tuple[str, str],
     ) -> None:
         def carried(*args: Any, **kwargs: Any) -> Any:
             concrete, tensors = self._concrete_for(args, kwargs)
             return concrete.call_flat(tensors)
 
-        carried.__name__ = carried.__qualname__ = name
+        carried.__name__ = name
+        carried.__module__, carried.__qualname__ = place
         carried.__doc__ = doc
         carried.__signature__ = signature  # type: ignore[attr-defined]
         super().__init__(carried, name, input_signature)
@@ -87,7 +90,7 @@ class CarriedFunction(Function):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CarriedFunction:
         """The traces over copies of their variables."""
-        restore, parts = self.__reduce__()
+        restore, parts = carry(self, self._traces_carried)
         made: CarriedFunction = restore(*copy.deepcopy(parts, memo))
         memo[id(self)] = made
         return made

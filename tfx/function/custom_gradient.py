@@ -7,6 +7,7 @@ so that a derivative of the traced function, whenever it is asked for, uses it.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.inline import run_gradient
 from tfx.function.marker import Backward, CustomGradient, GradientGraph, mark, record
+from tfx.function.picklers import chosen, provide, reduced, source_of
 from tfx.function.recomputing import after
 from tfx.function.redrawing import Draws
 from tfx.function.rewinding import Rewinding
@@ -78,6 +80,31 @@ class CustomGradientFunction:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         present(self, function)
+
+    def __reduce__(self) -> Any:
+        """By name where that can be imported, as a function is; or with the function's code."""
+        function = self._function
+        if inspect.ismethod(function):
+            return getattr, (function.__self__, function.__name__)
+        return reduced(self, lambda: (tuple, ((function, source_of(function)),)))
+
+    def __setstate__(self, state: Any) -> None:
+        """The other half of ``__reduce__``."""
+        coded = chosen(state)
+        if coded:
+            function, source = coded
+            provide(source)
+            self.__init__(function)  # type: ignore[misc]
+
+    def __copy__(self) -> CustomGradientFunction:
+        """Itself, as a copy of a Python function is."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CustomGradientFunction:
+        """Itself, unless it is bound to what is copied."""
+        if not inspect.ismethod(self._function):
+            return self
+        return CustomGradientFunction(copy.deepcopy(self._function, memo))
 
     def __get__(self, instance: Any, owner: type | None = None) -> CustomGradientFunction:
         if instance is None:
@@ -270,36 +297,41 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _recomputed(f: Callable[..., Any]) -> Callable[..., Any]:
+    # Hardly any code, and no state: it may be pickled by value, with a function of the user's.
     @functools.wraps(f)
     def recomputed(*args: Any, **kwargs: Any) -> Any:
-        start, draws = Rewinding(), Draws()
-        tapes = [t for t in current().tapes if not isinstance(t, GradientTape)]
-        with start.first(), draws.first([*tapes, start]):
-            result = f(*args, **kwargs)
-
-        def grad(*dys: Tensor, variables: Sequence[Variable] = ()) -> Any:
-            given = [convert_to_tensor(x) for x in nest.flatten(list(args))]
-
-            def apart(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-                traced = current().graph is not None and dys[0].dtype.is_floating
-                return after(tensors, dys[0]) if traced else tensors
-
-            with GradientTape() as tape:
-                own = apart([identity(x) for x in given])
-                tape.watch([x for x in own if x.dtype.is_floating])
-                with start.again(apart), draws.again():
-                    again = nest.flatten(f(*nest.pack_sequence_as(list(args), own), **kwargs))
-            pairs = [(y, dy) for y, dy in zip(again, dys, strict=True) if y.dtype.is_floating]
-            found = tape.gradient(
-                [y for y, _ in pairs], [*own, *variables], output_gradients=[dy for _, dy in pairs]
-            )
-            of_arguments, of_variables = found[: len(own)], found[len(own) :]
-            return (of_arguments, of_variables) if variables else of_arguments
-
-        return result, grad
+        return _call_recomputed(f, args, kwargs)
 
     remake_with(recomputed, lambda convert: _recomputed(convert(f)))
     return recomputed
+
+
+def _call_recomputed(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    start, draws = Rewinding(), Draws()
+    tapes = [t for t in current().tapes if not isinstance(t, GradientTape)]
+    with start.first(), draws.first([*tapes, start]):
+        result = f(*args, **kwargs)
+
+    def grad(*dys: Tensor, variables: Sequence[Variable] = ()) -> Any:
+        given = [convert_to_tensor(x) for x in nest.flatten(list(args))]
+
+        def apart(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+            traced = current().graph is not None and dys[0].dtype.is_floating
+            return after(tensors, dys[0]) if traced else tensors
+
+        with GradientTape() as tape:
+            own = apart([identity(x) for x in given])
+            tape.watch([x for x in own if x.dtype.is_floating])
+            with start.again(apart), draws.again():
+                again = nest.flatten(f(*nest.pack_sequence_as(list(args), own), **kwargs))
+        pairs = [(y, dy) for y, dy in zip(again, dys, strict=True) if y.dtype.is_floating]
+        found = tape.gradient(
+            [y for y, _ in pairs], [*own, *variables], output_gradients=[dy for _, dy in pairs]
+        )
+        of_arguments, of_variables = found[: len(own)], found[len(own) :]
+        return (of_arguments, of_variables) if variables else of_arguments
+
+    return result, grad
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:

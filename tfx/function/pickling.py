@@ -74,6 +74,8 @@ def carry(function: Any, traces: Sequence[Any]) -> Any:
         plain_signature(function.function_spec),
         function.input_signature,
         list(traces),
+        # Where it is from. Dask, which tries names first, looks for ``__main__`` and takes code.
+        (getattr(function, "__module__", ""), getattr(function, "__qualname__", function.name)),
     )
     return _carried, parts
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 import types
 import weakref
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from tfx.function.extractor import MISMATCH, Extractors
 from tfx.function.input_signature import parse
 from tfx.function.keys import Arguments
 from tfx.function.methods import checked_callable, name_of, weak_method
+from tfx.function.picklers import chosen, lookup, place_of, provide, reduced, source_of
 from tfx.function.pickling import carry
 from tfx.function.placement import Placements
 from tfx.function.retraces import Explanation
@@ -365,37 +365,57 @@ class Function:
     # Copies
 
     def __reduce__(self) -> Any:
-        """By name, where that can be imported. A local function carries its traces, without code.
+        """By name, where that can be imported; code travels with the picklers that take code.
 
-        Traces of others are made anew: an unpickled function is as if never called.
+        A pickler that takes names alone gets the traces of a local function, without code. In all
+        other cases an unpickled function is as if never called.
         """
-        reduced = self._reduced_to_code()
-        if isinstance(reduced, tuple) and reduced[0] is Function and _is_local(reduced[1][0]):
-            traces = self.concrete_functions()
-            if traces:
-                return carry(self, traces)
-        return reduced
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Traces are made anew: a copied function is as if never called."""
-        reduced = self._reduced_to_code()
-        if isinstance(reduced, str):
-            return self
-        make, parts = reduced
-        made = memo[id(self)] = make(*copy.deepcopy(parts, memo))
-        return made
-
-    def _reduced_to_code(self) -> Any:
         instance = None if self._instance is None else self._instance()
         if instance is not None:
             return (getattr, (instance, self._python_function.__name__))
-        name = getattr(self, "__qualname__", "")
-        place: Any = sys.modules.get(getattr(self, "__module__", ""))
-        for part in name.split("."):
-            place = getattr(place, part, None)
-        if place is self:
-            return name
-        return (Function, (self._python_function, self._name, *self._made_with))
+        return reduced(self, self._coded, self._carrying)
+
+    def _carrying(self) -> Any:
+        traces = self.concrete_functions() if _is_local(self._python_function) else ()
+        return carry(self, traces) if traces else None
+
+    def _coded(self) -> Any:
+        """How the function is pickled with its code: what ``__setstate__`` gets."""
+        return tuple, ((*self._parts, source_of(self._python_function)),)
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        """What makes the function, traces apart."""
+        given = (self._python_function, self._name, *self._made_with)
+        return given, self._tracer.keeps_variables, self._is_static
+
+    def __setstate__(self, state: Any) -> None:
+        """The other half of ``__reduce__``."""
+        coded = chosen(state)
+        if coded:
+            *parts, source = coded
+            provide(source)
+            self._make(*parts)
+
+    def _make(self, given: tuple[Any, ...], keeps_variables: bool, is_static: bool) -> None:
+        self.__init__(*given)  # type: ignore[misc]
+        self._tracer.keeps_variables = keeps_variables
+        self._is_static = is_static
+
+    def __copy__(self) -> Function:
+        """The function itself, as a copy of a Python function is."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Traces are made anew: a copied function is as if never called."""
+        instance = None if self._instance is None else self._instance()
+        if instance is not None:
+            return getattr(copy.deepcopy(instance, memo), self._python_function.__name__)
+        if place_of(self) is not None:
+            return self
+        made = memo[id(self)] = Function.__new__(Function)
+        made._make(*copy.deepcopy(self._parts, memo))
+        return made
 
     @property
     def _made_with(self) -> tuple[Any, ...]:
@@ -409,9 +429,7 @@ def _is_local(function: Any) -> bool:
     """Whether a Python function cannot be imported by its name."""
     if not isinstance(function, types.FunctionType):
         return False
-    place: Any = sys.modules.get(function.__module__)
-    for part in function.__qualname__.split("."):
-        place = getattr(place, part, None)
+    place = lookup(function.__module__, function.__qualname__)
     # The decorated name leads to the function that ``tfx.function`` made of it.
     return place is not function and getattr(place, "python_function", None) is not function
 

@@ -5,6 +5,7 @@ Names and arguments are those of ``tf.keras.initializers``; each class has its l
 
 from __future__ import annotations
 
+from tfx.core.namespaces import complete as _complete
 from tfx.initializers.fixed import Constant as Constant
 from tfx.initializers.fixed import Identity as Identity
 from tfx.initializers.fixed import Ones as Ones
@@ -40,3 +41,5 @@ random_uniform = RandomUniform
 truncated_normal = TruncatedNormal
 variance_scaling = VarianceScaling
 zeros = Zeros
+
+_complete(__name__)

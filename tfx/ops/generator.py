@@ -11,7 +11,6 @@ import enum
 import hashlib
 import secrets
 import threading
-import weakref
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -25,7 +24,7 @@ from tfx.framework.context import current, init_scope
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.module import Module
 from tfx.framework.tensor import Tensor
-from tfx.framework.variable import Variable
+from tfx.framework.variable import Variable, living
 from tfx.ops import _distributions, rejection
 from tfx.ops._composite import Composite
 from tfx.ops._samplers import STATE_SIZE
@@ -44,8 +43,6 @@ class Algorithm(enum.Enum):
 
 # Reading a state and writing it advanced must not be torn apart by another thread.
 _drawing = survives(threading.RLock())
-# The states of all generators, by the variables' numbers.
-_states: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 _OFFERED = (None, "philox", "auto_select", 1, 3, Algorithm.PHILOX, Algorithm.AUTO_SELECT)
 # The global seed of operations that are given a seed of their own where set_seed was never called.
 _DEFAULT_SEED = 87654321
@@ -53,7 +50,7 @@ _DEFAULT_SEED = 87654321
 
 def generator_states() -> list[Variable]:
     """The variables that hold the states of the generators that there are."""
-    return list(_states.values())
+    return [v for v in list(living.values()) if v.aside is not None]
 
 
 def seeded_states() -> list[tuple[Variable, Any]]:
@@ -112,7 +109,6 @@ class Generator(Module):
         _check_algorithm(alg)
         self._state_var = Variable(_state(state), trainable=False, name="generator_state")
         self._state_var.aside = _aside
-        _states[self._state_var._number] = self._state_var
 
     @classmethod
     def from_state(cls, state: Any, alg: Any) -> Generator:

@@ -215,6 +215,11 @@ def _check_range(index: int, axis: int, x: Tensor) -> None:
         )
 
 
+def _is_foreign_scalar(item: Any) -> bool:
+    """Whether another library's tensor may be an index."""
+    return hasattr(item, "__index__") and hasattr(item, "__array__")
+
+
 def _index(item: Any) -> Index:
     """An integer, or a tensor of which nothing more is known.
 
@@ -223,7 +228,7 @@ def _index(item: Any) -> Index:
     """
     if isinstance(item, int | np.integer) and not isinstance(item, bool):
         return int(item)
-    if is_tensor_like(item) or isinstance(item, np.ndarray):
+    if is_tensor_like(item) or isinstance(item, np.ndarray) or _is_foreign_scalar(item):
         made = tensor(item)
         if made.dtype in _INDEX_DTYPES and made.shape.rank in (0, None):
             known = static_int(made)

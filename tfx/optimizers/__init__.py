@@ -6,6 +6,7 @@ operations, so inside a ``tfx.function`` it becomes a few nodes per variable.
 
 from __future__ import annotations
 
+from tfx.core.namespaces import complete as _complete
 from tfx.optimizers import schedules as schedules
 from tfx.optimizers.adagrad import Adadelta as Adadelta
 from tfx.optimizers.adagrad import Adagrad as Adagrad
@@ -21,3 +22,5 @@ from tfx.optimizers.optimizer import Optimizer as Optimizer
 from tfx.optimizers.registry import deserialize as deserialize
 from tfx.optimizers.registry import get as get
 from tfx.optimizers.registry import serialize as serialize
+
+_complete(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfx.core.namespaces import complete as _complete
 from tfx.exporters.native import SaveOptions as SaveOptions
 from tfx.exporters.native import save as save
 from tfx.exporters.signatures import (
@@ -16,3 +17,5 @@ from tfx.saved_model.load import contains_saved_model as contains_saved_model
 from tfx.saved_model.load import load as load
 from tfx.saved_model.swapping import assign as assign
 from tfx.saved_model.swapping import reload as reload
+
+_complete(__name__)

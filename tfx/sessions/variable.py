@@ -102,6 +102,7 @@ class GraphVariable(Variable):
         self._lock_number = locks.new_number()
         self._number = new_variable_number()
         self._plans = None
+        self.aside = None
         self.origin = None
         self._value = None
         self._initializer: Node | None = None

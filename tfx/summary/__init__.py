@@ -6,6 +6,7 @@ default step are those of the moment when the function runs.
 
 from __future__ import annotations
 
+from tfx.core.namespaces import complete as _complete
 from tfx.summary import experimental as experimental
 from tfx.summary.graphs import graph as graph
 from tfx.summary.histograms import histogram as histogram
@@ -20,3 +21,5 @@ from tfx.summary.writer import SummaryWriter as SummaryWriter
 from tfx.summary.writer import create_file_writer as create_file_writer
 from tfx.summary.writer import create_noop_writer as create_noop_writer
 from tfx.summary.writer import flush as flush
+
+_complete(__name__, "experimental")

@@ -5,6 +5,7 @@ A checkpoint holds the variables of an object graph, in safetensors files with r
 
 from __future__ import annotations
 
+from tfx.core.namespaces import complete as _complete
 from tfx.train import experimental as experimental
 from tfx.train.averages import ExponentialMovingAverage as ExponentialMovingAverage
 from tfx.train.background import BackgroundSave as BackgroundSave
@@ -21,3 +22,5 @@ from tfx.train.state import checkpoints_iterator as checkpoints_iterator
 from tfx.train.state import get_checkpoint_state as get_checkpoint_state
 from tfx.train.state import latest_checkpoint as latest_checkpoint
 from tfx.train.status import CheckpointLoadStatus as CheckpointLoadStatus
+
+_complete(__name__, "experimental")

@@ -44,7 +44,7 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
         tf.compat.v1.placehoder  # noqa: B018
     with pytest.raises(AttributeError, match="did you mean 'Saver'"):
         tf.compat.v1.train.Svaer  # noqa: B018
-    with pytest.raises(AttributeError, match="it has 'v1' and 'v2'"):
+    with pytest.raises(AttributeError, match="path_to_str, v1, v2"):
         tf.compat.v3  # noqa: B018
 
 

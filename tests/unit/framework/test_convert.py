@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -305,3 +307,149 @@ def test_bytes_that_are_no_text_beside_texts() -> None:
     x = tf.constant([b"\xff", "é", b"a"])
     assert x.numpy().tolist() == [b"\xff", "é".encode(), b"a"]
     assert tf.constant(b"\xff\x00").numpy() == b"\xff\x00"
+
+
+class TheirDType:
+    """A dtype as TensorFlow's tensors have one."""
+
+    def __init__(self, numpy_type):
+        self.as_numpy_dtype = numpy_type
+        self.name = np.dtype(numpy_type).name
+
+
+class TheirTensor:
+    """What TensorFlow's eager tensors do when another library takes them."""
+
+    def __init__(self, value, dtype=None):
+        self._array = np.array(value, dtype)
+        self.dtype = TheirDType(self._array.dtype.type)
+
+    def __tf_tensor__(self, dtype=None, name=None):
+        if dtype is not None and not dtype.is_compatible_with(self.dtype):
+            raise ValueError(f"Tensor conversion requested dtype {dtype.name}")
+        return self
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self._array, dtype)
+
+    def __dlpack__(self, **options):
+        # Theirs ends the process.
+        assert self._array.dtype != object, "the memory of texts was asked for"
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+    def __index__(self):
+        return int(self._array)
+
+    def __len__(self):
+        return len(self._array)
+
+
+class TheirVariable(TheirTensor):
+    """A variable of theirs gives its value."""
+
+    def __tf_tensor__(self, dtype=None, name=None):
+        return TheirTensor(self._array).__tf_tensor__(dtype, name)
+
+
+class TheirShape:
+    """The shape of a tensor of theirs."""
+
+    def __init__(self, dims):
+        self._dims = dims
+
+    def as_list(self):
+        return list(self._dims)
+
+    def is_fully_defined(self):
+        return None not in self._dims
+
+    def __iter__(self):
+        return iter(self._dims)
+
+    def __len__(self):
+        return len(self._dims)
+
+
+@pytest.mark.parametrize("kind", [TheirTensor, TheirVariable])
+def test_tensors_of_tensorflow_are_taken_everywhere(kind):
+    x = kind([1.0, 2.0], np.float32)
+    ours = tf.constant([1.0, 2.0])
+    for made in (tf.convert_to_tensor(x), tf.constant(x), tf.convert_to_tensor(x, tf.float32)):
+        assert (made.dtype, made.shape.as_list()) == (tf.float32, [2])
+        np.testing.assert_array_equal(made, ours)
+    np.testing.assert_array_equal(ours + x, [2.0, 4.0])
+    np.testing.assert_array_equal(tf.add(x, x), [2.0, 4.0])
+    np.testing.assert_array_equal(tf.raw.Add(x, x), [2.0, 4.0])
+    np.testing.assert_array_equal(tf.stack([x, ours]), [[1.0, 2.0], [1.0, 2.0]])
+    v = tf.Variable(x)
+    np.testing.assert_array_equal(v.assign_add(x), [2.0, 4.0])
+    np.testing.assert_array_equal(v.assign(x), ours)
+    optimizer = tf.optimizers.SGD(1.0)
+    optimizer.apply_gradients([(x, v)])
+    np.testing.assert_array_equal(v, [0.0, 0.0])
+    f = tf.function(lambda a, d: a * 2.0 + d["x"] + x)
+    np.testing.assert_array_equal(f(x, {"x": x}), [4.0, 8.0])
+    np.testing.assert_array_equal(f(kind([2.0, 3.0], np.float32), {"x": x}), [6.0, 10.0])
+    assert f.experimental_get_tracing_count() == 1
+    g = tf.function(lambda a: a * 2.0, input_signature=[tf.TensorSpec([None])])
+    np.testing.assert_array_equal(g(x), [2.0, 4.0])
+    np.testing.assert_array_equal(g.get_concrete_function()(x), [2.0, 4.0])
+    with pytest.raises(ValueError, match="requested dtype int32"):
+        tf.convert_to_tensor(x, tf.int32)
+
+
+def test_numbers_texts_and_shapes_of_tensorflow():
+    assert tf.convert_to_tensor(TheirTensor([b"a", b"bc"], object)).numpy().tolist() == [
+        b"a",
+        b"bc",
+    ]
+    assert tf.convert_to_tensor(TheirTensor(True)).dtype is tf.bool
+    assert tf.convert_to_tensor(TheirTensor([1.5], ml_dtypes.bfloat16)).dtype is tf.bfloat16
+    two = TheirTensor(2, np.int32)
+    assert float(tf.range(5.0)[two]) == 2.0
+    assert tf.range(5.0)[two:].shape.as_list() == [3]
+    assert tf.reshape(tf.ones([6]), [two, -1]).shape.as_list() == [2, 3]
+    assert tf.ones(TheirShape([2, 3])).shape.as_list() == [2, 3]
+    with pytest.raises(ValueError, match="partially known TensorShape"):
+        tf.ones(TheirShape([2, None]))
+    assert tf.cast(tf.ones([1]), TheirDType(np.float64)).dtype is tf.float64
+    assert tf.TensorSpec([2], TheirDType(np.int8)).dtype is tf.int8
+    assert tf.float32 == TheirDType(np.float32) != tf.float64
+
+
+class Made:
+    """Gives something as a tensor."""
+
+    def __init__(self, made):
+        self._made = made
+
+    def __tf_tensor__(self, dtype=None, name=None):
+        return self if self._made is Made else self._made
+
+
+@pytest.mark.parametrize("made", [None, 3, "text", object(), Made, Made(tf.constant(1.0)), [1.0]])
+def test_what_gives_no_tensor_is_refused_in_a_step(made):
+    with pytest.raises(TypeError, match=r"Made.__tf_tensor__ returned .* of type .*, expected a"):
+        tf.convert_to_tensor(Made(made))
+    with pytest.raises(TypeError, match="expected a tensor"):
+        tf.function(lambda: tf.ones([2]) + Made(made))()
+
+
+@pytest.mark.parametrize(
+    "made", [tf.constant([1.0, 2.0]), tf.Variable([1.0, 2.0]), np.array([1.0, 2.0], np.float32)]
+)
+def test_what_gives_a_tensor_is_one(made):
+    np.testing.assert_array_equal(tf.ones([2]) + Made(made), [2.0, 3.0])
+    assert tf.convert_to_tensor(Made(made)).dtype is tf.float32
+
+
+def test_dtypes_of_torch():
+    torch = types.ModuleType("torch")
+    torch.dtype = type("dtype", (), {"__module__": "torch", "__str__": lambda self: "torch.int16"})
+    assert tf.as_dtype(torch.dtype()) is tf.int16
+    torch.dtype.__str__ = lambda self: "torch.qint8_of_theirs"
+    with pytest.raises(TypeError, match="cannot convert"):
+        tf.as_dtype(torch.dtype())

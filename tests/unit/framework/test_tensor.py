@@ -211,3 +211,56 @@ def test_bfloat16_through_operations():
     result = x * x + x
     assert result.dtype == "bfloat16"
     np.testing.assert_array_equal(result, np.array([2, 6], ml_dtypes.bfloat16))
+
+
+def _things():
+    spec = tf.TensorSpec([2])
+    yield tf.constant([1.0, 2.0])
+    yield tf.Variable([1.0, 2.0])
+    yield tf.function(lambda x: x + 1.0).get_concrete_function(spec).outputs[0]
+    yield tf.IndexedSlices(tf.ones([1, 2]), tf.constant([0]))
+    yield spec
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_frameworks_may_note_things_on_them(number):
+    thing = list(_things())[number]
+    thing._keras_mask = [thing]
+    thing.note = 1
+    assert (thing._keras_mask[0] is thing, thing.note) == (True, 1)
+    del thing.note
+    assert not hasattr(thing, "note")
+    with pytest.raises(AttributeError):
+        thing.shape = [3]
+
+
+def test_notes_stay_with_the_object():
+    # As in TensorFlow: a copy has the value, and what it was told when it was made.
+    v = tf.Variable(1.0)
+    v.note = v.value()
+    v.note.note = 1
+    for other in (copy.deepcopy(v), pickle.loads(pickle.dumps(v))):
+        assert not hasattr(other, "note")
+    assert copy.deepcopy(v.note) is v.note
+    m = tf.Module()
+    m.v = v
+    v.other = tf.Variable(2.0)  # no part of the module: a variable has no parts
+    assert m.variables == (v,)
+
+
+def test_notes_inside_of_functions():
+    v = tf.Variable(3.0)
+
+    @tf.function
+    def f(x):
+        x.factor = 2.0
+        v.seen = True
+        y = x + 1.0
+        y._mask = tf.ones([2])
+        return y * y._mask * x.factor
+
+    x = tf.constant([1.0, 2.0])
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), [4.0, 6.0])
+    assert not hasattr(x, "factor")  # of the argument inside
+    assert v.seen

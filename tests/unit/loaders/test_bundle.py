@@ -311,5 +311,5 @@ def test_lazy_names() -> None:
     import tfx.loaders as loaders
 
     assert "summarize" in dir(loaders)
-    with pytest.raises(AttributeError, match="has no attribute 'Bundel'; it has Bundle"):
+    with pytest.raises(AttributeError, match="has no attribute 'Bundel'; did you mean 'Bundle'"):
         loaders.Bundel  # noqa: B018
