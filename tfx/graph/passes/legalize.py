@@ -23,6 +23,7 @@ from tfx.graph.passes import (
     positions,
     recurrent,
     reductions,
+    sums,
 )
 from tfx.graph.passes.decompose import DECOMPOSITIONS, EXPANDED
 from tfx.graph.passes.trial import runs_on_gpu
@@ -87,12 +88,15 @@ class _Legalizer:
     def __init__(self, device: str) -> None:
         self._device = device
         self._callees: dict[int, Graph] = {}
+        self._depth = 0
 
     def run(self, graph: Graph) -> Graph:
         result = graph.copy()
         result.nodes = []
+        self._depth += 1
         for node in graph.nodes:
             self._rewrite(result, node)
+        self._depth -= 1
         return result
 
     def _rewrite(self, out: Graph, node: Node) -> None:
@@ -104,6 +108,10 @@ class _Legalizer:
             return
         for correct in _CORRECTIONS.get(node.op, ()):
             if self._corrected(correct, out, node):
+                return
+        if node.op in sums.CORRECTIONS and self._device.startswith("CPU"):
+            asks = self._depth == 1
+            if self._corrected(lambda o, n: sums.CORRECTIONS[n.op](o, n, asks), out, node):
                 return
         key = tuple(None if v is None else v.dtype for v in node.inputs)
         if any(code is not None and code > dtypes.SEQUENCE for code in key):
@@ -245,6 +253,8 @@ def _emit_between_casts(
         values.append(casts[key])
     attrs = dict(node.attrs)
     wide = Node(node.op, tuple(values), attrs, node.name, node.source)
+    if node.tag == sums.PART_OF_SUM:
+        wide.tag = node.tag
     wide.outputs = tuple(
         v if v.dtype == code else Value(out.unique_name(f"{v.name}_wide"), code, v.shape, wide)
         for v, code in zip(node.outputs, outputs, strict=True)
