@@ -7,6 +7,7 @@ and eager programs give the same numbers because the same kernels run.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -25,6 +26,7 @@ from tfx.graph import ir
 from tfx.graph.infer import infer, refusal
 from tfx.graph.passes import prepare
 from tfx.graph.passes.empties import GUARDED
+from tfx.graph.passes.sums import LEAST, PART_OF_SUM, STAGED, SUMMED, WIDE, Blocks, blocks_for, is_long
 from tfx.graph.serialize import to_model
 from tfx.runtime import runners
 from tfx.runtime.session import RUN_OPTIONS, Session, kernel_reason, translate
@@ -36,7 +38,7 @@ KERNEL_CACHE_SIZE = 4096
 _REFUSED_FIRST = frozenset(("DFT", "Einsum", "ReverseSequence", "RoiAlign", "STFT"))
 # What joins tensors leaves out those without elements, and does not compare their shapes.
 _REFUSED_IF_EMPTY = frozenset(("Concat",))
-_CHECKED_FIRST = _REFUSED_FIRST | _REFUSED_IF_EMPTY | GUARDED
+_CHECKED_FIRST = _REFUSED_FIRST | _REFUSED_IF_EMPTY | GUARDED | STAGED
 
 
 class Kernel:
@@ -60,6 +62,7 @@ class Kernel:
         outputs: int | None,
         device: str,
         shapes: Sequence[Any] | None = None,
+        blocks: Blocks | None = None,
     ) -> None:
         self.op = op
         graph = ir.Graph(op)
@@ -71,6 +74,8 @@ class Kernel:
             (code, shape if shapes else None) for code, shape in infer(op, given, attrs, outputs)
         ]
         node = graph.add_node(op, given, attrs, types, name=op)
+        if op in STAGED:  # how long it is is decided call by call
+            node.tag = PART_OF_SUM if blocks is None else blocks
         graph.outputs = list(node.outputs)
         model = to_model(
             prepare(graph, device=device), output_names=[f"y{i}" for i in range(len(types))]
@@ -100,9 +105,10 @@ def _make_kernel(
     outputs: int | None,
     device: str = DEFAULT_DEVICE,
     shapes: Sequence[Any] | None = None,
+    blocks: Blocks | None = None,
 ) -> Kernel:
     kinds = [None if t is None else t.dtype for t in inputs]
-    kernel = Kernel(op, attrs, kinds, outputs, device, shapes)
+    kernel = Kernel(op, attrs, kinds, outputs, device, shapes, blocks)
     if len(_kernels) >= KERNEL_CACHE_SIZE:
         _kernels.popitem(last=False)
     _kernels[key] = kernel
@@ -187,7 +193,7 @@ def _execute(
     if device is not None:
         device = placed(device, op, op, inputs)
     key: Any = (op, kinds, ir.attributes_key(attrs) if attrs else None, outputs, device)
-    shapes = None
+    shapes = blocks = None
     if op in _CHECKED_FIRST:
         if op in _REFUSED_FIRST:
             infer(op, _described(inputs), attrs)
@@ -195,11 +201,15 @@ def _execute(
         if shapes is not None and op in _REFUSED_IF_EMPTY:
             infer(op, _described(inputs), attrs)
             shapes = None
+        if shapes is None and op in STAGED:
+            blocks, shapes = _stages(op, inputs, attrs)
+            if blocks is not None:
+                key = (*key, blocks)
         if shapes is not None:
             key = (*key, shapes)
     kernel = _kernels.get(key)
     if kernel is None:
-        kernel = _make_kernel(key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE, shapes)
+        kernel = _make_kernel(key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE, shapes, blocks)
     feeds = {n: t._value for n, t in zip(kernel.input_names, inputs, strict=True) if t is not None}  # type: ignore[attr-defined]
     try:
         raw = kernel.run_raw(feeds, kernel.output_names, RUN_OPTIONS)
@@ -224,6 +234,31 @@ def _shapes_if_empty(inputs: Sequence[Any]) -> tuple[Any, ...] | None:
         if t is not None and 0 in t._value.shape():
             return tuple([None if t is None else tuple(t._value.shape()) for t in inputs])
     return None
+
+
+def _stages(
+    op: str, inputs: Sequence[Any], attrs: dict[str, Any]
+) -> tuple[Blocks | None, tuple[Any, ...] | None]:
+    """How to sum many elements, and what the kernel must know of shapes for it; None: nothing."""
+    x = inputs[0]
+    shape = x._value.shape()
+    if math.prod(shape) <= LEAST:
+        return None, None
+    if op not in SUMMED:
+        if not is_long(op, shape, attrs):
+            return None, None
+        return None, tuple([None if t is None else tuple(t._value.shape()) for t in inputs])
+    axes: Any = None
+    if op in ("Softmax", "LogSoftmax"):
+        axes = (attrs.get("axis", -1),)
+    elif len(inputs) > 1 and inputs[1] is not None:
+        axes = tuple(inputs[1].view().reshape(-1).tolist())
+        if not axes:
+            axes = () if attrs.get("noop_with_empty_axes") else None
+    blocks = blocks_for(op, x._dtype.onnx, tuple(shape), axes)
+    if blocks is None or not blocks.length:
+        return None if blocks is None else WIDE, None
+    return blocks, ((None,) * len(shape), *[None] * (len(inputs) - 1))
 
 
 def _of_nothing(

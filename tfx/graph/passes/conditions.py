@@ -13,6 +13,7 @@ import numpy as np
 
 from tfx.core.errors import OpError
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value
+from tfx.graph.passes.sums import PART_OF_SUM
 from tfx.graph.random_ops import RANDOM_OPS
 from tfx.graph.serialize import to_model
 from tfx.runtime.session import Session
@@ -20,8 +21,12 @@ from tfx.runtime.values import RawValue, from_numpy, to_numpy
 
 
 def has_branches(graph: Graph) -> bool:
-    """Whether a graph, or one below it, has an ``If``."""
-    return any(n.op == "If" for g in (graph, *graph.subgraphs()) for n in g.nodes)
+    """Whether a graph, or one below it, has an ``If`` but those of sums, which have none inside."""
+    return any(
+        n.op == "If" and n.tag != PART_OF_SUM
+        for g in (graph, *graph.subgraphs())
+        for n in g.nodes
+    )
 
 
 def decide_conditions(graph: Graph, known: Mapping[Value, RawValue]) -> Graph:

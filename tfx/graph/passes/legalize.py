@@ -24,6 +24,7 @@ from tfx.graph.passes import (
     positions,
     recurrent,
     reductions,
+    sums,
     tails,
 )
 from tfx.graph.passes.decompose import DECOMPOSITIONS, EXPANDED
@@ -91,13 +92,16 @@ class _Legalizer:
     def __init__(self, device: str) -> None:
         self._device = device
         self._callees: dict[int, Graph] = {}
+        self._depth = 0
 
     def run(self, graph: Graph, *, in_loop: bool = False) -> Graph:
         result = graph.copy()
         result.nodes = []
         left = tails.clipped(graph.nodes) | (tails.gates(graph) if in_loop else set())
+        self._depth += 1
         for node in graph.nodes:
             self._append(result, node, left)
+        self._depth -= 1
         return result
 
     def _append(self, out: Graph, node: Node, left: Collection[int]) -> None:
@@ -115,6 +119,10 @@ class _Legalizer:
             return
         for correct in _CORRECTIONS.get(node.op, ()):
             if self._corrected(correct, out, node):
+                return
+        if node.op in sums.CORRECTIONS and self._device.startswith("CPU"):
+            asks = self._depth == 1
+            if self._corrected(lambda o, n: sums.CORRECTIONS[n.op](o, n, asks), out, node):
                 return
         key = tuple(None if v is None else v.dtype for v in node.inputs)
         if any(code is not None and code > dtypes.SEQUENCE for code in key):
@@ -258,6 +266,8 @@ def _emit_between_casts(
         values.append(casts[key])
     attrs = dict(node.attrs)
     wide = Node(node.op, tuple(values), attrs, node.name, node.source)
+    if node.tag == sums.PART_OF_SUM:
+        wide.tag = node.tag
     wide.outputs = tuple(
         v if v.dtype == code else Value(out.unique_name(f"{v.name}_wide"), code, v.shape, wide)
         for v, code in zip(node.outputs, outputs, strict=True)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfx.graph.ir import CALL, HOST, Attributes, Graph, Node, RawShape, Value, attributes_key
+from tfx.graph.passes.sums import PART_OF_SUM
 from tfx.graph.random_ops import RANDOM_OPS
 
 # a + b is b + a to the last bit.
@@ -88,7 +89,7 @@ class _Sharer:
     def _key(self, node: Node, inputs: Sequence[Value | None]) -> Any:
         """Equal for nodes that compute the same; None: not to be shared."""
         op, attrs = node.op, node.attrs
-        if node.tag is not None or op == HOST or op in RANDOM_OPS or not inputs:
+        if node.tag not in (None, PART_OF_SUM) or op == HOST or op in RANDOM_OPS or not inputs:
             return None
         given: Any = tuple([id(v) if v is not None else 0 for v in inputs])
         if op in _COMMUTATIVE:

@@ -62,6 +62,10 @@ class Writer:
         made = self._out.add_node(name, inputs, attrs, types, name=label, source=self._node.source)
         return made.outputs[0]
 
+    def last(self) -> Value:
+        """What the last operation made."""
+        return self._out.nodes[-1].outputs[0]
+
     def finish(self) -> bool:
         """Let the last operation make the result of the replaced node."""
         last = self._out.nodes.pop()
