@@ -22,10 +22,10 @@ from tfx.function.methods import checked_callable, name_of, weak_method
 from tfx.function.pickling import carry
 from tfx.function.placement import Placements
 from tfx.function.retraces import Explanation
-from tfx.function.run_options import RunOptions
 from tfx.function.settings import functions_run_eagerly as _run_eagerly
 from tfx.function.signature import Parameters
 from tfx.function.tracer import Tracer, trace_lock
+from tfx.runtime.run_options import RunOptions
 
 if TYPE_CHECKING:
     from tfx.framework.func_graph import FuncGraph

@@ -18,10 +18,10 @@ from typing import Any
 from tfx.core.source import user_frame
 from tfx.function.profile_nodes import Fusions, NodeNames
 from tfx.function.run_metadata import NodeTiming, RunMetadata, RunTiming
-from tfx.function.run_options import Call, RunOptions
-from tfx.function.run_options import Recorder as AnyRecorder
 from tfx.graph.ir import Graph
 from tfx.runtime import runners
+from tfx.runtime.run_options import Call, RunOptions
+from tfx.runtime.run_options import Recorder as AnyRecorder
 from tfx.runtime.session import Session
 from tfx.runtime.values import RawValue
 
@@ -247,7 +247,7 @@ class profile:  # noqa: N801
     def __enter__(self) -> RunMetadata:
         """What will hold the timings after the block."""
         self._recorder = Recorder()
-        self._call = Call(RunOptions(), "profile", self._recorder)
+        self._call = Call(RunOptions(), recorder=self._recorder)
         self._active = self._call.active()
         self._active.__enter__()
         if self._all_threads:
