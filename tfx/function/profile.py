@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -167,6 +168,7 @@ def _read(twin: _Twin) -> list[NodeTiming]:
     if not executed or not twin.runs:
         return []
     runs = sorted(twin.runs, key=lambda r: r[1])
+    starts = [began for _, began in runs]
     # The runtime's clock begins with the session, ours somewhere else.
     shift = runs[0][1] - (begun[0] if begun else executed[0]["ts"])
     names = NodeNames(twin.graph) if twin.graph is not None else None
@@ -177,7 +179,7 @@ def _read(twin: _Twin) -> list[NodeTiming]:
     for i, (event, (name, op)) in enumerate(zip(executed, kinds, strict=True)):
         place = names.find(name) if names is not None else None
         start = event["ts"] + shift
-        number = next((n for n, began in reversed(runs) if began <= start + 1), runs[0][0])
+        number = runs[max(0, bisect_right(starts, start + 1) - 1)][0]
         timings.append(
             NodeTiming(
                 name=place[1].name if place else name,
