@@ -14,6 +14,7 @@ import traceback
 
 import click
 
+from tfx.cli import _limits
 from tfx.core.errors import OpError
 
 FAILED = 1
@@ -62,6 +63,10 @@ def report(error: BaseException, prog_name: str, *, debug: bool) -> int:
         return PIPE_CLOSED
     if debug:
         traceback.print_exception(error)
+    late = _limits.stop()
+    if late and isinstance(error, KeyboardInterrupt):
+        _say(f"{prog_name}: {late}")
+        return _limits.TIMED_OUT
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         _say(f"\n{prog_name}: interrupted")
         return INTERRUPTED

@@ -5,7 +5,8 @@ The one decision: a sub-command's module is imported when it is asked for, and i
 when it runs, so ``tfx --help`` and completion are instant and ``tfx load`` never pays for tracing.
 
 Exit codes: 0 done; 1 the operation failed; 2 the command line was wrong; 130 interrupted; 141 the
-reader of a pipe went away (as a shell reports a program that the signals INT and PIPE have ended).
+reader of a pipe went away (as a shell reports a program that the signals INT and PIPE have ended);
+124 the time of ``--timeout`` was over (as the program ``timeout`` says it).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, NoReturn
 
 import click
 
-from tfx.cli import _errors
+from tfx.cli import _errors, _limits
 
 PROGRAM = "tfx"
 _COMPLETION_VARIABLE = "_TFX_COMPLETE"
@@ -109,6 +110,7 @@ class Group(click.Group):
             with self.make_context(prog_name, args, obj=settings) as ctx:
                 self.invoke(ctx)
             sys.stdout.flush()
+            _limits.stop()
         except BaseException as error:
             return _errors.report(error, prog_name, debug=bool(settings.get("debug")))
         return 0

@@ -9,6 +9,7 @@ import click
 
 from tfx.cli import _output, _values
 from tfx.cli._errors import debug_option
+from tfx.cli._limits import timeout_option
 
 _HELP = """Write BUNDLE again as OUT, at another opset or with narrower numbers.
 
@@ -36,6 +37,7 @@ Examples:
     "--dtype", type=click.Choice(["float16", "bfloat16", "int8"]), help="Type of the weights."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print sizes and accuracy as JSON.")
+@timeout_option()
 @debug_option
 def command(bundle: str, out: str, *, opset: int | None, dtype: Any, as_json: bool) -> None:
     """Convert, and say how far results are off."""

@@ -8,6 +8,7 @@ import click
 
 from tfx.cli import _output, _values
 from tfx.cli._errors import debug_option
+from tfx.cli._limits import timeout_option
 
 _HELP = """Write an ONNX model for each signature of BUNDLE, with its weights in it.
 
@@ -40,6 +41,7 @@ Examples:
     help="Only this; repeat it for more.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+@timeout_option()
 @debug_option
 def command(bundle: str, *, out: str, signatures: tuple[str, ...], as_json: bool) -> None:
     """Freeze, and say what was written."""

@@ -9,6 +9,7 @@ import click
 
 from tfx.cli import _output, _values
 from tfx.cli._errors import OperationError, debug_option
+from tfx.cli._limits import timeout_option
 from tfx.core.errors import OpError
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ Examples:
     multiple=True,
     help="Shape of an input: sizes with commas, names or ? for any.",
 )
+@timeout_option()
 @debug_option
 def command(model: str, *, out: str, **options: Any) -> None:
     """Make the model and say what it takes and gives."""

@@ -10,6 +10,7 @@ import click
 from tfx import loaders
 from tfx.cli import _listing, _output, _values
 from tfx.cli._errors import OperationError, debug_option
+from tfx.cli._limits import timeout_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +75,7 @@ def _complete_signature(ctx: click.Context, _: click.Parameter, incomplete: str)
 )
 @click.option("--verify", is_flag=True, help="Compare the hashes of all files first.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outputs as JSON.")
+@timeout_option()
 @debug_option
 def command(
     directory: str,

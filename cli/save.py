@@ -15,6 +15,7 @@ import click
 
 from tfx.cli import _output, _values
 from tfx.cli._errors import OperationError, debug_option
+from tfx.cli._limits import timeout_option
 from tfx.core.errors import OpError
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ _SOURCE_FORM = "MODULE:OBJECT, FILE.py:OBJECT or FILE.onnx"
     multiple=True,
     help="The type of an argument of the functions.",
 )
+@timeout_option()
 @debug_option
 def command(source: str, *, out: str, signatures: tuple[str, ...], inputs: tuple[str, ...]) -> None:
     """Find the object and save it."""

@@ -9,6 +9,7 @@ import click
 from tfx import loaders
 from tfx.cli import _output, _values
 from tfx.cli._errors import OperationError, debug_option
+from tfx.cli._limits import timeout_option
 
 _HELP = """Check a bundle in every way, and replay its golden examples.
 
@@ -34,11 +35,14 @@ Examples:
     help="Where to run, such as CPU:0 or GPU:0.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
+@timeout_option(expose_value=True, help="Without it each run of a graph may take 60 s.")
 @debug_option
-def command(directory: str, *, device: str, as_json: bool) -> None:
+def command(directory: str, *, device: str, as_json: bool, timeout: float | None) -> None:
     """Verify and print."""
     with _output.progress(f"Verifying {directory}"):
-        report = loaders.verify(directory, device)
+        # A limit of the whole command takes the place of that of each run.
+        limits: dict[str, None] = {} if timeout is None else {"seconds": None}
+        report = loaders.verify(directory, device, **limits)
     if as_json:
         click.echo(json.dumps(report.as_json(), indent=2))
     else:

@@ -77,7 +77,7 @@ _TABLE = {
     "tfx.function.py_function": "numpy_function py_function",
     "tfx.function.profile": "profile",
     "tfx.function.run_metadata": "RunMetadata",
-    "tfx.function.run_options": "CancellationManager RunOptions",
+    "tfx.runtime.run_options": "CancellationManager RunOptions",
     "tfx.function.tap": "tap",
     "tfx.importing.gradient": "export_gradient",
     "tfx.importing.model": "import_onnx",

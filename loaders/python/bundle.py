@@ -26,6 +26,7 @@ from tfx.loaders.versions import require_same_graphs
 from tfx.runtime.devices import parse_device, require
 from tfx.runtime.giving_back import give_back
 from tfx.runtime.memory import borrow
+from tfx.runtime.run_options import Call, RunOptions
 from tfx.runtime.surviving import survives
 
 
@@ -112,7 +113,10 @@ class Bundle:
         return self.manifest.files
 
     def call(
-        self, signature: str, inputs: Mapping[str, object] | None = None
+        self,
+        signature: str,
+        inputs: Mapping[str, object] | None = None,
+        options: RunOptions | None = None,
     ) -> dict[str, npt.NDArray[Any]]:
         """Call a signature.
 
@@ -120,6 +124,7 @@ class Bundle:
             signature: Its name.
             inputs: A value for each of its inputs, by name. An array must have the input's dtype;
                 Python numbers, strings and lists of them take it.
+            options: A time limit, a way to cancel the call, and more; None: without.
 
         Returns:
             Its outputs by name, as arrays that belong to the caller.
@@ -128,9 +133,15 @@ class Bundle:
             NotFoundError: There is no such signature.
             InvalidArgumentError: An input is missing, unknown or of the wrong dtype or shape, or a
                 kernel refused its values. Variables are as before.
+            DeadlineExceededError: It took longer than the options allow. Variables are as before.
+            CancelledError: It was cancelled. Variables are as before.
             BundleError: The signature's graph is damaged, or is not what the manifest says.
             FailedPreconditionError: The bundle was closed.
         """
+        if options is not None:
+            with Call(options, f"Signature {signature!r}").active() as call:
+                call.check()
+                return self.call(signature, inputs)
         info = find_signature(self.signatures, signature, str(self.path))
         arrays = bind(info, inputs or {})
         entry = self._entries[signature]

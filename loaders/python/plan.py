@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from tfx.core import dtypes
 from tfx.core.errors import (
     AbortedError,
     BundleError,
+    CancelledError,
+    DeadlineExceededError,
     InvalidArgumentError,
     OpError,
     ResourceExhaustedError,
@@ -39,7 +41,7 @@ from tfx.loaders.requirements import check_runtime
 from tfx.loaders.sources import Sources
 from tfx.loaders.state import Snapshot, Value
 from tfx.runtime.memory import hand_over
-from tfx.runtime.session import RUN_OPTIONS, Session
+from tfx.runtime.session import Session
 from tfx.runtime.values import RawValue
 
 # First byte and length of parts that are read from files, by file.
@@ -107,7 +109,6 @@ class Plan:
         arguments: Mapping[int, RawValue],
         snapshot: Snapshot,
         what: str,
-        options: Any = None,
     ) -> tuple[dict[int, np.ndarray], dict[int, Value]]:
         """Run the graph.
 
@@ -115,7 +116,6 @@ class Plan:
             arguments: The argument leaves by number.
             snapshot: The variables to use.
             what: The function, for messages.
-            options: ONNX Runtime's run options; None for the usual ones.
 
         Returns:
             The result leaves by number, and the new values of variables by id.
@@ -129,7 +129,9 @@ class Plan:
             feeds[name] = values[index].raw
         feeds.update(self._constants)
         try:
-            outputs = self._session.run(feeds, options or RUN_OPTIONS)
+            outputs = self._session.run(feeds)
+        except (CancelledError, DeadlineExceededError):  # they name the call already
+            raise
         except OpError as error:
             raise _run_error(error, what) from error.__cause__
         results: dict[int, np.ndarray] = {}

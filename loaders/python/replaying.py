@@ -7,7 +7,6 @@ its calls write to itself, so an open bundle, and another example, never see it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,13 +14,12 @@ import numpy.typing as npt
 
 from tfx.bundle.files import verify_file
 from tfx.bundle.manifest import Example, Storage
-from tfx.core.errors import DeadlineExceededError, OpError
 from tfx.loaders.plan import Plan
 from tfx.loaders.signature import SignatureInfo, bind, find_signature, signature_info
 from tfx.loaders.sources import Sources
 from tfx.loaders.state import Snapshot
 from tfx.runtime.memory import borrow
-from tfx.runtime.session import new_run_options
+from tfx.runtime.run_options import time_limit
 
 Arrays = dict[str, npt.NDArray[Any]]
 Form = Literal["stock", "live"]
@@ -92,10 +90,8 @@ class Replayer:
         for inputs in calls:
             arrays = bind(info, inputs)
             arguments = {item.leaf: borrow(arrays[item.name]) for item in entry.inputs}
-            with _Watch(self.seconds, signature) as options:
-                results, updates = plan.run(
-                    arguments, snapshot, f"signature {signature!r}", options
-                )
+            with time_limit(self.seconds, f"Signature {signature!r}"):
+                results, updates = plan.run(arguments, snapshot, f"signature {signature!r}")
             snapshot = snapshot.replaced(updates)
             found.append({item.name: results[item.leaf] for item in entry.outputs})
         return found
@@ -134,34 +130,3 @@ class Replayer:
             verify_file(self._sources.root, self._sources.entries[file])
             self._hashed.add(file)
         return {name: self._sources.store.array(item) for name, item in tensors.items()}
-
-
-class _Watch:
-    """Run options for a call, which is ended when the time is over."""
-
-    def __init__(self, seconds: float | None, what: str) -> None:
-        self._options = new_run_options() if seconds is not None else None
-        self._seconds = seconds
-        self._what = what
-        self._over = False
-        self._timer: threading.Timer | None = None
-
-    def __enter__(self) -> Any:
-        if self._seconds is not None:
-            self._timer = threading.Timer(self._seconds, self._end)
-            self._timer.daemon = True
-            self._timer.start()
-        return self._options
-
-    def _end(self) -> None:
-        self._over = True
-        assert self._options is not None
-        self._options.terminate = True
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._over and isinstance(error, OpError):
-            raise DeadlineExceededError(
-                f"signature {self._what!r}: a run was ended after {self._seconds} seconds"
-            ) from error

@@ -17,7 +17,12 @@ import numpy.typing as npt
 from tfx.bundle.examples import TOLERANCE, difference, is_current, is_finite, max_difference
 from tfx.bundle.files import verify_files
 from tfx.bundle.manifest import Example, FileEntry, Requirements, read_manifest
-from tfx.core.errors import OpError, UnimplementedError, UnsupportedVersionError
+from tfx.core.errors import (
+    DeadlineExceededError,
+    OpError,
+    UnimplementedError,
+    UnsupportedVersionError,
+)
 from tfx.loaders.made_up import is_open, open_sizes
 from tfx.loaders.recording import MADE_UP_SECONDS, Recorded, make_up
 from tfx.loaders.replaying import Arrays, Form, Replayer
@@ -29,6 +34,8 @@ from tfx.runtime.limits import supported_opset
 
 Status = Literal["ok", "failed", "skipped"]
 _MADE_UP_BYTES = 64 << 20
+RUN_SECONDS = 60.0
+"""How long one run may take: a loop in a stranger's bundle may never end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,9 @@ class VerifyReport:
         self.checks.append(Check(what, subject, "skipped", why))
 
 
-def verify(path: str | os.PathLike[str], device: str = "CPU:0") -> VerifyReport:
+def verify(
+    path: str | os.PathLike[str], device: str = "CPU:0", seconds: float | None = RUN_SECONDS
+) -> VerifyReport:
     """Check a bundle in every way that there is, and run its golden examples.
 
     Compared are the size and SHA-256 of each file; the operator sets with those of the installed
@@ -97,6 +106,8 @@ def verify(path: str | os.PathLike[str], device: str = "CPU:0") -> VerifyReport:
     Args:
         path: The bundle's folder.
         device: Where to run.
+        seconds: How long one run of a signature may take; None: as long as it likes. One that
+            takes longer is a check that failed, and the signature is run no more.
 
     Returns:
         What was checked, and what came out.
@@ -117,7 +128,7 @@ def verify(path: str | os.PathLike[str], device: str = "CPU:0") -> VerifyReport:
         return report
     sources = Sources(path, verify=False)
     try:
-        replayer = Replayer(sources, canonical, seconds=None)
+        replayer = Replayer(sources, canonical, seconds=seconds)
         _check_variables(report, sources, replayer)
         for info in replayer.signatures.values():
             examples = [e for e in manifest.examples if e.signature == info.name]
@@ -196,6 +207,7 @@ class _Signature:
         self.sources = sources
         self.replayer = replayer
         self.info = info
+        self.is_endless = False  # so far as one can tell
 
     def check(self, examples: Sequence[Example]) -> None:
         name = self.info.name
@@ -259,9 +271,12 @@ class _Signature:
 
     def _made_up(self, forms: Sequence[Form], has_examples: bool) -> list[set[Any]]:
         """Without examples of two sizes: run on what is made up."""
+        if self.is_endless:
+            return []
+        seconds = self.replayer.seconds
         self.replayer.seconds = MADE_UP_SECONDS
         made: list[Recorded] = make_up(self.replayer, self.info, _MADE_UP_BYTES)
-        self.replayer.seconds = None
+        self.replayer.seconds = seconds
         name = self.info.name
         if not made and not has_examples:
             self.report.skip("stock form", name, "no example, and it takes no made up inputs")
@@ -277,8 +292,18 @@ class _Signature:
         return [open_sizes(self.info, inputs) for item in made for inputs, _ in item.calls]
 
     def _run(self, label: str, calls: Sequence[Arrays], form: Form) -> list[Arrays] | None:
+        if self.is_endless:
+            return None
         try:
             return self.replayer.run(self.info.name, calls, form)
+        except DeadlineExceededError:
+            self.is_endless = True
+            text = (
+                f"did not end within {self.replayer.seconds:g} s, so the signature was run no "
+                "more; give --timeout if it may take longer"
+            )
+            self.report.add(f"{form} form", self._at(label), text, "")
+            return None
         except OpError as error:
             self.report.add(f"{form} form", self._at(label), error.message, "")
             return None

@@ -26,11 +26,21 @@ from tfx.graph import ir
 from tfx.graph.infer import infer, refusal
 from tfx.graph.passes import prepare
 from tfx.graph.passes.empties import GUARDED
-from tfx.graph.passes.sums import LEAST, PART_OF_SUM, STAGED, SUMMED, WIDE, Blocks, blocks_for, is_long
+from tfx.graph.passes.sums import (
+    LEAST,
+    PART_OF_SUM,
+    STAGED,
+    SUMMED,
+    WIDE,
+    Blocks,
+    blocks_for,
+    is_long,
+)
 from tfx.graph.serialize import to_model
-from tfx.runtime import runners
-from tfx.runtime.session import RUN_OPTIONS, Session, kernel_reason, translate
-from tfx.runtime.values import from_numpy
+from tfx.runtime import interrupts, runners
+from tfx.runtime.options import RUN_OPTIONS
+from tfx.runtime.session import Session, kernel_reason, translate
+from tfx.runtime.values import RawValue, from_numpy
 
 NO_ATTRS: dict[str, Any] = {}
 KERNEL_CACHE_SIZE = 4096
@@ -145,10 +155,7 @@ def apply(op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any] = NO_A
                     {"x0": x._value, "x1": y._value}, kernel.output_names, RUN_OPTIONS
                 )[0]
             except Exception as e:
-                rescued = _of_nothing(op, inputs, attrs, 1)
-                if rescued is None:
-                    raise _failure(e, op, inputs, attrs) from None
-                raw = rescued[0]
+                raw = _rescued(e, kernel, op, inputs, attrs)[0]
             result = EagerTensor(raw, kernel.dtypes[0])
             if context.tapes:
                 _record(context, op, attrs, inputs, (result,))
@@ -209,15 +216,14 @@ def _execute(
             key = (*key, shapes)
     kernel = _kernels.get(key)
     if kernel is None:
-        kernel = _make_kernel(key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE, shapes, blocks)
+        kernel = _make_kernel(
+            key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE, shapes, blocks
+        )
     feeds = {n: t._value for n, t in zip(kernel.input_names, inputs, strict=True) if t is not None}  # type: ignore[attr-defined]
     try:
         raw = kernel.run_raw(feeds, kernel.output_names, RUN_OPTIONS)
     except Exception as e:
-        rescued = _of_nothing(op, inputs, attrs, len(kernel.dtypes))
-        if rescued is None:
-            raise _failure(e, op, inputs, attrs) from None
-        raw = rescued
+        raw = _rescued(e, kernel, op, inputs, attrs)
     # By number: an iterator over ONNX Runtime's vector costs 35 us.
     results = tuple([EagerTensor(raw[i], d) for i, d in enumerate(kernel.dtypes)])
     if device is not None:
@@ -226,6 +232,25 @@ def _execute(
     if context.tapes:
         _record(context, op, attrs, inputs, results)
     return results
+
+
+def _rescued(
+    error: Exception,
+    kernel: Kernel,
+    op: str,
+    inputs: Sequence[Tensor | None],
+    attrs: dict[str, Any],
+) -> Sequence[RawValue]:
+    """The results of an operator that refused to run, if there are some after all."""
+    try:
+        given = zip(kernel.input_names, inputs, strict=True)
+        feeds = {n: t._value for n, t in given if t is not None}  # type: ignore[attr-defined]
+        return interrupts.repeated(error, kernel, feeds, kernel.output_names)
+    except Exception as e:
+        rescued = _of_nothing(op, inputs, attrs, len(kernel.dtypes))
+        if rescued is None:
+            raise _failure(e, op, inputs, attrs) from None
+        return rescued
 
 
 def _shapes_if_empty(inputs: Sequence[Any]) -> tuple[Any, ...] | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -108,7 +108,7 @@ class _All(_Several):
 
 
 class Installs:
-    """The moments in which several variables get their new values; a context manager.
+    """The moments in which several variables get their new values.
 
     Lock order: the locks of ``writing`` first, then this one, then those of frozen plans.
 
@@ -124,14 +124,21 @@ class Installs:
         self.begun = 0
         self.done = 0
 
-    def __enter__(self) -> None:
-        """Begin to install; readers wait until the end."""
-        self._lock.acquire()
-        self.begun += 1
+    def during(self, install: Callable[..., object], *arguments: Any) -> None:
+        """Install values; readers wait until that is over.
 
-    def __exit__(self, *_: object) -> None:
-        self.done += 1
-        self._lock.release()
+        Args:
+            install: Called with the arguments.
+            arguments: What it takes.
+        """
+        # A signal may raise an exception at any call of this thread, so there is none between the
+        # steps that belong together: the lock is taken and given back by ``with`` itself.
+        with self._lock:
+            self.begun += 1
+            try:
+                install(*arguments)
+            finally:
+                self.done += 1
 
     def paused(self) -> AbstractContextManager[Any]:
         """Nobody installs several values inside the ``with`` block."""

@@ -10,8 +10,10 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Sequence
 from enum import Enum
+from itertools import repeat
 from typing import Any, Protocol
 
 from tfx.core import dtypes
@@ -389,10 +391,13 @@ class Variable(Operand, metaclass=VariableKind):
             tell_observers(self)
         self._value = value
         if self._plans is not None:
-            with _plans_lock:
-                plans, self._plans = self._plans, None
-            for plan in plans or ():
-                plan.variable_changed()
+            self._tell_plans()
+
+    def _tell_plans(self) -> None:
+        with _plans_lock:
+            plans, self._plans = self._plans, None
+        for plan in plans or ():
+            plan.variable_changed()
 
     def add_plan(self, plan: Any) -> None:
         """Have ``plan.variable_changed()`` called at the next assignment."""
@@ -550,18 +555,22 @@ _FACTS = {
 }
 
 
-def install(variables: Iterable[Variable], new: Iterable[RawValue]) -> None:
-    """``Variable._swap`` for many, at half the cost; the caller holds their locks."""
+def install(variables: Sequence[Variable], new: Sequence[RawValue]) -> None:
+    """``Variable._swap`` for many: a signal finds all of them changed, or none.
+
+    Args:
+        variables: What changes; the caller holds their locks, and ``installs``.
+        new: A value for each.
+    """
     if values.gpu_in_use:
-        for variable, value in zip(variables, new, strict=True):
-            variable._swap(value)
-        return
-    for variable, value in zip(variables, new, strict=True):
+        new = [values.copy_to_device(n, v._home) for v, n in zip(variables, new, strict=True)]
+    for variable in variables:
         if observers:
             tell_observers(variable)
-        variable._value = value
-        if variable._plans is not None:
-            variable._swap(value)
+        if variable._plans is not None:  # nobody makes another one during an installation
+            variable._tell_plans()
+    # One call of C code, inside of which Python serves no signals.
+    deque(map(setattr, variables, repeat("_value"), new), maxlen=0)
 
 
 def _remade(value: EagerTensor, facts: dict[str, Any]) -> Variable:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfx.core.errors import CancelledError, InvalidArgumentError
 from tfx.framework.context import current
-from tfx.function.run_options import Call
+from tfx.runtime.run_options import Call
 from tfx.runtime.surviving import survives
 from tfx.runtime.threads import available_cpus
 

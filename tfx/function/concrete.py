@@ -42,11 +42,11 @@ from tfx.function.placement import Placement, labelled, placement, signature_lin
 from tfx.function.plan import Plan
 from tfx.function.pure import PureFunction
 from tfx.function.redrawing import DrawLog
-from tfx.function.run_options import RunOptions
 from tfx.function.steps import SteppedPlan, make_plan
 from tfx.function.updating import Update
 from tfx.graph import ir
-from tfx.runtime.session import RUN_OPTIONS
+from tfx.runtime.options import RUN_OPTIONS
+from tfx.runtime.run_options import RunOptions
 from tfx.runtime.values import RawValue
 
 if TYPE_CHECKING:
@@ -274,10 +274,7 @@ class ConcreteFunction:
             try:
                 raw = plan.run_raw(plan.feed_tensors(*tensors), plan.output_names, RUN_OPTIONS)
             except Exception as e:
-                failure = plan.failure(e, [t._value for t in tensors])  # type: ignore[attr-defined]
-                if failure is e:  # of a host call, with its own cause
-                    raise
-                raise failure from None
+                raw = plan.rescued(e, [t._value for t in tensors])  # type: ignore[attr-defined]
             return self._pack(raw, plan.dtypes)
         update = self._update
         if update is not None:
@@ -438,8 +435,7 @@ class ConcreteFunction:
                 state.variable().check_shape(TensorShape(raw[place].shape()))
             # By number: an iterator over ONNX Runtime's vector costs half as much again.
             new = list(map(raw.__getitem__, self._new_places))
-            with installs:
-                install(written, new)  # type: ignore[arg-type]
+            installs.during(install, written, new)
         return self._pack(raw, plan.dtypes)
 
     def _is_watched(self, context: Any, tensors: Sequence[Tensor]) -> bool:
@@ -497,15 +493,15 @@ class ConcreteFunction:
             if not tracing and self.device != DEFAULT_DEVICE:
                 for output in outputs:
                     label(output, self.device)  # type: ignore[arg-type]
-            new = list(zip(self._written, outputs[self._result_count :], strict=True))
-            for state, value in new:
-                state.variable().check_shape(value.shape)
-            with nullcontext() if tracing else installs:
-                for state, value in new:
-                    if tracing:
-                        state.variable().assign(value)
-                    else:
-                        state.variable()._swap(value._value)  # type: ignore[attr-defined]
+            written = [state.variable() for state in self._written]
+            new = outputs[self._result_count :]
+            for variable, value in zip(written, new, strict=True):
+                variable.check_shape(value.shape)
+            if tracing:
+                for variable, value in zip(written, new, strict=True):
+                    variable.assign(value)
+            else:
+                installs.during(install, written, [value._value for value in new])  # type: ignore[attr-defined]
         return outputs
 
     def _make_pure(self) -> PureFunction:

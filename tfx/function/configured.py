@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tfx.function.asynchronous import run_async
-from tfx.function.run_options import Call, RunOptions
+from tfx.runtime.run_options import Call, RunOptions
 
 if TYPE_CHECKING:
     from tfx.function.run_metadata import RunMetadata
@@ -65,13 +65,13 @@ class Configured:
         return await run_async(work, call, run)
 
     def _new_call(self) -> Call:
-        name = str(self._function.name)
+        subject = f"Function {self._function.name!r}"
         if self._metadata is None:
-            return Call(self._options, name)
+            return Call(self._options, subject)
         # Here, because few programs measure, and all that call functions import this module.
         from tfx.function.profile import Recorder
 
-        return Call(self._options, name, Recorder())
+        return Call(self._options, subject, Recorder())
 
     def _inside(self, call: Call, run: Callable[[], Any]) -> Any:
         try:

@@ -71,6 +71,8 @@ def _generated(names: tuple[str, ...], part: str) -> Callable[..., dict[str, Raw
 
 def _made(variables: list[str], items: list[str]) -> Callable[..., dict[str, RawValue]]:
     space: dict[str, Any] = {}
-    exec(f"def feeds({', '.join(variables)}): return {{{', '.join(items)}}}", space)
+    text = f"def feeds({', '.join(variables)}): return {{{', '.join(items)}}}"
+    # Under this file's name: ``runtime.inside`` knows it.
+    exec(compile(text, __file__, "exec"), space)
     feeds: Callable[..., dict[str, RawValue]] = space["feeds"]
     return feeds

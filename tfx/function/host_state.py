@@ -21,6 +21,7 @@ from tfx.core.errors import FailedPreconditionError
 from tfx.core.source import SourceLocation, bracketed
 from tfx.framework.func_graph import Assigned, VariableState
 from tfx.framework.locks import installs
+from tfx.framework.variable import install
 from tfx.graph.ir import HOST, Graph, HostCall, Node, Value
 from tfx.graph.passes.expand_calls import expand_calls
 from tfx.graph.passes.host_calls import has_host_calls
@@ -117,10 +118,8 @@ def _is_random(variable: Any) -> bool:
 
 
 def _install(variables: dict[int, Any], values: dict[int, RawValue]) -> None:
-    with installs:
-        for key, variable in variables.items():
-            if variable._value is not values[key]:
-                variable._swap(values[key])
+    changed = {k: v for k, v in variables.items() if v._value is not values[k]}
+    installs.during(install, list(changed.values()), [values[k] for k in changed])
 
 
 def with_state(graph: Graph, expanded: Callable[[Node], bool]) -> Graph:

@@ -23,9 +23,10 @@ from tfx.graph.passes.hoist import hoist_constants
 from tfx.graph.passes.products import turn_products
 from tfx.graph.passes.scans import scan_loops
 from tfx.graph.serialize import ExternalData, to_model
-from tfx.runtime import runners
+from tfx.runtime import interrupts, runners
 from tfx.runtime.kept import serves
-from tfx.runtime.session import RUN_OPTIONS, Runner, Session
+from tfx.runtime.options import RUN_OPTIONS
+from tfx.runtime.session import Runner, Session
 from tfx.runtime.threads import thread_count
 from tfx.runtime.values import RawValue, from_numpy
 
@@ -113,6 +114,22 @@ class Plan:
         """Run with one value for each input that is not frozen."""
         try:
             return self.run_raw(self.feed_values(*inputs), self.output_names, RUN_OPTIONS)
+        except Exception as e:
+            return self.rescued(e, inputs)
+
+    def rescued(self, error: Exception, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
+        """The results of a run that was only ended on behalf of another thread.
+
+        Args:
+            error: What the run raised.
+            inputs: A value for each input that is not frozen.
+
+        Raises:
+            OpError: the run failed by itself.
+        """
+        try:
+            feeds = self.feed_values(*inputs)
+            return interrupts.repeated(error, self, feeds, self.output_names)
         except Exception as e:
             raise self.failure(e, inputs) from None
 

@@ -23,10 +23,10 @@ from tfx.function.picklers import chosen, lookup, place_of, provide, reduced, so
 from tfx.function.pickling import carry
 from tfx.function.placement import Placements
 from tfx.function.retraces import Explanation
-from tfx.function.run_options import RunOptions
 from tfx.function.settings import functions_run_eagerly as _run_eagerly
 from tfx.function.signature import Parameters
 from tfx.function.tracer import Tracer, trace_lock
+from tfx.runtime.run_options import RunOptions
 
 if TYPE_CHECKING:
     from tfx.framework.func_graph import FuncGraph

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -18,10 +19,10 @@ from typing import Any
 from tfx.core.source import user_frame
 from tfx.function.profile_nodes import Fusions, NodeNames
 from tfx.function.run_metadata import NodeTiming, RunMetadata, RunTiming
-from tfx.function.run_options import Call, RunOptions
-from tfx.function.run_options import Recorder as AnyRecorder
 from tfx.graph.ir import Graph
 from tfx.runtime import runners
+from tfx.runtime.run_options import Call, RunOptions
+from tfx.runtime.run_options import Recorder as AnyRecorder
 from tfx.runtime.session import Session
 from tfx.runtime.values import RawValue
 
@@ -167,6 +168,7 @@ def _read(twin: _Twin) -> list[NodeTiming]:
     if not executed or not twin.runs:
         return []
     runs = sorted(twin.runs, key=lambda r: r[1])
+    starts = [began for _, began in runs]
     # The runtime's clock begins with the session, ours somewhere else.
     shift = runs[0][1] - (begun[0] if begun else executed[0]["ts"])
     names = NodeNames(twin.graph) if twin.graph is not None else None
@@ -177,7 +179,7 @@ def _read(twin: _Twin) -> list[NodeTiming]:
     for i, (event, (name, op)) in enumerate(zip(executed, kinds, strict=True)):
         place = names.find(name) if names is not None else None
         start = event["ts"] + shift
-        number = next((n for n, began in reversed(runs) if began <= start + 1), runs[0][0])
+        number = runs[max(0, bisect_right(starts, start + 1) - 1)][0]
         timings.append(
             NodeTiming(
                 name=place[1].name if place else name,
@@ -247,7 +249,7 @@ class profile:  # noqa: N801
     def __enter__(self) -> RunMetadata:
         """What will hold the timings after the block."""
         self._recorder = Recorder()
-        self._call = Call(RunOptions(), "profile", self._recorder)
+        self._call = Call(RunOptions(), recorder=self._recorder)
         self._active = self._call.active()
         self._active.__enter__()
         if self._all_threads:

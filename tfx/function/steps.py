@@ -26,9 +26,9 @@ from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value, free_values
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
 from tfx.graph.passes.expand_calls import expand_calls
 from tfx.graph.passes.identities import forward_identities
-from tfx.runtime import runners
+from tfx.runtime import interrupts, runners
 from tfx.runtime import values as raw_values
-from tfx.runtime.session import RUN_OPTIONS
+from tfx.runtime.options import RUN_OPTIONS
 from tfx.runtime.values import RawValue, from_numpy, to_numpy
 
 # The lane of what Python does.
@@ -135,9 +135,9 @@ class SteppedPlan:
         """``run`` with the arguments of a session's call."""
         return self.run([feeds[name] for name in self.input_names])
 
-    def failure(self, error: Exception, inputs: Sequence[RawValue]) -> Exception:
-        """The exception to raise for one that a step raised: that itself, steps explain theirs."""
-        return error
+    def rescued(self, error: Exception, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
+        """Raise what a step raised: steps explain their errors."""
+        raise error
 
     def run_tensors(self, inputs: Sequence[EagerTensor]) -> list[EagerTensor]:
         """``run`` on tensors."""
@@ -179,12 +179,26 @@ class SessionStep:
         try:
             raw = plan.run_raw(feeds, plan.output_names, RUN_OPTIONS)
         except Exception as e:
-            self._act_before(e, given, slots)
-            raise plan.failure(e, given) from None
+            raw = self._rescued(e, feeds, given, slots)
         for number, i in enumerate(self._outputs):
             slots[i] = raw[number]
         for i in self._released:
             slots[i] = None
+
+    def _rescued(
+        self,
+        error: Exception,
+        feeds: dict[str, RawValue],
+        given: list[RawValue],
+        slots: list[Any],
+    ) -> Sequence[RawValue]:
+        """The results of a run that was only ended on behalf of another thread."""
+        plan = self.plan
+        try:
+            return interrupts.repeated(error, plan, feeds, plan.output_names)
+        except Exception as e:
+            self._act_before(e, given, slots)
+            raise plan.failure(e, given) from None
 
     def _act_before(self, error: Exception, given: list[RawValue], slots: list[Any]) -> None:
         """Carry out the host calls before the node that failed: an assertion speaks first."""

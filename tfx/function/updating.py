@@ -14,7 +14,7 @@ from tfx.framework.func_graph import VariableState
 from tfx.framework.locks import writing
 from tfx.function.feeding import by_state
 from tfx.function.plan import Plan
-from tfx.runtime.session import RUN_OPTIONS
+from tfx.runtime.options import RUN_OPTIONS
 from tfx.runtime.values import RawValue
 
 
@@ -65,4 +65,4 @@ class Update:
             return plan.run_raw(self._feed(now, *tensors), plan.output_names, RUN_OPTIONS)
         except Exception as e:
             given = [now if i is None else tensors[i]._value for i in self._arguments]
-            raise plan.failure(e, given) from None
+            return plan.rescued(e, given)

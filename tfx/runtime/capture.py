@@ -14,11 +14,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
-from tfx.runtime import values
+from tfx.runtime import interrupts, values
 from tfx.runtime.binding import BoundRunner
+from tfx.runtime.options import RUN_OPTIONS, new_run_options
 from tfx.runtime.values import RawValue
 
 # Option of the CUDA provider.
@@ -30,6 +30,9 @@ MAX_GRAPHS = 4
 # Calls with one combination of shapes before it is captured.
 _WARM_CALLS = 2
 _log = logging.getLogger("tfx")
+# What ``RUN_OPTIONS`` is for other sessions.
+_RUN_OPTIONS = interrupts.share(new_run_options())
+_RUN_OPTIONS.add_run_config_entry(_GRAPH, _WITHOUT)
 
 
 def can_be_captured(inference: Any) -> bool:
@@ -57,8 +60,7 @@ class _Captured:
         device: str,
     ) -> None:
         self._handle = handle
-        self._options = onnxruntime.RunOptions()
-        self._options.log_severity_level = 4
+        self._options = new_run_options()
         self._options.add_run_config_entry(_GRAPH, str(number))
         self._inputs = {name: _buffer(value, device) for name, value in feeds.items()}
         self._outputs = [_buffer(value, device) for value in results]
@@ -155,8 +157,9 @@ class CapturingRunner:
     def _uncaptured(
         self, feeds: dict[str, RawValue], outputs: list[str], options: Any
     ) -> Sequence[RawValue]:
-        # The caller's options may be shared with sessions that know no graphs: these are our own.
-        own = onnxruntime.RunOptions()
-        own.log_severity_level = options.log_severity_level
-        own.add_run_config_entry(_GRAPH, _WITHOUT)
-        return self._without(feeds, outputs, own)
+        # The usual options are shared with sessions that know no graphs; others are of this call.
+        if options is RUN_OPTIONS:
+            options = _RUN_OPTIONS
+        else:
+            options.add_run_config_entry(_GRAPH, _WITHOUT)
+        return self._without(feeds, outputs, options)

@@ -19,13 +19,10 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from types import FrameType
 from typing import Any
 
-import onnxruntime
-
 from tfx.core.errors import FailedPreconditionError
-from tfx.runtime import runners, values
+from tfx.runtime import inside, runners, values
 from tfx.runtime.values import RawValue
 
 # Seconds that a fork waits for runs of other threads.
@@ -34,17 +31,6 @@ PATIENCE = 10.0
 # a few milliseconds; those of other libraries may compute for ever, and need not concern us.
 POOL_PATIENCE = 1.0
 _TASKS = "/proc/self/task"
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_RUNTIME = os.path.dirname(os.path.abspath(onnxruntime.__file__)) + os.sep
-# Modules whose functions call runners by other names.
-_CALLERS = tuple(
-    _PACKAGE + os.path.join(*parts)
-    for parts in (
-        ("runtime", "runners.py"),
-        ("function", "run_options.py"),
-        ("function", "profile.py"),
-    )
-)
 _INSTEAD = (
     "Start processes with multiprocessing.get_context('spawn') or 'forkserver', or fork before the "
     "first operation runs."
@@ -108,7 +94,7 @@ def _wait_for_runs() -> None:
     _state.gate.clear()
     runners.add_layer(_gated)
     deadline = time.monotonic() + PATIENCE
-    while _others_run():
+    while inside.are_others_inside():
         if time.monotonic() > deadline:
             _state.quiet = False
             return
@@ -141,24 +127,6 @@ def _is_running(thread: int) -> bool:
         return False
 
 
-def _others_run() -> bool:
-    own = threading.get_ident()
-    return any(
-        _is_inside(frame) for number, frame in sys._current_frames().items() if number != own
-    )
-
-
-def _is_inside(frame: FrameType) -> bool:
-    """Whether a thread's innermost Python frame is one that calls ONNX Runtime."""
-    code = frame.f_code
-    if code is _wait.__code__:
-        return False
-    file = code.co_filename
-    if file.startswith(_RUNTIME) or file in _CALLERS:
-        return True
-    return file.startswith(_PACKAGE) and "run_raw" in code.co_names
-
-
 def _gated(holder: Any, run: runners.Run) -> runners.Run:
     """Runs wait here while the process forks."""
 
@@ -172,6 +140,9 @@ def _gated(holder: Any, run: runners.Run) -> runners.Run:
 def _wait() -> None:
     while not _state.gate.is_set():
         _state.gate.wait(1)
+
+
+inside.waiting.add(_wait.__code__)
 
 
 def _after_in_child() -> None:

@@ -13,7 +13,8 @@ import functools
 from collections.abc import Callable
 
 from tfx.core.errors import OpError
-from tfx.runtime.session import Session, new_run_options
+from tfx.runtime.options import new_run_options
+from tfx.runtime.session import Session
 from tfx.runtime.string_model import constant_model
 
 # ONNX Runtime frees unused parts of its pool behind a run that asks for it, so a run there must be.

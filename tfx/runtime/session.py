@@ -18,13 +18,14 @@ import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.core import errors
-from tfx.runtime import cuda, fork, logical, memory_pool, runners
+from tfx.runtime import cuda, fork, interrupts, leaving, logical, memory_pool, runners
 from tfx.runtime.binding import BoundRunner
 from tfx.runtime.capture import ENABLE, CapturingRunner, can_be_captured
 from tfx.runtime.devices import CUDA_PROVIDER, physical_gpu, providers_for
 from tfx.runtime.diagnosis import missing_later_libraries
 from tfx.runtime.kept import KeptRunner
 from tfx.runtime.memory import lend
+from tfx.runtime.options import RUN_OPTIONS, SILENT
 from tfx.runtime.threads import use_threads
 from tfx.runtime.values import RawValue, copy_to_device, note_gpu, when_gpu_used
 
@@ -33,8 +34,6 @@ Runner: TypeAlias = Callable[[dict[str, RawValue], list[str], Any], Sequence[Raw
 # "matmul_helper.h:59 Compute MatMul dimension mismatch"
 _SOURCE_PLACE = re.compile(r"^\S+\.(?:h|cc|cpp):\d+ (?:\w+ )?")
 _log = logging.getLogger("tfx")
-# Severity 4 (fatal): failures come back as exceptions; the runtime must not also print them.
-_SILENT = 4
 # For what is not of a session: each one on a GPU warns that CUDA is no plugin.
 _ERRORS_ONLY = 3
 _RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
@@ -42,26 +41,6 @@ _RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
 # its `If`, which is part of this.
 _FOLDING = "ConstantFolding"
 _DATA_FOLDER = "session.model_external_initializers_file_folder_path"
-
-# ONNX Runtime is quicker with run options than without any (2.1 against 2.6 us on a tiny graph).
-RUN_OPTIONS = onnxruntime.RunOptions()
-RUN_OPTIONS.log_severity_level = _SILENT
-
-
-def new_run_options(severity: int = _SILENT, verbosity: int = 0, tag: str = "") -> Any:
-    """Run options for one call, which ends when their ``terminate`` is set to True.
-
-    Args:
-        severity: What ONNX Runtime prints, 0 (everything) to 4 (fatal errors).
-        verbosity: How much at severity 0.
-        tag: Name of the call in the log.
-    """
-    options = onnxruntime.RunOptions()
-    options.log_severity_level = severity
-    options.log_verbosity_level = verbosity
-    options.logid = tag
-    return options
-
 
 # Raised by ONNX Runtime -> ours. RuntimeException is what kernels throw.
 _ERRORS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
@@ -194,6 +173,8 @@ class Session:
         keeps_binding: bool = False,
     ) -> None:
         fork.session_made(device)
+        leaving.check()
+        interrupts.arm()
         self.device = device
         source = model if isinstance(model, bytes) else os.fspath(model)
         options = _session_options(optimize, prepack, profile_prefix)
@@ -241,7 +222,7 @@ class Session:
 
         Args:
             feeds: One value for every input, by name.
-            options: ONNX Runtime's run options, see ``new_run_options``.
+            options: ONNX Runtime's run options, see ``options.new_run_options``.
 
         Returns:
             The outputs in the model's order.
@@ -251,6 +232,14 @@ class Session:
         """
         try:
             return self.run_raw(feeds, self.output_names, options)
+        except Exception as e:
+            if options is not RUN_OPTIONS:
+                raise translate(e) from e
+            return self._rescued(e, feeds)
+
+    def _rescued(self, error: Exception, feeds: dict[str, RawValue]) -> Sequence[RawValue]:
+        try:
+            return interrupts.repeated(error, self, feeds, self.output_names)
         except Exception as e:
             raise translate(e) from e
 
@@ -286,7 +275,7 @@ class Session:
 def _session_options(optimize: bool, prepack: bool, profile_prefix: str | None) -> Any:
     """ONNX Runtime's session options; the arguments are those of ``Session``."""
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = _SILENT
+    options.log_severity_level = SILENT
     if logical.state.deterministic:
         options.use_deterministic_compute = True
     if not optimize:

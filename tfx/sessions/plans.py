@@ -16,9 +16,9 @@ from tfx.function.arguments import CallSignature
 from tfx.function.concrete import ConcreteFunction
 from tfx.function.configured import Configured
 from tfx.function.run_metadata import RunMetadata
-from tfx.function.run_options import RunOptions
 from tfx.function.signature import Parameters
 from tfx.graph.ir import Value
+from tfx.runtime.run_options import RunOptions
 from tfx.sessions.resolve import Resolved, has_value
 
 

@@ -86,20 +86,19 @@ def test_overlapping_writers_exclude_each_other():
 
 def test_installations_are_counted_and_can_be_held_up():
     installs = locks.Installs()
-    with installs:
-        assert (installs.begun, installs.done) == (1, 0)
-    assert (installs.begun, installs.done) == (1, 1)
-    with pytest.raises(KeyError), installs:
-        raise KeyError
+
+    def look(begun, done):
+        assert (installs.begun, installs.done) == (begun, done)
+
+    installs.during(look, 1, 0)
+    look(1, 1)
+    with pytest.raises(KeyError):
+        installs.during({}.__getitem__, "absent")
     assert (installs.begun, installs.done) == (2, 2)
     began = threading.Event()
 
-    def install():
-        with installs:
-            began.set()
-
     with installs.paused():
-        thread = threading.Thread(target=install)
+        thread = threading.Thread(target=installs.during, args=[began.set])
         thread.start()
         assert not began.wait(0.05)
     thread.join(30)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -292,3 +293,29 @@ def test_time_inside_of_a_loop_is_counted_once():
     inside = sum(n.duration_us for n in p.nodes if n is not loop)
     assert loop.self_us <= loop.duration_us - 0.9 * inside
     assert p.total_us <= 1.1 * loop.duration_us + 100
+
+
+def test_a_deep_graph_takes_no_longer_than_its_nodes():
+    def layer(x, scale):
+        return tf.nn.relu(tf.matmul(x, x) + scale)
+
+    @tf.function(autograph=False)
+    def deep(x):
+        for i in range(800):
+            x = tf.sin(layer(x, float(i))) * 0.5
+        return tf.reduce_sum(x)
+
+    x = tf.ones([2, 2])
+    began = time.monotonic()
+    deep(x)
+    first = time.monotonic() - began  # with tracing and compiling
+    began = time.monotonic()
+    with tf.profile() as p:
+        deep(x)
+    assert time.monotonic() - began < first + 10.0
+    assert len(p.nodes) > 2000
+    for node in p.nodes:
+        assert "test_profile.py" in node.source, node
+    # Sums that were fused with the products before them are parts of one node each.
+    parts = [part.name for node in p.nodes for part in node.parts]
+    assert len(parts) == len(set(parts))

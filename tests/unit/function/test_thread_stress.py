@@ -266,13 +266,16 @@ def test_readers_wait_for_whoever_installs():
     read = tf.function(lambda: tf.stack([a, b]))
     read()
     seen = []
-    with locks.installs:
+    thread = threading.Thread(target=lambda: seen.append(read().numpy()), daemon=True)
+
+    def install():
         a._swap(tf.constant(2.0)._value)
-        thread = threading.Thread(target=lambda: seen.append(read().numpy()), daemon=True)
         thread.start()
         time.sleep(0.05)
         assert not seen
         b._swap(tf.constant(2.0)._value)
+
+    locks.installs.during(install)
     thread.join(30)
     np.testing.assert_array_equal(seen[0], [2.0, 2.0])
 

@@ -14,7 +14,8 @@ from tfx.runtime import capture, cuda, runners, values
 from tfx.runtime import session as sessions
 from tfx.runtime.binding import BoundRunner
 from tfx.runtime.capture import CapturingRunner
-from tfx.runtime.session import RUN_OPTIONS, Session
+from tfx.runtime.options import RUN_OPTIONS
+from tfx.runtime.session import Session
 from tfx.runtime.values import CPU_DEVICE, from_numpy, to_numpy
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import tfx as tf
 from tfx.runtime.kept import KeptRunner, serves
-from tfx.runtime.session import RUN_OPTIONS
+from tfx.runtime.options import RUN_OPTIONS
 
 
 def _sum_of(count: int):

@@ -14,7 +14,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
 from tfx.core import errors
 from tfx.runtime import session as sessions
-from tfx.runtime.session import RUN_OPTIONS, Session
+from tfx.runtime.options import RUN_OPTIONS
+from tfx.runtime.session import Session
 from tfx.runtime.values import from_numpy, to_numpy
 
 

@@ -19,9 +19,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from tfx.core import dtypes
 from tfx.graph.ir import Attributes, Graph, Node, RawDim, Value
 from tfx.graph.passes.writer import Writer
 
@@ -295,9 +292,7 @@ def _in_blocks(out: Graph, node: Node, blocks: Blocks) -> bool:
     return write.finish()
 
 
-def _finished(
-    write: Writer, node: Node, kind: _Kind, result: Value, divisor: Value | None
-) -> None:
+def _finished(write: Writer, node: Node, kind: _Kind, result: Value, divisor: Value | None) -> None:
     """What is done with the sum in float64, and its own type."""
     if divisor is not None:
         result = write.op("Div", result, divisor)
@@ -313,9 +308,7 @@ def _static(x: Value) -> bool:
     return x.shape is not None and all(isinstance(d, int) for d in x.shape)
 
 
-def _count(
-    write: Writer, x: Value, axes: Sequence[int], sizes: Sequence[RawDim]
-) -> Value:
+def _count(write: Writer, x: Value, axes: Sequence[int], sizes: Sequence[RawDim]) -> Value:
     """How many elements are reduced to one, in float64."""
     known = [d for d in sizes if isinstance(d, int)]
     if len(known) == len(sizes):
@@ -327,9 +320,7 @@ def _count(
     return write.cast(write.add("ReduceProd", (found,), {"keepdims": 0}), _DOUBLE)
 
 
-def _sums_of_blocks(
-    write: Writer, x: Value, blocks: Blocks, length: Value, op: str
-) -> Value:
+def _sums_of_blocks(write: Writer, x: Value, blocks: Blocks, length: Value, op: str) -> Value:
     """``x`` with the axes of the run as one of a number for each block, behind axes of length 1."""
     first, last = blocks.run
     assert x.shape is not None
@@ -571,9 +562,7 @@ def _average(out: Graph, node: Node, asks: bool) -> bool:
         for name, nothing in neutral.items():
             if name in attrs:
                 keep = (i, i + rank) if name == "pads" else (i,)
-                mine[name] = tuple(
-                    v if j in keep else nothing for j, v in enumerate(attrs[name])
-                )
+                mine[name] = tuple(v if j in keep else nothing for j, v in enumerate(attrs[name]))
         x = write.add("AveragePool", (x,), mine)
     return write.finish()
 

@@ -15,13 +15,13 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from tfx.core.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError
-from tfx.runtime import runners
-from tfx.runtime.session import new_run_options
+from tfx.runtime import interrupts, runners
+from tfx.runtime.options import new_run_options
 from tfx.runtime.values import RawValue
 
 
@@ -114,8 +114,9 @@ class RunOptions:
             information, 2 warnings, 3 errors, 4 nothing but fatal errors.
         log_verbosity_level: How much of it at level 0.
         tag: Name of the call in that log.
-        interruptible: Let Ctrl-C (or whatever handles a signal) end a call of the main thread
-            while ONNX Runtime runs, and not after. Costs some 50 microseconds a call.
+        interruptible: Let a signal handler of your own run while ONNX Runtime computes for the main
+            thread, and not after; what it raises ends the call. Costs some 50 microseconds a call.
+            Without a handler of your own Ctrl-C ends every call, with this or not.
         inter_op_thread_pool: Accepted for compatibility: all sessions share one pool.
         output_partition_graphs: Accepted for compatibility: the graph is ``concrete.graph``.
         report_tensor_allocations_upon_oom: Accepted for compatibility.
@@ -170,15 +171,15 @@ class Call:
 
     Args:
         options: Its options.
-        name: Of the function, for messages.
+        subject: What is called, for messages.
         recorder: What measures its nodes; None: nobody does.
     """
 
     def __init__(
-        self, options: RunOptions, name: str = "the call", recorder: Recorder | None = None
+        self, options: RunOptions, subject: str = "The call", recorder: Recorder | None = None
     ) -> None:
         self._options = options
-        self._name = name
+        self._subject = subject
         # A call inside another one ends with it.
         outer = runners.around.get()
         self._outer = outer if isinstance(outer, Call) else None
@@ -203,7 +204,7 @@ class Call:
         """
         with self._lock:
             if self._reason is None:
-                self._reason = kind(f"Function {self._name!r} {what}; no variable was changed.")
+                self._reason = kind(f"{self._subject} {what}; no variable was changed.")
             running = list(self._running)
         for options in running:
             options.terminate = True
@@ -220,25 +221,31 @@ class Call:
         self, holder: Any, raw: runners.Run, feeds: dict[str, RawValue], outputs: list[str]
     ) -> Sequence[RawValue]:
         """Run a session with run options of this call; see ``runners.Around``."""
-        options = new_run_options(
-            self._options.log_severity_level, self._options.log_verbosity_level, self._options.tag
-        )
-        self._enter(options)
-        try:
-            self.check()  # after the options are known to whoever ends the call
-            work = self._work(holder, raw, feeds, outputs, options)
-            result: Sequence[RawValue]
-            if self._options.interruptible and _in_main_thread():
-                result = _interruptibly(work, options)
-            else:
-                result = work()
-        except Exception:
-            self.check()  # the runtime only says that it was told to stop
-            raise
-        finally:
-            self._leave(options)
-        self.check()  # too late for the runtime, but nothing is installed yet
-        return result
+        while True:
+            options = new_run_options(
+                self._options.log_severity_level,
+                self._options.log_verbosity_level,
+                self._options.tag,
+            )
+            self._enter(options)
+            try:
+                self.check()  # after the options are known to whoever ends the call
+                work = self._work(holder, raw, feeds, outputs, options)
+                result: Sequence[RawValue]
+                with interrupts.running(options):
+                    if self._options.interruptible and _in_main_thread():
+                        result = _interruptibly(work, options)
+                    else:
+                        result = work()
+            except Exception as e:
+                self.check()  # the runtime only says that it was told to stop
+                if interrupts.was_ended(e):  # for a signal that this thread has served before
+                    continue
+                raise
+            finally:
+                self._leave(options)
+            self.check()  # too late for the runtime, but nothing is installed yet
+            return result
 
     def _work(
         self,
@@ -294,6 +301,21 @@ class Call:
             runners.around.reset(token)
             if timer is not None:
                 _deadlines.forget(timer)
+
+
+def time_limit(seconds: float | None, subject: str) -> AbstractContextManager[Any]:
+    """End what the sessions of this thread or task run inside a ``with`` block, if it takes long.
+
+    Args:
+        seconds: How long; None: as long as it likes.
+        subject: What is called, for messages.
+
+    Raises:
+        DeadlineExceededError: in the block, when the time is over.
+    """
+    if seconds is None:
+        return nullcontext()
+    return Call(RunOptions(timeout_in_ms=seconds * 1e3), subject).active()
 
 
 def _in_main_thread() -> bool:
