@@ -26,7 +26,16 @@ from tfx.graph import ir
 from tfx.graph.infer import infer, refusal
 from tfx.graph.passes import prepare
 from tfx.graph.passes.empties import GUARDED
-from tfx.graph.passes.sums import LEAST, PART_OF_SUM, STAGED, SUMMED, WIDE, Blocks, blocks_for, is_long
+from tfx.graph.passes.sums import (
+    LEAST,
+    PART_OF_SUM,
+    STAGED,
+    SUMMED,
+    WIDE,
+    Blocks,
+    blocks_for,
+    is_long,
+)
 from tfx.graph.serialize import to_model
 from tfx.runtime import runners
 from tfx.runtime.session import RUN_OPTIONS, Session, kernel_reason, translate
@@ -75,7 +84,7 @@ class Kernel:
         ]
         node = graph.add_node(op, given, attrs, types, name=op)
         if op in STAGED:  # how long it is is decided call by call
-            node.tag = PART_OF_SUM if blocks is None else blocks
+            node.tag = PART_OF_SUM if blocks is None and shapes is None else blocks
         graph.outputs = list(node.outputs)
         model = to_model(
             prepare(graph, device=device), output_names=[f"y{i}" for i in range(len(types))]
@@ -209,7 +218,9 @@ def _execute(
             key = (*key, shapes)
     kernel = _kernels.get(key)
     if kernel is None:
-        kernel = _make_kernel(key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE, shapes, blocks)
+        kernel = _make_kernel(
+            key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE, shapes, blocks
+        )
     feeds = {n: t._value for n, t in zip(kernel.input_names, inputs, strict=True) if t is not None}  # type: ignore[attr-defined]
     try:
         raw = kernel.run_raw(feeds, kernel.output_names, RUN_OPTIONS)
