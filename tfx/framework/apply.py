@@ -85,7 +85,7 @@ class Kernel:
         ]
         node = graph.add_node(op, given, attrs, types, name=op)
         if op in STAGED:  # how long it is is decided call by call
-            node.tag = PART_OF_SUM if blocks is None else blocks
+            node.tag = PART_OF_SUM if blocks is None and shapes is None else blocks
         graph.outputs = list(node.outputs)
         model = to_model(
             prepare(graph, device=device), output_names=[f"y{i}" for i in range(len(types))]

@@ -144,7 +144,7 @@ def _sign(out: Graph, node: Node) -> bool:
 
 
 # Tag of the node that makes a divisor which is never -1.
-_SAFE_DIVISOR = "safe divisor"
+SAFE_DIVISOR = "safe divisor"
 
 
 def _division(out: Graph, node: Node) -> bool:
@@ -158,13 +158,13 @@ def _division(out: Graph, node: Node) -> bool:
         return False
     if divisor.const is not None and not (divisor.const == -1).any():
         return False
-    if divisor.node is not None and divisor.node.tag == _SAFE_DIVISOR:
+    if divisor.node is not None and divisor.node.tag == SAFE_DIVISOR:
         return False
     write = Writer(out, node)
     minus = write.op("Equal", divisor, write.constant(-1, x.dtype))
     safe = write.op("Where", minus, write.constant(1, x.dtype), divisor)
     assert safe.node is not None
-    safe.node.tag = _SAFE_DIVISOR
+    safe.node.tag = SAFE_DIVISOR
     result = write.add(node.op, (x, safe), node.attrs)
     if node.op == "Div":
         flipped = write.op("Sub", write.constant(0, x.dtype), result)

@@ -5,8 +5,8 @@ reduced axis is the last one. Of ten million float32 values ``0.1`` the mean is 
 axis it is wrong in the fifth digit after a thousand. Here such a reduction becomes two: sums of
 blocks of up to 128 elements, which are a view of the input, and the reduction of those sums in
 float64. In float64 itself there are as many stages as it takes. Few elements are summed as before:
-where sizes are known while the graph is compiled nothing is added for them, elsewhere the graph asks
-at run time. On a GPU the kernels are right.
+where sizes are known while the graph is compiled nothing is added for them, elsewhere the graph
+asks at run time. On a GPU the kernels are right.
 
 ``Softmax`` and what else sums inside of its kernel is written with reductions, or divided by what
 its result adds up to.
@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tfx.graph.ir import Attributes, Graph, Node, RawDim, Value
+from tfx.graph.passes.integers import SAFE_DIVISOR
 from tfx.graph.passes.writer import Writer
 
 _FLOAT, _INT64, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 7, 10, 11, 16
@@ -30,8 +31,12 @@ PART_OF_SUM = "part of a sum"
 
 # Below that many elements a second pass over the input in float64 is cheaper than blocks.
 _WIDE_SIZE = 4096
-# Padded to a multiple of these where no block divides the length.
-_PADDED, _PADDED_SHORT = 64, 24
+# Cut to a multiple of these where no block divides the length.
+_CUT, _CUT_SHORT = 64, 24
+# Elements of a later stage over sums in float64 whose number is not known.
+_STAGE = 16
+# What may divide a size that nothing better divides, when it is known at run time only.
+_FALLBACK = (15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
 # A run of reduced axes shorter than this leaves the blocks to a longer one.
 _SHORT = 32
 
@@ -88,14 +93,14 @@ class Blocks:
         axes: The reduced axes, in order.
         run: The first and last of the adjacent axes that are cut into blocks.
         length: Elements in a block; 0: everything is summed in float64.
-        padded: Whether the axes are first padded to a multiple of the length.
+        cut: Whether no length divides the size, and something is left over.
         lone: Whether all axes behind are of length 1.
     """
 
     axes: tuple[int, ...]
     run: tuple[int, int]
     length: int
-    padded: bool
+    cut: bool
     lone: bool
 
 
@@ -136,7 +141,7 @@ def _choose(op: str, dtype: int, shape: Sequence[RawDim], axes: tuple[int, ...])
         return Blocks(axes, run, 0, False, lone)
     size, vectors = _product(shape, run), _has_vectors(op, dtype, lone)
     length = next((b for b in _preferred(lone, vectors) if size % b == 0), 0)
-    return Blocks(axes, run, length or (_PADDED if vectors else _PADDED_SHORT), not length, lone)
+    return Blocks(axes, run, length or (_CUT if vectors else _CUT_SHORT), not length, lone)
 
 
 def _has_vectors(op: str, dtype: int, inner: bool) -> bool:
@@ -190,7 +195,9 @@ def _preferred(inner: bool, vectors: bool) -> tuple[int, ...]:
         return tuple(sorted(range(8, 49), key=lambda b: (b < 12, b > 32, abs(b - 20))))
     if inner:
         lengths = range(16, 161)
-        return tuple(sorted(lengths, key=lambda b: (b % 16 > 0, b < 48, b % 8 > 0, abs(b - 112))))
+        return tuple(
+            sorted(lengths, key=lambda b: (b > 128, b % 8 > 0, b < 48, b % 16 > 0, abs(b - 72)))
+        )
     return tuple(sorted(range(12, 81), key=lambda b: (b < 24, abs(b - 48))))
 
 
@@ -209,7 +216,7 @@ def _reduction(out: Graph, node: Node, asks: bool) -> bool:
     if isinstance(node.tag, Blocks):
         plain = node.replaced()
         plain.tag = None
-        return _in_blocks(out, plain, node.tag)
+        return _in_blocks(out, plain, node.tag, True)
     found = _static_axes(node)
     if x.shape is None or found is None:
         return _in_double(out, node)
@@ -220,7 +227,7 @@ def _reduction(out: Graph, node: Node, asks: bool) -> bool:
     if all(isinstance(d, int) for d in count):
         if known <= _KINDS[node.op].limit:
             return False
-        return _in_blocks(out, node, _choose(node.op, x.dtype, x.shape, found))
+        return _in_blocks(out, node, _choose(node.op, x.dtype, x.shape, found), False)
     return _ask(out, node, x, found) if asks else _in_double(out, node)
 
 
@@ -241,7 +248,7 @@ def _static_axes(node: Node) -> tuple[int, ...] | None:
 
 
 def _in_double(out: Graph, node: Node) -> bool:
-    """Sum in float64 what nothing is known of. (Sums of float64 stay as they are.)"""
+    """Sum in float64 what nothing is known of; sums of float64 stay as they are."""
     x = node.inputs[0]
     assert x is not None
     if x.dtype == _DOUBLE:
@@ -259,7 +266,8 @@ def _part(write: Writer, op: str, inputs: Sequence[Value | None], attrs: Attribu
     return made
 
 
-def _in_blocks(out: Graph, node: Node, blocks: Blocks) -> bool:
+def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
+    """With blocks that were chosen already; ``sure``: the input is known to have elements."""
     x = node.inputs[0]
     assert x is not None
     if not blocks.length:
@@ -268,26 +276,21 @@ def _in_blocks(out: Graph, node: Node, blocks: Blocks) -> bool:
     kind = _KINDS[node.op]
     if x.dtype in (_FLOAT16, _BFLOAT16):
         x = write.cast(x, _FLOAT)
-    shape = x.shape
-    assert shape is not None
-    axes, mean = write.ints(blocks.axes), node.op == "ReduceMean"
-    count = [shape[a] for a in blocks.axes]
-    # How many elements a mean is of is counted before any padding.
-    divisor = _count(write, x, blocks.axes, count) if mean else None
+    divisor = _count(write, x, blocks.axes) if node.op == "ReduceMean" else None
     length = write.ints([blocks.length])
-    if blocks.padded:
-        x = _to_multiple(write, x, blocks.run, length, kind.neutral)
-    parts = _sums_of_blocks(write, x, blocks, length, kind.first)
-    attrs = {"keepdims": node.attrs.get("keepdims", 1)}
-    if x.dtype == _DOUBLE:
-        # A reduction like any other, which may need stages too.
-        total = _stages(write, parts, blocks, kind) if not _static(parts) else parts
-        result = write.add(kind.rest, (total, axes), attrs)
-        if not _static(parts):
-            assert result.node is not None
-            result.node.tag = PART_OF_SUM
+    if blocks.cut:
+        parts = _sums_of_head_and_tail(write, x, blocks, length, kind.first, sure)
     else:
+        parts = _sums_of_blocks(write, x, blocks, length, kind.first, sure)
+    attrs, axes = {"keepdims": node.attrs.get("keepdims", 1)}, write.ints(blocks.axes)
+    assert parts.shape is not None
+    if x.dtype != _DOUBLE:
         result = _part(write, kind.rest, (write.cast(parts, _DOUBLE), axes), attrs)
+    elif all(isinstance(d, int) for d in parts.shape):
+        # A reduction like any other, which may need stages too.
+        result = write.add(kind.rest, (parts, axes), attrs)
+    else:
+        result = _part(write, kind.rest, (_stages(write, parts, blocks.axes, kind), axes), attrs)
     _finished(write, node, kind, result, divisor)
     return write.finish()
 
@@ -304,49 +307,103 @@ def _finished(write: Writer, node: Node, kind: _Kind, result: Value, divisor: Va
         write.op("Identity", result)  # the tag stays with the sum
 
 
-def _static(x: Value) -> bool:
-    return x.shape is not None and all(isinstance(d, int) for d in x.shape)
-
-
-def _count(write: Writer, x: Value, axes: Sequence[int], sizes: Sequence[RawDim]) -> Value:
+def _count(write: Writer, x: Value, axes: Sequence[int]) -> Value:
     """How many elements are reduced to one, in float64."""
-    known = [d for d in sizes if isinstance(d, int)]
-    if len(known) == len(sizes):
-        return write.number(float(math.prod(known)))
     assert x.shape is not None
+    known = [d for d in (x.shape[a] for a in axes) if isinstance(d, int)]
+    if len(known) == len(axes):
+        return write.number(float(math.prod(known)))
     if len(axes) == len(x.shape):
         return write.cast(write.op("Size", x), _DOUBLE)
     found = write.op("Gather", write.op("Shape", x), write.ints(axes))
     return write.cast(write.add("ReduceProd", (found,), {"keepdims": 0}), _DOUBLE)
 
 
-def _sums_of_blocks(write: Writer, x: Value, blocks: Blocks, length: Value, op: str) -> Value:
+def _sums_of_blocks(
+    write: Writer, x: Value, blocks: Blocks, length: Value, op: str, sure: bool
+) -> Value:
     """``x`` with the axes of the run as one of a number for each block, behind axes of length 1."""
     first, last = blocks.run
     assert x.shape is not None
     run = x.shape[first : last + 1]
-    if all(isinstance(d, int) for d in run) and length.const is not None:
+    if sure:
+        many = write.ints([-1])
+    elif all(isinstance(d, int) for d in run) and length.const is not None:
         many = write.ints([math.prod(d for d in run if isinstance(d, int)) // int(length.const[0])])
     else:
-        size = write.add("Shape", (x,), {"start": first, "end": last + 1})
-        if last > first:
-            size = write.add("ReduceProd", (size,), {"keepdims": 1})
-        many = write.op("Div", size, length)
+        if length.node is not None:
+            length.node.tag = SAFE_DIVISOR
+        many = write.op("Div", _size_of_run(write, x, blocks.run), length)
     before, ones = write.ints([0] * first), write.ints([1] * (last - first))
-    behind, place, attrs = x.shape[last + 1 :], last + 1, {"allowzero": 0}
+    behind, attrs = x.shape[last + 1 :], {"allowzero": 0}
     if blocks.lone:
-        place = len(x.shape)
         parts = [before, ones, many, write.ints([1] * len(behind)), length]
     elif all(isinstance(d, int) for d in behind):
         sizes = write.ints([d for d in behind if isinstance(d, int)])
         parts = [before, ones, many, length, sizes]
     else:
-        # One of the sizes may be 0, which must not be taken for "as in the input".
-        attrs = {"allowzero": 1}
-        before = write.add("Shape", (x,), {"start": 0, "end": first})
+        if not sure:
+            # One of the sizes may be 0, which must not be taken for "as in the input".
+            attrs = {"allowzero": 1}
+            before = write.add("Shape", (x,), {"start": 0, "end": first})
         parts = [before, ones, many, length, write.add("Shape", (x,), {"start": last + 1})]
-    cut = write.add("Reshape", (x, _joined(write, parts)), attrs)
+    return _sums_of_view(write, x, blocks, _joined(write, parts), op, attrs)
+
+
+def _sums_of_view(
+    write: Writer, x: Value, blocks: Blocks, target: Value, op: str, attrs: Attributes
+) -> Value:
+    assert x.shape is not None
+    place = len(x.shape) if blocks.lone else blocks.run[1] + 1
+    cut = write.add("Reshape", (x, target), attrs)
     return _part(write, op, (cut, write.ints([place])), {"keepdims": 0})
+
+
+def _size_of_run(write: Writer, x: Value, run: tuple[int, int]) -> Value:
+    size = write.add("Shape", (x,), {"start": run[0], "end": run[1] + 1})
+    return size if run[0] == run[1] else write.add("ReduceProd", (size,), {"keepdims": 1})
+
+
+def _sums_of_head_and_tail(
+    write: Writer, x: Value, blocks: Blocks, length: Value, op: str, sure: bool
+) -> Value:
+    """The same where no block divides the size: what is left over makes one more sum."""
+    x = _as_one_axis(write, x, blocks.run)
+    last = blocks.run[1]
+    assert x.shape is not None
+    size = x.shape[last]
+    if isinstance(size, int):
+        end = write.ints([size - size % blocks.length])
+    else:
+        found = write.add("Shape", (x,), {"start": last, "end": last + 1})
+        end = write.op("Sub", found, write.op("Mod", found, length))
+    axis = write.ints([last])
+    head = write.op("Slice", x, write.ints([0]), end, axis)
+    tail = write.op("Slice", x, end, write.ints([2**62]), axis)
+    sums = (
+        _sums_of_blocks(write, head, blocks, length, op, sure),
+        _part(write, op, (tail, axis), {"keepdims": 1}),
+    )
+    return write.add("Concat", sums, {"axis": last})
+
+
+def _as_one_axis(write: Writer, x: Value, run: tuple[int, int]) -> Value:
+    """``x`` with the elements of a run of axes on the last of them."""
+    first, last = run
+    if first == last:
+        return x
+    assert x.shape is not None
+    before = write.add("Shape", (x,), {"start": 0, "end": first})
+    behind = write.add("Shape", (x,), {"start": last + 1})
+    sizes = [d for d in x.shape[first : last + 1] if isinstance(d, int)]
+    known = len(sizes) == last + 1 - first
+    size = write.ints([math.prod(sizes)]) if known else _size_of_run(write, x, run)
+    parts = [before, write.ints([1] * (last - first)), size, behind]
+    made = write.add("Reshape", (x, _joined(write, parts)), {"allowzero": 1})
+    if known:
+        ones = (1,) * (last - first)
+        made.shape = (*x.shape[:first], *ones, math.prod(sizes), *x.shape[last + 1 :])
+    return made
 
 
 def _joined(write: Writer, parts: Sequence[Value]) -> Value:
@@ -357,51 +414,25 @@ def _joined(write: Writer, parts: Sequence[Value]) -> Value:
     return write.add("Concat", [p for p in parts if p.shape != (0,)], {"axis": 0})
 
 
-def _to_multiple(
-    write: Writer, x: Value, run: tuple[int, int], length: Value, neutral: float
-) -> Value:
-    """Put the axes of the run together and pad them to a multiple of the length of a block."""
-    first, last = run
-    assert x.shape is not None
-    rank = len(x.shape)
-    sizes_of_run = x.shape[first : last + 1]
-    known = math.prod(d for d in sizes_of_run if isinstance(d, int))
-    if last > first:
-        before = write.add("Shape", (x,), {"start": 0, "end": first})
-        behind = write.add("Shape", (x,), {"start": last + 1})
-        if all(isinstance(d, int) for d in sizes_of_run):
-            size = write.ints([known])
-        else:
-            sizes = write.add("Shape", (x,), {"start": first, "end": last + 1})
-            size = write.add("ReduceProd", (sizes,), {"keepdims": 1})
-        parts = [before, write.ints([1] * (last - first)), size, behind]
-        x = write.add("Reshape", (x, _joined(write, parts)), {"allowzero": 1})
-    if all(isinstance(d, int) for d in sizes_of_run) and length.const is not None:
-        missing = write.ints([-known % int(length.const[0])])
-    else:
-        found = write.add("Shape", (x,), {"start": last, "end": last + 1})
-        missing = write.op("Mod", write.op("Neg", found), length)
-    none = [0] * rank
-    halves = [write.ints([*none, *none[:last]]), missing, write.ints(none[last + 1 :])]
-    amounts = _joined(write, halves)
-    filling = write.cast(write.number(neutral), x.dtype)
-    return write.op("Pad", x, amounts, filling)
-
-
-def _stages(write: Writer, parts: Value, blocks: Blocks, kind: _Kind) -> Value:
-    """Three more stages for each run over sums whose number is not known."""
-    assert parts.shape is not None
-    for run in _runs(blocks.axes):
-        lone = all(d == 1 for d in parts.shape[run[1] + 1 :])
-        again = Blocks(blocks.axes, run, 0, False, lone)
-        for _ in range(3):
-            size = write.add("Shape", (parts,), {"start": run[0], "end": run[1] + 1})
-            if run[1] > run[0]:
-                size = write.add("ReduceProd", (size,), {"keepdims": 1})
+def _stages(write: Writer, parts: Value, axes: tuple[int, ...], kind: _Kind) -> Value:
+    """Four more stages for each run over sums in float64 whose number is not known."""
+    for run in _runs(axes):
+        parts = _as_one_axis(write, parts, run)
+        assert parts.shape is not None
+        last, rank = run[1], len(parts.shape)
+        lone = all(d == 1 for d in parts.shape[last + 1 :])
+        again = Blocks(axes, (last, last), 0, False, lone)
+        for _ in range(4):
+            size = write.add("Shape", (parts,), {"start": last, "end": last + 1})
             # As many as there are, where they are few: padding must not make a tensor large.
-            length = write.op("Min", size, write.ints([_PADDED_SHORT]))
-            padded = _to_multiple(write, parts, run, length, kind.neutral)
-            parts = _sums_of_blocks(write, padded, again, length, kind.rest)
+            length = write.op("Min", size, write.ints([_STAGE]))
+            assert length.node is not None
+            length.node.tag = SAFE_DIVISOR
+            missing = write.op("Mod", write.op("Neg", size), length)
+            zeros = write.ints([0] * (rank + last)), write.ints([0] * (rank - 1 - last))
+            amounts = _joined(write, [zeros[0], missing, zeros[1]])
+            padded = write.op("Pad", parts, amounts, write.number(kind.neutral))
+            parts = _sums_of_blocks(write, padded, again, length, kind.rest, False)
     return parts
 
 
@@ -462,21 +493,28 @@ def _with_found_blocks(write: Writer, node: Node, x: Value, axes: tuple[int, ...
     run = runs[-1] if _product(x.shape, runs[-1]) >= _SHORT else unknown[-1]
     lone = all(d == 1 for d in x.shape[run[1] + 1 :])
     blocks = Blocks(axes, run, 0, False, lone)
-    divisor = None
-    if node.op == "ReduceMean":
-        divisor = _count(write, x, axes, [x.shape[a] for a in axes])
+    divisor = _count(write, x, axes) if node.op == "ReduceMean" else None
     if x.dtype in (_FLOAT16, _BFLOAT16):
         x = write.cast(x, _FLOAT)
     assert x.shape is not None
-    size = write.add("Shape", (x,), {"start": run[0], "end": run[1] + 1})
-    if run[1] > run[0]:
-        size = write.add("ReduceProd", (size,), {"keepdims": 1})
-    lengths = write.ints([*_preferred(lone, _has_vectors(node.op, x.dtype, lone)), 1])
-    place = write.add("ArgMin", (write.op("Mod", size, lengths),), {"axis": 0, "keepdims": 1})
-    length = write.op("Gather", lengths, place)
-    parts = _sums_of_blocks(write, x, blocks, length, kind.first)
+    lengths = [*_preferred(lone, _has_vectors(node.op, x.dtype, lone)), *_FALLBACK]
+    rests = write.op("Mod", _size_of_run(write, x, run), write.ints(lengths))
+    place = write.add("ArgMin", (rests,), {"axis": 0, "keepdims": 0})
+    others = [d for a, d in enumerate(x.shape) if a not in axes]
+    sure = all(isinstance(d, int) for d in others)
+    behind = [d for d in x.shape[run[1] + 1 :] if isinstance(d, int)]
+    if sure and len(behind) == len(x.shape) - run[1] - 1:
+        start = [0] * run[0] + [1] * (run[1] - run[0]) + [-1]
+        views = [[*start, *behind, b] if lone else [*start, b, *behind] for b in lengths]
+        target = write.op("Gather", write.matrix(views), place)
+        parts = _sums_of_view(write, x, blocks, target, kind.first, {"allowzero": 0})
+    else:
+        length = write.op(
+            "Unsqueeze", write.op("Gather", write.ints(lengths), place), write.ints([0])
+        )
+        parts = _sums_of_blocks(write, x, blocks, length, kind.first, sure)
     if x.dtype == _DOUBLE:
-        parts = _stages(write, parts, blocks, kind)
+        parts = _stages(write, parts, axes, kind)
     attrs = {"keepdims": node.attrs.get("keepdims", 1)}
     inputs = (write.cast(parts, _DOUBLE), write.ints(axes))
     result = _part(write, kind.rest, inputs, attrs)

@@ -46,6 +46,10 @@ class Writer:
         """An int64 vector."""
         return self._out.add_constant(np.array(values, np.int64), _INT64)
 
+    def matrix(self, rows: Sequence[Sequence[int]]) -> Value:
+        """An int64 matrix."""
+        return self._out.add_constant(np.array(rows, np.int64), _INT64)
+
     def add(self, name: str, inputs: Sequence[Value | None], attrs: Attributes) -> Value:
         """An operator with one output."""
         types = infer(name, inputs, attrs)

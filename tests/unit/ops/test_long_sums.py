@@ -1,0 +1,400 @@
+"""Reductions over many elements: as accurate as a sum in pairs, whatever runs them.
+
+References are computed in NumPy's widest type; what is allowed is four times the error of NumPy's
+own sum in pairs in the dtype at hand, and one unit in the last place.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import ml_dtypes
+import numpy as np
+import onnxruntime
+import pytest
+
+import tfx as tf
+from tfx.graph.passes import prepare
+from tfx.graph.passes.sums import PART_OF_SUM
+
+KINDS = ("same", "uniform", "around three")
+# Shape and reduced axes: lengths on both sides of what is cut, with and without good divisors.
+CASES = {
+    "few": ((100,), (0,)),
+    "thousand": ((1000,), (0,)),
+    "prime": ((1009,), (0,)),
+    "hundred thousand": ((100_000,), (0,)),
+    "large prime": ((100_003,), (0,)),
+    "million": ((1_000_000,), (0,)),
+    "last axis": ((3, 4096), (1,)),
+    "first axis": ((5000, 3), (0,)),
+    "first axis, prime": ((4099, 3), (0,)),
+    "first axis before 1": ((30_011, 1), (0,)),
+    "middle": ((2, 3000, 3), (1,)),
+    "outer two": ((50, 7, 300), (0, 2)),
+    "channels first": ((4, 3, 40, 50), (0, 2, 3)),
+    "channels last": ((4, 40, 50, 3), (0, 1, 2)),
+    "short last": ((20_000, 2, 3), (0, 2)),
+    "all": ((17, 19, 23), (0, 1, 2)),
+}
+
+
+def _norm(x):
+    return np.sqrt(np.sum(x * x, -1, dtype=x.dtype))
+
+
+def _logsumexp(x):
+    top = x.max(-1)
+    return top + np.log(np.sum(np.exp(x - top[..., None]), -1, dtype=x.dtype))
+
+
+REDUCTIONS = {
+    "sum": (tf.reduce_sum, lambda x: np.sum(x, -1, dtype=x.dtype)),
+    "mean": (tf.reduce_mean, lambda x: np.sum(x, -1, dtype=x.dtype) / x.dtype.type(x.shape[-1])),
+    "norm": (tf.math.reduce_euclidean_norm, _norm),
+    "logsumexp": (tf.reduce_logsumexp, _logsumexp),
+}
+
+
+def numbers(kind, shape, dtype):
+    rng = np.random.default_rng(len(kind))
+    if kind == "same":
+        return np.full(shape, 0.1).astype(dtype)
+    x = rng.random(shape) if kind == "uniform" else 3 + rng.standard_normal(shape)
+    return x.astype(dtype)
+
+
+def rows(x, axes):
+    """The reduced elements on one last axis that lies together: NumPy sums such in pairs."""
+    moved = np.ascontiguousarray(np.moveaxis(x, axes, range(-len(axes), 0)))
+    return moved.reshape(*moved.shape[: x.ndim - len(axes)], -1)
+
+
+def wide(x):
+    return x.astype(np.longdouble)
+
+
+@functools.cache
+def allowed(reduction, shape, axes, dtype):
+    """The error that is allowed: NumPy's worst of the kinds of numbers, relatively."""
+    plain = REDUCTIONS[reduction][1]
+    worst = 0.0
+    pairwise = dtype if np.finfo(dtype).bits > 16 else np.float32
+    for kind in KINDS:
+        x = rows(numbers(kind, shape, dtype), axes)
+        exact = plain(wide(x))
+        worst = max(
+            worst, float(np.max(np.abs(wide(plain(x.astype(pairwise))) - exact) / np.abs(exact)))
+        )
+    return 4 * worst + float(ml_dtypes.finfo(dtype).eps)
+
+
+def error(y, exact):
+    assert y.shape == exact.shape
+    return float(np.max(np.abs(wide(y) - exact) / np.abs(exact)))
+
+
+def calls(function, shape, dtype):
+    """An operation eagerly, traced for the shape, and traced for any sizes."""
+    unknown = tf.TensorSpec([None] * len(shape), dtype)
+    return {
+        "eager": function,
+        "static": tf.function(function),
+        "unknown": tf.function(function, input_signature=[unknown]),
+    }
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("case", CASES)
+def test_error_stays_that_of_a_sum_in_pairs(case, dtype, reduction):
+    shape, axes = CASES[case]
+    function, plain = REDUCTIONS[reduction]
+    limit = allowed(reduction, shape, axes, dtype)
+    for how, call in calls(lambda x: function(x, axes), shape, dtype).items():
+        for kind in KINDS:
+            x = numbers(kind, shape, dtype)
+            found = error(call(tf.constant(x)).numpy(), plain(wide(rows(x, axes))))
+            # Stages over unknown numbers of float64 are shorter and more.
+            more = 2 if how == "unknown" and dtype == np.float64 else 1
+            assert found <= more * limit, (how, kind, found, limit)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("case", ["thousand", "prime", "hundred thousand", "first axis", "middle"])
+def test_narrow_types_are_summed_wider(case, dtype):
+    shape, axes = CASES[case]
+    for how, call in calls(lambda x: tf.reduce_mean(x, axes), shape, dtype).items():
+        for kind in KINDS:
+            x = numbers(kind, shape, dtype)
+            exact = wide(rows(x, axes)).mean(-1)
+            found = error(call(tf.constant(x)).numpy(), exact)
+            assert found <= float(ml_dtypes.finfo(dtype).eps), (how, kind)
+
+
+def test_the_sum_of_many_halves_does_not_overflow_on_the_way():
+    x = np.where(np.arange(40_000) % 2, 30_000.0, -30_000.0).astype(np.float16)
+    for call in calls(tf.reduce_sum, x.shape, tf.float16).values():
+        assert call(tf.constant(x)).numpy() == 0
+
+
+def test_ten_million_tenths():
+    x = tf.fill([10**7], 0.1)
+    assert abs(float(tf.reduce_mean(x)) - float(np.float32(0.1))) < 1e-8
+
+
+def test_variance_and_standard_deviation():
+    values = tf.constant(np.tile(np.float32([1000, 1001]), 500_000))
+    assert float(tf.math.reduce_variance(values)) == 0.25
+    large = tf.constant(np.tile(np.float32([1e4, 1e4 + 1]), 500_000))
+    assert float(tf.math.reduce_std(large)) == 0.5
+    mean, variance = tf.nn.moments(large, [0])
+    assert float(mean) == 10_000.5
+    assert float(variance) == 0.25
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axes", [(0,), (-1,), (1, -1), (0, 2), None])
+def test_axes_and_kept_dimensions(axes, keepdims):
+    x = np.random.default_rng(0).random((70, 9, 500)).astype(np.float32)
+    exact = x.astype(np.float64).sum(axes, keepdims=keepdims)
+
+    def summed(v):
+        return tf.reduce_sum(v, axes, keepdims)
+
+    for call in calls(summed, x.shape, tf.float32).values():
+        y = call(tf.constant(x)).numpy()
+        assert y.shape == exact.shape
+        np.testing.assert_allclose(y, exact, rtol=6e-7)
+
+
+def test_axes_that_are_known_at_run_time_only():
+    x = np.full((1_000_003, 2), 0.1, np.float32)
+    summed = tf.function(
+        lambda v, a: tf.reduce_sum(v, a),
+        input_signature=[tf.TensorSpec(None, tf.float32), tf.TensorSpec([None], tf.int32)],
+    )
+    exact = 1_000_003 * float(np.float32(0.1))
+    np.testing.assert_allclose(summed(tf.constant(x), tf.constant([0])).numpy(), exact, rtol=1e-7)
+
+
+@pytest.mark.parametrize("size", [1000, 1009, 10_007, 100_000])
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_infinities_and_nan(reduction, size):
+    function = REDUCTIONS[reduction][0]
+    for special, sums in ((np.inf, np.inf), (np.nan, np.nan)):
+        x = np.ones((size, 2), np.float32)
+        x[size // 3, 0] = special
+        for call in calls(lambda v: function(v, 0), x.shape, tf.float32).values():
+            y = call(tf.constant(x)).numpy()
+            np.testing.assert_equal(y[0], np.float32(sums))
+            assert np.isfinite(y[1])
+        both = x.copy()
+        both[-1, 0] = -np.inf
+        if reduction == "sum":
+            assert np.isnan(tf.reduce_sum(tf.constant(both), 0).numpy()[0])
+
+
+def test_the_logsumexp_of_nothing_likely():
+    x = np.full((2, 5000), -np.inf, np.float32)
+    x[1, 77] = 2.0
+    for call in calls(lambda v: tf.reduce_logsumexp(v, 1), x.shape, tf.float32).values():
+        np.testing.assert_equal(call(tf.constant(x)).numpy(), np.float32([-np.inf, 2]))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((0, 5000), (1,)),
+        ((5000, 0), (0,)),
+        ((0,), (0,)),
+        ((2, 0, 5000), (1, 2)),
+        ((5000, 3, 0), (0,)),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_nothing_to_sum(shape, axes, dtype):
+    x = np.zeros(shape, dtype)
+    for call in calls(lambda v: tf.reduce_sum(v, axes), shape, dtype).values():
+        y = call(tf.constant(x)).numpy()
+        np.testing.assert_array_equal(y, x.sum(axes))
+        assert y.shape == x.sum(axes).shape
+
+
+def test_integers_wrap_around_as_before():
+    x = np.full(100_000, 2**31 - 1, np.int32)
+    assert int(tf.reduce_sum(tf.constant(x))) == int(np.sum(x, dtype=np.int32))
+
+
+@pytest.mark.parametrize("op", ["ReduceL1", "ReduceSumSquare", "ReduceLogSum", "ReduceL2"])
+@pytest.mark.parametrize("size", [500, 1009, 1_000_000])
+def test_operators_that_models_have(op, size):
+    plain = {
+        "ReduceL1": lambda x: np.abs(x).sum(-1),
+        "ReduceSumSquare": lambda x: (x * x).sum(-1),
+        "ReduceLogSum": lambda x: np.log(x.sum(-1)),
+        "ReduceL2": lambda x: np.sqrt((x * x).sum(-1)),
+    }[op]
+    x = np.full((2, size), 0.1, np.float32)
+    exact = plain(x.astype(np.float64))
+
+    def reduced(v):
+        return getattr(tf.raw, op)(v, tf.constant([1], tf.int64), keepdims=0)
+
+    for call in calls(reduced, x.shape, tf.float32).values():
+        np.testing.assert_allclose(call(tf.constant(x)).numpy(), exact, rtol=6e-7)
+
+
+@pytest.mark.parametrize("size", [100, 20_000, 300_007])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_softmax(size, dtype):
+    x = np.random.default_rng(0).standard_normal((2, size)).astype(dtype)
+    shifted = wide(x) - wide(x).max(-1, keepdims=True)
+    total = np.exp(shifted).sum(-1, keepdims=True)
+    eps = float(np.finfo(dtype).eps)
+    for call in calls(tf.nn.softmax, x.shape, dtype).values():
+        y = call(tf.constant(x)).numpy()
+        np.testing.assert_allclose(wide(y), np.exp(shifted) / total, rtol=20 * eps)
+        assert abs(float(wide(y)[0].sum()) - 1) < 2 * eps
+    for call in calls(tf.nn.log_softmax, x.shape, dtype).values():
+        y = call(tf.constant(x)).numpy()
+        np.testing.assert_allclose(wide(y), shifted - np.log(total), rtol=4 * eps)
+    for call in calls(lambda v: tf.nn.softmax(v, 0), (size, 2), dtype).values():
+        y = call(tf.constant(np.ascontiguousarray(x.T))).numpy()
+        np.testing.assert_allclose(wide(y.T), np.exp(shifted) / total, rtol=20 * eps)
+
+
+def test_softmax_of_the_unlikely():
+    x = np.full(20_000, -np.inf, np.float32)
+    x[5] = 0
+    for call in calls(tf.nn.softmax, x.shape, tf.float32).values():
+        assert call(tf.constant(x)).numpy().sum() == 1
+    for call in calls(tf.nn.log_softmax, x.shape, tf.float32).values():
+        y = call(tf.constant(x)).numpy()
+        assert y[5] == 0
+        assert np.isneginf(y[0])
+
+
+def test_averages_over_images():
+    x = np.full((1, 2, 300, 301), 0.1, np.float32)
+    exact = float(np.float32(0.1))
+    for call in calls(tf.raw.GlobalAveragePool, x.shape, tf.float32).values():
+        np.testing.assert_allclose(call(tf.constant(x)).numpy(), exact, rtol=3e-7)
+
+    def pooled(v):
+        return tf.raw.AveragePool(v, kernel_shape=(60, 50), strides=(30, 25), pads=(2, 3, 4, 5))
+
+    for call in calls(pooled, x.shape, tf.float32).values():
+        np.testing.assert_allclose(call(tf.constant(x)).numpy(), exact, rtol=2e-6)
+
+
+@pytest.mark.parametrize("op", ["LayerNormalization", "InstanceNormalization"])
+def test_normalizations(op):
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal((1, 2, 100_003)) + 3).astype(np.float32)
+    exact = x.astype(np.float64)
+    exact = (exact - exact.mean(-1, keepdims=True)) / np.sqrt(exact.var(-1, keepdims=True) + 1e-5)
+    count = x.shape[-1] if op == "LayerNormalization" else 2
+    scale, offset = np.full(count, 2, np.float32), np.ones(count, np.float32)
+
+    def normalized(v):
+        return getattr(tf.raw, op)(v, tf.constant(scale), tf.constant(offset))
+
+    for how, call in calls(normalized, x.shape, tf.float32).items():
+        if how != "unknown":
+            np.testing.assert_allclose(call(tf.constant(x)).numpy(), 2 * exact + 1, atol=2e-6)
+
+
+def test_gradients():
+    count = 1_000_003
+    x = tf.constant(np.full((count, 2), 0.1, np.float32))
+    bias = tf.constant([0.0, 1.0])
+    exact = count * float(np.float32(0.1))
+
+    def slope(b):
+        with tf.GradientTape() as tape:
+            tape.watch(b)
+            loss = tf.reduce_sum((x + b) * x)
+        return tape.gradient(loss, b)
+
+    unknown = tf.function(slope, input_signature=[tf.TensorSpec([None], tf.float32)])
+    for call in (slope, tf.function(slope), unknown):
+        np.testing.assert_allclose(call(bias).numpy(), exact, rtol=2e-7)
+
+
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float64])
+def test_what_is_saved_gives_the_same_elsewhere(tmp_path, dtype):
+    module = tf.Module()
+    module.static = tf.function(
+        lambda x: {"y": tf.reduce_mean(x, 1)}, input_signature=[tf.TensorSpec([2, 100_003], dtype)]
+    )
+    module.unknown = tf.function(
+        lambda x: {"y": tf.reduce_mean(x, 1)},
+        input_signature=[tf.TensorSpec([None, None], dtype, name="x")],
+    )
+    tf.saved_model.save(
+        module, str(tmp_path / "m"), signatures={"static": module.static, "unknown": module.unknown}
+    )
+    x = np.full((2, 100_003), 0.1, dtype.as_numpy_dtype)
+    for name in ("static", "unknown"):
+        session = onnxruntime.InferenceSession(str(tmp_path / "m" / f"{name}.onnx"))
+        feed = session.get_inputs()[0].name
+        (y,) = session.run(None, {feed: x})
+        np.testing.assert_allclose(y, x[:, 0], rtol=4 * np.finfo(x.dtype).eps)
+        (y,) = (
+            session.run(None, {feed: x})
+            if name == "static"
+            else session.run(None, {feed: x[:, :7]})
+        )
+        np.testing.assert_allclose(y, x[:, 0], rtol=4 * np.finfo(x.dtype).eps)
+    loaded = tf.saved_model.load(str(tmp_path / "m"))
+    again = tmp_path / "again"
+    tf.saved_model.save(loaded, str(again), signatures=dict(loaded.signatures))
+    first = (tmp_path / "m" / "unknown.onnx").stat().st_size
+    assert (again / "unknown.onnx").stat().st_size < 1.2 * first  # no branch in a branch
+
+
+def nodes_of(shape, dtype=1, op="ReduceSum"):
+    from tfx.graph.ir import Graph
+
+    graph = Graph("one")
+    x = graph.add_input("x", dtype, shape)
+    graph.outputs = list(graph.add_node(op, [x], {"keepdims": 0}, [(dtype, ())]).outputs)
+    return prepare(graph).nodes
+
+
+def test_short_reductions_stay_one_node():
+    assert [n.op for n in nodes_of((128,))] == ["ReduceSum"]
+    assert [n.op for n in nodes_of((10, 10))] == ["ReduceSum"]
+    assert [n.op for n in nodes_of((1000,))] == ["Cast", "ReduceSum", "Cast"]
+    long = ["Reshape", "ReduceSum", "Cast", "ReduceSum", "Cast"]
+    assert [n.op for n in nodes_of((100_000,))] == long
+
+
+def test_unknown_sizes_ask_once_and_only_at_the_top():
+    nodes = nodes_of((None,))
+    assert [n.op for n in nodes] == ["Size", "Greater", "If"]
+    assert nodes[-1].tag == PART_OF_SUM
+    assert not any(n.op == "If" for body in nodes[-1].bodies() for n in body.nodes)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def chosen(x):
+        if tf.reduce_max(x) > 0:
+            return tf.reduce_sum(x)
+        return tf.zeros([])
+
+    x = np.full(1_000_003, 0.1, np.float32)
+    exact = math.fsum(x)
+    assert abs(float(chosen(tf.constant(x))) - exact) < 1e-7 * exact
+
+
+def test_loops_that_sum():
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.float32)])
+    def totals(x):
+        return tf.map_fn(tf.reduce_sum, x)
+
+    x = np.full((2, 100_000), 0.1, np.float32)
+    np.testing.assert_allclose(
+        totals(tf.constant(x)).numpy(), 100_000 * np.float64(x[0, 0]), rtol=1e-7
+    )
