@@ -21,7 +21,7 @@ from tfx.ops.arithmetic import add, multiply, subtract
 from tfx.ops.elementwise import exp, expm1, square
 from tfx.ops.joining import concat
 from tfx.ops.logistic import sigmoid
-from tfx.ops.special import erf
+from tfx.ops.special import erf, erfc
 from tfx.ops.trigonometry import tanh
 
 # The constants of self-normalizing networks.
@@ -179,7 +179,9 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
     x = tensor(features)
     require_dtype(x, x.dtype.is_floating, "Gelu", "a floating dtype")
     if x.dtype is dtypes.float64:  # which the operator lacks
-        return multiply(x, _tanh_cdf(x) if approximate else _normal_cdf(x))
+        if approximate:  # (1 + tanh(u)) / 2 = sigmoid(2u), which does not cancel
+            return multiply(x, sigmoid(multiply(scalar_like(2, x), _tanh_argument(x))))
+        return multiply(multiply(scalar_like(0.5, x), x), erfc(multiply(x, -math.sqrt(0.5))))
     return apply("Gelu", (x,), {"approximate": "tanh"} if approximate else {})
 
 
