@@ -238,6 +238,10 @@ def silu(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
     x = tensor(features)
     require_dtype(x, x.dtype.is_floating, "Swish", "a floating dtype")
     plain = not is_tensor_like(beta) and beta == 1.0
+    if x.dtype.size < 4:  # rounded once, and no gate is denormal
+        scaled = x if plain else multiply(x, beta)
+        wide, scaled = cast_to(x, dtypes.float32), cast_to(scaled, dtypes.float32)
+        return cast_to(multiply(wide, sigmoid(scaled)), x.dtype)
     return multiply(x, sigmoid(x if plain else multiply(x, beta)))
 
 
