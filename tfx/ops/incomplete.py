@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfx.framework.tensor import Tensor
 from tfx.ops._by_python_math import Doubles, computed, log_gamma
@@ -158,11 +159,13 @@ def _gammas(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
     return lower, upper
 
 
-def _has_small_upper(a: Doubles, x: Doubles) -> Doubles:
+def _has_small_upper(a: Doubles, x: Doubles) -> NDArray[np.bool_]:
     """Where ``1 - P`` would lose digits although ``x < a + 1``."""
     logs = np.log(np.where((x > 0) & (x <= 0.5), x, 0.5))
-    found: Doubles = np.where(x <= 0.5, -0.4 / logs >= a, (x <= 1.1) & (x * 1.1 >= a)) & (a < 0.5)
-    return found
+    found: NDArray[np.bool_] = np.where(
+        x <= 0.5, -0.4 / logs >= a, (x <= 1.1) & (x * 1.1 >= a)
+    )
+    return found & (a < 0.5)
 
 
 def _small_order(a: Doubles, x: Doubles) -> Doubles:

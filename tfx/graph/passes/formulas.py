@@ -176,7 +176,7 @@ def softplus(f: Formula[T], x: T) -> T:
     u = f.op("Add", one, e)  # as in log1p, of a number that is neither infinite nor -1
     lost = f.op("Div", f.op("Sub", f.op("Sub", u, one), e), u)
     rest = f.op("Sub", f.op("Log", u), lost)
-    return f.op("Add", f.op("Max", x, f.number(0.0)), rest)
+    return f.op("Add", f.op("Relu", x), rest)
 
 
 def expm1_below(f: Formula[T], x: T) -> T:
