@@ -3,6 +3,8 @@
 The decision: up to a bound they are integrals of a smooth function, for which the trapezoidal rule
 is exact to the last digits; beyond, their asymptotic series are. Both need no table of numbers.
 Python computes them, so a function with one cannot be saved. Gradients are Bessel functions again.
+In float32 they are rounded correctly almost always. In float64 those of a second letter i and k are
+accurate to 32 units in the last place, j has an absolute error of 2e-15 and y of 2e-14.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The gamma function's logarithm, its derivative, and the beta function.
 
-The decision: plain formulas (Stirling's series after a shift by ten, reflection below one half),
+The decision: plain formulas (a series around 2, Stirling's from 10 on, reflection below 0),
 computed in float64 whatever the dtype. Being made of elementary operations they have derivatives of
-every order, and float64 hides that the series is accurate absolutely, not relatively, near 1 and 2.
+every order.
 """
 
 from __future__ import annotations
@@ -50,6 +50,9 @@ _AROUND_TWO = (
 
 def lgamma(x: Any, name: str | None = None) -> Tensor:
     """The logarithm of the absolute value of the gamma function; infinite at 0, -1, -2 and so on.
+
+    In float64 it is accurate to 4 units in the last place above 0. Between its poles it has zeros,
+    near which the error is absolute, 3e-15.
 
     Args:
         x: Tensor of a floating dtype, or a value convertible to one.
@@ -108,6 +111,8 @@ def _near_two(w: Tensor) -> Tensor:
 
 def digamma(x: Any, name: str | None = None) -> Tensor:
     """The derivative of ``lgamma``; NaN at 0, -1, -2 and so on.
+
+    In float64 its error near its zeros is absolute, 4e-15: terms of a recurrence cancel.
 
     Example:
         >>> import tfx as tf

@@ -162,9 +162,7 @@ def _gammas(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
 def _has_small_upper(a: Doubles, x: Doubles) -> NDArray[np.bool_]:
     """Where ``1 - P`` would lose digits although ``x < a + 1``."""
     logs = np.log(np.where((x > 0) & (x <= 0.5), x, 0.5))
-    found: NDArray[np.bool_] = np.where(
-        x <= 0.5, -0.4 / logs >= a, (x <= 1.1) & (x * 1.1 >= a)
-    )
+    found: NDArray[np.bool_] = np.where(x <= 0.5, -0.4 / logs >= a, (x <= 1.1) & (x * 1.1 >= a))
     return found & (a < 0.5)
 
 

@@ -1,7 +1,10 @@
 """Functions that are integrals: Dawson's, the exponential one, Fresnel's, the dilogarithm.
 
 The decision: series near 0, asymptotic series far away, and sums that are exact to the last digits
-between. Python computes them, so a function with one cannot be saved.
+between. Python computes them, so a function with one cannot be saved. In float32 they are rounded
+correctly almost always. In float64 ``dawsn`` and ``spence`` are accurate to 8 units in the last
+place, ``expint`` to 32 (near its zero to 4e-16), and Fresnel's have an absolute error of 3e-14,
+since a sum of waves stands for them up to 6.
 """
 
 from __future__ import annotations

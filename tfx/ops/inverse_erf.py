@@ -23,7 +23,6 @@ from tfx.ops.comparison import less
 from tfx.ops.elementwise import abs, exp, is_finite, sign, square
 from tfx.ops.special import Operations, erf
 
-
 _MOST_POWER = 709.0
 
 
