@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import (
+    activations,
     calls,
     checkpoints,
     control_flow,
@@ -25,6 +26,7 @@ from bench.measure import Result
 SUITES = {
     "calls": calls.run,
     "functions": functions.run,
+    "activations": activations.run,
     "control_flow": control_flow.run,
     "gradients": gradients.run,
     "tracing": tracing.run,

@@ -11,6 +11,7 @@ import pytest
 import tfx as tf
 from bench import __main__ as command
 from bench import (
+    activations,
     calls,
     checkpoints,
     control_flow,
@@ -35,6 +36,10 @@ def _sane(results: list[Result]) -> None:
 
 def test_calls_run() -> None:
     _sane(calls.run(effort=1e-4))
+
+
+def test_activations_run() -> None:
+    _sane(activations.run(effort=1e-4))
 
 
 def test_functions_run_and_have_the_promised_rows() -> None:

@@ -58,7 +58,8 @@ def _tensor(value: Any, dtype: DType) -> Tensor:
     if dtype is dtypes.string and isinstance(value, np.ndarray):
         return from_array(np.array(value, object))
     if isinstance(value, np.ndarray | np.generic):
-        return from_array(np.array(value, dtype.as_numpy_dtype))
+        with np.errstate(over="ignore"):  # what is too large for the type is infinite
+            return from_array(np.array(value, dtype.as_numpy_dtype))
     return convert_to_tensor(value, dtype)
 
 

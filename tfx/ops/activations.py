@@ -21,7 +21,7 @@ from tfx.ops.arithmetic import add, multiply, subtract
 from tfx.ops.elementwise import exp, expm1, square
 from tfx.ops.joining import concat
 from tfx.ops.logistic import sigmoid
-from tfx.ops.special import erf
+from tfx.ops.special import erf, erfc
 from tfx.ops.trigonometry import tanh
 
 # The constants of self-normalizing networks.
@@ -111,7 +111,7 @@ def _leaky_relu_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 
 def elu(features: Any, name: str | None = None) -> Tensor:
-    """``features`` where positive, ``exp(features) - 1`` elsewhere.
+    """``features`` where positive, ``exp(features) - 1`` elsewhere; in float32 to 6 units.
 
     Example:
         >>> import tfx as tf
@@ -134,6 +134,8 @@ def _elu_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 def selu(features: Any, name: str | None = None) -> Tensor:
     """The scaled exponential linear unit of self-normalizing networks; at 0 the right slope counts.
+
+    In float32 it is accurate to 6 units in the last place.
 
     Example:
         >>> import tfx as tf
@@ -166,6 +168,9 @@ def _exponential(x: Tensor, alpha: float, scale: float) -> Tensor:
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
     """The Gaussian error linear unit: ``x`` times the probability that a normal number is less.
 
+    In float32 the probability has an absolute error of 2e-7 (with ``approximate`` 4e-7), as in
+    TensorFlow: it is computed from 1, and what keeps it small takes ten times as long.
+
     Args:
         features: Tensor of a floating dtype.
         approximate: Use the formula with ``tanh``.
@@ -179,7 +184,9 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
     x = tensor(features)
     require_dtype(x, x.dtype.is_floating, "Gelu", "a floating dtype")
     if x.dtype is dtypes.float64:  # which the operator lacks
-        return multiply(x, _tanh_cdf(x) if approximate else _normal_cdf(x))
+        if approximate:  # (1 + tanh(u)) / 2 = sigmoid(2u), which does not cancel
+            return multiply(x, sigmoid(multiply(scalar_like(2, x), _tanh_argument(x))))
+        return multiply(multiply(scalar_like(0.5, x), x), erfc(multiply(x, -math.sqrt(0.5))))
     return apply("Gelu", (x,), {"approximate": "tanh"} if approximate else {})
 
 
@@ -236,6 +243,10 @@ def silu(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
     x = tensor(features)
     require_dtype(x, x.dtype.is_floating, "Swish", "a floating dtype")
     plain = not is_tensor_like(beta) and beta == 1.0
+    if x.dtype.size < 4:  # rounded once, and no gate is denormal
+        scaled = x if plain else multiply(x, beta)
+        wide, scaled = cast_to(x, dtypes.float32), cast_to(scaled, dtypes.float32)
+        return cast_to(multiply(wide, sigmoid(scaled)), x.dtype)
     return multiply(x, sigmoid(x if plain else multiply(x, beta)))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfx.framework.tensor import Tensor
 from tfx.ops._by_python_math import Doubles, computed, log_gamma
@@ -19,7 +20,7 @@ from tfx.ops.elementwise import exp, log1p, negative
 from tfx.ops.gamma import lgamma
 from tfx.ops.special import xlogy
 
-_TERMS = 100_000
+_TERMS = 20_000  # orders below _LARGE need 5,000
 _EPSILON = 2.0**-53
 _ROUNDED = 2.0**-50  # factors of a continued fraction waver around 1 by some roundings
 _TINY = 1e-300
@@ -35,6 +36,7 @@ _FIRST = (
     0.00035273368606718407, -0.00017875514403292551, 3.9192631769409379e-5, -2.1854485103218726e-6,
 )  # fmt: skip
 _SECOND = (-0.0018518518518518519, -0.0034722222222222222, 0.0026455026455026462)
+_LARGEST = 1e300  # the sum of two is finite, and the result is 0 or 1 long before
 _FARTHEST = 39.0  # exp(-39**2 / 2) is 0
 # zeta(2), zeta(3), ...: the Taylor coefficients of the logarithm of gamma(1 + a).
 _ZETA = [
@@ -157,11 +159,11 @@ def _gammas(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
     return lower, upper
 
 
-def _has_small_upper(a: Doubles, x: Doubles) -> Doubles:
+def _has_small_upper(a: Doubles, x: Doubles) -> NDArray[np.bool_]:
     """Where ``1 - P`` would lose digits although ``x < a + 1``."""
     logs = np.log(np.where((x > 0) & (x <= 0.5), x, 0.5))
-    found: Doubles = np.where(x <= 0.5, -0.4 / logs >= a, (x <= 1.1) & (x * 1.1 >= a)) & (a < 0.5)
-    return found
+    found: NDArray[np.bool_] = np.where(x <= 0.5, -0.4 / logs >= a, (x <= 1.1) & (x * 1.1 >= a))
+    return found & (a < 0.5)
 
 
 def _small_order(a: Doubles, x: Doubles) -> Doubles:
@@ -278,7 +280,7 @@ def _fraction(a: Any, x: Doubles) -> Any:
         c = _away(b + step / c)
         change = c * d
         found = found * change
-        if np.all(np.abs(change - 1) <= _ROUNDED):
+        if not np.any(np.abs(change - 1) > _ROUNDED):  # NaN is left
             break
     return found
 
@@ -333,6 +335,7 @@ def _beta_density(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
 def _beta(a: Doubles, b: Doubles, x: Doubles) -> Doubles:
     result = np.full(a.shape, np.nan)
     good = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
+    a, b = np.minimum(a, _LARGEST), np.minimum(b, _LARGEST)
     result[good & (x == 0)] = 0.0
     result[good & (x == 1)] = 1.0
     inside = good & (x > 0) & (x < 1)
@@ -377,7 +380,8 @@ def _beta_part(a: Doubles, b: Doubles, x: Doubles) -> Doubles:
     if not a.size:
         return a
     logs = a * np.log(x) + b * np.log1p(-x) + log_gamma(a + b) - log_gamma(a) - log_gamma(b)
-    value: Doubles = np.exp(logs) * _beta_fraction(a, b, x) / a
+    factor = np.exp(logs)
+    value: Doubles = np.where(factor == 0, 0.0, factor * _beta_fraction(a, b, x) / a)
     return value
 
 
@@ -401,6 +405,6 @@ def _lentz(shape: tuple[int, ...], coefficient: Callable[[int], Doubles]) -> Dou
         c = _away(1 + step / c)
         change = c * d
         found = found * change
-        if np.all(np.abs(change - 1) <= _ROUNDED):
+        if not np.any(np.abs(change - 1) > _ROUNDED):  # NaN is left
             break
     return 1 / found

@@ -1,7 +1,10 @@
 """Functions that are integrals: Dawson's, the exponential one, Fresnel's, the dilogarithm.
 
 The decision: series near 0, asymptotic series far away, and sums that are exact to the last digits
-between. Python computes them, so a function with one cannot be saved.
+between. Python computes them, so a function with one cannot be saved. In float32 they are rounded
+correctly almost always. In float64 ``dawsn`` and ``spence`` are accurate to 8 units in the last
+place, ``expint`` to 32 (near its zero to 4e-16), and Fresnel's have an absolute error of 3e-14,
+since a sum of waves stands for them up to 6.
 """
 
 from __future__ import annotations
@@ -143,7 +146,8 @@ def _expint(x: Doubles) -> Doubles:
     for k in range(1, 40):
         term = term * k / y
         total = total + term
-    far = np.exp(y) / y * total
+    root = np.exp(y / 2)  # exp(y) itself is infinite before the quotient is
+    far = root / y * total * root
     below = _below(np.where(x <= -1, size, 1.0))
     value = np.where(series, near, np.where(x > 0, far, below))
     value = np.where(x == np.inf, np.inf, np.where(x == -np.inf, -0.0, value))
@@ -174,7 +178,7 @@ def _fresnel(x: Doubles) -> tuple[Doubles, Doubles]:
         f = f * (-z * z * (4 * m + 1) * (4 * m + 3)) + 1
         g = g * (-z * z * (4 * m + 3) * (4 * m + 5)) + 1
     f, g = f / (math.pi * y), g * z / (math.pi * y)
-    phase = math.pi / 2 * np.fmod(y * y, 4.0)
+    phase = math.pi / 2 * _square_mod_4(y)
     cosine = np.where(far, 0.5 + f * np.sin(phase) - g * np.cos(phase), cosine)
     sine = np.where(far, 0.5 - f * np.cos(phase) - g * np.sin(phase), sine)
     missing = np.isnan(x)
@@ -182,6 +186,15 @@ def _fresnel(x: Doubles) -> tuple[Doubles, Doubles]:
         np.where(missing, np.nan, np.copysign(cosine, x)),
         np.where(missing, np.nan, np.copysign(sine, x)),
     )
+
+
+def _square_mod_4(y: Doubles) -> Doubles:
+    """``fmod(y * y, 4)`` without the rounding of the square."""
+    high = (y * 134217729.0) - (y * 134217729.0 - y)
+    low = y - high
+    whole = np.fmod(high * high, 4.0) + np.fmod(2 * high * low, 4.0) + low * low
+    found: Doubles = np.where(y < 2.0**50, np.fmod(whole, 4.0), 0.0)
+    return found
 
 
 def _spence(x: Doubles) -> Doubles:

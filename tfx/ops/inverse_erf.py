@@ -23,6 +23,8 @@ from tfx.ops.comparison import less
 from tfx.ops.elementwise import abs, exp, is_finite, sign, square
 from tfx.ops.special import Operations, erf
 
+_MOST_POWER = 709.0
+
 
 def erfinv(x: Any, name: str | None = None) -> Tensor:
     """The number whose ``erf`` is ``x``: infinite at -1 and 1, NaN outside.
@@ -105,7 +107,10 @@ def _differentiable(y: Tensor, x: Tensor) -> Tensor:
     """``y = erfinv(x)`` with derivatives."""
     for _ in range(2):
         inner = apply("Where", (is_finite(y), y, scalar_like(0, y)))
-        slope = multiply(exp(square(inner)), math.sqrt(math.pi) / 2)
+        power = square(inner)  # of which exp must stay finite
+        limit = scalar_like(_MOST_POWER, x)
+        power = apply("Where", (less(power, limit), power, limit))
+        slope = multiply(exp(power), math.sqrt(math.pi) / 2)
         step = multiply(subtract(x, erf(inner)), slope)
         y = add(y, subtract(step, stop_gradient(step)))
     return y

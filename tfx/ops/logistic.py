@@ -16,6 +16,10 @@ from tfx.ops.elementwise import abs, exp, negative, square
 def sigmoid(x: Any, name: str | None = None) -> Tensor:
     """``1 / (1 + exp(-x))`` element by element.
 
+    It is relatively accurate (4 units in the last place) however small the result is, except as a
+    gate in the body of a loop: what there only multiplies has an absolute error of 1e-7 in float32.
+    The slope is computed from the result: accurate below 0, and to one unit of 1 above.
+
     Args:
         x: Tensor of a floating dtype, or a value convertible to one.
         name: Accepted for compatibility.
@@ -41,7 +45,7 @@ def _sigmoid_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 
 def softplus(features: Any, name: str | None = None) -> Tensor:
-    """``log(1 + exp(x))`` element by element, without overflow.
+    """``log(1 + exp(x))`` element by element, without overflow; in float32 to 5 units.
 
     Example:
         >>> import tfx as tf
@@ -57,7 +61,7 @@ def _softplus_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
-    """``log(sigmoid(x))`` element by element, without underflow.
+    """``log(sigmoid(x))`` element by element, without underflow; in float32 to 5 units.
 
     Example:
         >>> import tfx as tf

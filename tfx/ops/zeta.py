@@ -149,9 +149,10 @@ def _polygamma(a: Doubles, x: Doubles) -> Doubles:
     sums = _zeta(n + 1, q)
     value = np.exp(log_gamma(n + 1)) * sums
     # A factorial out of range times a sum out of range: their logarithms are added.
-    far = ((n > _PLAIN_FACTORIALS) | (sums < _SMALL_SUM)) & (q > 0) & (q < np.inf)
-    m, y = n[far] + 1, q[far]
-    value[far] = np.exp(log_gamma(m) - m * np.log(y)) * _euler_maclaurin(m, y, y)
+    far = ((n > _PLAIN_FACTORIALS) & (q > 0)) | ((sums >= 0) & (sums < _SMALL_SUM))
+    far &= np.isfinite(q)
+    m, y = n[far] + 1, np.where(q > 0, q, 1 - q)[far]  # halves below 0 cancel up to there
+    value[far] = np.exp(log_gamma(m) - m * np.log(y) + np.log(_euler_maclaurin(m, y, y)))
     value[q == np.inf] = 0.0
     result[later] = sign * value
     return result

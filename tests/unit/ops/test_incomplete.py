@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 import scipy.special
@@ -129,3 +131,63 @@ def test_saving_is_refused_by_name(tmp_path):
     module.f = tf.function(lambda x: tf.math.igamma(2.0, x), input_signature=[tf.TensorSpec([])])
     with pytest.raises(tf.errors.OpError, match=r"math\.igamma"):
         tf.saved_model.save(module, str(tmp_path / "m"), signatures=module.f)
+
+
+EDGES = np.array(
+    [0.0, -0.0, 5e-324, 1e-300, 1e-10, 0.3, 1.0, 20.0, 1e3, 1e5, 1e6, 1e10, 1e16, 1e100, 1.7e308,
+     np.inf, -np.inf, np.nan, -0.5, -1.0],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_every_argument_ends(kind):
+    with np.errstate(over="ignore"):
+        a, x = (g.ravel().astype(kind) for g in np.meshgrid(EDGES, EDGES))
+        shares = np.array([0.0, 5e-324, 0.3, 0.5, 1 - 2.0**-24, 1.0]).astype(kind)
+        triples = [g.ravel() for g in np.meshgrid(a[:20], EDGES.astype(kind), shares)]
+    start = time.perf_counter()
+    for name in GAMMAS:
+        found = getattr(tf.math, name)(tf.constant(a), tf.constant(x)).numpy()
+        inside = (a > 0) & (x >= 0) & (np.isfinite(a) | np.isfinite(x))
+        assert ((found[inside] >= 0) & (found[inside] <= 1)).all()
+    tf.math.betainc(*map(tf.constant, triples))
+    assert time.perf_counter() - start < 10.0
+
+
+def test_large_orders(rng):
+    # SciPy's own are right to so many digits only up to there.
+    a = 10.0 ** rng.uniform(4.9, 8, 300)
+    x = a + np.clip(rng.normal(size=300), -1, 1) * np.sqrt(a) * 3
+    for name, wanted in GAMMAS.items():
+        found = getattr(tf.math, name)(tf.constant(a), tf.constant(x))
+        np.testing.assert_allclose(found, wanted(a, x), rtol=3e-9)
+    # At the order itself the share is a half and a third over the root of 2 pi a.
+    a = tf.constant([1e10, 1e16, 1e100], "float64")
+    wanted = 0.5 + 1 / (3 * np.sqrt(2 * np.pi * a.numpy()))
+    np.testing.assert_allclose(tf.math.igamma(a, a), wanted, rtol=1e-13)
+
+
+def test_the_upper_share_of_small_orders(rng):
+    a, x = 10.0 ** rng.uniform(-300, -0.31, 400), 10.0 ** rng.uniform(-8, 0.04, 400)
+    found = tf.math.igammac(tf.constant(a), tf.constant(x))
+    np.testing.assert_allclose(found, scipy.special.gammaincc(a, x), rtol=2e-13)
+
+
+def test_the_slope_by_large_orders():
+    # mpmath: the derivative of gammainc, in 50 digits
+    a, x = tf.constant([2e5, 1e5], "float64"), tf.constant([200500.0, 99500.0], "float64")
+    with tf.GradientTape() as tape:
+        tape.watch(a)
+        y = tf.math.igamma(a, x)
+    wanted = [-0.00047738683460175927, -0.00036083940403825473]
+    np.testing.assert_allclose(tape.gradient(y, a), wanted, rtol=1e-9)
+
+
+def test_large_orders_of_beta(rng):
+    a = 10.0 ** rng.uniform(5, 8, 200)
+    b = np.maximum(a * 10.0 ** rng.uniform(-1, 1, 200), 1e5)
+    x = a / (a + b) + np.sqrt(a * b / (a + b) ** 3) * rng.normal(size=200) * 3
+    found = tf.math.betainc(*map(tf.constant, (a, b, x)))
+    np.testing.assert_allclose(found, scipy.special.betainc(a, b, x), rtol=1e-8)
+    half = tf.math.betainc(*[tf.constant(v, "float64") for v in (1e100, 1e100, 0.5)])
+    np.testing.assert_allclose(half, 0.5, rtol=1e-12)

@@ -145,14 +145,21 @@ def asinh(f: Formula[T], x: T) -> T:
     inverse = f.op("Reciprocal", a)
     root = f.op("Sqrt", f.op("Add", one, f.op("Mul", inverse, inverse)))
     part = f.op("Div", a, f.op("Add", inverse, root))
-    return _with_sign_of(f, x, log1p(f, f.op("Add", a, part)))
+    near = log1p(f, f.op("Add", a, part))
+    return _with_sign_of(f, x, _or_log_of_twice(f, a, near))
+
+
+def _or_log_of_twice(f: Formula[T], x: T, near: T) -> T:
+    """``log(2x)`` without overflow from 2**28 on, where nothing else is left."""
+    far = f.op("Add", f.op("Log", x), f.number(math.log(2.0)))
+    return f.op("Where", f.op("Greater", x, f.number(2.0**28)), far, near)
 
 
 def acosh(f: Formula[T], x: T) -> T:
     """``log1p(t + sqrt(t) * sqrt(t + 2))`` with ``t = x - 1``."""
     t = f.op("Sub", x, f.number(1.0))
     root = f.op("Mul", f.op("Sqrt", t), f.op("Sqrt", f.op("Add", t, f.number(2.0))))
-    return log1p(f, f.op("Add", t, root))
+    return _or_log_of_twice(f, x, log1p(f, f.op("Add", t, root)))
 
 
 def atanh(f: Formula[T], x: T) -> T:
@@ -169,7 +176,7 @@ def softplus(f: Formula[T], x: T) -> T:
     u = f.op("Add", one, e)  # as in log1p, of a number that is neither infinite nor -1
     lost = f.op("Div", f.op("Sub", f.op("Sub", u, one), e), u)
     rest = f.op("Sub", f.op("Log", u), lost)
-    return f.op("Add", f.op("Max", x, f.number(0.0)), rest)
+    return f.op("Add", f.op("Relu", x), rest)
 
 
 def expm1_below(f: Formula[T], x: T) -> T:

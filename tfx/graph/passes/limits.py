@@ -19,11 +19,6 @@ _OF_RESULTS: dict[str, Limits] = {
     "Softmax": (0.0, 1.0),
     "Tanh": (-1.0, 1.0),
 }
-# What rises with its operand. A sigmoid is a Softsign of an Exp by the time that it runs.
-_RISING: dict[str, Callable[[float], float]] = {
-    "Exp": lambda x: math.inf if x > _LARGEST_POWER else math.exp(x),
-    "Softsign": lambda x: math.copysign(1.0, x) if math.isinf(x) else x / (1.0 + abs(x)),
-}
 _LARGEST_POWER = 709.0
 # Each element of the result is one of the first input.
 _PICK = frozenset(
@@ -58,9 +53,11 @@ def limits_of(value: Value | None, depth: int = _DEPTH) -> Limits | None:
         return limits_of(node.inputs[0], depth - 1)
     if node.op in ("Loop", "Scan"):
         return limits_of(_collected(node, value), depth - 1)
-    if node.op in _RISING:
+    if node.op == "Exp":
         low, high = limits_of(node.inputs[0], depth - 1) or (-math.inf, math.inf)
-        return _RISING[node.op](low), _RISING[node.op](high)
+        return _exp(low), _exp(high)
+    if node.op == "Div" and _is_share(node, depth):
+        return 0.0, 1.0
     if node.op == "Clip":
         return _clipped(node, depth)
     combine = _ARITHMETIC.get(node.op)
@@ -75,6 +72,22 @@ def limits_of(value: Value | None, depth: int = _DEPTH) -> Limits | None:
     if any(math.isnan(c) for c in corners):  # infinity times 0, or less infinity
         return None
     return min(corners), max(corners)
+
+
+def _exp(x: float) -> float:
+    return math.inf if x > _LARGEST_POWER else math.exp(x)
+
+
+def _is_share(node: Node, depth: int) -> bool:
+    """Whether it is ``e / (e + 1)`` of what is not negative, as a sigmoid is when it runs."""
+    part, whole = node.inputs
+    if part is None or whole is None or whole.node is None or whole.node.op != "Add":
+        return False
+    other = [v for v in whole.node.inputs if v is not part]
+    limits = limits_of(part, depth - 1)
+    if limits is None or limits[0] < 0 or len(other) != 1 or other[0] is None:
+        return False
+    return _of_number(other[0]) == (1.0, 1.0)
 
 
 def _clipped(node: Node, depth: int) -> Limits:

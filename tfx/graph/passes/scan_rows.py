@@ -40,7 +40,6 @@ _ELEMENTWISE = frozenset(
         "Sigmoid",
         "Sign",
         "Softplus",
-        "Softsign",
         "Sqrt",
         "Sub",
         "Tanh",

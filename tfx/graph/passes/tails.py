@@ -5,8 +5,8 @@ Seen in ONNX Runtime 1.31 on the CPU:
 - ``Sigmoid`` is a rational approximation with an absolute error of 1e-7. It gives 3.58e-7 for
   3.06e-7 at -15 and 0 from -18 on, in float64 from -37 on, so that the logarithm of a probability
   is minus infinity where it should be -18. ``e / (1 + e)`` with ``e = exp(x)`` is relatively
-  accurate down to denormal numbers. ``Softsign`` is that quotient in a single kernel, which there
-  is for float32 alone; in float64 the four operators are faster than the kernel.
+  accurate down to denormal numbers, and in float64 quicker than the kernel. (``Softsign`` is that
+  quotient in one kernel, which providers other than the CPU's lack.)
 - ``Tanh`` in float32 gives up to 1.0000002, and ``log(1 - tanh(x) ** 2)`` is NaN then.
 - ``Elu`` and ``Selu`` compute ``exp(x) - 1``, of which nothing is left near 0.
 - ``Softplus`` in float32 takes three times what its formula takes.
@@ -49,8 +49,6 @@ class _Typed(Writer):
 def _sigmoid(write: Writer, x: Value, attrs: Attributes) -> Value:
     high = write.number(_SATURATED[x.dtype])
     e = write.op("Exp", write.add("Clip", (x, None, high), {}))
-    if x.dtype == _FLOAT:
-        return write.op("Softsign", e)
     return write.op("Div", e, write.op("Add", e, write.number(1.0)))
 
 

@@ -175,3 +175,50 @@ NO_GATES = {
 @pytest.mark.parametrize("name", NO_GATES)
 def test_other_activations_in_loops_are_no_gates(name: str) -> None:
     assert not gates(body_of(NO_GATES[name]))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_slopes_in_the_tails(kind: str) -> None:
+    x = np.array([-80.0, -40.0, -20.0, -3.0, 0.0, 3.0, 20.0, 80.0])
+    down, up = wide_sigmoid(x.astype(np.longdouble)), wide_sigmoid(-x.astype(np.longdouble))
+    slopes = {
+        tf.math.softplus: down,
+        tf.math.log_sigmoid: up,
+        tf.nn.silu: down * (1 + x * up),
+    }
+    given = tf.constant(x, kind)
+    limit = 1e-6 if kind == "float32" else 2e-14
+    for function, wanted in slopes.items():
+        for way in (function, tf.function(function)):
+            with tf.GradientTape() as tape:
+                tape.watch(given)
+                y = way(given)
+            np.testing.assert_allclose(tape.gradient(y, given), wanted.astype(float), rtol=limit)
+    # Of the sigmoid itself and of tanh it is computed from the result, as in TensorFlow: relatively
+    # accurate below 0, and to one unit of 1 above.
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(given)
+        y, z = tf.sigmoid(given), tf.tanh(given)
+    slope, unit = tape.gradient(y, given).numpy(), float(np.finfo(kind).eps)
+    wanted = (down * up).astype(float)
+    np.testing.assert_allclose(slope[x < 0], wanted[x < 0], rtol=limit)
+    np.testing.assert_allclose(slope, wanted, rtol=limit, atol=unit)
+    slope = tape.gradient(z, given).numpy()
+    assert (slope >= 0).all()
+    np.testing.assert_allclose(slope, 1 / np.cosh(x) ** 2, rtol=1e-5, atol=8 * unit)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_cross_entropies_of_extreme_logits(kind: str) -> None:
+    x = tf.constant([-700.0, -80.0, -20.0, 0.0, 20.0, 80.0, 700.0], kind)
+    small = np.log1p(np.exp(-np.abs(x.numpy().astype(np.longdouble)))).astype(float)
+    ones = tf.ones_like(x)
+    found = tf.nn.sigmoid_cross_entropy_with_logits(ones, x)
+    limit = 4 * float(np.finfo(kind).eps)
+    tiny = float(np.finfo(kind).tiny)
+    wanted = np.maximum(-x.numpy(), 0) + small
+    np.testing.assert_allclose(found, wanted, rtol=limit, atol=tiny)
+    pairs = tf.stack([x, tf.zeros_like(x)], 1)
+    found = tf.nn.softmax_cross_entropy_with_logits([[1.0, 0.0]] * 7, pairs)
+    # A logarithm of a sum that is 1 plus little: to one unit of 1.
+    np.testing.assert_allclose(found, wanted, rtol=limit, atol=float(np.finfo(kind).eps))
