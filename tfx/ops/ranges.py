@@ -131,7 +131,8 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         )
     last = convert_to_tensor(stop, first.dtype)
     if first.dtype.is_integer:
-        first, last = cast_to(first, dtypes.float64), cast_to(last, dtypes.float64)
+        wide = dtypes.float32 if first.dtype.size < 4 else dtypes.float64
+        first, last = cast_to(first, wide), cast_to(last, wide)
     rank = max(known_rank(first, "linspace"), known_rank(last, "linspace"))
     place = axis + rank + 1 if axis < 0 else axis
     if not 0 <= place <= rank:
