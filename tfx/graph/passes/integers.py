@@ -229,6 +229,33 @@ def _blocks(out: Graph, node: Node) -> bool:
     return write.finish()
 
 
+# Tag of a range that begins near 0.
+_FROM_ZERO = "from zero"
+
+
+def _range(out: Graph, node: Node) -> bool:
+    """A range whose kernel counts in float64: from 0, to how far the limit is.
+
+    Where the two have different signs, and their difference may not fit, it is left as it is.
+    """
+    start, limit, delta = node.inputs
+    assert start is not None
+    assert limit is not None
+    near = start.const is not None and abs(int(start.const)) < 2**31
+    if start.dtype != _INT64 or node.tag == _FROM_ZERO or near:
+        return False
+    write = Writer(out, node)
+    zero = write.constant(0, _INT64)
+    apart = write.op("Xor", write.op("Less", start, zero), write.op("Less", limit, zero))
+    base = write.op("Where", apart, zero, start)
+    near, far = write.op("Sub", start, base), write.op("Sub", limit, base)
+    steps = write.op("Range", near, far, delta)
+    assert steps.node is not None
+    steps.node.tag = _FROM_ZERO
+    write.op("Add", steps, base)
+    return write.finish()
+
+
 def _any(write: Writer, x: Value) -> Value:
     """Whether an element is not 0."""
     found = write.cast(write.cast(x, _BOOL), _UINT8)
@@ -245,6 +272,7 @@ CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {
     "Min": _extreme_of_several,
     "Mod": _division,
     "Pow": _power,
+    "Range": _range,
     "ReduceMax": _extreme_over_axes,
     "ReduceMin": _extreme_over_axes,
     "ReduceSum": _sum,
