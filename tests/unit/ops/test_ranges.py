@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
-import tfx.ops.operators  # noqa: F401
+import tfx.ops.operators
 from tests.unit.ops.agreement import check
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.context import using
