@@ -99,12 +99,13 @@ def _of_integers(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     """Far from zero the count is not left to type inference, which overflows."""
     first, last, step = (_number(x) for x in (start, limit, delta))
     _check_range(first, last, step)
-    if first is not None and last is not None and step is not None:
-        if max(abs(int(v)) for v in (first, last, step)) >= _FAR:
-            count = -(-abs(int(last) - int(first)) // abs(int(step)))
-            places = apply("Range", tuple(map(int64_constant, (0, count, 1))))
-            multiples = apply("Mul", (cast_to(places, start.dtype), delta))
-            return apply("Add", (multiples, start))
+    if first is None or last is None or step is None:
+        return apply("Range", (start, limit, delta))
+    if max(abs(int(v)) for v in (first, last, step)) >= _FAR:
+        count = -(-abs(int(last) - int(first)) // abs(int(step)))
+        places = apply("Range", tuple(map(int64_constant, (0, count, 1))))
+        multiples = apply("Mul", (cast_to(places, start.dtype), delta))
+        return apply("Add", (multiples, start))
     return apply("Range", (start, limit, delta))
 
 
