@@ -6,6 +6,7 @@ but two more systems with the same matrix.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tfx.control_flow.loops import while_loop
@@ -159,12 +160,22 @@ def _elimination(a: Tensor, b: Tensor) -> list[Tensor]:
 _BOOL = {"to": dtypes.bool.onnx}
 
 
+def best_pivot(x: Tensor, below: Tensor) -> Tensor:
+    """The number of the row with the largest element; NaN counts most, so that it is not left out.
+
+    Args:
+        x: A column of each matrix, ``[batch, n]``.
+        below: Which rows may be chosen.
+    """
+    size = apply("Where", (below, apply("Abs", (x,)), scalar_like(-1, x)))
+    size = apply("Where", (apply("IsNaN", (size,)), scalar_like(math.inf, size), size))
+    return apply("ArgMax", (size,), {"axis": 1, "keepdims": 1})
+
+
 def _with_pivot(m: Tensor, rows: Tensor, j: Tensor) -> Tensor:
     """Exchange row ``j`` with the one below it that has the largest element in column ``j``."""
-    column = apply("Abs", (apply("Gather", (m, j), {"axis": 2}),))
     below = apply("GreaterOrEqual", (rows, j))
-    size = apply("Where", (below, column, scalar_like(-1, column)))
-    best = apply("ArgMax", (size,), {"axis": 1, "keepdims": 1})
+    best = best_pivot(apply("Gather", (m, j), {"axis": 2}), below)
     other = apply("Where", (apply("Equal", (rows, best)), j, rows))
     order = apply("Where", (apply("Equal", (rows, j)), best, other))
     order = apply(

@@ -41,7 +41,9 @@ def ctc_loss(
     """Connectionist temporal classification: minus the logarithm of a text's probability.
 
     Args:
-        labels: ``[batch, most]`` integers, each row filled up behind its ``label_length``.
+        labels: ``[batch, most]`` integers, each row filled up behind its ``label_length``. A blank
+            among them is a letter like others if it is class 0; if it is another class, the class
+            before it counts instead, as in TensorFlow.
         logits: ``[frames, batch, classes]`` of a floating dtype.
         label_length: ``[batch]`` integers.
         logit_length: ``[batch]`` integers: the frames that count.
@@ -82,6 +84,9 @@ def _traced(words: Tensor, x: Tensor, lengths: Tensor, frames: Tensor, blank: Te
     wide = x if x.dtype.size >= 4 else cast_to(x, dtypes.float32)
     never = scalar_like(_NEVER, wide)
     # Letters with a blank before, between and behind them.
+    # A label that is the blank counts as the class before it, as in TensorFlow.
+    instead = where(blank > 0, blank - 1, blank)
+    words = where(apply("Equal", (words, blank)), instead, words)
     around = broadcast_to(blank, shape(words, out_type=dtypes.int64))
     mixed = reshape(stack([around, words], 2), [shape(words)[0], -1])
     states = concat([mixed, broadcast_to(blank, [shape(words)[0], 1])], 1)
@@ -92,7 +97,9 @@ def _traced(words: Tensor, x: Tensor, lengths: Tensor, frames: Tensor, blank: Te
     chances = log_softmax(wide)
     emitted = gather(chances, broadcast_to(safe[None], _rows(chances, safe)), axis=2, batch_dims=2)
     earlier = concat([broadcast_to(blank, [shape(words)[0], 2]), safe[:, :-2]], 1)
-    skips = apply("And", (not_equal(safe, blank), not_equal(safe, earlier)))
+    # By their place, not by the class: a label may be the blank's.
+    is_letter = apply("Equal", (apply("Mod", (numbers, int64_constant(2))), int64_constant(1)))
+    skips = apply("And", (is_letter, not_equal(safe, earlier)))
     begin = where(apply("And", (numbers < 2, within)), emitted[0], never)
 
     def forward(t: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
@@ -141,15 +148,15 @@ def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Ten
         name: Accepted for compatibility.
 
     Returns:
-        The different labels, in order of appearance, filled up with zeros, and int32
+        The different labels as int64, in order of appearance, filled up with zeros, and int32
         ``[batch, n]`` indices into them.
 
     Example:
         >>> import tfx as tf
         >>> tf.nn.ctc_unique_labels([[3, 3, 5]])[0].numpy()
-        array([[3, 5, 0]], dtype=int32)
+        array([[3, 5, 0]])
     """
-    x = tensor(labels)
+    x = as_int64(labels)
     same = apply("Equal", (x[:, :, None], x[:, None, :]))
     first = apply("ArgMax", (cast_to(same, dtypes.int32),), {"axis": 2, "keepdims": 0})
     count = shape(x, out_type=dtypes.int64)[1]

@@ -14,6 +14,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.custom_gradient import custom_gradient
+from tfx.function.solving import best_pivot
 from tfx.matrices._loops import column, count, either, loop, lower_part, matrices, numbers, row, run
 from tfx.matrices.triangular import cholesky, substituted, triangular_solve
 from tfx.ops._composite import Composite
@@ -123,9 +124,8 @@ def _eliminate(a: Tensor) -> Sequence[Tensor]:
     one = apply("Expand", (scalar_like(1, a), apply("Shape", (a,), {"end": 1})))
 
     def body(j: Tensor, m: Tensor, order: Tensor, swaps: Tensor) -> list[Tensor]:
-        size_of = apply("Abs", (apply("Gather", (m, j), {"axis": 2}),))
         below = apply("GreaterOrEqual", (steps, j))
-        best = apply("ArgMax", (apply("Where", (below, size_of, scalar_like(-1, m))),), {"axis": 1})
+        best = best_pivot(apply("Gather", (m, j), {"axis": 2}), below)
         other = apply("Where", (apply("Equal", (steps, best)), j, steps))
         places = apply("Where", (apply("Equal", (steps, j)), best, other))
         order = apply("GatherElements", (order, places), {"axis": 1})

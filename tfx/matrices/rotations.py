@@ -99,6 +99,7 @@ def _symmetric(a: Tensor) -> Sequence[Tensor]:
     tournament = _Tournament(size)
     zero = scalar_like(0, a)
     every = int64_constant([1, 2])
+    a, flaw = _without_flaws(a)
     whole = apply("ReduceSumSquare", (a, every), {"keepdims": 0})
     goal = apply("Mul", (whole, apply("Mul", (_epsilon(a), _epsilon(a)))))
     limit = apply("Mul", (tournament.rounds, int64_constant(_SWEEPS)))
@@ -128,13 +129,14 @@ def _symmetric(a: Tensor) -> Sequence[Tensor]:
     _, m, v = while_loop(goes_on, body, start)
     values = apply("ReduceSum", (apply("Where", (diagonal, m, zero)), int64_constant([2])), _FLAT)
     values, v = _in_order(values, v, largest=False)
-    return values, v
+    return _flawed(values, flaw), apply("Add", (v, flaw))
 
 
 def _singular(a: Tensor) -> Sequence[Tensor]:
     """``u * s`` (orthogonal columns), singular values and ``v`` of ``[batch, m, n]``, m >= n."""
     size = count(a, 2)
     tournament = _Tournament(size)
+    a, flaw = _without_flaws(a)
     limit = apply("Mul", (tournament.rounds, int64_constant(_SWEEPS)))
     never = apply("Cast", (int64_constant(0),), {"to": dtypes.bool.onnx})
 
@@ -168,7 +170,21 @@ def _singular(a: Tensor) -> Sequence[Tensor]:
     _, x, v, _ = while_loop(goes_on, body, start)
     values = apply("ReduceL2", (x, int64_constant([1])), _FLAT)
     values, x, v = _in_order(values, x, v, largest=True)
-    return x, values, v
+    return apply("Add", (x, flaw)), _flawed(values, flaw), apply("Add", (v, flaw))
+
+
+def _without_flaws(a: Tensor) -> tuple[Tensor, Tensor]:
+    """Matrices without those that are not finite, and NaN for these and 0 for others.
+
+    Rotations do not mix what is not finite with everything else, as a decomposition must.
+    """
+    difference = apply("Sub", (a, a))
+    flaw = apply("ReduceSum", (difference, int64_constant([1, 2])), {"keepdims": 1})
+    return apply("Where", (apply("IsNaN", (flaw,)), scalar_like(0, a), a)), flaw
+
+
+def _flawed(values: Tensor, flaw: Tensor) -> Tensor:
+    return apply("Add", (values, apply("Squeeze", (flaw, int64_constant([2])))))
 
 
 _FLAT = {"keepdims": 0}

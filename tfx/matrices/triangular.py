@@ -158,17 +158,20 @@ def substituted(a: Tensor, b: Tensor, lower: bool) -> Tensor:
 def _substitute(a: Tensor, b: Tensor, *, lower: bool) -> Sequence[Tensor]:
     size = count(a, 1)
     rows = apply("Reshape", (numbers(size), int64_constant([1, -1, 1])))
+    columns = apply("Reshape", (numbers(size), int64_constant([1, 1, -1])))
     last = apply("Sub", (size, int64_constant(1)))
+    zero = scalar_like(0, a)
+    # What is not read may be anything: NaN times zero is not zero.
+    others = apply("Where", (apply("Greater" if lower else "Less", (rows, columns)), a, zero))
 
     def body(i: Tensor, x: Tensor) -> list[Tensor]:
         j = i if lower else apply("Sub", (last, i))
-        line = row(a, j)
         # Rows of x that are not known yet are zeros.
-        rest = apply("Sub", (row(b, j), apply("MatMul", (line, x))))
-        found = apply("Div", (rest, column(line, j)))
+        rest = apply("Sub", (row(b, j), apply("MatMul", (row(others, j), x))))
+        found = apply("Div", (rest, column(row(a, j), j)))
         return [apply("Where", (apply("Equal", (rows, j)), found, x))]
 
-    return loop(size, body, apply("Mul", (b, scalar_like(0, b))))
+    return loop(size, body, apply("Expand", (zero, apply("Shape", (b,)))))
 
 
 _substitution = Composite(_substitute, "triangular_solve")

@@ -45,7 +45,9 @@ def relu(features: Any, name: str | None = None) -> Tensor:
     """
     x = tensor(features)
     require_dtype(x, x.dtype.is_floating or x.dtype.is_integer, "Relu", "a number dtype")
-    return x if x.dtype.is_unsigned else apply("Relu", (x,))
+    if x.dtype.is_integer:  # the kernel of 64 bits would go through float64
+        return x if x.dtype.is_unsigned else apply("Max", (x, scalar_like(0, x)))
+    return apply("Relu", (x,))
 
 
 @gradient("Relu")
@@ -76,6 +78,8 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
         array([0., 3., 6.], dtype=float32)
     """
     x = relu(features)
+    if x.dtype.is_integer:
+        return apply("Min", (x, scalar_like(6, x)))
     # ONNX Runtime makes one Clip of the two, which it can also fuse into a convolution.
     return apply("Clip", (x, None, scalar_like(6, x)))
 

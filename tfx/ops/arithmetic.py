@@ -9,6 +9,8 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.context import current
+from tfx.framework.convert import int64_constant
+from tfx.framework.positions import contents, refused_unless
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops._support import binary, cast_to, matching, scalar_like, tensor, unbroadcast
@@ -186,14 +188,64 @@ def _mod_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 
 
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x`` to the power ``y`` element by element, with broadcasting.
+    """``x`` to the power ``y`` element by element, with broadcasting. Integers wrap around.
+
+    Raises:
+        InvalidArgumentError: an integer to a negative power.
 
     Example:
         >>> import tfx as tf
         >>> tf.pow([2, 3], 2).numpy()
         array([4, 9], dtype=int32)
     """
-    return binary("Pow", x, y)
+    a, b = matching(x, y, "Pow")
+    return _integer_pow(a, b) if a.dtype.is_integer else apply("Pow", (a, b))
+
+
+# See ``kernel_reason`` in ``runtime``.
+_NEGATIVE_POWER = -(2**40) - 13
+
+
+def _integer_pow(x: Tensor, y: Tensor) -> Tensor:
+    """A power that wraps around: of a known exponent a few products, otherwise ``Pow``.
+
+    The standard's ``Pow`` has 32 and 64 bits with a sign; the others wrap around within them.
+    """
+    kind = x.dtype
+    known = contents(y)
+    if known is not None and (known < 0).any():
+        raise InvalidArgumentError(_NO_POWER.format(known[known < 0].reshape(-1)[0]), op="Pow")
+    if known is not None and known.shape == () and x.shape.rank is not None:
+        return _product_of_powers(x, int(known))
+    if known is None and not kind.is_unsigned:
+        flat = apply("Reshape", (y, int64_constant([-1])))
+        fine = apply("GreaterOrEqual", (flat, scalar_like(0, y)))
+        y = apply("Reshape", (refused_unless(fine, flat, _NEGATIVE_POWER), apply("Shape", (y,))))
+    wide = dtypes.int32 if kind.size < 4 else dtypes.int64
+    if kind in (dtypes.int32, dtypes.int64):
+        return apply("Pow", (x, y))
+    return cast_to(apply("Pow", (cast_to(x, wide), cast_to(y, wide))), kind)
+
+
+_NO_POWER = (
+    "Integers to negative integer powers are not allowed; got the exponent {}. Cast to a floating "
+    "dtype for fractions."
+)
+
+
+def _product_of_powers(x: Tensor, exponent: int) -> Tensor:
+    """A power by squaring, each factor at most once."""
+    if exponent == 0:
+        return apply("Expand", (scalar_like(1, x), apply("Shape", (x,))))
+    result: Tensor | None = None
+    while True:
+        if exponent & 1:
+            result = x if result is None else apply("Mul", (result, x))
+        exponent >>= 1
+        if not exponent:
+            assert result is not None
+            return result
+        x = apply("Mul", (x, x))
 
 
 @gradient("Pow")

@@ -73,7 +73,10 @@ def invert(x: Any, name: str | None = None) -> Tensor:
 
 
 def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The bits moved up by ``y`` places, which must be fewer than the dtype has.
+    """The bits moved up by ``y`` places.
+
+    An amount that is negative counts as 0, one that is too large as one less than the dtype has
+    bits.
 
     Example:
         >>> import tfx as tf
@@ -84,7 +87,7 @@ def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The bits moved down by ``y`` places; the sign stays.
+    """The bits moved down by ``y`` places; the sign stays. For ``y`` see ``left_shift``.
 
     Example:
         >>> import tfx as tf
@@ -98,6 +101,9 @@ def _shifted(direction: str, x: Any, y: Any) -> Tensor:
     """``BitShift`` takes unsigned integers: negative ones are shifted as their complement is."""
     a, b = matching(x, y, "LeftShift" if direction == "LEFT" else "RightShift")
     require_dtype(a, a.dtype.is_integer, "BitShift", "an integer dtype")
+
+    limits = scalar_like(0, b), scalar_like(8 * b.dtype.size - 1, b)
+    b = apply("Min", (apply("Max", (b, limits[0])), limits[1]))
 
     def moved(bits: Tensor) -> Tensor:
         wide = {"to": _unsigned(a).onnx}

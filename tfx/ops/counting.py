@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply, apply_n
 from tfx.framework.convert import int64_constant
-from tfx.framework.positions import from_the_front
+from tfx.framework.positions import contents, from_the_front
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops._shapes import (
@@ -22,7 +24,7 @@ from tfx.ops._shapes import (
     shape_vector,
     widened,
 )
-from tfx.ops._support import cast_to, tensor
+from tfx.ops._support import cast_to, scalar_like, tensor
 
 
 class Unique(NamedTuple):
@@ -42,6 +44,8 @@ class UniqueWithCounts(NamedTuple):
 
 def unique(x: Any, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> Unique:
     """The distinct elements of a vector in order of first occurrence.
+
+    Each NaN is distinct from all others; 0.0 and -0.0 are one, the first of them.
 
     Args:
         x: Vector.
@@ -82,8 +86,21 @@ def _distinct(values: Any) -> tuple[Tensor, Tensor, Tensor]:
     x = tensor(values)
     if rank_of(x) not in (1, None):
         raise InvalidArgumentError(f"unique expects a 1D vector; got shape {x.shape}.", op="Unique")
-    y, _, index, count = apply_n("Unique", (movable(x),), {"sorted": 0}, 4)
-    return cast_to(y, x.dtype), index, count
+    moved = movable(x)
+    known = contents(moved) if x.dtype.is_floating else None
+    if not x.dtype.is_floating or (known is not None and not np.isnan(known).any()):
+        y, _, index, count = apply_n("Unique", (moved,), {"sorted": 0}, 4)
+        return cast_to(y, x.dtype), index, count
+    # The kernel takes NaN for everything, and NaN equals nothing: numbers get the number of their
+    # group, each NaN one of its own.
+    nans = apply("IsNaN", (moved,))
+    numbers = apply("Where", (nans, scalar_like(0, moved), moved))
+    groups = apply_n("Unique", (numbers,), {"sorted": 0}, 4)[2]
+    size = apply("Size", (moved,))
+    own = apply("Range", (size, apply("Add", (size, size)), int64_constant(1)))
+    keys = apply("Where", (nans, own, groups))
+    _, first, index, count = apply_n("Unique", (keys,), {"sorted": 0}, 4)
+    return apply("Gather", (x, first)), index, count
 
 
 no_gradient("Unique", why="as in TensorFlow; gather with the indices where gradients are needed")

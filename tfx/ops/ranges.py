@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
@@ -16,7 +18,11 @@ from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops._shapes import as_vector, known_rank, raw_shape, widened
 from tfx.ops._support import cast_to, is_tensor_like, tensor
 
-_RANGE_DTYPES = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
+# From the narrowest to the widest: arguments of several are brought to the last of theirs.
+_RANGE_DTYPES = (
+    *(dtypes.int32, dtypes.int64),
+    *(dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64),
+)
 
 
 def range(
@@ -57,15 +63,54 @@ def range(
                     op="Range",
                 )
         wanted = max((x.dtype for x in made), key=_RANGE_DTYPES.index)
+    if wanted.is_floating:
+        made = [cast_to(x, wanted) for x in made]
+        return _of_floats(*made)
     # ONNX has no ranges of the small types: their numbers are exact in the wide ones.
-    wide = (
-        wanted
-        if wanted in _RANGE_DTYPES
-        else (dtypes.float32 if wanted.is_floating else dtypes.int64)
-    )
-    made = [cast_to(x, wide) for x in made]
-    _check_range(*[_number(x) for x in made])
-    return cast_to(apply("Range", made), wanted)
+    wide = wanted if wanted in _RANGE_DTYPES else dtypes.int64
+    return cast_to(_of_integers(*[cast_to(x, wide) for x in made]), wanted)
+
+
+def _of_floats(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
+    """As many as a quotient of the dtype itself says, each one a multiple of the difference."""
+    numbers = [_number(x) for x in (start, limit, delta)]
+    _check_range(*numbers)
+    first, last, step = numbers
+    if first is not None and last is not None and step is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            quotient = float(np.ceil(np.abs((last - first) / step)))
+        if not quotient < 2.0**63:
+            raise InvalidArgumentError(
+                f"Requires ((limit - start) / delta) <= {2**63 - 1}; got range({first}, {last}, "
+                f"{step}).",
+                op="Range",
+            )
+        places = apply("Range", tuple(map(int64_constant, (0, int(quotient), 1))))
+    elif first == 0 and step == 1 and start.dtype.size >= 4:
+        return apply("Range", (start, limit, delta))
+    else:
+        quotient = apply("Ceil", (apply("Div", (apply("Sub", (limit, start)), delta)),))
+        count = apply("Max", (cast_to(quotient, dtypes.int64), int64_constant(0)))
+        places = apply("Range", (int64_constant(0), count, int64_constant(1)))
+    return apply("Add", (apply("Mul", (cast_to(places, start.dtype), delta)), start))
+
+
+def _of_integers(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
+    """Far from zero the count is not left to type inference, which overflows."""
+    first, last, step = (_number(x) for x in (start, limit, delta))
+    _check_range(first, last, step)
+    if first is None or last is None or step is None:
+        return apply("Range", (start, limit, delta))
+    if max(abs(int(v)) for v in (first, last, step)) >= _FAR:
+        count = -(-abs(int(last) - int(first)) // abs(int(step)))
+        places = apply("Range", tuple(map(int64_constant, (0, count, 1))))
+        multiples = apply("Mul", (cast_to(places, start.dtype), delta))
+        return apply("Add", (multiples, start))
+    return apply("Range", (start, limit, delta))
+
+
+# Numbers below it cannot overflow int32, and their quotients are right in float64.
+_FAR = 2**30
 
 
 def _bound(value: Any, dtype: DType | None) -> Tensor:
@@ -89,11 +134,11 @@ def _check_range(start: Any, limit: Any, delta: Any) -> None:
         raise InvalidArgumentError(f"Requires delta != 0: {delta}", op="Range")
     if start is None or limit is None:
         return
-    if delta > 0 and start > limit:
+    if delta > 0 and not start <= limit:
         raise InvalidArgumentError(
             f"Requires start <= limit when delta > 0: {start}/{limit}", op="Range"
         )
-    if delta < 0 and start < limit:
+    if delta < 0 and not start >= limit:
         raise InvalidArgumentError(
             f"Requires start >= limit when delta < 0: {start}/{limit}", op="Range"
         )
@@ -131,7 +176,8 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         )
     last = convert_to_tensor(stop, first.dtype)
     if first.dtype.is_integer:
-        first, last = cast_to(first, dtypes.float64), cast_to(last, dtypes.float64)
+        wide = dtypes.float32 if first.dtype.size < 4 else dtypes.float64
+        first, last = cast_to(first, wide), cast_to(last, wide)
     rank = max(known_rank(first, "linspace"), known_rank(last, "linspace"))
     place = axis + rank + 1 if axis < 0 else axis
     if not 0 <= place <= rank:

@@ -10,12 +10,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tfx.core import dtypes
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
+from tfx.framework.positions import contents
 from tfx.framework.rules import OpRecord, gradient
-from tfx.framework.tensor import Tensor
-from tfx.ops._shapes import shape_vector
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.graph.symbolic import elements
+from tfx.ops._shapes import filled, joined, raw_shape, shape_vector
 from tfx.ops._support import (
     cast_to,
     reduction_axes,
@@ -30,6 +34,8 @@ from tfx.ops.elementwise import exp, is_inf, sign
 
 # Less than every sum of weights, and representable in float16.
 _TINY = 1e-7
+# Elements that are looked at before they are multiplied.
+_FEW = 1024
 _DROP: dict[str, Any] = {"keepdims": 0}
 _KEEP: dict[str, Any] = {"keepdims": 1}
 
@@ -49,8 +55,19 @@ def _reduce_numbers(op: str, x: Any, axis: Any, keepdims: bool | None) -> Tensor
     x = tensor(x)
     require_dtype(x, x.dtype.is_numeric_compatible, op, "a number dtype")
     if x.dtype.is_integer and x.dtype.size < 4:
-        return cast_to(_reduce(op, cast_to(x, dtypes.int32), axis, keepdims), x.dtype)
+        found = _reduce(op, cast_to(x, dtypes.int32), axis, keepdims)
+        shape = raw_shape(x)
+        if op in ("ReduceMax", "ReduceMin") and (shape is None or not all(map(_is_some, shape))):
+            # Of no elements it is the limit of int32.
+            limits = scalar_like(x.dtype.min, found), scalar_like(x.dtype.max, found)
+            found = apply("Clip", (found, *limits))
+        return cast_to(found, x.dtype)
     return _reduce(op, x, axis, keepdims)
+
+
+def _is_some(dimension: object) -> bool:
+    """Whether a dimension is known not to be 0."""
+    return isinstance(dimension, int) and dimension > 0
 
 
 # What the gradient rules share
@@ -127,6 +144,10 @@ def reduce_mean(
     """
     x = tensor(input_tensor)
     axes = None if axis is None else reduction_axes(axis, x, "ReduceMean")
+    if x.dtype.is_integer and x.dtype.size == 8:
+        # Where there is nothing the sum is 0 as well.
+        count = apply("Max", (cast_to(element_count(x, axes), x.dtype), scalar_like(1, x)))
+        return apply("Div", (_reduce("ReduceSum", x, axis, keepdims), count))
     if not x.dtype.is_floating or _static_count(x, axes):
         return _reduce_numbers("ReduceMean", x, axis, keepdims)
     # ReduceMean of nothing is 0 in ONNX Runtime; the sum over the count is 0 / 0.
@@ -215,14 +236,58 @@ def reduce_prod(
 ) -> Tensor:
     """The product over axes. Its gradient is right where elements are 0 too.
 
-    Products of integers are exact up to 2**53; beyond they are rounded and do not wrap around.
+    Products of integers wrap around (over axes that are known while tracing).
 
     Example:
         >>> import tfx as tf
         >>> tf.reduce_prod([[1, 2], [3, 4]], axis=1).numpy()
         array([ 2, 12], dtype=int32)
     """
-    return _reduce_numbers("ReduceProd", input_tensor, axis, keepdims)
+    x = tensor(input_tensor)
+    if x.dtype.is_integer and not _has_small_product(x):
+        axes = range(x.shape.rank) if axis is None and x.shape.rank is not None else axis
+        axes = None if axes is None else reduction_axes(axes, x, "ReduceProd")
+        if not isinstance(axes, Tensor):
+            return _wrapping_product(x, axes, keepdims)
+    return _reduce_numbers("ReduceProd", x, axis, keepdims)
+
+
+def _has_small_product(x: Tensor) -> bool:
+    """Whether the product is known to fit into int32, as that of a shape which nodes speak of."""
+    if isinstance(x, SymbolicTensor) and elements(x._value) is not None and x._value.const is None:
+        return True
+    known = contents(x)
+    if known is None or known.size > _FEW:
+        return False
+    sizes = np.maximum(np.abs(known.astype(np.float64)), 1)
+    with np.errstate(over="ignore"):
+        return bool(sizes.prod() < 2.0**31)
+
+
+def _wrapping_product(x: Tensor, axes: list[int] | None, keepdims: bool) -> Tensor:
+    """A product of integers: kernels of ``ReduceProd`` cut off, those that scatter wrap around.
+
+    Args:
+        x: Tensor of an integer dtype.
+        axes: The axes; None: all of a tensor whose rank is not known.
+        keepdims: Keep the axes with length 1.
+    """
+    shape = shape_vector(x)
+    found = cast_to(x, dtypes.int32 if x.dtype.size < 4 else dtypes.int64)
+    if axes is None:
+        found = apply("Reshape", (found, int64_constant([-1])))
+    for axis in [0] if axes is None else axes:
+        form = shape_vector(found)
+        behind = [shape_vector(found, axis + 1)] if axis != -1 else []
+        line = joined(shape_vector(found, 0, axis), int64_constant([1]), *behind)
+        parts = filled(line, 1, found.dtype), filled(form, 0, dtypes.int64), found
+        found = apply("ScatterElements", parts, {"axis": axis, "reduction": "mul"})
+    if axes is None:
+        ones = apply("Expand", (int64_constant(1), apply("Shape", (shape,))))
+        found = apply("Reshape", (found, ones if keepdims else int64_constant([])))
+    elif axes and not keepdims:
+        found = apply("Squeeze", (found, int64_constant(axes)))
+    return cast_to(found, x.dtype)
 
 
 @gradient("ReduceProd")

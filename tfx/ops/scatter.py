@@ -6,6 +6,7 @@ them, which one is not defined.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -110,14 +111,15 @@ def tensor_scatter_nd_max(
 ) -> Tensor:
     """``tensor`` with the larger of itself and ``updates`` at ``indices``.
 
-    See ``tensor_scatter_nd_update``. The gradient of a tie is shared evenly.
+    See ``tensor_scatter_nd_update``. An update that is NaN changes nothing; a NaN of ``tensor``
+    stays. The gradient of a tie is shared evenly.
 
     Example:
         >>> import tfx as tf
         >>> tf.tensor_scatter_nd_max([0, 5, 0], [[0], [1]], [2, 3]).numpy()
         array([2, 5, 0], dtype=int32)
     """
-    return _scatter(tensor, indices, updates, "max", "TensorScatterMax")
+    return _extreme(tensor, indices, updates, "max", "TensorScatterMax")
 
 
 def tensor_scatter_nd_min(
@@ -125,14 +127,25 @@ def tensor_scatter_nd_min(
 ) -> Tensor:
     """``tensor`` with the smaller of itself and ``updates`` at ``indices``.
 
-    See ``tensor_scatter_nd_update``. The gradient of a tie is shared evenly.
+    See ``tensor_scatter_nd_update``; for NaN ``tensor_scatter_nd_max``. The gradient of a tie is shared evenly.
 
     Example:
         >>> import tfx as tf
         >>> tf.tensor_scatter_nd_min([0, 5, 0], [[0], [1]], [2, 3]).numpy()
         array([0, 3, 0], dtype=int32)
     """
-    return _scatter(tensor, indices, updates, "min", "TensorScatterMin")
+    return _extreme(tensor, indices, updates, "min", "TensorScatterMin")
+
+
+def _extreme(x: Any, indices: Any, updates: Any, reduction: str, op: str) -> Tensor:
+    """Kernels take what stands there and an update that is NaN by turns for the extreme."""
+    target, values = _operands(x, updates)
+    if not target.dtype.is_floating:
+        return _scatter(target, indices, values, reduction, op)
+    never = scalar_like(-math.inf if reduction == "max" else math.inf, values)
+    values = apply("Where", (apply("IsNaN", (values,)), never, values))
+    found = _scatter(target, indices, values, reduction, op)
+    return apply("Where", (apply("IsNaN", (target,)), target, found))
 
 
 def _operands(x: Any, updates: Any) -> tuple[Tensor, Tensor]:

@@ -6,6 +6,7 @@ segment (a negative number) goes there and is cut off. Their gradients are those
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -191,7 +192,8 @@ def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         array([2., 4.], dtype=float32)
     """
     rows = _sorted(data, segment_ids, "SegmentMax")
-    return rows.where_any(rows.reduced("max", rows.data.dtype.min))
+    dtype = rows.data.dtype
+    return rows.where_any(rows.reduced("max", -math.inf if dtype.is_floating else dtype.min))
 
 
 def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
@@ -203,7 +205,8 @@ def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         array([1., 4.], dtype=float32)
     """
     rows = _sorted(data, segment_ids, "SegmentMin")
-    return rows.where_any(rows.reduced("min", rows.data.dtype.max))
+    dtype = rows.data.dtype
+    return rows.where_any(rows.reduced("min", math.inf if dtype.is_floating else dtype.max))
 
 
 class _Segments:

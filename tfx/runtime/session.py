@@ -85,6 +85,7 @@ _IMPOSSIBLE = {
     -(2**40)
     - 10: "segment ids are not increasing from 0 on; sort them, or use an unsorted_segment",
     -(2**40) - 11: "partitions are not in [0, num_partitions)",
+    -(2**40) - 13: "Integers to negative integer powers are not allowed",
     -(2**40) - 12: "index is out of bound as with dims",
 }
 

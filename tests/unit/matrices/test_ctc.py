@@ -70,3 +70,29 @@ def test_unique_labels() -> None:
     assert labels.numpy().tolist() == [[3, 4, 0, 0], [1, 2, 9, 0]]
     assert index.numpy().tolist() == [[0, 1, 1, 0], [0, 0, 1, 2]]
     assert index.dtype == tf.int32
+
+
+@pytest.mark.parametrize(
+    ("blank", "expected"),
+    [
+        (0, [8.568678855895996, 6.087878704071045, 6.093273639678955]),
+        (1, [11.646173477172852, 8.895572662353516, 3.2043955326080322]),
+        (2, [8.599222183227539, 8.848798751831055, 3.1303958892822266]),
+        (-1, [5.238864421844482, 6.843679428100586, 5.543900966644287]),
+    ],
+)
+@pytest.mark.parametrize("time_major", [True, False])
+def test_blanks_among_the_labels(blank, expected, time_major):
+    # TensorFlow 2.21's numbers.
+    x = np.sin(np.arange(60, dtype=np.float32)).reshape(5, 3, 4) * 2
+    given = x if time_major else x.transpose(1, 0, 2)
+    labels, lengths = [[1, 0, 2], [2, 2, 1], [0, 3, 3]], [3, 2, 1]
+    for call in (tf.nn.ctc_loss, tf.function(tf.nn.ctc_loss)):
+        loss = call(labels, given, lengths, [5, 4, 5], time_major, None, blank)
+        np.testing.assert_allclose(loss, expected, rtol=1e-5)
+
+
+def test_unique_labels_are_int64():
+    found, index = tf.nn.ctc_unique_labels(tf.constant([[3, 4, 4, 3]]))
+    assert found.dtype == tf.int64
+    assert index.dtype == tf.int32

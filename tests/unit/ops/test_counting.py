@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import tfx.ops.operators  # noqa: F401
+import tfx as tf
+import tfx.ops.operators
 from tests.unit.ops.agreement import check
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import constant
@@ -113,3 +114,22 @@ def test_gradients_of_weights():
 def test_bad_bincounts(arr, options, error, message):
     with pytest.raises(error, match=message):
         bincount(arr, **options)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_each_nan_is_distinct(dtype):
+    # As in TensorFlow 2.21, whose elements are compared by ==.
+    x = tf.cast([np.nan, -0.0, 1.0, np.nan, 0.0, 1.0, -np.nan, -0.0], dtype)
+    unknown = [tf.TensorSpec([None], dtype)]
+    traced = tf.function(tf.unique_with_counts, input_signature=unknown)
+    for found in (tf.unique_with_counts(x), tf.function(tf.unique_with_counts)(x), traced(x)):
+        y = tf.cast(found.y, "float32").numpy()
+        assert found.y.dtype == dtype
+        np.testing.assert_array_equal(y, [np.nan, 0, 1, np.nan, np.nan])
+        assert np.signbit(y[1])
+        np.testing.assert_array_equal(found.idx, [0, 1, 2, 3, 1, 2, 4, 1])
+        np.testing.assert_array_equal(found.count, [1, 3, 2, 1, 1])
+    numbers = tf.unique(tf.constant([0.0, -0.0, 2.0], dtype))
+    np.testing.assert_array_equal(tf.cast(numbers.y, "float32"), [0, 2])
+    assert not np.signbit(tf.cast(numbers.y, "float32")[0])
+    assert traced(tf.zeros([0], dtype)).y.shape == (0,)

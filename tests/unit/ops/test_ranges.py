@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
-import tfx.ops.operators  # noqa: F401
+import tfx as tf
+import tfx.ops.operators
 from tests.unit.ops.agreement import check
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.context import using
@@ -89,7 +92,7 @@ def test_static_shape_of_a_range():
         ((3, 0), "Requires start <= limit when delta > 0: 3/0"),
         ((0, 3, -1), "Requires start >= limit when delta < 0: 0/3"),
         ((0, 3, 0), "Requires delta != 0"),
-        ((np.int8(3),), "range takes int32, int64, float32, float64; got int8"),
+        ((np.int8(3),), "range takes int32, int64, float16, bfloat16, float32, float64; got int8"),
     ],
 )
 def test_bad_ranges(arguments, message):
@@ -147,3 +150,62 @@ def test_bad_linspaces():
         linspace(0, 1.0, 3)
     with pytest.raises(ValueError, match="axis 2 of linspace"):
         linspace([0.0], [1.0], 3, axis=2)
+
+
+# How many numbers there are. Expected values come from TensorFlow 2.21.
+
+
+def _everywhere(*arguments):
+    yield tf.range(*arguments)
+    yield tf.function(lambda: tf.range(*arguments))()
+    yield tf.function(tf.range)(*map(tf.constant, arguments))
+
+
+@pytest.mark.parametrize("start", [2**62, -(2**63), 2**53 + 1, 2**31, 2**63 - 20, -(2**54)])
+@pytest.mark.parametrize("delta", [1, 3, -2])
+def test_far_from_zero(start, delta):
+    start += 12 if delta < 0 else 0
+    limit = start + 7 if delta > 0 else start - 7
+    expected = np.array([*range(start, limit, delta)], np.int64)
+    for found in _everywhere(*(np.int64(v) for v in (start, limit, delta))):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "step"), [(np.int32, 2**30), (np.int64, 2**62), (np.int64, 2**62 + 1)]
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_over_the_whole_dtype(dtype, step, sign):
+    info = np.iinfo(dtype)
+    ends = (info.min, info.max)[::sign]
+    expected = np.array([*range(*map(int, ends), sign * step)], dtype)
+    for found in _everywhere(*(dtype(v) for v in (*ends, sign * step))):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_counts_of_floats(dtype, rng):
+    for _ in range(30):
+        count, delta = rng.integers(0, 25), rng.choice([0.1, 0.3, 1 / 3, -0.1, 0.01])
+        start = dtype(rng.choice([0.0, 0.1, 1e7, -2.5]))
+        limit, delta = dtype(start + count * delta), dtype(delta)
+        size = int(np.ceil(np.abs((limit - start) / delta)))  # in the dtype itself
+        expected = start + np.arange(size).astype(dtype) * delta
+        for found in itertools.islice(_everywhere(start, limit, delta), None, None, 2):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_counts_that_were_wrong():
+    assert len(tf.range(0.1, 1.1, 0.1)) == 10
+    np.testing.assert_array_equal(tf.range(2**62, 2**62 + 2), [2**62, 2**62 + 1])
+    small = tf.range(*(tf.constant(v, tf.float16) for v in (3, 18, 3)))
+    assert small.dtype == tf.float16
+    np.testing.assert_array_equal(small, [3, 6, 9, 12, 15])
+
+
+def test_ranges_without_an_end():
+    for arguments in ((np.nan, 3.0), (0.0, np.nan)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Requires start <= limit"):
+            tf.range(*arguments)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"\(limit - start\) / delta"):
+        tf.range(0.0, np.inf)

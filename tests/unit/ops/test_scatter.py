@@ -228,3 +228,16 @@ def test_updates_follow_the_tensor():
     assert_close(scatter.tensor_scatter_nd_update([1.0, 2.0], [[1]], [9]), [1.0, 9.0])
     with pytest.raises(TypeError, match="Cannot convert"):
         scatter.tensor_scatter_nd_update([1, 2], [[1]], [9.5])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_extremes_and_nan(dtype):
+    # TensorFlow 2.21: x < update ? update : x, in order.
+    nan = np.nan
+    x = constant(np.array([0, nan, 5, -np.inf, nan], dtype))
+    places = [[0], [0], [1], [2], [2], [3], [0]]
+    updates = np.array([nan, 1, 7, nan, 9, nan, nan], dtype)
+    most = scatter.tensor_scatter_nd_max(x, places, updates)
+    np.testing.assert_array_equal(most, np.array([1, nan, 9, -np.inf, nan], dtype))
+    least = scatter.tensor_scatter_nd_min(x, places, updates)
+    np.testing.assert_array_equal(least, np.array([0, nan, 5, -np.inf, nan], dtype))

@@ -106,3 +106,14 @@ def test_a_number_out_of_range_in_a_function() -> None:
         f = tf.function(lambda ids: tf.math.unsorted_segment_sum(X, ids, 3), autograph=False)
         with pytest.raises(InvalidArgumentError):
             f(tf.constant([0, 1, 2, 0, 1, bad]))
+
+
+def test_sorted_segments_of_infinities():
+    # TensorFlow 2.21: the limits of the dtype are for segments of the unsorted ones alone.
+    x = np.array([-np.inf, -np.inf, np.inf, np.inf], np.float32)
+    np.testing.assert_array_equal(tf.math.segment_max(x, [0, 0, 2, 2]), [-np.inf, 0, np.inf])
+    np.testing.assert_array_equal(tf.math.segment_min(x, [0, 0, 2, 2]), [-np.inf, 0, np.inf])
+    lowest = np.finfo(np.float32).min
+    np.testing.assert_array_equal(
+        tf.math.unsorted_segment_max(x, [0, 0, 2, 2], 2 + 1), [lowest, lowest, np.inf]
+    )

@@ -50,7 +50,7 @@ _OWN = names(
         "tfx.sessions.ops.arrays": """
             arg_max arg_min argmax argmin constant expand_dims random_normal random_shuffle
             random_uniform squeeze to_bfloat16 to_double to_float to_int32 to_int64
-            truncated_normal
+            truncated_normal where
         """,
         "tfx.sessions.ops.control_flow": "cond while_loop",
         "tfx.ops.norms": "global_norm",

@@ -15,7 +15,7 @@ from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes.nans import of_numbers
 from tfx.graph.passes.writer import Writer
 
-_INT32, _INT64, _DOUBLE, _UINT32, _UINT64 = 6, 7, 11, 12, 13
+_UINT8, _INT32, _INT64, _BOOL, _DOUBLE, _UINT32, _UINT64 = 2, 6, 7, 9, 11, 12, 13
 _MASK = 0xFFFFFFFF
 
 
@@ -172,16 +172,110 @@ def _division(out: Graph, node: Node) -> bool:
     return write.finish()
 
 
+def _power(out: Graph, node: Node) -> bool:
+    """A power of integers, which kernels take from float64: by squaring, bit after bit."""
+    x, y = node.inputs
+    if x is None or y is None or x.dtype not in (_INT32, _INT64):
+        return False
+    if y.dtype not in (_INT32, _INT64):
+        return False
+    write = Writer(out, node)
+    exponent = write.cast(y, x.dtype)
+    zeros = write.op("Mul", write.op("Add", x, exponent), write.constant(0, x.dtype))
+    ones = write.op("Add", zeros, write.constant(1, x.dtype))
+    body = Graph(f"{node.name}_squaring", out)
+    body.add_input("bit", _INT64, ())
+    body.add_input("going", _BOOL, ())
+    result, base, left = (
+        body.add_input(name, x.dtype, v.shape)
+        for name, v in (("result", ones), ("base", x), ("left", exponent))
+    )
+    inner = Writer(body, node)
+    one, two = inner.constant(1, x.dtype), inner.constant(2, x.dtype)
+    odd = inner.cast(inner.op("BitwiseAnd", left, one), _BOOL)
+    result = inner.op("Where", odd, inner.op("Mul", result, base), result)
+    rest = inner.op("Div", left, two)
+    body.outputs = [_any(inner, rest), result, inner.op("Mul", base, base), rest]
+    loop = out.add_node(
+        "Loop",
+        (None, _any(write, exponent), ones, x, exponent),
+        {"body": body},
+        [(x.dtype, v.shape) for v in (ones, x, exponent)],
+        name=f"{node.name}_loop",
+        source=node.source,
+    )
+    write.op("Identity", loop.outputs[0])
+    return write.finish()
+
+
+def _blocks(out: Graph, node: Node) -> bool:
+    """Elements that are moved: in halves, because the kernels are of floating numbers."""
+    (x,) = node.inputs
+    if x is None or x.dtype not in (_INT64, _UINT64):
+        return False
+    write = Writer(out, node)
+    bits = write.cast(x, _UINT64)
+    width = write.constant(32, _UINT64)
+    high = write.add("BitShift", (bits, width), {"direction": "RIGHT"})
+    low = write.op("BitwiseAnd", bits, write.constant(_MASK, _UINT64))
+    high, low = (
+        write.cast(write.add(node.op, (write.cast(half, _DOUBLE),), node.attrs), _UINT64)
+        for half in (high, low)
+    )
+    moved = write.add("BitShift", (high, width), {"direction": "LEFT"})
+    result = write.op("BitwiseOr", moved, low)
+    if x.dtype == _INT64:
+        write.cast(result, _INT64)
+    return write.finish()
+
+
+# Tag of a range that begins near 0.
+_FROM_ZERO = "from zero"
+
+
+def _range(out: Graph, node: Node) -> bool:
+    """A range whose kernel counts in float64: from 0, to how far the limit is.
+
+    Where the two have different signs, and their difference may not fit, it is left as it is.
+    """
+    start, limit, delta = node.inputs
+    assert start is not None
+    assert limit is not None
+    near = start.const is not None and abs(int(start.const)) < 2**31
+    if start.dtype != _INT64 or node.tag == _FROM_ZERO or near:
+        return False
+    write = Writer(out, node)
+    zero = write.constant(0, _INT64)
+    apart = write.op("Xor", write.op("Less", start, zero), write.op("Less", limit, zero))
+    base = write.op("Where", apart, zero, start)
+    near, far = write.op("Sub", start, base), write.op("Sub", limit, base)
+    steps = write.op("Range", near, far, delta)
+    assert steps.node is not None
+    steps.node.tag = _FROM_ZERO
+    write.op("Add", steps, base)
+    return write.finish()
+
+
+def _any(write: Writer, x: Value) -> Value:
+    """Whether an element is not 0."""
+    found = write.cast(write.cast(x, _BOOL), _UINT8)
+    return write.cast(write.add("ReduceMax", (found,), {"keepdims": 0}), _BOOL)
+
+
 CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {
     "ArgMax": _position,
     "ArgMin": _position,
     "Clip": _clip,
+    "DepthToSpace": _blocks,
     "Div": _division,
     "Max": _extreme_of_several,
     "Min": _extreme_of_several,
     "Mod": _division,
+    "Pow": _power,
+    "Range": _range,
     "ReduceMax": _extreme_over_axes,
     "ReduceMin": _extreme_over_axes,
     "ReduceSum": _sum,
     "Sign": _sign,
+    "SpaceToDepth": _blocks,
 }

@@ -16,6 +16,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes.writer import Writer
 
@@ -31,7 +33,7 @@ _SMALL = 1 << 14
 def _reduced(out: Graph, node: Node) -> bool:
     """An extreme over axes, or NaN."""
     x = node.inputs[0]
-    if x is None or x.dtype not in _FLOATING or node.tag == _CLEAN:
+    if x is None or x.dtype not in _FLOATING or node.tag == _CLEAN or _has_none(x):
         return False
     axes = node.inputs[1] if len(node.inputs) > 1 else None
     if axes is not None and axes.const is not None and not axes.const.size:
@@ -64,7 +66,7 @@ def _reduced(out: Graph, node: Node) -> bool:
 def _position(out: Graph, node: Node) -> bool:
     """The index of an extreme among the numbers."""
     (x,) = node.inputs
-    if x is None or x.dtype not in _FLOATING or node.tag == _CLEAN:
+    if x is None or x.dtype not in _FLOATING or node.tag == _CLEAN or _has_none(x):
         return False
     axis = node.attrs.get("axis", 0)
     if x.shape is not None and (not x.shape or x.shape[axis] == 0):
@@ -108,6 +110,17 @@ def of_numbers(extreme: Value) -> Value:
     assert extreme.node is not None
     extreme.node.tag = _CLEAN
     return extreme
+
+
+def _has_none(x: Value) -> bool:
+    """Whether NaN was just replaced: ``where(is_nan(x), number, x)``."""
+    if x.node is None or x.node.op != "Where":
+        return False
+    condition, number, rest = x.node.inputs
+    asked = None if condition is None else condition.node
+    if asked is None or asked.op != "IsNaN" or number is None or number.const is None:
+        return False
+    return asked.inputs[0] is rest and not np.isnan(number.const).any()
 
 
 def _is_small(x: Value) -> bool:

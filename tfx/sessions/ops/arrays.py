@@ -8,10 +8,15 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework import convert
+from tfx.framework.apply import apply
 from tfx.framework.context import current
+from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.ops import casting, extremes, random, shaping
+from tfx.ops import casting, extremes, masking, random, shaping
+from tfx.ops._shapes import joined, shape_vector
+from tfx.ops._support import matching, tensor
 from tfx.sessions.graph import Graph
 from tfx.sessions.ops._renamed import one_of
 
@@ -224,3 +229,62 @@ def random_shuffle(
 ) -> Tensor:
     """The slices of ``value`` along its first axis in random order."""
     return random.shuffle(value, seed)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """``x`` where the condition holds and ``y`` elsewhere, without broadcasting.
+
+    Args:
+        condition: Booleans of the shape of ``x``, a scalar, or a vector that selects rows; without
+            ``x`` and ``y`` also numbers, of which all but 0 count.
+        x: Tensor.
+        y: Tensor of the same shape and dtype.
+        name: Accepted for compatibility.
+
+    Returns:
+        A tensor of the shape of ``x``; without ``x`` and ``y`` the coordinates where the condition
+        holds, see ``tfx.where``.
+
+    Raises:
+        ValueError: only one of ``x`` and ``y`` was given.
+        InvalidArgumentError: shapes or dtypes that do not fit.
+
+    Example:
+        >>> import tfx.compat.v1 as tf
+        >>> tf.where([True, False], [[1, 1], [1, 1]], [[0, 0], [0, 0]]).numpy()
+        array([[1, 1],
+               [0, 0]], dtype=int32)
+    """
+    if x is None or y is None:
+        return masking.where(condition, x, y)
+    chosen = tensor(condition, dtypes.bool)
+    a, b = matching(x, y, "Select")
+    if not a.shape.is_compatible_with(b.shape):
+        raise InvalidArgumentError(
+            f"Inputs to operation Select must have the same size and shape; got x of shape "
+            f"{a.shape} and y of shape {b.shape}. tfx.where broadcasts.",
+            op="Select",
+        )
+    form, rows = a.shape.merge_with(b.shape), chosen.shape
+    rank, depth = form.rank, rows.rank
+    by_row = depth == 1 and rank is not None and rank > 1
+    if rank is not None and depth is not None:
+        expected = form[:1] if by_row else form
+        if depth and not rows.is_compatible_with(expected):
+            raise InvalidArgumentError(
+                "Inputs to operation Select must have the same size and shape, or the condition "
+                f"one element for each row; got a condition of shape {rows} and x of shape {form}. "
+                "tfx.where broadcasts.",
+                op="Select",
+            )
+        if by_row:
+            chosen = apply("Unsqueeze", (chosen, int64_constant(range(1, rank))))
+    else:
+        behind = apply("Sub", (_rank_vector(a), _rank_vector(chosen)))
+        ones = apply("Expand", (int64_constant(1), behind))
+        chosen = apply("Reshape", (chosen, joined(shape_vector(chosen), ones)), {"allowzero": 1})
+    return apply("Where", (chosen, a, b))
+
+
+def _rank_vector(x: Tensor) -> Tensor:
+    return apply("Shape", (apply("Shape", (x,)),))
