@@ -51,10 +51,12 @@ class VariableState:
         written: Whether it was assigned.
     """
 
-    __slots__ = ("current", "entry", "name", "ref", "written")
+    __slots__ = ("_kept", "current", "entry", "name", "ref", "written")
 
     def __init__(self, variable: Variable) -> None:
         self.ref = weakref.ref(variable)
+        # The state of a random operation belongs to the graphs that have it; see ``seeds_of``.
+        self._kept = variable if getattr(variable, "seeds", None) is not None else None
         self.name = variable.name
         self.entry: ir.Value | None = None
         self.current: ir.Value | None = None
@@ -109,6 +111,8 @@ class FuncGraph(GraphFace):
         names_constants: Whether ``tf.constant`` makes an operation that can be found by its name.
         named_after_calls: Whether nodes are named after the functions that the user calls (see
             ``naming``); False for graphs that are kept for others than who happens to call first.
+        is_element: Whether it is the program of one of many elements, which is then carried out for
+            all of them in the graph around.
         shared_name: What the names of all nodes that are made now have in common, if that is known.
     """
 
@@ -116,6 +120,7 @@ class FuncGraph(GraphFace):
     compares_by_identity = False
     names_constants = False
     named_after_calls = True
+    is_element = False
     shared_name: Place | None = None
 
     def __init__(self, name: str = "graph", parent: FuncGraph | None = None) -> None:
@@ -132,6 +137,8 @@ class FuncGraph(GraphFace):
         self.created_variables: list[Variable] | None = None
         # Part of the function around, not a function: what it creates is created by that one.
         self.is_body = False
+        # How many random operations without a seed of their own were added.
+        self.unseeded = 0
         self._constants: dict[Any, ir.Value] = {}
         # id of an eager tensor used in the graph -> (the tensor, the constant it became)
         self.captured_eager: dict[int, tuple[EagerTensor, ir.Value]] = {}
@@ -321,7 +328,7 @@ class FuncGraph(GraphFace):
         return [s for s in self.states.values() if s.entry is not None]
 
     def generator_for(self, seed: Any) -> Any:
-        """The random generator of an operation that is added now; None: the process's own."""
+        """The random generator of an operation that is added now; None: one for it alone."""
         return None
 
     def draws_from(self, variable: Variable) -> None:

@@ -116,6 +116,7 @@ class Variable(Operand, metaclass=VariableKind):
         # Of a random generator's state: makes the state of another sequence of it.
         "aside",
         "origin",
+        "seeds",
         "synchronization",
     )
     __array_priority__ = 100
@@ -154,6 +155,9 @@ class Variable(Operand, metaclass=VariableKind):
         self._number = new_variable_number()
         self._plans: weakref.WeakSet[Any] | None = None
         self.aside: Callable[[Any, int], Any] | None = None
+        # Of the state of one random operation in a graph, what it begins with: two seeds, or none
+        # of them. Graphs keep such a variable alive, as nobody else has it.
+        self.seeds: tuple[int, ...] | None = None
         # Files that it was loaded from: they pickle it while its value is theirs.
         self.origin: Origin | None = None
         if shape is None:
@@ -626,3 +630,8 @@ def _matching(variable: Variable, value: Any) -> Tensor:
         return convert_to_tensor(value, variable.dtype)
     except DTypeMismatchError as e:
         raise DTypeMismatchError(f"Variable '{variable.name}': {e.message}") from None
+
+
+def seeds_of(variable: Variable) -> tuple[int, ...] | None:
+    """What the state of a random operation in a graph begins with; None: of other variables."""
+    return getattr(variable, "seeds", None)  # variables of sessions have none

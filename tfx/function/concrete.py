@@ -22,7 +22,7 @@ from tfx.framework.device import DEFAULT_DEVICE
 from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
 from tfx.framework.locks import all_locks, in_order, installs, writing
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
-from tfx.framework.variable import Variable, install
+from tfx.framework.variable import Variable, install, seeds_of
 from tfx.function import recurrent_gradient as recurrent_gradient
 from tfx.function.arguments import CallSignature
 from tfx.function.configured import Configured
@@ -45,6 +45,7 @@ from tfx.function.redrawing import DrawLog
 from tfx.function.steps import SteppedPlan, make_plan
 from tfx.function.updating import Update
 from tfx.graph import ir
+from tfx.ops.generator import state_of_another
 from tfx.runtime.options import RUN_OPTIONS
 from tfx.runtime.run_options import RunOptions
 from tfx.runtime.values import RawValue
@@ -107,6 +108,7 @@ class ConcreteFunction:
         freezable = not self._written and Freezer.serves(self._entries)
         self._freezer = Freezer(self._runnable, device) if freezable else None
         self._pure: PureFunction | None = None
+        self._draws = any(seeds_of(s.variable()) is not None for s in func_graph.states.values())
         self._called: tuple[ir.Graph, list[EagerTensor]] | None = None
         # Variables that only this trace keeps alive: see ``defun``.
         self.owned: tuple[Variable, ...] = ()
@@ -484,11 +486,12 @@ class ConcreteFunction:
         if pure is None:
             pure = self._pure = self._make_pure()
         tracing = current().graph is not None
+        stand_in = self._stand_ins() if tracing else _itself
         with writing(() if tracing else self._locks):
             with nullcontext() if tracing else installs.paused():
-                given = self._inputs_in_order(tensors, lambda v: v.value())
+                given = self._inputs_in_order(tensors, lambda v: stand_in(v).value())
                 given += [tensor for tensor, _ in self._func_graph.captured_eager.values()]
-                given += [s.variable().value() for s in self._written if s.entry is None]
+                given += [stand_in(s.variable()).value() for s in self._written if s.entry is None]
             outputs = pure(given)
             if not tracing and self.device != DEFAULT_DEVICE:
                 for output in outputs:
@@ -499,10 +502,25 @@ class ConcreteFunction:
                 variable.check_shape(value.shape)
             if tracing:
                 for variable, value in zip(written, new, strict=True):
-                    variable.assign(value)
+                    stand_in(variable).assign(value)
             else:
                 installs.during(install, written, [value._value for value in new])  # type: ignore[attr-defined]
         return outputs
+
+    def _stand_ins(self) -> Callable[[Variable], Variable]:
+        """What a call in a trace has for variables: its random operations draw for it alone."""
+        if not self._draws:
+            return _itself
+        known: dict[int, Variable] = {}
+
+        def stand_in(variable: Variable) -> Variable:
+            if seeds_of(variable) is None:
+                return variable
+            if id(variable) not in known:
+                known[id(variable)] = state_of_another(variable)
+            return known[id(variable)]
+
+        return stand_in
 
     def _make_pure(self) -> PureFunction:
         """The graph with watched constants, and variables that it only writes, as inputs too.
@@ -543,7 +561,8 @@ class ConcreteFunction:
     def _call_node(self, graph: FuncGraph, tensors: Sequence[Tensor]) -> list[Tensor]:
         """One call node in the trace around."""
         callee, constants = self._callee()
-        given = self._inputs_in_order(tensors, graph.read)
+        stand_in = self._stand_ins()
+        given = self._inputs_in_order(tensors, lambda v: graph.read(stand_in(v)))
         values = [graph.value_of(t) for t in (*given, *constants)]
         dims = dimension_map(callee, values)
         types = [(v.dtype, substitute(v.shape, dims)) for v in callee.outputs]
@@ -558,13 +577,17 @@ class ConcreteFunction:
         graph.place(node)
         assigned = {}
         for i, state in enumerate(self._written):
-            outer = graph.state_of(state.variable())
+            outer = graph.state_of(stand_in(state.variable()))
             outer.current = node.outputs[self._result_count + i]
             outer.written = True
             assigned[self._result_count + i] = outer
         if assigned:
             node.tag = Assigned(assigned)
         return [SymbolicTensor(v, graph) for v in node.outputs]
+
+
+def _itself(variable: Variable) -> Variable:
+    return variable
 
 
 def _unpickled(parts: dict[str, Any]) -> ConcreteFunction:

@@ -23,9 +23,10 @@ from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE, Variable
 from tfx.function.marker import GradientGraph
 from tfx.ops.generator import (
+    GeneratorLog,
     drawing_alone,
+    eager_generator,
     generator_states,
-    get_global_generator,
     seeded_states,
 )
 
@@ -40,10 +41,11 @@ class Rewinding:
         self._graph = current().graph
         self._before: dict[int, Any] = {}
         self._began: list[tuple[Variable, Any]] = []
+        self._generators = GeneratorLog()
         # By ``id``, those variables whose first value is known.
         self._known: set[int] = set()
         if self._graph is None:
-            get_global_generator()  # it is there now
+            eager_generator()  # it is there now
             self._began = [(v, v._value) for v in generator_states()]
         else:
             self._before = {key: s.current for key, s in self._graph.states.items()}
@@ -51,6 +53,12 @@ class Rewinding:
     @contextmanager
     def first(self) -> Iterator[None]:
         """Within it the computation is done."""
+        with self._generators.first(), self._watching():
+            yield
+        self._finish()
+
+    @contextmanager
+    def _watching(self) -> Iterator[None]:
         if self._graph is not None:
             yield
         else:
@@ -66,7 +74,6 @@ class Rewinding:
                 yield
             finally:
                 observers.remove(note)
-        self._finish()
 
     # A recorder of the first time: what is read may be assigned before the second time.
 
@@ -118,14 +125,15 @@ class Rewinding:
         Args:
             delay: In a graph, keeps it apart from the first time.
         """
-        if not self._began:
-            yield
-        elif current().graph is None:
-            with self._eagerly():
+        with self._generators.again():
+            if not self._began:
                 yield
-        else:
-            with self._in_graph(delay):
-                yield
+            elif current().graph is None:
+                with self._eagerly():
+                    yield
+            else:
+                with self._in_graph(delay):
+                    yield
 
     @contextmanager
     def _eagerly(self) -> Iterator[None]:

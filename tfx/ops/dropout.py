@@ -37,7 +37,8 @@ def dropout(
         >>> sorted(set(tf.nn.dropout(tf.ones([100]), 0.5).numpy().tolist()))
         [0.0, 2.0]
     """
-    return _dropout(generator_for(seed), x, rate, noise_shape)
+    y = tensor(x)
+    return _dropout(generator_for(seed, "uniform", y.dtype), y, rate, noise_shape)
 
 
 def stateless_dropout(

@@ -11,8 +11,10 @@ import enum
 import hashlib
 import secrets
 import threading
-from contextlib import AbstractContextManager
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.context import current, init_scope
 from tfx.framework.convert import embed, int64_constant
+from tfx.framework.func_graph import FuncGraph
 from tfx.framework.module import Module
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable, living
@@ -54,12 +57,11 @@ def generator_states() -> list[Variable]:
 
 
 def seeded_states() -> list[tuple[Variable, Any]]:
-    """The states of operations that have a seed of their own, and what they began with."""
+    """The states of eager operations with a seed of their own, and what they began with."""
     with _global.lock, init_scope():
-        base = _DEFAULT_SEED if _global.seed is None else _global.seed
         return [
-            (g.state, create_rng_state(_mixed(base, number), "philox")._value)  # type: ignore[attr-defined]
-            for number, g in _global.seeded.items()
+            (generator.state, _first_state(seeds)._value)  # type: ignore[attr-defined]
+            for generator, seeds in _global.seeded.values()
         ]
 
 
@@ -171,6 +173,12 @@ class Generator(Module):
 
     def draw(self, sampler: Composite, shape: Tensor, *parameters: Tensor, dtype: DType) -> Tensor:
         """Numbers by a sampler of ``ops._samplers``; advances the state."""
+        return self.draw_from(sampler, shape, *parameters, dtype=dtype)[0]
+
+    def draw_from(
+        self, sampler: Composite, shape: Tensor, *parameters: Tensor, dtype: DType
+    ) -> tuple[Tensor, Tensor]:
+        """The same, with the state that the numbers were drawn from."""
         shapes = (_distributions.raw_shape_of(shape), (STATE_SIZE,))
         graph = current().graph
         with _drawing:
@@ -181,7 +189,7 @@ class Generator(Module):
                 state, shape, *parameters, shapes=shapes, stateful=True, dtype=dtype.name
             )
             self._state_var.assign(advanced)
-        return drawn
+        return drawn, state
 
     # Numbers
 
@@ -317,23 +325,23 @@ def _fresh_state() -> Tensor:
 
 
 class _Global:
-    """The process's generators: one for all operations, one for each seed given to operations.
-
-    Generators are reset, never replaced: traced functions hold on to their variables.
-    """
+    """What is the process's own: the global seed and the generators of eager operations."""
 
     def __init__(self) -> None:
         self.lock = survives(threading.RLock())
         self.seed: int | None = None
         self.generator: Generator | None = None
-        self.seeded: dict[int, Generator] = {}
+        # Of operations without a seed.
+        self.unseeded: Generator | None = None
+        # Of operations with one, by what they draw and the seed; with the two seeds.
+        self.seeded: dict[Any, tuple[Generator, tuple[int, ...]]] = {}
 
 
 _global = _Global()
 
 
 def get_global_generator() -> Generator:
-    """The generator that operations without a seed of their own draw from.
+    """The process's own generator. ``random.set_seed`` does not touch it, as in TensorFlow.
 
     Example:
         >>> import tfx as tf
@@ -342,15 +350,12 @@ def get_global_generator() -> Generator:
     """
     with _global.lock, init_scope():
         if _global.generator is None:
-            if _global.seed is None:
-                _global.generator = Generator.from_non_deterministic_state()
-            else:
-                _global.generator = Generator.from_seed(_global.seed)
+            _global.generator = Generator.from_non_deterministic_state()
         return _global.generator
 
 
 def set_global_generator(generator: Generator) -> None:
-    """Make operations without a seed draw from ``generator``.
+    """Make ``get_global_generator`` return ``generator``.
 
     Functions traced before go on drawing from the generator they were traced with.
     """
@@ -360,15 +365,26 @@ def set_global_generator(generator: Generator) -> None:
         _global.generator = generator
 
 
-def set_seed(seed: int) -> None:
-    """Start all random numbers again from a seed.
+def set_seed(seed: int | None) -> None:
+    """Start all random numbers again from a global seed.
 
-    After the same seed, the same operations give the same numbers; each call continues the
-    sequence. Operations with a ``seed`` argument have a sequence of their own, made from both
-    seeds. The numbers are not TensorFlow's.
+    An operation draws a sequence that follows from the global seed and its own. Eagerly,
+
+    - operations without a seed take one after another from the sequence of the global seed;
+    - operations of one kind, dtype and seed share a sequence: each goes on where the last ended.
+
+    In a function each random operation has a sequence of its own, and each run takes the next of
+    it. Without a seed the first operation of the function gets 0, the next one 1 and so on; so two
+    functions draw the same numbers, and so do two operations of one seed. Branches, loop bodies and
+    functions that are called begin at 0, too, and each call in a function's program draws for
+    itself. The global seed is that of the moment of tracing.
+
+    ``set_seed`` lets all of them begin anew, in functions with the seeds that they were traced
+    with. Where there is no global seed, operations without one differ from run to run, and the rest
+    take a fixed one. The numbers are not TensorFlow's.
 
     Args:
-        seed: Any integer.
+        seed: Any integer; None: there is no global seed.
 
     Example:
         >>> import tfx as tf
@@ -378,32 +394,159 @@ def set_seed(seed: int) -> None:
         >>> bool(tf.reduce_all(a == tf.random.uniform([3])))
         True
     """
-    number = _python_int(seed)
+    number = None if seed is None else _python_int(seed)
     with _global.lock, init_scope():
         _global.seed = number
-        if _global.generator is not None:
-            _global.generator.reset_from_seed(number)
-        for op_seed, generator in _global.seeded.items():
-            generator.reset_from_seed(_mixed(number, op_seed))
+        _global.seeded.clear()
+        if _global.unseeded is not None:
+            _global.unseeded.reset(_first_state(() if number is None else (number,)))
+        for variable in generator_states():
+            if variable.seeds is not None:
+                variable.assign(_first_state(variable.seeds))
 
 
-def generator_for(seed: Any) -> Generator:
-    """The generator of operations that are given ``seed`` (None: none of their own)."""
+def _first_state(seeds: tuple[int, ...]) -> Tensor:
+    """What a sequence of some seeds begins with; of none: something that was never there."""
+    if not seeds:
+        return _fresh_state()
+    number = seeds[0] if len(seeds) == 1 else _mixed(*seeds)
+    return create_rng_state(number, "philox")
+
+
+def _both_seeds(seed: int) -> tuple[int, ...]:
+    """The global seed and that of an operation."""
+    return (_DEFAULT_SEED if _global.seed is None else _global.seed, seed)
+
+
+def generator_for(seed: Any, *kind: Any) -> Generator:
+    """The generator of an operation that is carried out, or added to a graph, now.
+
+    Args:
+        seed: The operation's own seed; None: it has none.
+        *kind: What it draws: eagerly, operations of one kind and seed share a sequence.
+    """
     graph = current().graph
+    return _once(graph, lambda: _found_for(graph, seed, kind))
+
+
+def _found_for(graph: FuncGraph | None, seed: Any, kind: tuple[Any, ...]) -> Generator:
     if graph is not None:
         own: Generator | None = graph.generator_for(seed)
-        if own is not None:
-            return own
+        return generator_in(graph, seed) if own is None else own
     if seed is None:
-        return get_global_generator()
+        return eager_generator()
     number = _python_int(seed)
+    key = (kind, number)
+    with _global.lock:
+        if key not in _global.seeded:
+            seeds = _both_seeds(number)
+            _global.seeded[key] = (Generator(state=_first_state(seeds), alg="philox"), seeds)
+        return _global.seeded[key][0]
+
+
+def eager_generator() -> Generator:
+    """The generator of eager operations without a seed."""
+    found = _global.unseeded
+    if found is not None:
+        return found
     with _global.lock, init_scope():
-        generator = _global.seeded.get(number)
-        if generator is None:
-            base = _DEFAULT_SEED if _global.seed is None else _global.seed
-            generator = Generator.from_seed(_mixed(base, number))
-            _global.seeded[number] = generator
-        return generator
+        if _global.unseeded is None:
+            first = _first_state(() if _global.seed is None else (_global.seed,))
+            _global.unseeded = Generator(state=first, alg="philox")
+        return _global.unseeded
+
+
+def generator_in(graph: FuncGraph, seed: Any) -> Generator:
+    """The generator of one operation of a graph that has the given seed."""
+    number = None if seed is None else _python_int(seed)
+    if number is None and _global.seed is None:
+        return _generator_of(())
+    if number is None:
+        number, graph.unseeded = graph.unseeded, graph.unseeded + 1
+    return _generator_of(_both_seeds(number))
+
+
+def _generator_of(seeds: tuple[int, ...]) -> Generator:
+    """A generator for one operation, which ``set_seed`` starts again."""
+    with _global.lock, init_scope():
+        generator = Generator(state=_first_state(seeds), alg="philox")
+        generator.state.seeds = seeds
+    return generator
+
+
+def state_of_another(variable: Variable) -> Variable:
+    """The state of the same random operation where the function around is called once more."""
+    seeds = variable.seeds
+    assert seeds is not None
+    if any(log.eager and log.given is not None for log in _ours(current().graph)):
+        return variable  # eagerly, the function had its own
+    return _once(current().graph, lambda: _generator_of(seeds)).state
+
+
+class GeneratorLog:
+    """The generators that a computation took, which is carried out twice with the same ones."""
+
+    def __init__(self) -> None:
+        self._taken: list[Generator] = []
+        self._eager = current().graph is None
+
+    @contextmanager
+    def first(self) -> Iterator[None]:
+        """Within it the computation is carried out."""
+        with self._active(None):
+            yield
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """Within it that happens once more, perhaps in another graph."""
+        with self._active(iter(list(self._taken))):
+            yield
+
+    @contextmanager
+    def _active(self, given: Iterator[Generator] | None) -> Iterator[None]:
+        log = _Log(current().graph, given, self._taken, self._eager)
+        token = _logs.set((*_logs.get(), log))
+        try:
+            yield
+        finally:
+            _logs.reset(token)
+
+
+class _Log(NamedTuple):
+    """A computation that is going on: what is given if it is a second one, what was taken."""
+
+    graph: FuncGraph | None
+    given: Iterator[Generator] | None
+    taken: list[Generator]
+    eager: bool  # the first one was
+
+
+_logs: ContextVar[tuple[_Log, ...]] = ContextVar("generator_logs", default=())
+
+
+def _once(graph: FuncGraph | None, make: Callable[[], Generator]) -> Generator:
+    """A generator that an operation takes now, or that it took in the first computation."""
+    ours = _ours(graph)
+    known = [next(log.given, None) for log in ours if log.given is not None]
+    found = next((g for g in known if g is not None), None) or make()
+    for log in ours:
+        if log.given is None:
+            log.taken.append(found)
+    return found
+
+
+def _ours(graph: FuncGraph | None) -> list[_Log]:
+    """The computations that what is added to a graph is part of."""
+    return [log for log in _logs.get() if _is_part(graph, log.graph)]
+
+
+def _is_part(graph: FuncGraph | None, whole: FuncGraph | None) -> bool:
+    """Whether what is added to a graph happens in the program of another one."""
+    while graph is not whole:
+        if graph is None or not (graph.is_body or graph.is_element):
+            return False
+        graph = graph.parent
+    return True
 
 
 def _aside(state: Any, number: int) -> Any:

@@ -41,7 +41,7 @@ def normal(
         mean: Mean, of the result's dtype; broadcasts against ``shape``.
         stddev: Standard deviation, likewise.
         dtype: float16, bfloat16, float32 or float64.
-        seed: Gives this call a sequence of its own; see ``random.set_seed``.
+        seed: The operation's own seed; see ``random.set_seed`` for what shares a sequence.
         name: Accepted for compatibility.
 
     Raises:
@@ -52,7 +52,9 @@ def normal(
         >>> tf.random.normal([2, 3], mean=5.0).shape
         TensorShape([2, 3])
     """
-    return _distributions.normal(generator_for(seed), shape, mean, stddev, dtype)
+    return _distributions.normal(
+        generator_for(seed, "normal", dtypes.as_dtype(dtype)), shape, mean, stddev, dtype
+    )
 
 
 def truncated_normal(
@@ -72,7 +74,9 @@ def truncated_normal(
         >>> bool(tf.reduce_all(abs(tf.random.truncated_normal([100])) <= 2.0))
         True
     """
-    return _distributions.truncated_normal(generator_for(seed), shape, mean, stddev, dtype)
+    return _distributions.truncated_normal(
+        generator_for(seed, "truncated_normal", dtypes.as_dtype(dtype)), shape, mean, stddev, dtype
+    )
 
 
 def uniform(
@@ -90,7 +94,7 @@ def uniform(
         minval: Lower bound, included.
         maxval: Upper bound, excluded; 1 by default, required for integers.
         dtype: float16, bfloat16, float32, float64, int32, int64, uint32 or uint64.
-        seed: Gives this call a sequence of its own; see ``random.set_seed``.
+        seed: The operation's own seed; see ``random.set_seed`` for what shares a sequence.
         name: Accepted for compatibility.
 
     Raises:
@@ -106,7 +110,7 @@ def uniform(
     kind = dtypes.as_dtype(dtype)
     if kind.is_integer and maxval is None:
         raise ValueError(f"Must specify maxval for integer dtype {kind.name}")
-    return _distributions.uniform(generator_for(seed), shape, minval, maxval, kind)
+    return _distributions.uniform(generator_for(seed, "uniform", kind), shape, minval, maxval, kind)
 
 
 def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -117,7 +121,8 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
         >>> sorted(tf.random.shuffle([1, 2, 3]).numpy().tolist())
         [1, 2, 3]
     """
-    return _distributions.shuffle(generator_for(seed), value)
+    x = tensor(value)
+    return _distributions.shuffle(generator_for(seed, "shuffle", x.dtype), x)
 
 
 def categorical(
@@ -133,7 +138,7 @@ def categorical(
         logits: ``[batch, classes]``.
         num_samples: How many to draw for each row.
         dtype: int32 or int64 (the default).
-        seed: Gives this call a sequence of its own; see ``random.set_seed``.
+        seed: The operation's own seed; see ``random.set_seed`` for what shares a sequence.
         name: Accepted for compatibility.
 
     Returns:
@@ -144,7 +149,10 @@ def categorical(
         >>> tf.random.categorical([[-100.0, 0.0, -100.0]], 4).numpy()
         array([[1, 1, 1, 1]])
     """
-    return _distributions.categorical(generator_for(seed), logits, num_samples, dtype)
+    scores = tensor(logits)
+    kind = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
+    generator = generator_for(seed, "categorical", scores.dtype, kind)
+    return _distributions.categorical(generator, scores, num_samples, dtype)
 
 
 def gamma(
@@ -164,7 +172,7 @@ def gamma(
         alpha: Shape parameter of the distribution. No gradient flows to it.
         beta: Inverse scale; None: 1.
         dtype: float16, bfloat16, float32 or float64.
-        seed: Gives this call a sequence of its own; see ``random.set_seed``.
+        seed: The operation's own seed; see ``random.set_seed`` for what shares a sequence.
         name: Accepted for compatibility.
 
     Returns:
@@ -181,7 +189,7 @@ def gamma(
     kind = dtypes.as_dtype(dtype)
     parameters = [convert_to_tensor(p, kind) for p in (alpha, beta) if p is not None]
     whole = rejection.per_parameter(shape, *parameters)
-    return rejection.gamma(generator_for(seed), whole, alpha, beta, kind)
+    return rejection.gamma(generator_for(seed, "gamma", kind), whole, alpha, beta, kind)
 
 
 def poisson(
@@ -199,7 +207,7 @@ def poisson(
         shape: How many to draw for each rate.
         lam: The mean; no gradient flows to it.
         dtype: float16, bfloat16, float32, float64, int32 or int64.
-        seed: Gives this call a sequence of its own; see ``random.set_seed``.
+        seed: The operation's own seed; see ``random.set_seed`` for what shares a sequence.
         name: Accepted for compatibility.
 
     Returns:
@@ -214,7 +222,8 @@ def poisson(
         TensorShape([5, 2])
     """
     whole = rejection.per_parameter(shape, lam)
-    return rejection.poisson(generator_for(seed), whole, lam, dtype)
+    generator = generator_for(seed, "poisson", dtypes.as_dtype(dtype))
+    return rejection.poisson(generator, whole, lam, dtype)
 
 
 def stateless_normal(

@@ -54,6 +54,8 @@ class Streams:
     def __init__(self, source: Source | StatelessSource) -> None:
         self._source = source
         self._number = 0
+        # What the first numbers were drawn from, of a generator.
+        self._state: Tensor | None = None
 
     def draw(self, sampler: Composite, shape: Tensor) -> Tensor:
         """float64 numbers."""
@@ -61,8 +63,19 @@ class Streams:
         if isinstance(source, StatelessSource):
             self._number += 1
             source = source.part(self._number)
-        drawn: Tensor = source.draw(sampler, shape, dtype=dtypes.float64)
-        return drawn
+        elif self._state is not None:
+            # One operation advances its generator by one, whatever it draws.
+            self._number += 1
+            mask = embed(np.array([0, self._number << 60, 0], np.int64))
+            state = apply("BitwiseXor", (self._state, mask))
+            shapes = (raw_shape_of(shape), state.shape.symbolic)
+            drawn = sampler(state, shape, shapes=shapes, stateful=True, dtype="float64")
+            return drawn[0]
+        else:
+            found, self._state = source.draw_from(sampler, shape, dtype=dtypes.float64)
+            return found  # type: ignore[no-any-return]
+        numbers: Tensor = source.draw(sampler, shape, dtype=dtypes.float64)
+        return numbers
 
 
 def _times(rounds: int, shape: Tensor) -> Tensor:

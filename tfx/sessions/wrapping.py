@@ -10,7 +10,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.core.tracebacks import cover
-from tfx.framework.context import init_scope, using
+from tfx.framework.context import using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.operation import Operation
@@ -23,7 +23,7 @@ from tfx.function.plan import Plan
 from tfx.function.signature import Parameters
 from tfx.graph.ir import CALL, HOST, Node, Value
 from tfx.graph.passes.dead_code import has_effects
-from tfx.ops.generator import Generator, generator_for
+from tfx.ops.generator import Generator, generator_in
 from tfx.sessions import pseudo
 from tfx.sessions.graph import Graph
 from tfx.sessions.placeholders import add_placeholder
@@ -39,9 +39,8 @@ class FunctionGraph(Graph):
     owns_memory = True
 
     def generator_for(self, seed: Any) -> Generator | None:
-        """The process's generators, as in every function."""
-        with init_scope():
-            generator = generator_for(seed)
+        """One for the operation alone, as in every function."""
+        generator = generator_in(self, seed)
         self.hide(generator.state, seeded=True)
         return generator
 

@@ -23,6 +23,8 @@ class ElementGraph(FuncGraph):
         name: Name for messages.
     """
 
+    is_element = True
+
     def __init__(self, name: str) -> None:
         super().__init__(name, parent=current().graph)
         if self.parent is not None:
@@ -42,6 +44,7 @@ class ElementGraph(FuncGraph):
 
     def generator_for(self, seed: Any) -> Any:
         """The random generator of an operation that is added now; see ``FuncGraph``."""
+        # A graph that sessions run has its own; else each operation here has one.
         return None if self.parent is None else self.parent.generator_for(seed)
 
     def placeholder(self, name: str, dtype: int, shape: RawShape) -> SymbolicTensor:

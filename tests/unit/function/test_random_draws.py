@@ -35,12 +35,13 @@ def test_calls(name: str) -> None:
     draw = DRAWS[name]
     traced = tf.function(draw)
     runs = []
-    for f in (draw, traced, traced):
+    for f in (draw, draw, traced, traced):
         restart()
         runs.append([f().numpy() for _ in range(3)])
-    assert len({x.tobytes() for x in runs[0]}) == 3
-    for run in runs[1:]:
-        assert all((a == b).all() for a, b in zip(run, runs[0], strict=True))
+    for run in runs:
+        assert len({x.tobytes() for x in run}) == 3
+    for one, other in (runs[:2], runs[2:]):
+        assert all((a == b).all() for a, b in zip(one, other, strict=True))
     assert traced.experimental_get_tracing_count() == 1
 
 
@@ -61,8 +62,8 @@ def test_loops() -> None:
         return tf.while_loop(lambda i, x: i < n, body, start)[1]
 
     restart()
-    expected = [float(tf.random.uniform([])) for _ in range(8)]
-    restart()
+    once = tf.function(lambda: tf.random.uniform([]))
+    expected = [float(once()) for _ in range(8)]
     f = tf.function(draw)
     found = np.concatenate([f(tf.constant(4)).numpy() for _ in range(2)])
     assert found.tolist() == expected
@@ -77,6 +78,11 @@ def test_branches_draw_only_where_they_go() -> None:
     for f in (draw, tf.function(draw)):
         restart()
         runs.append(np.stack([f(tf.constant(s)).numpy() for s in signs]))
-    assert (runs[0] == runs[1]).all()
-    assert (runs[0][1] == 0.0).all()
-    assert (runs[0][0] != runs[0][2]).any()
+        assert (runs[-1][1] == 0.0).all()
+    # The branch that was not taken drew nothing.
+    once = tf.function(lambda: tf.random.normal([2]))
+    assert (runs[1][0] == once().numpy()).all()
+    assert (runs[1][2] == once().numpy()).all()
+    restart()
+    assert (runs[0][0] == tf.random.normal([2]).numpy()).all()
+    assert (runs[0][2] == tf.random.normal([2]).numpy()).all()

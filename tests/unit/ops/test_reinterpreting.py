@@ -162,7 +162,9 @@ def test_nextafter_at_the_edges(dtype):
         expected = np.nextafter(a, b)
     for f in (tf.math.nextafter, tf.function(tf.math.nextafter)):
         found = f(a, b).numpy()
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(found.astype("d"), expected.astype("d"))
+        if dtype not in ("float32", "float64"):  # of two equal halves NumPy takes the first
+            continue
         here = ~np.isnan(expected)
         np.testing.assert_array_equal(np.signbit(found)[here], np.signbit(expected)[here])
 

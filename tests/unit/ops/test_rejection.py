@@ -71,18 +71,21 @@ def test_shapes_and_dtypes() -> None:
         tf.random.gamma([1], 1, dtype=tf.int32)
 
 
-def test_graphs_draw_what_eager_code_draws() -> None:
+def test_graphs_draw_anew_and_the_same_after_set_seed() -> None:
     def draw() -> Any:
         gamma = tf.random.gamma([3], [0.5, 2.0])
         return gamma, tf.random.poisson([3], [1.0, 20.0]), tf.random.poisson([3], 5.0, seed=7)
 
     f = tf.function(draw)
     runs = []
-    for g in (draw, f):
+    for g in (f, f, tf.function(draw)):
         tf.random.set_seed(5)
         runs.append([x.numpy() for _ in range(2) for x in g()])
-    for a, b in zip(*runs, strict=True):
+    for a, b, c in zip(*runs, strict=True):
         assert (a == b).all()
+        assert (a == c).all()
+    tf.random.set_seed(5)
+    assert (runs[0][2] == tf.random.poisson([3], 5.0, seed=7).numpy()).all()
     assert (runs[0][0] != runs[0][3]).any()
     seeded = tf.function(lambda seed: tf.random.stateless_gamma([3], seed, 2.0))
     a, b = (seeded(tf.constant([1, i])).numpy() for i in (1, 2))

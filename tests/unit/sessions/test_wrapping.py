@@ -229,9 +229,12 @@ def test_random_numbers_are_fresh_and_follow_the_seed() -> None:
     assert not np.array_equal(pruned(), pruned())
     assert wrapped.variables == ()
     tf.random.set_seed(3)
-    first = wrapped().numpy()
+    seeded = v1.wrap_function(lambda: v1.random_normal([2]), [])
+    first = seeded().numpy()
     tf.random.set_seed(3)
-    np.testing.assert_array_equal(wrapped(), first)
+    np.testing.assert_array_equal(seeded(), first)
+    # As in every function.
+    np.testing.assert_array_equal(tf.function(lambda: tf.random.normal([2]))(), first)
 
 
 class TestPrune:
