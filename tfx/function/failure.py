@@ -18,6 +18,7 @@ from tfx.core.errors import (
     CancelledError,
     DeadlineExceededError,
     FailedPreconditionError,
+    InvalidArgumentError,
     OpError,
 )
 from tfx.core.source import bracketed
@@ -57,6 +58,14 @@ def explained(
     reason = kernel_reason(text)
     if node is None:
         return type(translated)(f"Function {graph.name!r} failed: {reason}")
+    if node.refusal is not None:
+        op, meaning = node.refusal
+        return InvalidArgumentError(
+            f"{meaning} in {op} in function {graph.name!r}{bracketed(node.source)}",
+            op=op,
+            node=node.name,
+            source=node.source,
+        )
     met = None if inputs is None else _met(graph, node, inputs, compiled)
     given = ", ".join(describe(v) for v in met or node.inputs)
     return type(translated)(

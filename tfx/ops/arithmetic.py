@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
@@ -11,6 +11,7 @@ from tfx.framework.apply import apply
 from tfx.framework.context import current
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.ops._guards import required
 from tfx.ops._support import binary, cast_to, matching, scalar_like, tensor, unbroadcast
 
 
@@ -188,12 +189,35 @@ def _mod_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x`` to the power ``y`` element by element, with broadcasting.
 
+    Raises:
+        InvalidArgumentError: an integer to a negative integer power.
+
     Example:
         >>> import tfx as tf
         >>> tf.pow([2, 3], 2).numpy()
         array([4, 9], dtype=int32)
     """
+    if isinstance(y, Tensor) and y.dtype.is_integer and y.dtype.min < 0:
+        y = _natural(x, y)
+    elif isinstance(y, int) and y < 0 and isinstance(x, Tensor) and x.dtype.is_integer:
+        _refuse_negative_power()
     return binary("Pow", x, y)
+
+
+def _natural(x: Any, y: Tensor) -> Tensor:
+    """An exponent of integers, which may not be negative."""
+    if isinstance(x, Tensor) and not x.dtype.is_integer:
+        return y
+    if isinstance(y, EagerTensor):
+        view = y.view()
+        if view.size and view.min() < 0:
+            _refuse_negative_power()
+        return y
+    return required(y, (y,), "Integers to negative integer powers are not allowed", "Pow")
+
+
+def _refuse_negative_power() -> NoReturn:
+    raise InvalidArgumentError("Integers to negative integer powers are not allowed", op="Pow")
 
 
 @gradient("Pow")

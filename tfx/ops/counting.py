@@ -11,6 +11,7 @@ from tfx.framework.apply import apply, apply_n
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.ops._guards import required
 from tfx.ops._shapes import (
     as_vector,
     dimension,
@@ -114,7 +115,7 @@ def bincount(
         ``[bins]``, or ``[rows, bins]`` for ``axis=-1``.
 
     Raises:
-        InvalidArgumentError: a negative number (in eager mode), or more than two axes for
+        InvalidArgumentError: a negative number, or more than two axes for
             ``axis=-1``.
         ValueError: another axis, or weights with ``binary_output``.
 
@@ -164,7 +165,7 @@ def _countable(arr: Any) -> Tensor:
         raise InvalidArgumentError(
             f"Input arr must be non-negative! Got {int(x.view().min())}.", op="DenseBincount"
         )
-    return x
+    return required(x, (x,), "Input arr must be non-negative!", "DenseBincount")
 
 
 def _bins(x: Tensor, minlength: Any, maxlength: Any) -> Tensor:

@@ -10,12 +10,14 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
-from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.ops._support import matching, require_dtype, tensor
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.ops._guards import required
+from tfx.ops._support import matching, require_dtype, scalar_like, tensor
 from tfx.ops.arithmetic import floordiv, floormod
 from tfx.ops.cumulative import cumprod
 from tfx.ops.ranges import range as range_
 from tfx.ops.scatter import scatter_nd
+from tfx.ops.sorting import sort
 
 _INDEX_DTYPES = (dtypes.int32, dtypes.int64)
 
@@ -32,7 +34,7 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
         ``[len(dims)]`` for a scalar, ``[len(dims), n]`` for a vector.
 
     Raises:
-        InvalidArgumentError: a number that the array does not have (in eager mode), a matrix.
+        InvalidArgumentError: a number that the array does not have, a matrix.
 
     Example:
         >>> import tfx as tf
@@ -54,6 +56,11 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
                 f"{count} elements.",
                 op="UnravelIndex",
             )
+    if isinstance(numbers, SymbolicTensor):
+        size = apply("ReduceProd", (shape,), {"keepdims": 0})
+        above = apply("Sub", (apply("Sub", (size, scalar_like(1, size))), numbers))
+        text = "index is out of bound as with dims"
+        numbers = required(numbers, (numbers, above), text, "UnravelIndex")
     steps = cumprod(shape, exclusive=True, reverse=True)
     if numbers.shape.rank != 0:
         numbers = apply("Unsqueeze", (numbers, int64_constant([0])))
@@ -73,7 +80,7 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         A vector of the same dtype.
 
     Raises:
-        InvalidArgumentError: no permutation (in eager mode), or not a vector of integers.
+        InvalidArgumentError: no permutation, or not a vector of integers.
 
     Example:
         >>> import tfx as tf
@@ -91,6 +98,11 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         _require_permutation(order.view())
     count = apply("Shape", (order,))
     places = range_(apply("Squeeze", (count, int64_constant([0]))), dtype=order.dtype)
+    if isinstance(order, SymbolicTensor):
+        # Of a permutation, sorting is counting.
+        apart = apply("Abs", (apply("Sub", (sort(order), places)),))
+        text = "a number is not between 0 and the length, or is duplicated in the input"
+        order = required(order, (apply("Neg", (apart,)),), text, "InvertPermutation")
     return scatter_nd(apply("Unsqueeze", (order, int64_constant([1]))), places, count)
 
 

@@ -12,6 +12,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.ops._guards import required
 from tfx.ops._shapes import (
     common_tensors,
     filled,
@@ -43,7 +44,7 @@ def dynamic_partition(
         A list of ``num_partitions`` tensors ``[rows] + data.shape[partitions.rank:]``.
 
     Raises:
-        InvalidArgumentError: a number out of range (in eager mode), or shapes that do not fit.
+        InvalidArgumentError: a number out of range, or shapes that do not fit.
         ValueError: ``num_partitions`` is no positive integer.
 
     Example:
@@ -74,6 +75,9 @@ def dynamic_partition(
                 f"{view.reshape(-1)[:20].tolist()}.",
                 op=op,
             )
+    above = apply("Sub", (scalar_like(num_partitions - 1, numbers), numbers))
+    text = f"partitions must be in [0, {num_partitions})"
+    numbers = required(numbers, (numbers, above), text, op)
     rows = reshape_to(movable(x), joined(int64_constant([-1]), shape_vector(x, rank)))
     flat = apply("Reshape", (numbers, int64_constant([-1])))
     chosen = [apply("Equal", (flat, scalar_like(i, flat))) for i in range(num_partitions)]

@@ -13,6 +13,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.ops._guards import required
 from tfx.ops._shapes import as_vector, known_rank, raw_shape, widened
 from tfx.ops._support import cast_to, is_tensor_like, tensor
 
@@ -37,7 +38,7 @@ def range(
 
     Raises:
         InvalidArgumentError: ``delta`` is 0 or leads away from ``limit`` (as far as the numbers are
-            known while tracing; a traced range that leads away is empty).
+            known while tracing, and of integers whenever the function runs).
 
     Example:
         >>> import tfx as tf
@@ -64,8 +65,29 @@ def range(
         else (dtypes.float32 if wanted.is_floating else dtypes.int64)
     )
     made = [cast_to(x, wide) for x in made]
-    _check_range(*[_number(x) for x in made])
+    first, last, step = (_number(x) for x in made)
+    _check_range(first, last, step)
+    if wide.is_integer and (first is None or last is None or step is None):
+        made = _towards(made, step)
     return cast_to(apply("Range", made), wanted)
+
+
+def _towards(made: list[Tensor], step: Any) -> list[Tensor]:
+    """Start, limit and delta, checked when the graph runs: the steps must lead to the limit."""
+    start, limit, delta = made
+    apart = apply("Sub", (limit, start))
+    if step is None:
+        text = "Requires start <= limit when delta > 0, and start >= limit when delta < 0"
+        apart = apply("Mul", (apart, delta))
+    elif step > 0:
+        text = "Requires start <= limit when delta > 0"
+    else:
+        text, apart = "Requires start >= limit when delta < 0", apply("Neg", (apart,))
+    for i in (1, 0, 2):
+        checked = required(made[i], (apart,), text, "Range")
+        if checked is not made[i]:
+            return [checked if j == i else x for j, x in enumerate(made)]
+    return made
 
 
 def _bound(value: Any, dtype: DType | None) -> Tensor:

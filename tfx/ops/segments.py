@@ -14,7 +14,8 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.ops._guards import required
 from tfx.ops._shapes import (
     as_vector,
     describe,
@@ -27,7 +28,7 @@ from tfx.ops._shapes import (
     reshape_to,
     shape_vector,
 )
-from tfx.ops._support import cast_to, require_dtype, scalar_like, tensor
+from tfx.ops._support import INT64_MAX, cast_to, require_dtype, scalar_like, tensor
 
 _IDS = (dtypes.int32, dtypes.int64)
 
@@ -146,8 +147,7 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         ``[last number + 1] + data.shape[1:]``; zeros for segments without rows.
 
     Raises:
-        InvalidArgumentError: numbers that are negative or not sorted (in eager mode), or not one
-            for each row.
+        InvalidArgumentError: numbers that are negative or not sorted, or not one for each row.
 
     Example:
         >>> import tfx as tf
@@ -307,6 +307,12 @@ def _sorted(data: Any, segment_ids: Any, op: str) -> _Segments:
                 op=op,
             )
     ids = cast_to(ids, dtypes.int64)
+    if isinstance(ids, SymbolicTensor) and rank_of(ids) == 1:
+        begin, end = int64_constant([1]), int64_constant([INT64_MAX])
+        follower = apply("Slice", (ids, begin, end))
+        leader = apply("Slice", (ids, int64_constant([0]), int64_constant([-1])))
+        steps = apply("Sub", (follower, leader))
+        ids = required(ids, (ids, steps), "segment ids are not increasing from 0 on", op)
     # -1 in front of them, for no rows at all.
     last = apply("ReduceMax", (apply("Concat", (int64_constant([-1]), ids), {"axis": 0}),))
     count = apply("Add", (apply("Reshape", (last, int64_constant([1]))), int64_constant([1])))

@@ -117,6 +117,8 @@ def kernel_reason(message: str) -> str:
     for dimension, meaning in _IMPOSSIBLE.items():
         if last.strip().endswith(f"less than -1, got {dimension}"):
             return meaning
+    if "Integer modulo by zero" in last:  # one mistake, one message
+        return "Integer division by zero"
     return _SOURCE_PLACE.sub("", last.strip()) or message
 
 
