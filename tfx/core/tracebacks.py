@@ -236,7 +236,10 @@ def _protected(code: CodeType, handler: _Handler) -> CodeType:
         position = row.end
     if position < units:
         ranges.append(_Range(position, units, units, 0))
-    ranges += [_Range(*(x + units for x in row[:3]), row.depth_lasti) for row in handler.ranges]
+    ranges += [
+        _Range(row.start + units, row.end + units, row.target + units, row.depth_lasti)
+        for row in handler.ranges
+    ]
     body = bytearray(handler.code)
     body[handler.constant] = number
     return code.replace(

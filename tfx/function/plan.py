@@ -14,7 +14,7 @@ from tfx.core import dtypes
 from tfx.core.errors import OpError
 from tfx.framework.tensor import EagerTensor
 from tfx.function.capturable import can_capture
-from tfx.function.failure import explained
+from tfx.function.failure import Run, explained
 from tfx.function.feeding import by_tensors, by_values
 from tfx.graph.ir import Graph, Value
 from tfx.graph.passes import prepare
@@ -48,6 +48,7 @@ class Plan:
         "dtypes",
         "feed_tensors",
         "feed_values",
+        "frozen",
         "graph",
         "input_names",
         "output_names",
@@ -60,6 +61,7 @@ class Plan:
     ) -> None:
         frozen = frozen or {}
         self.graph = graph
+        self.frozen = frozen
         ready = prepare(graph, device=device, known=frozen)
         if device.startswith("CPU"):
             ready = turn_products(scan_loops(ready), thread_count())
@@ -104,7 +106,7 @@ class Plan:
                     keeps_binding=not values and _is_small(graph, device, len(serialized)),
                 )
             except OpError as e:
-                raise explained(e, graph, None, _run_again) from e
+                raise explained(e, graph, None, _compiled) from e
             self.run_raw = self.session.run_raw
             runners.register(self)
         self.output_names = [f"%out{i}" for i in range(len(graph.outputs))]
@@ -135,8 +137,9 @@ class Plan:
 
     def failure(self, error: Exception, inputs: Sequence[RawValue]) -> OpError:
         """The exception for a failed run: operator, reason, the shapes it met, the user's line."""
-        complete = len(inputs) == len(self.graph.inputs)  # not with frozen variables
-        return explained(error, self.graph, inputs if complete else None, _run_again)
+        fed = iter(inputs)
+        every = [self.frozen[v] if v in self.frozen else next(fed) for v in self.graph.inputs]
+        return explained(error, self.graph, every, _compiled)
 
     def run_raw_values(self, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
         """``run`` without translation of errors."""
@@ -154,10 +157,15 @@ def _run_nothing(feeds: dict[str, RawValue], outputs: list[str], options: Any) -
     return []
 
 
-def _run_again(graph: Graph, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
-    """Compile a part of a graph that failed, and run it."""
-    values = Plan(graph).run_raw_values(inputs)
-    return [values[i] for i in range(len(graph.outputs))]
+def _compiled(graph: Graph) -> Run:
+    """What runs a part of a graph that failed."""
+    plan, count = Plan(graph), len(graph.outputs)
+
+    def run(inputs: Sequence[RawValue]) -> Sequence[RawValue]:
+        values = plan.run_raw_values(inputs)
+        return [values[i] for i in range(count)]
+
+    return run
 
 
 def _is_small(graph: Graph, device: str, model_bytes: int) -> bool:

@@ -18,7 +18,7 @@ from tfx.core import dtypes
 from tfx.core.errors import OpError
 from tfx.framework.context import current, using
 from tfx.framework.tensor import EagerTensor, from_array
-from tfx.function.failure import failed_node
+from tfx.function.failure import outermost_node
 from tfx.function.feeding import by_tensors
 from tfx.function.host_state import STATE, HostState, with_state
 from tfx.function.plan import Plan
@@ -202,7 +202,7 @@ class SessionStep:
 
     def _act_before(self, error: Exception, given: list[RawValue], slots: list[Any]) -> None:
         """Carry out the host calls before the node that failed: an assertion speaks first."""
-        node = failed_node(str(error), self.plan.graph)
+        node = outermost_node(str(error), self.plan.graph)
         if node is None:
             return
         place = self._order.get(id(node), -1)

@@ -14,6 +14,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.positions import contents, from_the_front
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.ops._guards import required
 from tfx.ops._shapes import (
     as_vector,
     dimension,
@@ -183,7 +184,7 @@ def _countable(arr: Any) -> Tensor:
         raise InvalidArgumentError(
             f"Input arr must be non-negative! Got {int(x.view().min())}.", op="DenseBincount"
         )
-    return x
+    return required(x, (x,), "Input arr must be non-negative!", "DenseBincount")
 
 
 def _bins(x: Tensor, minlength: Any, maxlength: Any) -> Tensor:

@@ -19,6 +19,7 @@ from tfx.framework.context import executing_eagerly
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops._guards import required
 from tfx.ops._shapes import (
     filled,
     joined,
@@ -192,6 +193,8 @@ def eye(
         matrix = embed(np.eye(height, width).astype(kind.as_numpy_dtype))
     else:
         # Compared in place of EyeLike, which exists for five element types.
+        rows = required(rows, (rows,), "Dimension must be >= 0", "Eye")
+        columns = required(columns, (columns,), "Dimension must be >= 0", "Eye")
         column = apply("Unsqueeze", (_count(rows), int64_constant([1])))
         matrix = cast_to(apply("Equal", (column, _count(columns))), kind)
     if batch_shape is None:

@@ -12,11 +12,13 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.positions import refused_unless
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.ops._guards import required
 from tfx.ops._support import cast_to, matching, require_dtype, tensor
 from tfx.ops.arithmetic import floordiv, floormod
 from tfx.ops.cumulative import cumprod
 from tfx.ops.ranges import range as range_
 from tfx.ops.scatter import scatter_nd
+from tfx.ops.sorting import sort
 
 _INDEX_DTYPES = (dtypes.int32, dtypes.int64)
 # See ``kernel_reason`` in ``runtime``.
@@ -82,8 +84,7 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         A vector of the same dtype.
 
     Raises:
-        InvalidArgumentError: a number out of range, one that occurs twice (in eager mode), or not
-            a vector of integers.
+        InvalidArgumentError: no permutation, or not a vector of integers.
 
     Example:
         >>> import tfx as tf
@@ -101,6 +102,11 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         _require_permutation(order.view())
     count = apply("Shape", (order,))
     places = range_(apply("Squeeze", (count, int64_constant([0]))), dtype=order.dtype)
+    if isinstance(order, SymbolicTensor):
+        # Of a permutation, sorting is counting.
+        apart = apply("Abs", (apply("Sub", (sort(order), places)),))
+        text = "a number is not between 0 and the length, or is duplicated in the input"
+        order = required(order, (apply("Neg", (apart,)),), text, "InvertPermutation")
     return scatter_nd(apply("Unsqueeze", (order, int64_constant([1]))), places, count)
 
 

@@ -12,6 +12,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops._guards import required
 from tfx.ops._shapes import known_rank, rank_of
 from tfx.ops._support import cast_to, is_tensor_like, static_int, tensor
 
@@ -58,6 +59,7 @@ def one_hot(
     kind = _element_type(on_value, off_value, dtype)
     on, off = _value(on_value, 1, kind), _value(off_value, 0, kind)
     # Three times as fast as ONNX's OneHot, which also counts negative indices from the end.
+    size = required(size, (size,), "depth must be non-negative", "OneHot")
     wide = cast_to(where, dtypes.int64)
     steps = apply("Range", (int64_constant(0), cast_to(size, dtypes.int64), int64_constant(1)))
     if place != -1:

@@ -15,6 +15,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.ops._guards import required
 from tfx.ops._shapes import as_vector, known_rank, raw_shape, widened
 from tfx.ops._support import cast_to, is_tensor_like, tensor
 
@@ -43,7 +44,7 @@ def range(
 
     Raises:
         InvalidArgumentError: ``delta`` is 0 or leads away from ``limit`` (as far as the numbers are
-            known while tracing; a traced range that leads away is empty).
+            known while tracing, and of integers whenever the function runs).
 
     Example:
         >>> import tfx as tf
@@ -100,7 +101,7 @@ def _of_integers(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     first, last, step = (_number(x) for x in (start, limit, delta))
     _check_range(first, last, step)
     if first is None or last is None or step is None:
-        return apply("Range", (start, limit, delta))
+        return apply("Range", _towards([start, limit, delta], step))
     if max(abs(int(v)) for v in (first, last, step)) >= _FAR:
         count = -(-abs(int(last) - int(first)) // abs(int(step)))
         places = apply("Range", tuple(map(int64_constant, (0, count, 1))))
@@ -111,6 +112,24 @@ def _of_integers(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
 
 # Numbers below it cannot overflow int32, and their quotients are right in float64.
 _FAR = 2**30
+
+
+def _towards(made: list[Tensor], step: Any) -> list[Tensor]:
+    """Start, limit and delta, checked when the graph runs: the steps must lead to the limit."""
+    start, limit, delta = made
+    apart = apply("Sub", (limit, start))
+    if step is None:
+        text = "Requires start <= limit when delta > 0, and start >= limit when delta < 0"
+        apart = apply("Mul", (apart, delta))
+    elif step > 0:
+        text = "Requires start <= limit when delta > 0"
+    else:
+        text, apart = "Requires start >= limit when delta < 0", apply("Neg", (apart,))
+    for i in (1, 0, 2):
+        checked = required(made[i], (apart,), text, "Range")
+        if checked is not made[i]:
+            return [checked if j == i else x for j, x in enumerate(made)]
+    return made
 
 
 def _bound(value: Any, dtype: DType | None) -> Tensor:

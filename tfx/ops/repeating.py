@@ -12,6 +12,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops._guards import required
 from tfx.ops._shapes import (
     as_vector,
     describe,
@@ -28,7 +29,7 @@ from tfx.ops._shapes import (
     shape_vector,
     widened,
 )
-from tfx.ops._support import cast_to, single_axis, static_ints, tensor
+from tfx.ops._support import cast_to, single_axis, static_int, static_ints, tensor
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
@@ -221,6 +222,14 @@ def sequence_mask(
             raise ValueError(
                 f"Argument `maxlen` must be scalar for sequence_mask; got shape {describe(limit)}."
             )
+        known_limit = static_int(limit)
+        if known_limit is not None and known_limit < 0:
+            raise InvalidArgumentError(
+                f"Requires start <= limit when delta > 0: 0/{known_limit}; maxlen must not be "
+                "negative.",
+                op="SequenceMask",
+            )
+        limit = required(limit, (limit,), "maxlen must not be negative", "SequenceMask")
     places = apply("Range", (int64_constant(0), limit, int64_constant(1)))
     column = apply("Unsqueeze", (ends, int64_constant([-1])))
     return cast_to(apply("Less", (places, column)), dtypes.as_dtype(dtype))

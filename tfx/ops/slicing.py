@@ -11,6 +11,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.ops._guards import required
 from tfx.ops._placing import put_back, scatter_along
 from tfx.ops._shapes import (
     dimension,
@@ -34,7 +35,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
         name: Accepted for compatibility.
 
     Returns:
-        The block. Bounds that are known only when a traced function runs are clamped to the
+        The block. Lengths that are known only when a traced function runs are clamped to the
         tensor rather than refused.
 
     Raises:
@@ -56,6 +57,15 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
         pairs = zip(known_starts, known_sizes, strict=True)
         ends = int64_constant([INT64_MAX if n == -1 else b + n for b, n in pairs])
     else:
+        if known_sizes is not None:
+            whole = int64_constant([max(n, 0) for n in known_sizes])
+            room = apply("Sub", (apply("Sub", (apply("Shape", (x,)), starts)), whole))
+            starts = required(
+                starts,
+                (starts, room),
+                f"Expected begin and begin + size inside of the tensor for size={known_sizes}",
+                "Slice",
+            )
         ends = apply("Add", (starts, sizes))
         if known_sizes is None or -1 in known_sizes:
             open_end = apply("Equal", (sizes, int64_constant(-1)))

@@ -96,13 +96,16 @@ def kernel_reason(message: str) -> str:
     last = lines[-1] if lines else message
     for marker in ("Status Message:", "was false."):
         if marker in last:
-            last = last.split(marker, 1)[1] or last
+            # A failure inside of a loop or branch has the status of each around it before its own.
+            last = last.rsplit(marker, 1)[1] or last
     for dimension, meaning in _IMPOSSIBLE.items():
         if last.strip().endswith(f"less than -1, got {dimension}"):
             return meaning
     found = _OUT_OF_RANGE.search(last)
     if found is not None:
         return _position(int(found[1] or found[3]), found[2])
+    if "Integer modulo by zero" in last:  # one mistake, one message
+        return "Integer division by zero"
     return _SOURCE_PLACE.sub("", last.strip()) or message
 
 

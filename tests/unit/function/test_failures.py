@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
+
 import pytest
 
 import tfx as tf
@@ -118,3 +121,127 @@ def test_nobody_is_shown_automatic_names():
     spec = tf.TensorSpec([None, 3])
     with pytest.raises(InvalidArgumentError, match=r"float32\[None, 3\], float32\[None, 4\]"):
         f.get_concrete_function(spec, tf.TensorSpec([None, 4]))
+
+
+# Inside of loops, branches and called functions
+
+
+def _line(function, text):
+    lines, first = inspect.getsourcelines(function)
+    number = first + next(i for i, line in enumerate(lines) if text in line)
+    return rf"\[test_failures\.py:{number} in {function.__name__}\]"
+
+
+def _for_loop(x, i):
+    total = x[0]
+    for k in tf.range(3):
+        j = i + k
+        total = total + tf.gather(x, j)  # the line
+    return total
+
+
+def _while_loop(x, i):
+    while i < 10:
+        i += 1
+        if i > 3:
+            x = x + tf.gather(x, [i, i + 1, i, i])  # the line
+    return x
+
+
+def _branch(x, i):
+    if i > 100:  # noqa: SIM108
+        y = x
+    else:
+        y = tf.gather(x * 2.0, [[i]])  # the line
+    return y
+
+
+def _helper(x, i):
+    return tf.gather(x, i)  # the line
+
+
+def _loop_that_calls(x, i):
+    y = x[0]
+    for _ in tf.range(i):
+        y += tf.function(_helper)(x, i)
+    return y
+
+
+def _loop_with_a_plain_call(x, i):
+    y = x[0]
+    for k in tf.range(i):
+        for _ in tf.range(2):
+            y += _helper(x, k)
+    return y
+
+
+@pytest.mark.parametrize(
+    "function, where, shapes",
+    [
+        (_for_loop, _for_loop, r"float32\[4\], int32\[\]"),
+        (_while_loop, _while_loop, r"float32\[4\], int32\[4\]"),
+        (_branch, _branch, r"float32\[4\], int32\[1, 1\]"),
+        (_loop_that_calls, _helper, r"float32\[4\], int32\[\]"),
+        (_loop_with_a_plain_call, _helper, r"float32\[4\], int32\[\]"),
+    ],
+)
+@pytest.mark.parametrize("tape", [False, True])
+@pytest.mark.parametrize("known", [False, True])
+def test_inside_of_blocks_the_operator_is_named(function, where, shapes, tape, known):
+    spec = [tf.TensorSpec([4] if known else [None]), tf.TensorSpec([], tf.int32)]
+    f = tf.function(function, input_signature=spec)
+    x = tf.ones([4])
+    message = rf"Gather cannot be applied to \({shapes}\) in .*idx=\d.*{_line(where, '# the line')}"
+    with tf.GradientTape() as recording:
+        if tape:
+            recording.watch(x)
+        with pytest.raises(InvalidArgumentError, match=message) as caught:
+            f(x, tf.constant(7))
+    assert caught.value.op == "Gather"
+    assert "Non-zero status" not in str(caught.value)
+
+
+def test_the_iteration_that_fails_tells_the_shapes():
+    def shrinking(x, y):
+        for _ in tf.range(5):
+            tf.autograph.experimental.set_loop_options(
+                shape_invariants=[(x, tf.TensorShape([None, None]))]
+            )
+            x = tf.matmul(x, y)[1:]
+            y = tf.reshape(y, [3, -1])  # the line
+        return x
+
+    shape = tf.TensorSpec([None, None])
+    f = tf.function(shrinking, input_signature=[shape, shape])
+    where = _line(shrinking, "# the line")
+    with pytest.raises(InvalidArgumentError, match=rf"Reshape .*float32\[4, 4\].*{where}"):
+        f(tf.ones([4, 4]), tf.ones([4, 4]))
+
+
+def test_a_frozen_variable_in_a_loop():
+    v = tf.Variable([1.0, 2.0])
+
+    @tf.function
+    def f(i):
+        total = 0.0
+        for k in tf.range(i):
+            total += tf.gather(v, k)
+        return total
+
+    for _ in range(20):
+        f(tf.constant(2))
+    with pytest.raises(InvalidArgumentError, match=r"Gather cannot .*\(float32\[2\], int32\[\]\)"):
+        f(tf.constant(5))
+
+
+def test_prints_before_a_failing_loop_still_happen(capsys):
+    @tf.function
+    def f(x, n):
+        tf.print("before", output_stream=sys.stdout)
+        for k in tf.range(n):
+            x += tf.gather(x, [k, k])
+        return x
+
+    with pytest.raises(InvalidArgumentError, match="Gather cannot be applied"):
+        f(tf.ones([2]), tf.constant(5))
+    assert capsys.readouterr().out == "before\n"

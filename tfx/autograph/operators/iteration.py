@@ -12,6 +12,7 @@ from tfx.core.errors import OperatorNotAllowedInGraphError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.ops._guards import without_guard
 from tfx.ops._support import as_int64, cast_to, static_int
 from tfx.ops.gathering import gather
 from tfx.ops.measuring import shape
@@ -84,7 +85,8 @@ def _range_of(tensor: Tensor) -> Counted | None:
     if node is None or node.op != "Range":
         return None
     inputs = [v for v in node.inputs if v is not None]
-    start, limit, delta = (SymbolicTensor(v, tensor._graph) for v in inputs)
+    # A loop over a range that leads away has no steps: no check.
+    start, limit, delta = (without_guard(SymbolicTensor(v, tensor._graph)) for v in inputs)
     first, step = static_int(start), static_int(delta)
     if step is None:
         return None
@@ -102,7 +104,7 @@ def _range_of(tensor: Tensor) -> Counted | None:
         return Counted(int64_constant(known), known, item, start)
     if first == 0 and step == 1:
         return Counted(apply("Max", (as_int64(limit), int64_constant(0))), None, item, start)
-    return Counted(_first_size(tensor), None, item, start)
+    return Counted(_first_size(apply("Range", (start, limit, delta))), None, item, start)
 
 
 def _first_size(tensor: Tensor) -> Tensor:
