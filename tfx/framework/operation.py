@@ -135,8 +135,8 @@ class Operation:
     @property
     def device(self) -> str:
         """The device that it was put on; empty: the function's own."""
-        device = getattr(self._item, "device", None)
-        return full_name(device) if device else ""
+        item = self._item
+        return "" if isinstance(item, Value) else self._graph.device_of(item)
 
     @property
     def source(self) -> SourceLocation | None:
