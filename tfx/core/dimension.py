@@ -81,10 +81,10 @@ class Dimension:
     def __bool__(self) -> bool:
         return bool(self._value)
 
-    def __int__(self) -> int | None:  # type: ignore[override]  # int() then refuses None
+    def __int__(self) -> int | None:
         return self._value
 
-    def __index__(self) -> int | None:  # type: ignore[override]  # as int()
+    def __index__(self) -> int | None:
         return self._value
 
     def __reduce__(self) -> Any:
@@ -197,7 +197,7 @@ def _inside() -> bool:
 class _Old:
     """What replaces methods of ``TensorShape`` while its dimensions are ``Dimension``s."""
 
-    def __getitem__(self: Any, key: SupportsIndex | slice) -> Any:  # type: ignore[misc]
+    def __getitem__(self: Any, key: SupportsIndex | slice) -> Any:
         if _inside():
             return _plain["__getitem__"](self, key)
         if isinstance(key, slice) or self.rank is not None:
@@ -205,26 +205,26 @@ class _Old:
             return found if isinstance(key, slice) else Dimension(found)
         return Dimension(None)
 
-    def __iter__(self: Any) -> Iterator[Any]:  # type: ignore[misc]
+    def __iter__(self: Any) -> Iterator[Any]:
         if _inside():
             return iter(_plain["__iter__"](self))
         return iter([Dimension(dim) for dim in _plain["__iter__"](self)])
 
-    def __repr__(self: Any) -> str:  # type: ignore[misc]
+    def __repr__(self: Any) -> str:
         if self.rank is None:
             return "TensorShape(None)"
         return f"TensorShape({[Dimension(dim) for dim in self.as_list()]})"
 
-    def __str__(self: Any) -> str:  # type: ignore[misc]
+    def __str__(self: Any) -> str:
         if self.rank is None:
             return "<unknown>"
         shown = ["?" if dim is None else str(dim) for dim in self.as_list()]
         return f"({shown[0]},)" if len(shown) == 1 else f"({', '.join(shown)})"
 
     @property
-    def dims(self: Any) -> list[Dimension] | None:  # type: ignore[misc]
+    def dims(self: Any) -> list[Dimension] | None:
         if _inside():
-            found: Any = _plain["dims"].fget(self)
+            found: list[Any] | None = _plain["dims"].fget(self)
             return found
         return None if self.rank is None else [Dimension(dim) for dim in self.as_list()]
 

@@ -206,7 +206,7 @@ class name_scope:  # noqa: N801
             if not _SCOPE.fullmatch(prefix):
                 raise ValueError(
                     f"{self._name!r} is not a valid name of a scope of operations; expected "
-                    "letters, digits and _ . \\ / > - with none of \\\\ / > - first."
+                    "letters, digits and _ . \\ / > - with a letter, digit, _ or . first."
                 )
             prefix = f"{context.graph.graph.unique_name(prefix[:-1])}/"
         setting = using(scope=prefix)

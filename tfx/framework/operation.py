@@ -17,7 +17,6 @@ from tfx.graph import schema
 from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value
 from tfx.graph.passes.dead_code import has_effects
 from tfx.graph.serialize import to_model
-from tfx.runtime.devices import full_name
 
 if TYPE_CHECKING:
     from tfx.framework.func_graph import FuncGraph

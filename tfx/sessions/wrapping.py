@@ -262,9 +262,9 @@ def wrap_function(fn: Callable[..., Any], *signature: Any, name: str | None = No
     In the function collections, ``get_variable``, ``variable_scope`` and control dependencies are
     those of a graph of its own. As in a session, a call runs what is returned and what that waits
     for (``control_dependencies``), and nothing else: an assignment or a print that no result needs
-    never happens. A variable that is returned needs all its assignments. Variables have their initial values
-    when this returns and live as long as the returned object; others that the function uses are
-    kept by weak reference.
+    never happens. A variable that is returned needs all its assignments. Variables have
+    their initial values when this returns and live as long as the returned object; others that the
+    function uses are kept by weak reference.
 
     Args:
         fn: The function. It may return tensors, variables (their values at the end), operations

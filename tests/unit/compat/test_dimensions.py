@@ -46,7 +46,7 @@ def test_operations_and_traces_go_on_as_before() -> None:
     @tf.function(input_signature=[tf.TensorSpec([None, 3])])
     def f(x):
         seen.extend(map(repr, x.shape))
-        rows, columns = x.shape
+        _, columns = x.shape
         flat = tf.reshape(x, [-1, columns * 1])
         return tf.matmul(flat, tf.ones([columns, 2])) + tf.zeros([2])
 

@@ -201,9 +201,7 @@ def test_flatten_serves_subclasses():
 
     holder = Holder()
     assert [v.name for v in holder.variables] == ["z0:0", "k:0", "w:0"]
-    found = dict(
-        holder._flatten(predicate=lambda x: isinstance(x, tf.Variable), with_path=True)
-    )
+    found = dict(holder._flatten(predicate=lambda x: isinstance(x, tf.Variable), with_path=True))
     assert {k: v.name for k, v in found.items()} == {
         ("z", 0): "z0:0",
         ("z", 1, "k"): "k:0",

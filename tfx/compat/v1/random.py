@@ -10,7 +10,8 @@ _OWN = names(
     {
         "tfx.sessions.default": "set_random_seed",
         "tfx.sessions.ops.arrays": """
-            multinomial normal=random_normal shuffle=random_shuffle truncated_normal uniform=random_uniform
+            multinomial normal=random_normal shuffle=random_shuffle truncated_normal
+            uniform=random_uniform
         """,
     }
 )
