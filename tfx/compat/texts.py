@@ -72,14 +72,3 @@ def path_to_str(path: Any) -> Any:
         'a/b'
     """
     return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
-
-
-def dimension_value(dimension: Any) -> Any:
-    """A dimension of a shape as an integer or None, which it is here already.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.compat.dimension_value(tf.TensorShape([2, None])[0])
-        2
-    """
-    return dimension

@@ -55,6 +55,8 @@ def checked_dim(dim: Any, dims: Any) -> Dim:
     try:
         size = int(operator.index(dim))  # int() for bool, which is its own index
     except TypeError as e:
+        if getattr(dim, "is_dimension", False):  # one of TensorFlow 1's, of unknown size
+            return None
         raise TypeError(
             f"the dimension {dim!r} in the shape {dims!r} has type {type(dim).__name__}: expected "
             "an int, None for an unknown size, or a name"

@@ -6,6 +6,7 @@ threads and asyncio tasks by itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -15,6 +16,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from tfx.framework.func_graph import FuncGraph
     from tfx.framework.tensor import Tensor
+
+
+_SCOPE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.\\/>-]*")
 
 
 class Recorder(Protocol):
@@ -169,10 +173,11 @@ class name_scope:  # noqa: N801
 
     Args:
         name: The scope's name. Scopes nest with ``/``; a name that ends with ``/`` is the whole
-            prefix, wherever the block is; the empty name is no prefix at all.
+            prefix, wherever the block is; the empty name is no prefix at all. While a function is
+            traced, a scope that was open before gets a number, ``"layer_1/"``.
 
     Raises:
-        TypeError: ``name`` is no text.
+        ValueError: ``name`` is no text, or (while tracing) none that operations can have.
 
     Example:
         >>> import tfx as tf
@@ -183,7 +188,7 @@ class name_scope:  # noqa: N801
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"name_scope takes a str; got {name!r} of type {type(name).__name__}.")
+            raise ValueError(f"name_scope takes a str; got {name!r} of type {type(name).__name__}.")
         self._name = name
         self._entered: list[AbstractContextManager[Context]] = []
 
@@ -194,8 +199,16 @@ class name_scope:  # noqa: N801
 
     def __enter__(self) -> str:
         """The full prefix, ``"outer/inner/"``."""
+        context = current()
         whole = self._name.endswith("/") or not self._name
-        prefix = self._name if whole else f"{current().scope}{self._name}/"
+        prefix = self._name if whole else f"{context.scope}{self._name}/"
+        if context.graph is not None and not whole:
+            if not _SCOPE.fullmatch(prefix):
+                raise ValueError(
+                    f"{self._name!r} is not a valid name of a scope of operations; expected "
+                    "letters, digits and _ . \\ / > - with a letter, digit, _ or . first."
+                )
+            prefix = f"{context.graph.graph.unique_name(prefix[:-1])}/"
         setting = using(scope=prefix)
         setting.__enter__()
         self._entered.append(setting)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dimension import Dimension
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
@@ -193,6 +194,15 @@ def _is_shared(value: Any) -> bool:
     return kind is not np.object_ and kind is not object
 
 
+def converts_itself(value: Any) -> bool:
+    """Whether a user's class says how its objects become tensors."""
+    if isinstance(value, Tensor) or getattr(value, "_is_tfx_variable", False):
+        return False
+    if hasattr(value, "__tf_tensor__"):
+        return True
+    return any(isinstance(value, types) for _, types, _ in _converters)
+
+
 def _static_dims(shape: TensorShape) -> tuple[int, ...]:
     if not shape.is_fully_defined():
         raise ValueError(
@@ -246,12 +256,34 @@ def _contains_tensor(value: Sequence[Any]) -> bool:
 
 
 def _pack(value: Sequence[Any], dtype: DType | None) -> Tensor:
-    """Nested lists with tensors among them: stacked along new axes."""
+    """Nested lists with tensors among them: stacked along new axes.
+
+    The first tensor decides the dtype of all. Where another one is asked for, tensors are cast;
+    numbers never are, so that 1.5 is no int.
+    """
+    found = next((t for t in map(_tensor_dtype, value) if t is not None), None)
+    return _packed(value, dtype or found, cast=dtype is not None and dtype is not found)
+
+
+def _packed(value: Sequence[Any], dtype: DType | None, cast: bool) -> Tensor:
     from tfx.framework.apply import apply
 
-    if dtype is None:
-        dtype = next((t for t in map(_tensor_dtype, value) if t is not None), None)
-    parts = [convert_to_tensor(v, dtype) for v in value]
+    def part(item: Any) -> Tensor:
+        if isinstance(item, list | tuple) and _contains_tensor(item):
+            return _packed(item, dtype, cast)
+        if cast and getattr(item, "_is_tfx_variable", False):
+            item = item.value()
+        if not cast or not isinstance(item, Tensor) or item.dtype is dtype:
+            return convert_to_tensor(item, dtype)
+        assert dtype is not None
+        if dtypes.string in (item.dtype, dtype):
+            raise DTypeMismatchError(
+                f"A list of tensors of dtype {item.dtype.name} cannot become one tensor of dtype "
+                f"{dtype.name}: {item!r}."
+            )
+        return apply("Cast", (item,), {"to": dtype.onnx})
+
+    parts = [part(item) for item in value]
     axis = embed(np.array([0], np.int64))
     rows = [apply("Unsqueeze", (p, axis)) for p in parts]
     return apply("Concat", rows, {"axis": 0})
@@ -275,6 +307,8 @@ def to_array(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     """
     if isinstance(value, np.ndarray | np.generic):
         return _from_numpy(np.asarray(value), dtype)
+    if isinstance(value, Dimension):
+        value = _size_of(value)
     if not isinstance(value, bool | int | float | complex | str | bytes | list | tuple | range):
         if not hasattr(value, "__array__") and not hasattr(value, "__array_interface__"):
             raise ValueError(
@@ -299,6 +333,12 @@ def to_array(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
     return _typed_python(value, array, dtype)
 
 
+def _size_of(dimension: Dimension) -> int:
+    if dimension.value is None:
+        raise ValueError("Cannot convert an unknown Dimension to a Tensor; use tfx.shape.")
+    return dimension.value
+
+
 def _unsigned(value: Any, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Integers of which some need all 64 bits: NumPy meets int64 and uint64, and takes float64."""
     exact = np.array(value, object)
@@ -312,6 +352,9 @@ def _large_numbers(
 ) -> np.ndarray[Any, Any]:
     """Integers beyond 64 bits among floats, or meant to be floats."""
     kinds = set(map(type, array.reshape(-1)))
+    if Dimension in kinds:
+        sizes = [_size_of(x) if isinstance(x, Dimension) else x for x in array.reshape(-1)]
+        return np.array(sizes).reshape(array.shape)
     if kinds <= {int, float} and (float in kinds or (dtype is not None and dtype.is_floating)):
         return array.astype(np.float64)
     if kinds == {int}:

@@ -130,6 +130,8 @@ class FuncGraph(GraphFace):
         # Where it was traced, canonical.
         self.home = trace_device(current().device)
         self.arguments: list[ir.Value] = []
+        # id of a node -> the device of the scope that it was made in, the graph's own one included
+        self.requested: dict[int, str] = {}
         # id of the outer tensor -> (the tensor, its stand-in here)
         self.captured: dict[int, tuple[SymbolicTensor, ir.Value]] = {}
         self.states: dict[int, VariableState] = {}
@@ -185,12 +187,20 @@ class FuncGraph(GraphFace):
     def place(self, node: ir.Node) -> None:
         """Put a node on the device of the scope around it, where that is not the graph's own."""
         scope = current().device
-        if scope is None or scope == self.home:
+        if scope is None:
             return
         inputs = [None if v is None else SymbolicTensor(v, self) for v in node.inputs]
         device = placed(scope, node.op, node.name, inputs)
-        if device is not None and device != self.home:
+        if device is None:
+            return
+        self.requested[id(node)] = device
+        if device != self.home:
             node.device = device
+
+    def device_of(self, node: ir.Node | None) -> str:
+        """The device that a scope gave a node, as users see it; empty: the graph's own."""
+        device = None if node is None else self.requested.get(id(node), node.device)
+        return f"/device:{device}" if device else ""
 
     def value_of(self, tensor: Tensor) -> ir.Value:
         """The value of this graph that a tensor is, captured if it comes from elsewhere."""

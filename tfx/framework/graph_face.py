@@ -298,11 +298,13 @@ class GraphFace:
             name: The name, below the current scope.
             mark_as_used: Whether nothing else may get the name from now on.
         """
+        base = current().scope + name
+        if mark_as_used:
+            return self.graph.unique_name(base)
         names = dict(self.graph._names)
-        found = self.graph.unique_name(current().scope + name)
-        if not mark_as_used:
-            self.graph._names.clear()
-            self.graph._names.update(names)
+        found = self.graph.unique_name(base)
+        self.graph._names.clear()
+        self.graph._names.update(names)
         return found
 
     # As a whole

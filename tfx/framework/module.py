@@ -43,6 +43,8 @@ class Module(AutoTrackable):
     """
 
     _IGNORED: frozenset[str] = frozenset(("_name", "_self_name_scope"))
+    # Attributes that a subclass keeps out of ``variables`` and ``submodules``; TensorFlow's name.
+    _TF_MODULE_IGNORED_PROPERTIES: frozenset[str] = frozenset()
 
     def __init__(self, name: str | None = None) -> None:
         if name is None:
@@ -53,8 +55,10 @@ class Module(AutoTrackable):
                 "Python identifiers (e.g. a valid class name)."
             )
         self._name = name
-        if current().scope:
-            self._self_name_scope = f"{current().scope}{name}/"
+        context = current()
+        if context.scope or context.graph is not None:
+            with name_scope(name) as prefix:
+                self._self_name_scope = prefix
 
     @property
     def name(self) -> str:
@@ -69,42 +73,71 @@ class Module(AutoTrackable):
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The variables of this module, then those of its submodules, each once."""
-        return tuple(self._flatten(lambda leaf: isinstance(leaf, Variable)))
+        return tuple(
+            self._flatten(predicate=lambda leaf: isinstance(leaf, Variable), expand_composites=True)
+        )
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
         """Those of ``variables`` that are trainable."""
-        return tuple(v for v in self.variables if v.trainable)
+        return tuple(self._flatten(predicate=_is_trainable, expand_composites=True))
 
     @property
     def non_trainable_variables(self) -> tuple[Variable, ...]:
         """Those of ``variables`` that are not trainable."""
-        return tuple(v for v in self.variables if not v.trainable)
+        return tuple(
+            self._flatten(
+                predicate=lambda leaf: isinstance(leaf, Variable) and not leaf.trainable,
+                expand_composites=True,
+            )
+        )
 
     @property
     def submodules(self) -> tuple[Module, ...]:
         """All modules below this one, each once."""
-        return tuple(self._flatten(lambda leaf: isinstance(leaf, Module)))
+        return tuple(self._flatten(predicate=lambda leaf: isinstance(leaf, Module)))
 
-    def _flatten(self, predicate: Callable[[Any], bool]) -> Iterator[Any]:
-        """Leaves of the attributes, sorted by name, then the same of each submodule."""
+    def _flatten(
+        self,
+        recursive: bool = True,
+        predicate: Callable[[Any], bool] | None = None,
+        attribute_traversal_key: Callable[[str], Any] | None = None,
+        with_path: bool = False,
+        expand_composites: bool = False,
+    ) -> Iterator[Any]:
+        """Leaves of the attributes, sorted by name, then the same of each submodule.
+
+        Subclasses call it for leaves of other kinds, as they do in TensorFlow.
+
+        Args:
+            recursive: Whether to go on with modules that ``predicate`` takes; those that it does
+                not take are always entered.
+            predicate: Which leaves to give; None: all.
+            attribute_traversal_key: What attributes are sorted by; None: their names.
+            with_path: Give ``(path, leaf)``; a path is attributes, keys and places in lists.
+            expand_composites: Accepted for compatibility.
+        """
         seen = {id(self)}
-        waiting: list[Module] = [self]  # not a recursion: chains of modules may be long
+        # Not a recursion: chains of modules may be long.
+        waiting: list[tuple[Module, tuple[Any, ...]]] = [(self, ())]
         while waiting:
-            module = waiting.pop()
-            below: list[Module] = []
-            for key in sorted(vars(module)):
-                if key in module._IGNORED:
+            module, prefix = waiting.pop()
+            below: list[tuple[Module, tuple[Any, ...]]] = []
+            ignored = module._IGNORED | module._TF_MODULE_IGNORED_PROPERTIES
+            for key in sorted(vars(module), key=attribute_traversal_key):
+                if key in ignored:
                     continue
-                for leaf in _leaves(vars(module)[key]):
+                for place, leaf in _leaves(vars(module)[key]):
                     if id(leaf) in seen:
                         continue
-                    if predicate(leaf):
+                    path = (*prefix, key, *place)
+                    taken = predicate is None or predicate(leaf)
+                    if taken:
                         seen.add(id(leaf))
-                        yield leaf
-                    if isinstance(leaf, Module):
+                        yield (path, leaf) if with_path else leaf
+                    if isinstance(leaf, Module) and (recursive or not taken):
                         seen.add(id(leaf))
-                        below.append(leaf)
+                        below.append((leaf, path))
             waiting.extend(reversed(below))
 
     @classmethod
@@ -120,24 +153,28 @@ class Module(AutoTrackable):
         return wrapped  # type: ignore[return-value]
 
 
-def _leaves(value: Any) -> Iterator[Any]:
-    """Modules and variables in nested containers, in order (mappings by sorted key)."""
-    waiting = [value]
+def _is_trainable(leaf: Any) -> bool:
+    return isinstance(leaf, Variable) and leaf.trainable
+
+
+def _leaves(value: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """What nested containers hold, in order (mappings by sorted key), with the places in them."""
+    waiting: list[tuple[tuple[Any, ...], Any]] = [((), value)]
     entered: set[int] = set()  # a list may hold itself
     while waiting:
-        item = waiting.pop()
-        if isinstance(item, Variable | Module):
-            yield item
-        elif isinstance(item, Mapping | list | tuple) and id(item) not in entered:
+        path, item = waiting.pop()
+        if not isinstance(item, Mapping | list | tuple):
+            yield path, item
+        elif id(item) not in entered:
             entered.add(id(item))
-            waiting.extend(reversed(_items(item)))
+            waiting.extend(((*path, key), below) for key, below in reversed(_items(item)))
 
 
-def _items(container: Any) -> list[Any]:
+def _items(container: Any) -> list[tuple[Any, Any]]:
     if not isinstance(container, Mapping):
-        return list(container)
+        return list(enumerate(container))
     try:
         keys = sorted(container)
     except TypeError:  # keys of mixed types keep their order
         keys = list(container)
-    return [container[key] for key in keys]
+    return [(key, container[key]) for key in keys]

@@ -17,7 +17,6 @@ from tfx.graph import schema
 from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value
 from tfx.graph.passes.dead_code import has_effects
 from tfx.graph.serialize import to_model
-from tfx.runtime.devices import full_name
 
 if TYPE_CHECKING:
     from tfx.framework.func_graph import FuncGraph
@@ -135,8 +134,8 @@ class Operation:
     @property
     def device(self) -> str:
         """The device that it was put on; empty: the function's own."""
-        device = getattr(self._item, "device", None)
-        return full_name(device) if device else ""
+        item = self._item
+        return "" if isinstance(item, Value) else self._graph.device_of(item)
 
     @property
     def source(self) -> SourceLocation | None:

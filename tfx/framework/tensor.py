@@ -445,8 +445,7 @@ class SymbolicTensor(Tensor):
     @property
     def device(self) -> str:
         """The device that a scope inside the function gave it; empty: the function's own."""
-        node = self._value.node
-        return "" if node is None or node.device is None else f"/device:{node.device}"
+        return self._graph.device_of(self._value.node)
 
     def set_shape(self, shape: Any) -> None:
         """Assert more about the static shape than is known; see ``Tensor``."""

@@ -19,7 +19,7 @@ from tfx.core import nest
 from tfx.core.source import user_frame
 from tfx.core.tracebacks import cover
 from tfx.framework.context import current, using
-from tfx.framework.convert import convert_to_tensor
+from tfx.framework.convert import convert_to_tensor, converts_itself
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.remaking import present, remake_with
@@ -114,6 +114,9 @@ class CustomGradientFunction:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compute the result; tapes record it with the given gradient."""
         context = current()
+        if context.graph is not None:
+            # Outside of the function: what a conversion reads is no variable of the function.
+            args = nest.map_structure(_converted, args)
         watcher = _VariableWatcher()
         with using(tapes=(*context.tapes, watcher)):
             returned = self._function(*args, **kwargs)
@@ -152,6 +155,12 @@ class CustomGradientFunction:
 
     def __repr__(self) -> str:
         return f"<custom_gradient {self._name}>"
+
+
+def _converted(argument: Any) -> Any:
+    if type(argument) is IndexedSlices or not converts_itself(argument):
+        return argument
+    return convert_to_tensor(argument)
 
 
 class _VariableWatcher:

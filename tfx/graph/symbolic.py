@@ -53,8 +53,19 @@ def _same(node: Node) -> tuple[RawDim, ...] | None:
     return elements(node.inputs[0]) if node.outputs[0].dtype in _INTEGERS else None
 
 
+def _open(value: Value | None) -> tuple[RawDim, ...] | None:
+    """``elements``; of a vector of which only the length is known, as many unknown ones."""
+    known = elements(value)
+    if known is not None or value is None or value.shape is None or len(value.shape) != 1:
+        return known
+    length = value.shape[0]
+    return (None,) * length if isinstance(length, int) and length <= _MAX_DIMS else None
+
+
 def _concat(node: Node) -> tuple[RawDim, ...] | None:
-    parts = [elements(v) for v in node.inputs]
+    if all(elements(v) is None for v in node.inputs):
+        return None
+    parts = [_open(v) for v in node.inputs]
     rank, axis = _rank(node.outputs[0]), node.attrs["axis"]
     # Along the first axis elements stay in order.
     if any(p is None for p in parts) or rank is None or axis not in (0, -rank):
@@ -97,7 +108,9 @@ def _is_vector(node: Node) -> bool:
 
 
 def _arithmetic(node: Node) -> tuple[RawDim, ...] | None:
-    a, b = elements(node.inputs[0]), elements(node.inputs[1])
+    if all(elements(v) is None for v in node.inputs):
+        return None
+    a, b = _open(node.inputs[0]), _open(node.inputs[1])
     if a is None or b is None or not _is_vector(node):
         return None
     if len(a) != len(b):
@@ -142,6 +155,15 @@ def _keeps_elements(node: Node) -> bool:
     return bool(node.attrs.get("noop_with_empty_axes", 0)) and not elements(axes)
 
 
+def _range(node: Node) -> tuple[RawDim, ...] | None:
+    bounds = [elements(v) for v in node.inputs]
+    numbers = [b[0] for b in bounds if b is not None and len(b) == 1 and isinstance(b[0], int)]
+    if len(numbers) != 3 or numbers[2] == 0:
+        return None
+    found = range(*numbers)
+    return tuple(found) if len(found) <= _MAX_DIMS else None
+
+
 _RULES: dict[str, Any] = {
     "Shape": _shape,
     "Cast": _same,
@@ -149,6 +171,7 @@ _RULES: dict[str, Any] = {
     "Squeeze": _same,
     "Unsqueeze": _same,
     "Reshape": _same,
+    "Range": _range,
     "Concat": _concat,
     "Gather": _gather,
     "Slice": _slice,
@@ -184,8 +207,9 @@ def refine_shapes(
         return _SHAPES[op](inputs, attrs, types)
     elif op == "Tile":
         repeats, data = elements(inputs[1]), inputs[0]
-        if repeats is not None and data is not None and data.shape is not None:
-            tiled = tuple(_combine("Mul", d, r) for d, r in zip(data.shape, repeats, strict=False))
+        if repeats is not None and data is not None:
+            shape = data.shape or (None,) * len(repeats)
+            tiled = tuple(_combine("Mul", d, r) for d, r in zip(shape, repeats, strict=False))
             return [(types[0][0], _merge(types[0][1], tiled))]
     return types
 
@@ -204,8 +228,27 @@ def _slice_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
         if not isinstance(axis, int):
             return types
         if not _takes_all(*bounds):
-            shape[axis] = None  # onnx knows it if it is a number
+            shape[axis] = _cut(shape[axis], *bounds)
     return [(types[0][0], _merge(types[0][1], tuple(shape)))]
+
+
+def _cut(size: RawDim, first: RawDim, last: RawDim, step: RawDim) -> RawDim:
+    """How much a slice leaves of an axis, where all of it is numbers."""
+    if not (isinstance(size, int) and isinstance(first, int) and isinstance(last, int)):
+        return None
+    return len(range(size)[first:last:step]) if isinstance(step, int) and step else None
+
+
+def _pad_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
+    """Axes that are padded by known amounts, whatever is padded to the others."""
+    data, amounts = inputs[0], elements(inputs[1])
+    if data is None or amounts is None or (len(inputs) > 3 and inputs[3] is not None):
+        return types
+    rank = len(amounts) // 2
+    source = data.shape if data.shape is not None else (None,) * rank
+    both = [_combine("Add", a, b) for a, b in zip(amounts[:rank], amounts[rank:], strict=True)]
+    shape = tuple(_combine("Add", d, n) for d, n in zip(source, both, strict=False))
+    return [(types[0][0], _merge(types[0][1], shape))]
 
 
 def _takes_all(first: RawDim, last: RawDim, step: RawDim) -> bool:
@@ -263,6 +306,7 @@ _SHAPES: dict[str, Callable[[_Inputs, Attributes, _Types], _Types]] = {
     "AveragePool": _pool_shape,
     "LpPool": _pool_shape,
     "MaxPool": _pool_shape,
+    "Pad": _pad_shape,
     "Range": _range_shape,
     "Slice": _slice_shape,
     "TopK": _top_shape,

@@ -20,7 +20,7 @@ from tfx.graph import ir
 from tfx.ops import _samplers
 from tfx.ops._composite import Composite
 from tfx.ops._shapes import as_vector, joined, shape_argument, shape_vector, symbolic_items
-from tfx.ops._support import as_int64, cast_to, is_tensor_like, tensor
+from tfx.ops._support import as_int64, cast_to, is_tensor_like, static_int, tensor
 
 _FLOATS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 _INTEGERS = (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64)
@@ -184,6 +184,13 @@ def categorical(source: Source, logits: Any, num_samples: Any, dtype: DTypeLike 
     chances = apply("Softmax", (cast_to(scores, dtypes.float64),), {"axis": -1})
     steps = apply("CumSum", (chances, int64_constant(1)))
     count = shape_argument(num_samples, "random.categorical")
+    few = static_int(count)
+    many = isinstance(num_samples, list | tuple) or getattr(num_samples, "shape", ()) != ()
+    if many or (few is not None and few < 0):
+        raise InvalidArgumentError(
+            f"num_samples of random.categorical must be one number >= 0; got {num_samples!r}.",
+            op="Multinomial",
+        )
     shape = joined(shape_vector(scores, 0, 1), count)
     u = source.draw(_samplers.unit_uniform, shape, dtype=dtypes.float64)
     total = apply(

@@ -21,7 +21,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph.symbolic import elements
-from tfx.ops._support import int64_vector, is_tensor_like, static_int, static_ints, tensor
+from tfx.ops._support import cast_to, int64_vector, is_tensor_like, static_int, static_ints, tensor
 
 RawDims = tuple[int | str | None, ...]
 
@@ -153,7 +153,9 @@ def shape_argument(shape: Any, op: str) -> Tensor:
     """What a user gave as a shape, as an int64 vector.
 
     Args:
-        shape: TensorShape, list of ints and scalar tensors, integer tensor or int.
+        shape: TensorShape, list of ints and scalar tensors, integer tensor or int. A list whose
+            first tensor is no integer is cast, as ``convert_to_tensor(list, dtype)`` casts it; a
+            tensor on its own is not.
         op: Operation named in messages.
 
     Raises:
@@ -167,6 +169,8 @@ def shape_argument(shape: Any, op: str) -> Tensor:
             return int64_constant([shape])
         return as_vector(_integer_tensor(shape, op))
     items: list[int | Tensor] = []
+    first = next((dim for dim in shape if is_tensor_like(dim)), None)
+    casts = first is not None and first.dtype.is_floating
     for dim in shape:
         if type(dim) is int:
             items.append(dim)
@@ -176,7 +180,7 @@ def shape_argument(shape: Any, op: str) -> Tensor:
                 "that follows from the others, or tfx.shape(x)[i] for a dynamic one."
             )
         elif is_tensor_like(dim):
-            scalar = _integer_tensor(dim, op)
+            scalar = cast_to(tensor(dim), dtypes.int64) if casts else _integer_tensor(dim, op)
             known = static_int(scalar)
             items.append(scalar if known is None else known)
         else:

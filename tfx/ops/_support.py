@@ -219,6 +219,23 @@ def static_int(x: Tensor) -> int | None:
     return known[0] if known is not None and len(known) == 1 else None
 
 
+def required_int(x: Any, what: str) -> int:
+    """An integer, or the value of a tensor that is known now.
+
+    Raises:
+        InvalidArgumentError: a tensor that only a run tells.
+        TypeError: no integer.
+    """
+    if not is_tensor_like(x):
+        return operator.index(x)
+    known = static_int(tensor(x))
+    if known is None:
+        raise InvalidArgumentError(
+            f"The {what} must be known while the function is traced; got {x!r}. Pass a Python int."
+        )
+    return known
+
+
 def int64_vector(items: Sequence[int | Tensor]) -> Tensor:
     """A vector of numbers some of which may be scalar tensors; runs of constants stay together."""
     if all(isinstance(i, int) for i in items):
@@ -266,6 +283,8 @@ def reduction_axes(axis: Any, x: Tensor, op: str) -> list[int] | Tensor:
         InvalidArgumentError: an axis out of range or given twice.
         TypeError: not an integer.
     """
+    if isinstance(axis, list | tuple) and any(is_tensor_like(a) for a in axis):
+        axis = convert_to_tensor(axis, dtypes.int64)
     if is_tensor_like(axis):
         given = tensor(axis)
         require_dtype(given, given.dtype.is_integer, f"axis of {op}", "an integer dtype")

@@ -10,6 +10,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops._late_axis import folded, late_axis
 from tfx.ops._shapes import dimension, known_rank
 from tfx.ops._support import cast_to, require_dtype, scalar_like, single_axis, tensor
 from tfx.ops.arithmetic import divide, multiply
@@ -23,7 +24,11 @@ def _scan(op: str, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Tensor:
     x = tensor(x)
     require_dtype(x, x.dtype.is_numeric_compatible, op, "a number dtype")
     attrs = {"exclusive": int(exclusive), "reverse": int(reverse)}
-    position = int64_constant(single_axis(axis, x, op))
+    late = late_axis(axis, op)
+    if late is None:
+        position = int64_constant(single_axis(axis, x, op))
+    else:
+        position = apply("Reshape", (late, int64_constant([])))
     if x.dtype.is_integer and x.dtype.size < 4:
         return cast_to(apply(op, (cast_to(x, dtypes.int32), position), attrs), x.dtype)
     return apply(op, (x, position), attrs)
@@ -45,7 +50,7 @@ def cumsum(
         A tensor of the same dtype and shape.
 
     Raises:
-        InvalidArgumentError: an axis out of range, or known only at run time.
+        InvalidArgumentError: an axis out of range.
 
     Example:
         >>> import tfx as tf
@@ -131,7 +136,7 @@ def cumulative_logsumexp(
         A tensor of the same dtype and shape.
 
     Raises:
-        InvalidArgumentError: an axis out of range or not known now, or not a floating dtype.
+        InvalidArgumentError: an axis out of range, or not a floating dtype.
 
     Example:
         >>> import tfx as tf
@@ -141,6 +146,13 @@ def cumulative_logsumexp(
     op = "CumulativeLogsumexp"
     found = tensor(x)
     require_dtype(found, found.dtype.is_floating, op, "a floating dtype")
+    late = late_axis(axis, op)
+    if late is not None:
+        around = folded(found, late)
+        summed = cumulative_logsumexp(around.x, 1, exclusive, reverse)
+        result = around.unfolded(summed, around.size)
+        result.set_shape(found.shape)
+        return result
     place = single_axis(axis, found, op)
     place += known_rank(found, op) if place < 0 else 0
     size = found.shape[place]

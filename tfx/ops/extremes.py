@@ -10,6 +10,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops._late_axis import folded, late_axis
 from tfx.ops._support import cast_to, require_dtype, single_axis, tensor
 
 _INDEX_DTYPES = (dtypes.int16, dtypes.uint16, dtypes.int32, dtypes.int64)
@@ -72,6 +73,12 @@ def _position(op: str, input: Any, axis: Any, output_type: DTypeLike) -> Tensor:
     require_dtype(x, x.dtype is not dtypes.string, op, "a number or bool dtype")
     if x.dtype.is_bool:
         x = cast_to(x, dtypes.uint8)
+    late = late_axis(axis, op)
+    if late is not None:
+        around = folded(x, late)
+        return cast_to(
+            around.unfolded(apply(op, (around.x,), {"axis": 1, "keepdims": 0}), axes=0), kind
+        )
     place = single_axis(0 if axis is None else axis, x, op)
     if x.shape.rank is not None and x.shape[place] == 0:
         raise InvalidArgumentError(

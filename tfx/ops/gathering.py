@@ -15,6 +15,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.positions import from_the_front
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.ops._late_axis import folded, late_axis
 from tfx.ops._placing import (
     coordinates_of_batch,
     explain_coordinates,
@@ -32,7 +33,14 @@ from tfx.ops._shapes import (
     shape_vector,
     zeros_shaped,
 )
-from tfx.ops._support import cast_to, single_axis, static_int, tensor
+from tfx.ops._support import (
+    cast_to,
+    is_tensor_like,
+    required_int,
+    single_axis,
+    static_int,
+    tensor,
+)
 
 
 def gather(
@@ -40,7 +48,7 @@ def gather(
     indices: Any,
     validate_indices: Any = None,
     axis: Any = None,
-    batch_dims: int = 0,
+    batch_dims: Any = 0,
     name: str | None = None,
 ) -> Tensor:
     """The slices of ``params`` along an axis that ``indices`` name.
@@ -70,8 +78,15 @@ def gather(
         raise InvalidArgumentError(
             f"params must be at least 1 dimensional; got a scalar, {params!r}.", op="GatherV2"
         )
+    if is_tensor_like(batch_dims):
+        batch_dims = required_int(batch_dims, "batch_dims of gather")
     if batch_dims:
         return _batch_gather(x, where, axis, batch_dims)
+    late = late_axis(axis, "GatherV2")
+    if late is not None:
+        around = folded(x, late)
+        taken = apply("Gather", (around.x, cast_to(where, dtypes.int64)), {"axis": 1})
+        return around.unfolded(taken, shape_vector(where), axes=rank_of(where))
     place = 0 if axis is None else single_axis(axis, x, "GatherV2")
     if where.dtype is dtypes.int16:
         where = cast_to(where, dtypes.int64)

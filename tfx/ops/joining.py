@@ -11,6 +11,7 @@ from tfx.framework.apply import apply, apply_n
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops._late_axis import folded, late_axis
 from tfx.ops._shapes import (
     common_tensors,
     describe,
@@ -20,10 +21,11 @@ from tfx.ops._shapes import (
     raw_shape,
     reshape_to,
     shape_argument,
+    shape_vector,
     static_dims,
     zeros_shaped,
 )
-from tfx.ops._support import is_tensor_like, single_axis, static_ints, tensor
+from tfx.ops._support import is_tensor_like, required_int, single_axis, static_ints, tensor
 from tfx.ops.casting import identity
 
 
@@ -60,9 +62,17 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
             op="ConcatV2",
         )
     known = next((x for x in parts if rank_of(x) is not None), parts[0])
-    place = single_axis(axis, known, "ConcatOp")
     if len(parts) == 1:
         return identity(parts[0])
+    late = late_axis(axis, "ConcatOp")
+    if late is not None:
+        around = [folded(x, late) for x in parts]
+        row = apply("Concat", [a.x for a in around], {"axis": 1})
+        result = around[0].unfolded(row, shape_vector(row, 1, 2))
+        if known.shape.rank is not None:
+            result.set_shape([None] * known.shape.rank)
+        return result
+    place = single_axis(axis, known, "ConcatOp")
     try:
         return apply("Concat", parts, {"axis": place})
     except InvalidArgumentError:
@@ -101,7 +111,7 @@ def _concat_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return apply_n("Split", (dy, sizes), {"axis": axis}, len(op.inputs))
 
 
-def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
+def stack(values: Any, axis: Any = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape along a new axis.
 
     Args:
@@ -122,6 +132,8 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     if (joined := getattr(values, "__tf_stack__", None)) is not None:
         stacked: Tensor = joined(axis)
         return stacked
+    if is_tensor_like(axis):
+        axis = required_int(axis, "axis of stack")
     if is_tensor_like(values):
         values = unstack(values)
     if not values:
@@ -157,7 +169,7 @@ def _check_stack(parts: Sequence[Tensor], axis: int) -> None:
 
 
 def unstack(
-    value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
+    value: Any, num: int | None = None, axis: Any = 0, name: str = "unstack"
 ) -> list[Tensor]:
     """The slices of a tensor along an axis, which the slices do not have.
 
@@ -177,6 +189,8 @@ def unstack(
         [[1, 3], [2, 4]]
     """
     x = tensor(value)
+    if is_tensor_like(axis):
+        axis = required_int(axis, "axis of unstack")
     shape = raw_shape(x)
     if shape is not None:
         if not -len(shape) <= axis < len(shape):
@@ -238,6 +252,11 @@ def split(
         [[1], [2, 3, 4]]
     """
     x = tensor(value)
+    late = late_axis(axis, "Split")
+    if late is not None:
+        around = folded(x, late)
+        pieces = split(around.x, num_or_size_splits, 1, num)
+        return [around.unfolded(y, shape_vector(y, 1, 2)) for y in pieces]
     place = single_axis(axis, x, "Split")
     if isinstance(num_or_size_splits, int):
         return list(_even_split(x, num_or_size_splits, place))

@@ -17,11 +17,12 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.framework.convert import constant
 from tfx.framework.tensor import Tensor
-from tfx.ops._shapes import known_rank
-from tfx.ops._support import static_int, tensor
+from tfx.ops._shapes import known_rank, shape_argument
+from tfx.ops._support import static_int, static_ints, tensor
 from tfx.ops.arithmetic import floordiv, multiply, subtract
 from tfx.ops.bessel import scaled_i0
 from tfx.ops.elementwise import negative
+from tfx.ops.gathering import gather
 from tfx.ops.joining import concat, split
 from tfx.ops.layout import reverse, roll
 from tfx.ops.measuring import shape
@@ -277,8 +278,13 @@ def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
 
 def _half_turned(value: Any, axes: Any, what: str, *, forward: bool) -> Tensor:
     x = tensor(value)
+    if axes is not None:
+        known = static_ints(vector := shape_argument(axes, what))
+        if known is None:
+            return _half_turned_late(x, vector, forward)
+        axes = known
     rank = known_rank(x, what)
-    places = list(range(rank)) if axes is None else np.ravel(axes).tolist()
+    places = list(range(rank)) if axes is None else axes
     for place in places:
         size = x.shape[place] if -rank <= place < rank else 0
         by: Any = floordiv(shape(x)[place], 2) if size is None else size // 2
@@ -286,3 +292,9 @@ def _half_turned(value: Any, axes: Any, what: str, *, forward: bool) -> Tensor:
             by = negative(by) if size is None else -by
         x = roll(x, by, place)
     return x
+
+
+def _half_turned_late(x: Tensor, axes: Tensor, forward: bool) -> Tensor:
+    """The same along axes that only a run tells."""
+    halves = floordiv(gather(shape(x), axes), 2)
+    return roll(x, halves if forward else negative(halves), axes)

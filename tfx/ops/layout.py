@@ -7,11 +7,21 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.apply import apply, apply_n
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops._shapes import dimension, known_rank, movable, rank_of, raw_shape, shape_argument
+from tfx.ops._late_axis import folded
+from tfx.ops._shapes import (
+    dimension,
+    known_rank,
+    movable,
+    rank_of,
+    raw_shape,
+    reshape_to,
+    shape_argument,
+    shape_vector,
+)
 from tfx.ops._support import (
     INT64_MAX,
     INT64_MIN,
@@ -30,8 +40,8 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
 
     Args:
         a: Tensor.
-        perm: The input's axis for each axis of the result; None turns the order around. It must be
-            known while tracing.
+        perm: The input's axis for each axis of the result; None turns the order around. One
+            that only a run tells costs a gather.
         conjugate: Accepted for compatibility: there are no complex kernels, and a real number is
             its own conjugate.
         name: Accepted for compatibility.
@@ -54,13 +64,9 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
         )
     if perm is None:
         return apply("Transpose", (x,))
-    order = static_ints(shape_argument(perm, "Transpose"))
+    order = static_ints(given := shape_argument(perm, "Transpose"))
     if order is None:
-        raise InvalidArgumentError(
-            f"The perm of transpose must be known while the function is traced; got {perm!r}. Pass "
-            "Python ints.",
-            op="Transpose",
-        )
+        return _transposed_late(x, given)
     rank = rank_of(x)
     if rank is not None and len(order) != rank:
         raise InvalidArgumentError(
@@ -75,6 +81,55 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
             f"{missing[0]} is missing from {{{','.join(map(str, order))}}}.", op="Transpose"
         )
     return apply("Transpose", (x,), {"perm": tuple(axes)})
+
+
+def _transposed_late(x: Tensor, perm: Tensor) -> Tensor:
+    """``transpose`` by an order that only a run tells: each element is fetched by its number.
+
+    ONNX has the order as an attribute. The places of an element along the axes of the result are
+    the digits of its number; with the strides that its axes have in ``x`` they give its number
+    there.
+    """
+    zero, one = int64_constant([0]), int64_constant([1])
+    shape = shape_vector(x)
+    rank = apply("Shape", (shape,))
+    perm = apply("Reshape", (perm, rank))  # refuses another number of axes
+    perm = apply("Where", (apply("Less", (perm, zero)), apply("Add", (perm, rank)), perm))
+    # Refuses an axis that is given twice: the different ones are fewer then.
+    different = apply("Reshape", (apply_n("Unique", (perm,), {}, 4)[0], rank))
+    perm = apply("Add", (perm, apply("Mul", (different, int64_constant([0])))))
+    sizes = apply("Gather", (shape, perm))
+    strides = apply("Gather", (_strides(shape), perm))
+    # A dimension of 0 leaves nothing to fetch; the division must not see it.
+    least = apply("Max", (sizes, one))
+    count = apply("ReduceProd", (sizes,), {"keepdims": 0})
+    numbers = apply("Range", (int64_constant(0), count, int64_constant(1)))
+    rows = apply("Unsqueeze", (numbers, one))
+    places = apply("Mod", (apply("Div", (rows, _strides(least))), least))
+    source = apply("ReduceSum", (apply("Mul", (places, strides)), one), {"keepdims": 0})
+    flat = reshape_to(x, int64_constant([-1])) if rank_of(x) != 1 else x
+    result = reshape_to(apply("Gather", (flat, source)), sizes)
+    known = rank_of(x)
+    if known is None:
+        length = raw_shape(perm)
+        known = length[0] if length is not None and isinstance(length[0], int) else None
+    if known is not None:
+        result.set_shape([None] * known)
+    return result
+
+
+def _strides(sizes: Tensor) -> Tensor:
+    """How many elements lie behind one step along each axis."""
+    behind = apply("Slice", (sizes, int64_constant([1]), int64_constant([INT64_MAX])))
+    padded = apply("Concat", (behind, int64_constant([1])), {"axis": 0})
+    # The running product from the end; CumProd would need a newer opset.
+    count = apply("Shape", (sizes,))
+    scalar = apply("Squeeze", (count, int64_constant([0])))
+    steps = apply("Range", (int64_constant(0), scalar, int64_constant(1)))
+    here = apply("Unsqueeze", (steps, int64_constant([1])))
+    later = apply("LessOrEqual", (here, apply("Unsqueeze", (steps, int64_constant([0])))))
+    grid = apply("Where", (later, padded, int64_constant(1)))
+    return apply("ReduceProd", (grid, int64_constant([1])), {"keepdims": 0})
 
 
 @gradient("Transpose")
@@ -108,11 +163,12 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
         raise InvalidArgumentError(
             f"'dims' must be 1-dimension, not 0; got axis={axis!r}, pass a list.", op="ReverseV2"
         )
-    given = static_ints(shape_argument(axis, "ReverseV2"))
+    given = static_ints(vector := shape_argument(axis, "ReverseV2"))
     if given is None:
-        raise InvalidArgumentError(
-            f"The axis of reverse must be known while the function is traced; got {axis!r}."
-        )
+        for late in _late_axes(vector, "reverse"):
+            around = folded(x, late)
+            x = _like(x, around.unfolded(reversed_along(around.x, [1]), around.size))
+        return x
     axes = [single_axis(a, x, "ReverseV2") for a in given]
     for a in axes:
         if axes.count(a) > 1:
@@ -121,6 +177,21 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
 
 
 _tensor = tensor
+
+
+def _late_axes(vector: Tensor, op: str) -> list[Tensor]:
+    """The axes of a vector that only a run tells."""
+    count = raw_shape(vector)
+    if count is None or not isinstance(count[0], int):
+        raise InvalidArgumentError(
+            f"How many axes {op} has must be known while the function is traced; got {vector!r}."
+        )
+    return [apply("Gather", (vector, int64_constant([i]))) for i in range(count[0])]
+
+
+def _like(x: Tensor, result: Tensor) -> Tensor:
+    result.set_shape(x.shape)
+    return result
 
 
 def reversed_along(x: Tensor, axes: Sequence[int]) -> Tensor:
@@ -148,12 +219,12 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
         array([3, 4, 0, 1, 2], dtype=int32)
     """
     x = tensor(input)
-    axes = static_ints(shape_argument(axis, "Roll"))
+    axes = static_ints(given := shape_argument(axis, "Roll"))
+    places: list[int | Tensor]
     if axes is None:
-        raise InvalidArgumentError(
-            f"The axis of roll must be known while the function is traced; got {axis!r}.", op="Roll"
-        )
-    places = [single_axis(a, x, "Roll") for a in axes]
+        places = [*_late_axes(given, "roll")]
+    else:
+        places = [single_axis(a, x, "Roll") for a in axes]
     vector = shape_argument(shift, "Roll")
     count, known = raw_shape(vector), static_ints(vector)
     if count is not None and isinstance(count[0], int) and count[0] != len(places):
@@ -163,7 +234,11 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
         )
     for i, place in enumerate(places):
         by: int | Tensor = known[i] if known else apply("Gather", (vector, int64_constant([i])))
-        x = _rolled(x, by, place)
+        if isinstance(place, int):
+            x = _rolled(x, by, place)
+        else:
+            around = folded(x, place)
+            x = _like(x, around.unfolded(_rolled(around.x, by, 1), around.size))
     return x
 
 

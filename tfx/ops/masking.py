@@ -15,6 +15,7 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops._late_axis import folded, late_axis
 from tfx.ops._placing import scatter_along
 from tfx.ops._shapes import joined, movable, product, rank_of, raw_shape, reshape_to, shape_vector
 from tfx.ops._support import (
@@ -117,9 +118,16 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
             "Number of mask dimensions must be specified, even if some dimensions are None. E.g. "
             f"shape=[None] is ok, but shape=None is not; got {mask!r}."
         )
+    late = late_axis(axis, "boolean_mask")
+    if late is not None and rank == 1:
+        around = folded(x, late)
+        kept = boolean_mask(around.x, chosen, axis=1)
+        return around.unfolded(kept, shape_vector(kept, 1, 2))
     start = 0 if axis is None else static_int(as_tensor(axis))
     if start is None:
-        raise ValueError(f"axis must be known while tracing; got {axis!r}.")
+        raise ValueError(
+            f"axis must be known while tracing where the mask has more than one; got {axis!r}."
+        )
     depth = rank_of(x)
     if depth is not None:
         start = start + depth if start < 0 else start

@@ -14,7 +14,7 @@ from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops._guards import required
 from tfx.ops._shapes import known_rank, rank_of
-from tfx.ops._support import cast_to, is_tensor_like, static_int, tensor
+from tfx.ops._support import cast_to, is_tensor_like, required_int, static_int, tensor
 
 _INDEX_DTYPES = (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64)
 
@@ -24,7 +24,7 @@ def one_hot(
     depth: Any,
     on_value: Any = None,
     off_value: Any = None,
-    axis: int | None = None,
+    axis: Any = None,
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -54,7 +54,7 @@ def one_hot(
                [0., 0., 0.]], dtype=float32)
     """
     where, size = tensor(indices), tensor(depth)
-    place = -1 if axis is None else axis
+    place = -1 if axis is None else required_int(axis, "axis of one_hot")
     _check(where, size, place)
     kind = _element_type(on_value, off_value, dtype)
     on, off = _value(on_value, 1, kind), _value(off_value, 0, kind)

@@ -17,7 +17,7 @@ from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops._guards import required
 from tfx.ops._shapes import as_vector, known_rank, raw_shape, widened
-from tfx.ops._support import cast_to, is_tensor_like, tensor
+from tfx.ops._support import cast_to, is_tensor_like, required_int, tensor
 
 # From the narrowest to the widest: arguments of several are brought to the last of theirs.
 _RANGE_DTYPES = (
@@ -169,7 +169,7 @@ def _with_axis(x: Tensor, axis: int) -> Tensor:
     return apply("Unsqueeze", (x, int64_constant([axis]))) if rank >= -axis - 1 else x
 
 
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> Tensor:
     """``num`` numbers at equal distances from ``start`` to ``stop``, both included.
 
     Args:
@@ -198,6 +198,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         wide = dtypes.float32 if first.dtype.size < 4 else dtypes.float64
         first, last = cast_to(first, wide), cast_to(last, wide)
     rank = max(known_rank(first, "linspace"), known_rank(last, "linspace"))
+    axis = required_int(axis, "axis of linspace")
     place = axis + rank + 1 if axis < 0 else axis
     if not 0 <= place <= rank:
         raise ValueError(f"axis {axis} of linspace is not in [{-rank - 1}, {rank + 1}).")

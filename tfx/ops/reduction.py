@@ -46,7 +46,11 @@ def _reduce(op: str, x: Tensor, axis: Any, keepdims: bool | None) -> Tensor:
         return apply(op, (x,), attrs)
     axes = reduction_axes(axis, x, op)
     if isinstance(axes, Tensor):
-        return apply(op, (x, axes), {**attrs, "noop_with_empty_axes": 1})
+        result = apply(op, (x, axes), {**attrs, "noop_with_empty_axes": 1})
+        rank, count = x.shape.rank, axes.shape[0]
+        if rank is not None and (keepdims or count is not None):
+            result.set_shape([None] * (rank if keepdims else rank - count))
+        return result
     # The standard takes an empty list of axes for all of them.
     return apply(op, (x, int64_constant(axes)), attrs) if axes else apply("Identity", (x,))
 
@@ -394,7 +398,8 @@ def reduce_euclidean_norm(
         array([5., 2.], dtype=float32)
     """
     x = tensor(input_tensor)
-    if axis is not None and reduction_axes(axis, x, "ReduceL2") == []:
+    axes = None if axis is None else reduction_axes(axis, x, "ReduceL2")
+    if isinstance(axes, list) and not axes:
         return apply("Abs", (x,))
     return _reduce_numbers("ReduceL2", x, axis, keepdims)
 

@@ -13,6 +13,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.graph.symbolic import reshaped
+from tfx.ops._late_axis import late_axis
 from tfx.ops._shapes import (
     RawDims,
     describe,
@@ -167,6 +168,12 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
         TensorShape([1, 2])
     """
     x = tensor(input)
+    late = late_axis(axis, "expand_dims")
+    if late is not None:
+        result = apply("Unsqueeze", (x, late))
+        if (known := rank_of(x)) is not None:
+            result.set_shape([None] * (known + 1))
+        return result
     given = _axes(axis, "expand_dims")
     if len(given) != 1:
         raise InvalidArgumentError(

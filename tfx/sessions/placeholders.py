@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.shapes import TensorShape
-from tfx.core.specs import TensorSpec
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import SymbolicTensor
@@ -15,21 +14,6 @@ from tfx.ops.casting import identity
 from tfx.sessions import pseudo
 from tfx.sessions.default import is_building
 from tfx.sessions.graph import Graph
-
-
-class PlaceholderSpec(TensorSpec):
-    """A placeholder outside of every graph: good for the signature of ``wrap_function`` only."""
-
-    __slots__ = ()
-
-    def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> NoReturn:
-        """There is no graph that it could be a tensor of."""
-        raise RuntimeError(
-            "tf.compat.v1.placeholder() is not compatible with eager execution: this one can only "
-            "stand in the signature of wrap_function. Make it inside `with "
-            "tf.compat.v1.Graph().as_default():`, or call tf.compat.v1.disable_eager_execution() "
-            "first."
-        )
 
 
 def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) -> Any:
@@ -41,8 +25,10 @@ def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) ->
         name: Name of the operation.
 
     Returns:
-        A tensor of the default graph. Where operations run at once there is none: what is returned
-        then can be put into the signature of ``wrap_function``, and used for nothing else.
+        A tensor of the default graph.
+
+    Raises:
+        RuntimeError: operations run at once, or a function is being traced.
 
     Example:
         >>> import tfx.compat.v1 as tf
@@ -53,7 +39,11 @@ def placeholder(dtype: DTypeLike, shape: Any = None, name: str | None = None) ->
     kind = dtypes.as_dtype(dtype)
     graph = current().graph
     if graph is None:
-        return PlaceholderSpec(TensorShape(shape), kind, name)
+        raise RuntimeError(
+            "tf.compat.v1.placeholder() is not compatible with eager execution. Make it inside "
+            "`with tf.compat.v1.Graph().as_default():`, or call "
+            "tf.compat.v1.disable_eager_execution() first; wrap_function takes a tf.TensorSpec."
+        )
     if not isinstance(graph, Graph):
         raise RuntimeError(
             f"tf.compat.v1.placeholder() cannot be used inside the tf.function {graph.name!r}: "

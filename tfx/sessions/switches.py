@@ -16,14 +16,6 @@ def resource_variables_enabled() -> bool:
     return True
 
 
-def enable_v2_tensorshape() -> None:
-    """The dimensions of a shape are integers and None, always."""
-
-
-def disable_v2_tensorshape() -> None:
-    """Accepted: the dimensions of a shape are integers and None, always."""
-
-
 def enable_tensor_equality() -> None:
     """Tensors compare by element, those of a ``Graph`` by identity, always."""
 

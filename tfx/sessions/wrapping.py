@@ -261,11 +261,11 @@ def wrap_function(fn: Callable[..., Any], *signature: Any, name: str | None = No
     """Make a function of TensorFlow 1 code: it is traced once, and owns the variables it makes.
 
     In the function collections, ``get_variable``, ``variable_scope`` and control dependencies are
-    those of a graph of its own. A call runs every operation that changes something, in the order in
-    which they were made, whether or not the result needs it (an initializer only if it is returned
-    or waited for); ``prune`` leaves out what is not needed. Variables have their initial values
-    when this returns and live as long as the returned object; others that the function uses are
-    kept by weak reference.
+    those of a graph of its own. As in a session, a call runs what is returned and what that waits
+    for (``control_dependencies``), and nothing else: an assignment or a print that no result needs
+    never happens. A variable that is returned needs all its assignments. Variables have
+    their initial values when this returns and live as long as the returned object; others that the
+    function uses are kept by weak reference.
 
     Args:
         fn: The function. It may return tensors, variables (their values at the end), operations
@@ -315,8 +315,10 @@ def wrap_function(fn: Callable[..., Any], *signature: Any, name: str | None = No
             returned = parameters.call(fn, passed)
             operations: list[Operation] = []
             results = nest.map_structure(lambda x: _result(whole, x, operations), returned)
-    targets = _actions(whole, feeds)
-    targets += [op._item for op in operations if isinstance(op._item, Node)]
+    targets = [op._item for op in operations if isinstance(op._item, Node)]
+    for x in nest.flatten(returned):
+        if isinstance(x, Variable):  # its value at the end: what changes it is asked for
+            targets += [n for n in _actions(whole, feeds) if _assigns(n, x)]
     specs = CallSignature(parameters, values)
     return _function(whole, label, feeds, results, targets, specs, whole.home)
 
@@ -381,6 +383,10 @@ def _actions(whole: FunctionGraph, feeds: Sequence[Value]) -> list[Node]:
             for n in closure(whole.ordered, (), [node], fed)
         )
     ]
+
+
+def _assigns(node: Node, variable: Variable) -> bool:
+    return node.op == pseudo.ASSIGN and cast("Access", node.tag).state.variable() is variable
 
 
 def _acts(node: Node) -> bool:

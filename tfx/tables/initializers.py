@@ -12,6 +12,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError, NotFoundError
 from tfx.framework.asset import Asset
+from tfx.framework.context import init_scope
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import EagerTensor
 
@@ -52,6 +53,16 @@ class TableInitializerBase:
         """The dtype of the values."""
         return self._value_dtype
 
+    def initialize(self, table: Any) -> None:
+        """Fill a table; called once, when the table is made.
+
+        Subclasses that override it call it with the table at some point.
+
+        Args:
+            table: The table.
+        """
+        table.fill(*self.content())
+
     def content(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """The keys and the values, as arrays of one length."""
         raise TypeError(
@@ -88,8 +99,9 @@ class KeyValueTensorInitializer(TableInitializerBase):
         value_dtype: DTypeLike | None = None,
         name: str | None = None,
     ) -> None:
-        self._keys = _fixed(convert_to_tensor(keys, key_dtype), "keys")
-        self._values = _fixed(convert_to_tensor(values, value_dtype), "values")
+        with init_scope():  # a table belongs to no trace
+            self._keys = _fixed(convert_to_tensor(keys, key_dtype), "keys")
+            self._values = _fixed(convert_to_tensor(values, value_dtype), "values")
         super().__init__(self._keys.dtype, self._values.dtype)
         if self._keys.shape.rank != 1 or self._values.shape.as_list() != self._keys.shape.as_list():
             raise InvalidArgumentError(

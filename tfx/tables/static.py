@@ -16,6 +16,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import FailedPreconditionError, InvalidArgumentError
 from tfx.framework.apply import apply
+from tfx.framework.context import init_scope
 from tfx.framework.convert import constant, convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.py_function import numpy_function
@@ -30,8 +31,7 @@ class StaticTable:
     """What both static tables share: keys, their places, values.
 
     Args:
-        keys: An array of rank 1.
-        values: A value for each.
+        initializer: Fills it.
         key_dtype: Of the keys.
         value_dtype: Of the values.
         name: Of the table.
@@ -46,8 +46,7 @@ class StaticTable:
 
     def __init__(
         self,
-        keys: npt.NDArray[Any],
-        values: npt.NDArray[Any],
+        initializer: TableInitializerBase | None,
         key_dtype: DType,
         value_dtype: DType,
         name: str | None,
@@ -58,6 +57,25 @@ class StaticTable:
             )
         self._key_dtype, self._value_dtype, self._name = key_dtype, value_dtype, name
         self._places: dict[Any, int] = {}
+        if initializer is not None:
+            initializer.initialize(self)
+            if not hasattr(self, "_words"):
+                raise FailedPreconditionError(
+                    f"{type(initializer).__name__}.initialize did not fill the table; expected a "
+                    "call of super().initialize(table)."
+                )
+
+    def fill(self, keys: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+        """Put the content in; an initializer does so, once.
+
+        Args:
+            keys: An array of rank 1.
+            values: A value for each.
+
+        Raises:
+            FailedPreconditionError: a key comes twice, with different values.
+        """
+        self._places.clear()
         chosen: list[int] = []
         for i, key in enumerate(_plain(keys)):
             place = self._places.setdefault(key, len(chosen))
@@ -175,9 +193,9 @@ class StaticHashTable(StaticTable):
         name: str | None = None,
         experimental_is_anonymous: bool = False,
     ) -> None:
-        keys, values = initializer.content()
-        super().__init__(keys, values, initializer.key_dtype, initializer.value_dtype, name)
-        default = convert_to_tensor(default_value, self.value_dtype)
+        super().__init__(initializer, initializer.key_dtype, initializer.value_dtype, name)
+        with init_scope():
+            default = convert_to_tensor(default_value, self.value_dtype)
         if not isinstance(default, EagerTensor) or default.shape.rank != 0:
             raise InvalidArgumentError(
                 f"default_value is {default!r:.100}, expected one {self.value_dtype.name}."
@@ -260,7 +278,8 @@ class StaticVocabularyTable(StaticTable):
         if initializer is None:
             kind = kind or dtypes.string
             empty = np.empty(0, kind.as_numpy_dtype if kind is not dtypes.string else object)
-            super().__init__(empty, np.empty(0, np.int64), kind, dtypes.int64, name)
+            super().__init__(None, kind, dtypes.int64, name)
+            self.fill(empty, np.empty(0, np.int64))
             return
         if initializer.value_dtype is not dtypes.int64:
             raise TypeError(
@@ -271,8 +290,7 @@ class StaticVocabularyTable(StaticTable):
             raise TypeError(
                 f"Invalid `key_dtype`, expected {kind!r} but got {initializer.key_dtype!r}."
             )
-        keys, values = initializer.content()
-        super().__init__(keys, values, kind or initializer.key_dtype, dtypes.int64, name)
+        super().__init__(initializer, kind or initializer.key_dtype, dtypes.int64, name)
 
     @property
     def num_oov_buckets(self) -> int:

@@ -122,7 +122,8 @@ def test_wrap_function_owns_the_variables_of_get_variable() -> None:
         with tf.control_dependencies([c.assign_add(1)]):
             return tf.matmul(x, W) + b
 
-    f = tf.compat.v1.wrap_function(f, tf.compat.v1.placeholder(tf.float32, None))
+    # The document has a placeholder here, which needs a graph.
+    f = tf.compat.v1.wrap_function(f, tf.TensorSpec(None, tf.float32))
     assert len(f.variables) == 3
     assert [v.name for v in f.variables] == ["weight:0", "bias:0", "counter:0"]
     x = rng.normal(size=(3, 10)).astype(np.float32)

@@ -64,7 +64,7 @@ def test_name_scopes():
         with tf.name_scope("") as reset, tf.name_scope("c/d/") as whole:
             assert (reset, whole) == ("", "c/d/")
         assert current().scope == "a/b/"
-    with pytest.raises(TypeError, match="name_scope takes a str; got 3 of type int"):
+    with pytest.raises(ValueError, match="name_scope takes a str; got 3 of type int"):
         tf.name_scope(3)
 
 

@@ -453,3 +453,50 @@ def test_dtypes_of_torch():
     torch.dtype.__str__ = lambda self: "torch.qint8_of_theirs"
     with pytest.raises(TypeError, match="cannot convert"):
         tf.as_dtype(torch.dtype())
+
+
+_F, _I, _L, _B = (
+    tf.constant(2.7),
+    tf.constant(2),
+    tf.constant(2, tf.int64),
+    tf.constant(True),
+)
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["eager", "traced"])
+@pytest.mark.parametrize(
+    ("given", "dtype", "result"),
+    [
+        # What TensorFlow 2.21 gives: the first tensor says the dtype; only where another one is
+        # asked for are tensors cast, and numbers never are.
+        ([_F, 1], "int32", [2, 1]),
+        ([1, _F], "int64", [1, 2]),
+        ([_I, 1.5], "float32", [2.0, 1.5]),
+        ([_I, 1], "float64", [2.0, 1.0]),
+        ([_L, 1], "int32", [2, 1]),
+        ([_I, _L], "int64", [2, 2]),
+        ([_I, _L], "bool", [True, True]),
+        ([[_F, 1], [2, 3]], "int32", [[2, 1], [2, 3]]),
+        ([[1, 2], [_F, _I]], "int32", [[1, 2], [2, 2]]),
+        ([_B, True], "int32", [1, 1]),
+        ([_F, 1.5], "int32", TypeError),
+        ([_I, 1.5], "int64", TypeError),
+        ([_I, _L], None, TypeError),
+        ([_I, _L], "int32", TypeError),
+        ([_F, 1], "string", TypeError),
+        (_F, "int32", TypeError),
+    ],
+    ids=range(16),
+)
+def test_lists_with_tensors_of_another_dtype(given, dtype, result, traced):
+    def converted():
+        return tf.convert_to_tensor(given, dtype)
+
+    convert = tf.function(converted) if traced else converted
+    if result is TypeError:
+        with pytest.raises(TypeError):
+            convert()
+        return
+    found = convert()
+    assert found.dtype.name == dtype
+    assert found.numpy().tolist() == result

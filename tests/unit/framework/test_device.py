@@ -376,3 +376,26 @@ def test_a_real_gpu():
     assert {x.device, v.device, y.device, x.gpu().device} == {f"{LONG}GPU:0"}
     np.testing.assert_array_equal(v, [2.0, 4.0])
     np.testing.assert_array_equal((x + y).cpu(), [2.0, 6.0])
+
+
+def test_traced_tensors_say_the_scope_that_they_were_made_in():
+    seen = []
+
+    @tf.function
+    def f(x):
+        seen.append(x.device)
+        with tf.device("/CPU:0"):
+            y = x + 1.0
+            seen.extend([y.device, y.op.device])
+            with tf.device(None):
+                seen.append((x * 2.0).device)
+            with tf.compat.v1.device(lambda op: "/cpu:0" if op.type == "Mul" else None):
+                seen.extend([(x * 2.0).device, (x + 2.0).device])
+        seen.append((x + 1.0).device)
+        with tf.compat.v1.device(lambda op: "/cpu:0" if op.type == "Mul" else None):
+            seen.extend([(x * 2.0).device, (x + 2.0).device])
+        return y
+
+    f(tf.constant(1.0))
+    cpu = "/device:CPU:0"
+    assert seen == ["", cpu, cpu, "", cpu, cpu, "", cpu, ""]

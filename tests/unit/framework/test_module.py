@@ -112,3 +112,102 @@ def test_containers_that_hold_themselves_and_long_chains():
     inner.append(last.v)
     assert [float(v) for v in module.variables] == [1.0, 2.0]
     assert len(module.submodules) == 3000
+
+
+class _Part(tf.Module):
+    @tf.Module.with_name_scope
+    def __call__(self, x):
+        return tf.add(x, 1.0, name="plus")
+
+
+def _names(code):
+    """Names of what is added when ``code`` is traced."""
+    function = tf.function(code).get_concrete_function(tf.TensorSpec([2]))
+    return [op.name for op in function.graph.get_operations() if op.type == "Add"]
+
+
+def test_scopes_of_modules_made_in_a_graph_are_their_own():
+    def code(x):
+        first, second = _Part("part"), _Part("part")
+        with first.name_scope as a, second.name_scope as b:
+            assert (a, b) == ("part/", "part_1/")
+        return first(second(first(x)))
+
+    assert _names(code) == ["part/plus", "part_1/plus", "part/plus_1"]
+
+
+def test_a_scope_in_a_graph_is_never_opened_twice():
+    outside = _Part("part")
+
+    def code(x):
+        for _ in range(2):
+            with tf.name_scope("s") as scope:
+                x = tf.add(x, 1.0, name="a")
+        with tf.name_scope(scope), tf.name_scope("t"):
+            x = tf.add(x, 1.0, name="a")
+        return outside(outside(x))
+
+    # As TensorFlow 2.21: a module made outside goes on with its scope.
+    assert _names(code) == ["s/a", "s_1/a", "s_1/t/a", "part/plus", "part/plus_1"]
+    with tf.name_scope("s") as first, tf.name_scope("/s/") as second:
+        assert (first, second) == ("s/", "/s/")
+
+
+@pytest.mark.parametrize("name", ["a b", "-x", "\u00e9"])
+def test_scopes_in_a_graph_have_names_that_operations_can_have(name):
+    def code(x):
+        with tf.name_scope(name):
+            return x + 1.0
+
+    with pytest.raises(ValueError, match="not a valid name of a scope"):
+        _names(code)
+    with tf.name_scope(name) as scope:
+        assert scope == f"{name}/"
+
+
+def test_overridden_properties_are_not_asked_for_others():
+    class Narrow(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = tf.Variable(1.0, name="a")
+            self.b = tf.Variable(2.0, trainable=False, name="b")
+
+        @property
+        def variables(self):
+            return (self.a,)
+
+        @property
+        def submodules(self):
+            raise AssertionError
+
+    outer = tf.Module()
+    outer.inner = Narrow()
+    assert [v.name for v in outer.inner.non_trainable_variables] == ["b:0"]
+    assert [v.name for v in outer.inner.trainable_variables] == ["a:0"]
+    assert [v.name for v in outer.variables] == ["a:0", "b:0"]
+    assert outer.submodules == (outer.inner,)
+
+
+def test_flatten_serves_subclasses():
+    class Holder(tf.Module):
+        _TF_MODULE_IGNORED_PROPERTIES = frozenset(("hidden",))
+
+        def __init__(self):
+            super().__init__("holder")
+            self.hidden = tf.Variable(0.0, name="hidden")
+            self.z = [tf.Variable(1.0, name="z0"), {"k": tf.Variable(2.0, name="k")}]
+            self.a = ("text", tf.Module())
+            self.a[1].w = tf.Variable(3.0, name="w")
+
+    holder = Holder()
+    assert [v.name for v in holder.variables] == ["z0:0", "k:0", "w:0"]
+    found = dict(holder._flatten(predicate=lambda x: isinstance(x, tf.Variable), with_path=True))
+    assert {k: v.name for k, v in found.items()} == {
+        ("z", 0): "z0:0",
+        ("z", 1, "k"): "k:0",
+        ("a", 1, "w"): "w:0",
+    }
+    assert list(holder._flatten(predicate=lambda x: isinstance(x, str))) == ["text"]
+    assert list(holder._flatten(recursive=False, predicate=lambda x: isinstance(x, tf.Module))) == [
+        holder.a[1]
+    ]

@@ -381,3 +381,55 @@ def test_gradients_of_integer_arguments_are_left_out() -> None:
     two = tf.constant(2)
     assert slopes(lambda x: times(x, two), X) == [4.0]
     assert slopes(tf.function(lambda x: times(x, two)), X) == [4.0]
+
+
+class _Converts:
+    def __init__(self, content):
+        self.content = content
+
+    def __tf_tensor__(self, dtype=None, name=None):
+        return tf.convert_to_tensor(self.content)
+
+
+class _Registered:
+    def __init__(self, content):
+        self.content = content
+
+
+class _AsModule(tf.Module):
+    def __init__(self, content):
+        super().__init__()
+        self.content = content
+
+    def __tf_tensor__(self, dtype=None, name=None):
+        return self.content * 1.0
+
+
+tf.register_tensor_conversion_function(
+    _Registered, lambda x, dtype=None, name=None, as_ref=False: tf.convert_to_tensor(x.content)
+)
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["eager", "traced"])
+@pytest.mark.parametrize("of_variable", [False, True], ids=["tensor", "variable"])
+@pytest.mark.parametrize("make", [_Converts, _Registered, _AsModule, lambda x: x])
+def test_arguments_that_become_tensors(make, of_variable, traced):
+    @tf.custom_gradient
+    def f(x):
+        def grad(dy, variables=()):
+            return (dy * 10.0, [dy * 5.0 for _ in variables]) if variables else dy * 10.0
+
+        return tf.convert_to_tensor(x) * 2.0, grad
+
+    source = tf.Variable(3.0) if of_variable else tf.constant(3.0)
+
+    def slope():
+        with tf.GradientTape() as tape:
+            tape.watch(source)
+            y = f(make(source))
+        return tape.gradient(y, source)
+
+    # As TensorFlow 2.21: eagerly the conversion inside also reads the variable.
+    plain = make(source) is source
+    twice = of_variable and not traced and not plain
+    assert float((tf.function(slope) if traced else slope)()) == (15.0 if twice else 10.0)

@@ -8,7 +8,6 @@ import pytest
 import tfx as tf
 import tfx.ops.operators
 from tests.unit.ops.agreement import check
-from tests.unit.ops.tracing import run_traced
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import constant
 from tfx.graph.passes import prepare
@@ -40,11 +39,6 @@ def test_transpose_of_little():
 def test_bad_perms(perm, message):
     with pytest.raises(InvalidArgumentError, match=message):
         transpose(X, perm)
-
-
-def test_a_perm_must_be_known():
-    with pytest.raises(InvalidArgumentError, match="must be known while the function is traced"):
-        run_traced(transpose, X, np.array([2, 1, 0]), static=True)
 
 
 @pytest.mark.parametrize("axes", [[0], [1, 2], [-1], [0, 1, 2], []], ids=str)

@@ -235,3 +235,27 @@ def test_broadcast_to(shape, target):
 def test_bad_broadcasts(target, message):
     with pytest.raises(InvalidArgumentError, match=message):
         broadcast_to(X[:, :, 0], target)
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["eager", "traced"])
+def test_lists_of_sizes_may_begin_with_a_float_tensor(traced):
+    import tfx as tf
+
+    two = tf.constant(2.0)
+    x = tf.constant([[1, 2, 3, 4]])
+
+    def sizes():
+        return (
+            tf.reshape(x, [two, 2]),
+            tf.tile(x, [1, two]),
+            tf.broadcast_to(1, [two, 1]),
+            tf.slice(x, [0, 0], [1, two]),
+            tf.zeros([two, 1]),
+            tf.fill([1, two], 0.0),
+        )
+
+    found = (tf.function(sizes) if traced else sizes)()
+    assert [y.shape.as_list() for y in found] == [[2, 2], [1, 8], [2, 1], [1, 2], [2, 1], [1, 2]]
+    for wrong in (two, [two, 1.5], tf.constant([2.0, 2.0])):
+        with pytest.raises((InvalidArgumentError, TypeError)):
+            tf.reshape(x, wrong)

@@ -132,7 +132,7 @@ def test_dimensions_of_placeholders_are_followed() -> None:
 
 
 def test_switches_change_nothing() -> None:
-    for name in ("resource_variables", "v2_tensorshape", "tensor_equality", "control_flow_v2"):
+    for name in ("resource_variables", "tensor_equality", "control_flow_v2"):
         getattr(tf, f"disable_{name}")()
         getattr(tf, f"enable_{name}")()
     assert tf.resource_variables_enabled() and tf.control_flow_v2_enabled()
@@ -234,3 +234,15 @@ def test_templates_share_their_variables() -> None:
         assert dense.variables == dense.trainable_variables == [tf.global_variables()[0]]
         session.run(tf.global_variables_initializer())
         np.testing.assert_array_equal(session.run(a), session.run(b))
+
+
+def test_multinomial_has_the_dtype_that_is_asked_for() -> None:
+    logits = [[-100.0, 0.0], [0.0, -100.0]]
+    for multinomial in (tf.multinomial, tf.random.multinomial):
+        drawn = multinomial(logits, 3, output_dtype=tf2.int32)
+        assert (drawn.dtype, drawn.numpy().tolist()) == (tf2.int32, [[1, 1, 1], [0, 0, 0]])
+        assert multinomial(logits, 3).dtype is tf2.int64
+        assert multinomial(logits, 3, 1, "n", tf2.int32).dtype is tf2.int32
+    for count in ([5], -1):
+        with pytest.raises(tf2.errors.InvalidArgumentError, match="num_samples"):
+            multinomial(logits, count)

@@ -20,10 +20,9 @@ def test_every_change_happens_in_the_order_of_the_program() -> None:
     def f(x):
         v = tf.Variable(1.0, name="v")
         w = tf.Variable(0.0, name="w")
-        v.assign(v * 2.0)
-        w.assign_add(v)
-        v.assign_add(x)
-        return x * 10.0
+        changes = [v.assign(v * 2.0), w.assign_add(v), v.assign_add(x)]
+        with tf.control_dependencies(changes):
+            return x * 10.0
 
     wrapped = v1.wrap_function(f, [SCALAR])
     v, w = wrapped.variables
@@ -69,8 +68,7 @@ def test_own_variables_are_kept_and_others_are_not() -> None:
 
     def f(x):
         mine = tf.Variable(5.0)
-        mine.assign_add(x)
-        return mine + others[0]
+        return mine.assign_add(x) + others[0]
 
     wrapped = v1.wrap_function(f, [SCALAR])
     gc.collect()
@@ -111,8 +109,7 @@ def test_initializers_run_only_when_asked_for() -> None:
     def f(x):
         v = v1.get_variable("v", initializer=1.0)
         init = v1.global_variables_initializer()
-        v.assign_add(x)
-        return v, init if returned else None
+        return v.assign_add(x), init if returned else None
 
     returned = False
     counts = v1.wrap_function(f, [SCALAR])
@@ -143,11 +140,66 @@ def test_arguments() -> None:
 def test_placeholders_stand_in_a_signature() -> None:
     with v1.Graph().as_default():
         inside = v1.placeholder(tf.float32, [3], name="p")
-    outside = v1.placeholder(tf.float32, [None], name="q")
+    outside = tf.TensorSpec([None], tf.float32, name="q")
     wrapped = v1.wrap_function(lambda a, b: (a, b), [inside, outside])
     assert [t.name for t in wrapped.inputs] == ["p:0", "q:0"]
     with pytest.raises(RuntimeError, match="not compatible with eager execution"):
-        tf.square(outside)
+        v1.placeholder(tf.float32, [None], name="q")
+
+
+def _assigns(x, v):
+    v.assign_add(1.0)
+    return x
+
+
+def _assigns_and_reads(x, v):
+    v.assign(x)
+    return v.read_value()
+
+
+def _prints(x, v):
+    tf.print("never", x)
+    tf.debugging.assert_less(x, -1.0)
+    return x
+
+
+def _calls_what_assigns(x, v):
+    tf.function(lambda: v.assign_add(1.0))()
+    return x
+
+
+def _returns_nothing(x, v):
+    v.assign_add(1.0)
+
+
+def _waits(x, v):
+    with tf.control_dependencies([v.assign_add(1.0)]):
+        return tf.identity(x)
+
+
+def _returns_the_change(x, v):
+    return v.assign_add(1.0)
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        (_assigns, 0.0),
+        (_assigns_and_reads, 0.0),
+        (_prints, 0.0),
+        (_calls_what_assigns, 0.0),
+        (_returns_nothing, 0.0),
+        (_waits, 1.0),
+        (_returns_the_change, 1.0),
+    ],
+)
+def test_what_no_result_needs_does_not_happen(code, count, capfd) -> None:
+    # As TensorFlow 2.21: a call fetches the results, as a session would.
+    v = tf.Variable(0.0)
+    wrapped = v1.wrap_function(lambda x: code(x, v), [SCALAR])
+    wrapped(5.0)
+    assert float(v) == count
+    assert "never" not in capfd.readouterr().err
 
 
 def test_a_wrapped_function_is_differentiable() -> None:
@@ -194,8 +246,8 @@ def test_training_code_can_be_wrapped() -> None:
     def train(x, y):
         w = v1.get_variable("w", [1, 1], initializer=v1.zeros_initializer())
         loss = v1.losses.mean_squared_error(y, tf.matmul(x, w))
-        v1.train.MomentumOptimizer(0.1, 0.5).minimize(loss)
-        return loss
+        with tf.control_dependencies([v1.train.MomentumOptimizer(0.1, 0.5).minimize(loss)]):
+            return tf.identity(loss)
 
     spec = tf.TensorSpec([None, 1], tf.float32)
     wrapped = v1.wrap_function(train, [spec, spec])
@@ -334,8 +386,8 @@ def test_the_graph_shows_everything_that_was_traced() -> None:
 
 def test_printing_happens_at_each_call(capfd: pytest.CaptureFixture[str]) -> None:
     def f(x):
-        tf.print("got", x)
-        return x
+        with tf.control_dependencies([v1.print("got", x)]):
+            return tf.identity(x)
 
     wrapped = v1.wrap_function(f, [SCALAR])
     assert "got" not in capfd.readouterr().err

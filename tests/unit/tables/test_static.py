@@ -190,3 +190,39 @@ def test_text_files(tmp_path: Path) -> None:
         tf.lookup.StaticHashTable(init("no.txt", tf.string, -2, tf.int64, -1), -1)
     with pytest.raises(ValueError, match="they are line numbers"):
         init(path, tf.string, index.LINE_NUMBER, tf.int64, 1)
+
+
+class _Numbered(tf.lookup.KeyValueTensorInitializer):
+    """Keys of its own, as a program's subclass has them."""
+
+    def __init__(self, count):
+        super().__init__([str(i) for i in range(count)], list(range(count)), tf.string, tf.int64)
+        self.filled = []
+
+    def initialize(self, table):
+        self.filled.append(type(table).__name__)
+        super().initialize(table)
+
+
+class _Forgetful(tf.lookup.KeyValueTensorInitializer):
+    def initialize(self, table):
+        pass
+
+
+def test_an_initializer_that_is_a_subclass_fills_the_table():
+    numbered = _Numbered(3)
+    table = tf.lookup.StaticHashTable(numbered, -1)
+    words = tf.lookup.StaticVocabularyTable(numbered, 2)
+    assert table.lookup(tf.constant(["2", "z"])).numpy().tolist() == [2, -1]
+    assert (int(words.size()), int(words.lookup(tf.constant("1")))) == (5, 1)
+    assert numbered.filled == ["StaticHashTable", "StaticVocabularyTable"]
+    with pytest.raises(tf.errors.FailedPreconditionError, match="did not fill the table"):
+        tf.lookup.StaticHashTable(_Forgetful(["a"], [1]), -1)
+
+
+def test_a_table_may_be_made_while_a_function_is_traced():
+    @tf.function
+    def f(keys):
+        return tf.lookup.StaticHashTable(_Numbered(3), -1).lookup(keys)
+
+    assert f(tf.constant(["1", "z"])).numpy().tolist() == [1, -1]

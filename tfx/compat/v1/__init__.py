@@ -17,7 +17,6 @@ _OWN = names(
         "tfx.autodiff.registering": "NoGradient=no_gradient NotDifferentiable=no_gradient",
         "tfx.framework.operation": "Operation",
         "tfx.ops.logistic": "log_sigmoid",
-        "tfx.ops.random": "multinomial=categorical",
         "tfx.sessions.assigning": "assign assign_add assign_sub scatter_add scatter_sub "
         "scatter_update scatter_mul scatter_div scatter_max scatter_min scatter_nd_add "
         "scatter_nd_sub scatter_nd_update",
@@ -48,14 +47,18 @@ _OWN = names(
         "tfx.ops.slices": "convert_to_tensor_or_indexed_slices",
         "tfx.sessions.naming": "name_scope op_scope",
         "tfx.sessions.ops.arrays": """
-            arg_max arg_min argmax argmin constant expand_dims random_normal random_shuffle
-            random_uniform squeeze to_bfloat16 to_double to_float to_int32 to_int64
+            arg_max arg_min argmax argmin constant expand_dims multinomial random_normal
+            random_shuffle random_uniform squeeze to_bfloat16 to_double to_float to_int32 to_int64
             truncated_normal where
         """,
         "tfx.sessions.ops.control_flow": "cond while_loop",
         "tfx.ops.norms": "global_norm",
         "tfx.ops.masking": "where_v2=where",
         "tfx.ops.ranges": "lin_space=linspace",
+        "tfx.core.dimension": """
+            Dimension dimension_at_index dimension_value disable_v2_tensorshape
+            enable_v2_tensorshape
+        """,
         "tfx.core.version": "VERSION __version__=VERSION",
         "tfx.sessions.config": "ConfigProto GPUOptions",
         "tfx.sessions.template": "make_template",
@@ -68,9 +71,8 @@ _OWN = names(
         "tfx.sessions.session": "InteractiveSession Session get_default_session",
         "tfx.sessions.switches": """
             control_flow_v2_enabled disable_control_flow_v2 disable_resource_variables
-            disable_tensor_equality disable_v2_tensorshape enable_control_flow_v2
-            enable_resource_variables enable_tensor_equality enable_v2_tensorshape
-            resource_variables_enabled
+            disable_tensor_equality enable_control_flow_v2 enable_resource_variables
+            enable_tensor_equality resource_variables_enabled
         """,
         "tfx.sessions.transfer": "import_graph_def",
         "tfx.sessions.variable_scope": """

@@ -11,7 +11,8 @@ _OWN = names(
     {
         "tfx.sessions.default": "set_random_seed",
         "tfx.sessions.ops.arrays": """
-            normal=random_normal shuffle=random_shuffle truncated_normal uniform=random_uniform
+            multinomial normal=random_normal shuffle=random_shuffle truncated_normal
+            uniform=random_uniform
         """,
     }
 )

@@ -288,3 +288,27 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
 def _rank_vector(x: Tensor) -> Tensor:
     return apply("Shape", (apply("Shape", (x,)),))
+
+
+def multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Class numbers drawn with unnormalized log-probabilities: ``categorical``'s older name.
+
+    Args:
+        logits: ``[batch, classes]``.
+        num_samples: How many to draw for each row.
+        seed: Gives this call a sequence of its own.
+        name: Accepted for compatibility.
+        output_dtype: int32 or int64 (the default).
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.compat.v1.multinomial([[-100.0, 0.0]], 3, output_dtype=tf.int32).numpy()
+        array([[1, 1, 1]], dtype=int32)
+    """
+    return random.categorical(logits, num_samples, output_dtype, seed)
