@@ -6,6 +6,7 @@ from tfx import bitwise as bitwise
 from tfx import compat as compat
 from tfx import config as config
 from tfx import debugging as debugging
+from tfx import distribute as distribute
 from tfx import dtypes as dtypes
 from tfx import errors as errors
 from tfx import experimental as experimental

@@ -12,6 +12,7 @@ SUBMODULES: tuple[str, ...] = (
     "compat",
     "config",
     "debugging",
+    "distribute",
     "dtypes",
     "errors",
     "experimental",

@@ -112,3 +112,13 @@ def test_containers_that_hold_themselves_and_long_chains():
     inner.append(last.v)
     assert [float(v) for v in module.variables] == [1.0, 2.0]
     assert len(module.submodules) == 3000
+
+
+def test_libraries_enter_the_scope_by_its_other_name():
+    m = tf.Module(name="m")
+    with m._name_scope:
+        assert tf.Variable(1.0, name="v").name == "m/v:0"
+    m._name_scope = tf.name_scope("other")
+    with m._name_scope:
+        assert tf.Variable(1.0, name="v").name == "other/v:0"
+    assert m.variables == ()
