@@ -23,6 +23,7 @@ from tfx import nn as nn
 from tfx import optimizers as optimizers
 from tfx import random as random
 from tfx import raw as raw
+from tfx import raw_ops as raw_ops
 from tfx import saved_model as saved_model
 from tfx import signal as signal
 from tfx import strings as strings

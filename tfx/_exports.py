@@ -29,6 +29,7 @@ SUBMODULES: tuple[str, ...] = (
     "optimizers",
     "random",
     "raw",
+    "raw_ops",
     "saved_model",
     "signal",
     "strings",
