@@ -12,11 +12,11 @@ from types import ModuleType
 from typing import Any
 
 from tfx._exports import NAMES, SUBMODULES
-from tfx.core import version
+from tfx.core import version as _version
 from tfx.core.namespaces import MissingNameError, Namespace, search_with
 
 newaxis = None
-__version__ = version.VERSION
+__version__ = _version.VERSION
 
 
 class _Facade(Namespace):

@@ -31,6 +31,7 @@ from tfx import summary as summary
 from tfx import testing as testing
 from tfx import train as train
 from tfx import types as types
+from tfx import version as version
 from tfx.autodiff.registering import RegisterGradient as RegisterGradient
 from tfx.autodiff.registering import no_gradient as no_gradient
 from tfx.autodiff.tape import GradientTape as GradientTape
@@ -62,6 +63,11 @@ from tfx.core.dtypes import int32 as int32
 from tfx.core.dtypes import int4 as int4
 from tfx.core.dtypes import int64 as int64
 from tfx.core.dtypes import int8 as int8
+from tfx.core.dtypes import qint16 as qint16
+from tfx.core.dtypes import qint32 as qint32
+from tfx.core.dtypes import qint8 as qint8
+from tfx.core.dtypes import quint16 as quint16
+from tfx.core.dtypes import quint8 as quint8
 from tfx.core.dtypes import string as string
 from tfx.core.dtypes import uint16 as uint16
 from tfx.core.dtypes import uint32 as uint32

@@ -30,7 +30,8 @@ def _strided_slice(
     input: _Any, begin: _Any, end: _Any, strides: _Any, masks: tuple[int, int, int, int, int]
 ) -> _Any:
     names = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
-    return _tf.strided_slice(input, begin, end, strides, **dict(zip(names, masks, strict=True)))
+    given: dict[str, _Any] = dict(zip(names, masks, strict=True))
+    return _tf.strided_slice(input, begin, end, strides, **given)
 
 
 def _split(axis: _Any, value: _Any, parts: _Any) -> _Any:

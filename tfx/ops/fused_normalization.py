@@ -111,8 +111,10 @@ def batch_norm(
         used_mean, used_variance = moments(batch, axes)
     else:
         used_mean, used_variance = old_mean, old_variance
-    statistics = [along(s) for s in (used_mean, used_variance, summands, factors)]
-    y = cast(batch_normalization(batch, *statistics, epsilon), given.dtype)
+    normal = batch_normalization(
+        batch, along(used_mean), along(used_variance), along(summands), along(factors), epsilon
+    )
+    y = cast(normal, given.dtype)
     used_mean, used_variance = stop_gradient(used_mean), stop_gradient(used_variance)
     if not is_training:
         return y, used_mean, used_variance, used_mean, used_variance

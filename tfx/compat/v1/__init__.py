@@ -56,6 +56,9 @@ _OWN = names(
         "tfx.ops.masking": "where_v2=where",
         "tfx.ops.ranges": "lin_space=linspace",
         "tfx.core.version": "VERSION __version__=VERSION",
+        "tfx.graph.protos": "GraphDef",
+        "tfx.version": "COMPILER_VERSION GIT_VERSION",
+        "tfx.ops.diagonals": "diag=tensor_diag diag_part=tensor_diag_part",
         "tfx.sessions.config": "ConfigProto GPUOptions",
         "tfx.sessions.template": "make_template",
         "tfx.sessions.ops.older": "Print div py_func",
@@ -83,12 +86,14 @@ _OWN = names(
 _SUBMODULES = (
     "app",
     "debugging",
+    "flags",
     "initializers",
     "logging",
     "losses",
     "nn",
     "random",
     "saved_model",
+    "summary",
     "train",
 )
 
