@@ -25,7 +25,18 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"autograph"}),
     frozenset({"function"}),
     frozenset({"vectorize", "matrices"}),
-    frozenset({"arrays", "initializers", "optimizers", "tables", "train", "summary", "testing"}),
+    frozenset(
+        {
+            "arrays",
+            "distribute",
+            "initializers",
+            "optimizers",
+            "tables",
+            "train",
+            "summary",
+            "testing",
+        }
+    ),
     frozenset({"loaders"}),
     frozenset({"exporters"}),
     frozenset({"saved_model", "importing"}),

@@ -12,7 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from tfx._exports import NAMES, SUBMODULES
-from tfx.core import onnxruntime_wheels, version
+from tfx.core import onnxruntime_wheels
+from tfx.core import version as _version
 from tfx.core.namespaces import MissingNameError, Namespace, search_with
 from tfx.core.tracebacks import cover
 
@@ -20,7 +21,7 @@ from tfx.core.tracebacks import cover
 onnxruntime_wheels.require()
 
 newaxis = None
-__version__ = version.VERSION
+__version__ = _version.VERSION
 
 
 class _Facade(Namespace):

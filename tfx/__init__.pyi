@@ -6,6 +6,7 @@ from tfx import bitwise as bitwise
 from tfx import compat as compat
 from tfx import config as config
 from tfx import debugging as debugging
+from tfx import distribute as distribute
 from tfx import dtypes as dtypes
 from tfx import errors as errors
 from tfx import experimental as experimental
@@ -22,6 +23,7 @@ from tfx import nn as nn
 from tfx import optimizers as optimizers
 from tfx import random as random
 from tfx import raw as raw
+from tfx import raw_ops as raw_ops
 from tfx import saved_model as saved_model
 from tfx import signal as signal
 from tfx import strings as strings
@@ -29,6 +31,7 @@ from tfx import summary as summary
 from tfx import testing as testing
 from tfx import train as train
 from tfx import types as types
+from tfx import version as version
 from tfx.autodiff.registering import RegisterGradient as RegisterGradient
 from tfx.autodiff.registering import no_gradient as no_gradient
 from tfx.autodiff.tape import GradientTape as GradientTape
@@ -60,6 +63,11 @@ from tfx.core.dtypes import int32 as int32
 from tfx.core.dtypes import int4 as int4
 from tfx.core.dtypes import int64 as int64
 from tfx.core.dtypes import int8 as int8
+from tfx.core.dtypes import qint16 as qint16
+from tfx.core.dtypes import qint32 as qint32
+from tfx.core.dtypes import qint8 as qint8
+from tfx.core.dtypes import quint16 as quint16
+from tfx.core.dtypes import quint8 as quint8
 from tfx.core.dtypes import string as string
 from tfx.core.dtypes import uint16 as uint16
 from tfx.core.dtypes import uint32 as uint32

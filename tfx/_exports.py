@@ -12,6 +12,7 @@ SUBMODULES: tuple[str, ...] = (
     "compat",
     "config",
     "debugging",
+    "distribute",
     "dtypes",
     "errors",
     "experimental",
@@ -28,6 +29,7 @@ SUBMODULES: tuple[str, ...] = (
     "optimizers",
     "random",
     "raw",
+    "raw_ops",
     "saved_model",
     "signal",
     "strings",
@@ -35,13 +37,14 @@ SUBMODULES: tuple[str, ...] = (
     "testing",
     "train",
     "types",
+    "version",
 )
 
 _TABLE = {
     "tfx.core.dtypes": """
         DType as_dtype bfloat16 bool complex128 complex64 double float16 float32 float64
-        float8_e4m3fn float8_e5m2 half int16 int32 int4 int64 int8 string uint16 uint32 uint4
-        uint64 uint8
+        float8_e4m3fn float8_e5m2 half int16 int32 int4 int64 int8 qint16 qint32 qint8 quint16
+        quint8 string uint16 uint32 uint4 uint64 uint8
     """,
     "tfx.core.log": "get_logger",
     "tfx.core.shapes": "TensorShape",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfx.core.dtypes import QUANTIZED_DTYPES as QUANTIZED_DTYPES
 from tfx.core.dtypes import DType as DType
 from tfx.core.dtypes import as_dtype as as_dtype
 from tfx.core.dtypes import bfloat16 as bfloat16
@@ -20,6 +21,11 @@ from tfx.core.dtypes import int8 as int8
 from tfx.core.dtypes import int16 as int16
 from tfx.core.dtypes import int32 as int32
 from tfx.core.dtypes import int64 as int64
+from tfx.core.dtypes import qint8 as qint8
+from tfx.core.dtypes import qint16 as qint16
+from tfx.core.dtypes import qint32 as qint32
+from tfx.core.dtypes import quint8 as quint8
+from tfx.core.dtypes import quint16 as quint16
 from tfx.core.dtypes import string as string
 from tfx.core.dtypes import uint4 as uint4
 from tfx.core.dtypes import uint8 as uint8

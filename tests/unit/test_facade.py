@@ -40,7 +40,7 @@ def test_namespaces_list_public_names_alone(name: str) -> None:
         assert not isinstance(value, types.ModuleType) or value.__name__.startswith("tfx"), value
         home = value.__module__ if isinstance(value, types.FunctionType | type) else ""
         assert home.partition(".")[0] not in ("typing", "collections", "types", "functools"), value
-    assert not {"annotations", "importlib", "sys", "NAMES", "Any"} & set(names)
+    assert not {"annotations", "importlib", "sys", "NAMES"} & set(names)
 
 
 @pytest.mark.parametrize(
@@ -102,3 +102,15 @@ def test_namespaces_without_a_file_are_modules() -> None:
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert pickle.loads(bytes.fromhex(run.stdout)) is tf.math.special
+
+
+def test_versions_are_those_of_this_library() -> None:
+    assert tf.version.VERSION == tf.__version__ == tf.compat.v1.VERSION
+    assert tf.version.GIT_VERSION == f"v{tf.__version__}" == tf.compat.v1.GIT_VERSION
+    assert tf.version.COMPILER_VERSION
+
+
+def test_older_names_of_diagonals() -> None:
+    v1 = tf.compat.v1
+    assert v1.diag([1.0, 2.0]).numpy().tolist() == [[1.0, 0.0], [0.0, 2.0]]
+    assert v1.diag_part(v1.diag([1.0, 2.0])).numpy().tolist() == [1.0, 2.0]

@@ -43,8 +43,9 @@ class DType:
         is_unsigned: An unsigned integer.
         is_complex: complex64 or complex128.
         is_bool: The dtype is bool.
-        is_quantized: Always false; TensorFlow's quantized dtypes are not in scope.
-        is_numeric_compatible: Arithmetic is defined: neither bool nor string.
+        is_quantized: One of TensorFlow's quantized dtypes: they have names and facts, no tensors.
+        is_numeric: A number: neither bool nor string.
+        is_numeric_compatible: The same.
         is_numpy_compatible: Always true: every dtype has a NumPy representation.
 
     Example:
@@ -61,6 +62,7 @@ class DType:
         "is_complex",
         "is_floating",
         "is_integer",
+        "is_numeric",
         "is_numeric_compatible",
         "is_numpy_compatible",
         "is_quantized",
@@ -82,6 +84,7 @@ class DType:
     is_unsigned: builtins.bool
     is_complex: builtins.bool
     is_bool: builtins.bool
+    is_numeric: builtins.bool
     is_quantized: builtins.bool
     is_numeric_compatible: builtins.bool
     is_numpy_compatible: builtins.bool
@@ -123,6 +126,8 @@ class DType:
         return self._bounds("maximum")[1]
 
     def _bounds(self, what: str) -> tuple[Any, Any]:
+        if self.is_quantized:
+            raise TypeError(f"cannot find the {what} value of {self!r}: it is quantized")
         if self.is_floating:
             finfo = _finfo(self.numpy_dtype)
             return finfo.min, finfo.max
@@ -196,12 +201,13 @@ class DType:
         return self
 
 
-def _make(name: str, numpy_type: type[Any], onnx: builtins.int, tf_enum: builtins.int) -> DType:
+def _make(name: str, numpy_type: Any, onnx: builtins.int, tf_enum: builtins.int) -> DType:
     dtype = object.__new__(DType)
     numpy_dtype = np.dtype(numpy_type)
     is_complex, is_bool, is_string = name.startswith("complex"), name == "bool", name == "string"
     is_unsigned, is_integer = name.startswith("uint"), name.startswith(("int", "uint"))
     is_floating = "float" in name
+    is_quantized = name.startswith(("qint", "quint"))
     facts: dict[str, Any] = {
         "name": name,
         "as_numpy_dtype": numpy_type,
@@ -214,7 +220,8 @@ def _make(name: str, numpy_type: type[Any], onnx: builtins.int, tf_enum: builtin
         "is_unsigned": is_unsigned,
         "is_complex": is_complex,
         "is_bool": is_bool,
-        "is_quantized": False,
+        "is_quantized": is_quantized,
+        "is_numeric": not (is_bool or is_string),
         "is_numeric_compatible": not (is_bool or is_string),
         "is_numpy_compatible": True,
         "_range": None,
@@ -254,6 +261,20 @@ uint4 = _make("uint4", ml_dtypes.uint4, 21, 30)
 half = float16
 double = float64
 
+
+def _quantized(name: str, numpy_type: type[Any], tf_enum: builtins.int) -> DType:
+    return _make(name, np.dtype([(name, numpy_type)]), 0, tf_enum)
+
+
+# Facts alone: no tensor has one of these, since ONNX quantizes with operators and plain integers.
+qint8 = _quantized("qint8", np.int8, 11)
+quint8 = _quantized("quint8", np.uint8, 12)
+qint32 = _quantized("qint32", np.int32, 13)
+qint16 = _quantized("qint16", np.int16, 15)
+quint16 = _quantized("quint16", np.uint16, 16)
+QUANTIZED_DTYPES: Final = frozenset((qint8, quint8, qint16, quint16, qint32))
+"""TensorFlow's quantized dtypes."""
+
 ALL_DTYPES: Final[tuple[DType, ...]] = (
     float16, float32, float64, bfloat16, int8, int16, int32, int64, uint8, uint16, uint32,
     uint64, bool, string, complex64, complex128, float8_e4m3fn, float8_e5m2, int4, uint4,
@@ -265,12 +286,14 @@ _BY_ONNX: Final[dict[builtins.int, DType]] = {dtype.onnx: dtype for dtype in ALL
 # has the dtype of its tensors.
 SEQUENCE: Final = 1000
 _BY_ONNX.update({SEQUENCE + dtype.onnx: dtype for dtype in ALL_DTYPES})
-_BY_TF_ENUM: Final[dict[builtins.int, DType]] = {d.as_datatype_enum: d for d in ALL_DTYPES}
+_BY_TF_ENUM: Final[dict[builtins.int, DType]] = {
+    d.as_datatype_enum: d for d in (*ALL_DTYPES, *QUANTIZED_DTYPES)
+}
 # Names, NumPy scalar classes, np.dtype instances and Python types in one dict. A dtype instance
 # is a key of its own although it compares equal to its class: their hashes differ. Python types
 # get the dtype that a Python number of the type becomes as a tensor.
 _BY_KEY: Final[dict[Any, DType]] = {
-    **{dtype.name: dtype for dtype in ALL_DTYPES},
+    **{dtype.name: dtype for dtype in (*ALL_DTYPES, *QUANTIZED_DTYPES)},
     "half": float16,
     "float": float32,
     "double": float64,

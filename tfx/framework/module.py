@@ -20,6 +20,13 @@ def _snake_case(name: str) -> str:
     return re.sub(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", name).lower()
 
 
+class _OwnScope:
+    """``_name_scope``, which is ``name_scope`` unless an instance has its own."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else instance.name_scope
+
+
 class Module(AutoTrackable):
     """Base class of models and layers: variables are found through attributes.
 
@@ -42,9 +49,11 @@ class Module(AutoTrackable):
         ['w:0']
     """
 
-    _IGNORED: frozenset[str] = frozenset(("_name", "_self_name_scope"))
+    _IGNORED: frozenset[str] = frozenset(("_name", "_name_scope", "_self_name_scope"))
     # Attributes that a subclass keeps out of ``variables`` and ``submodules``; TensorFlow's name.
     _TF_MODULE_IGNORED_PROPERTIES: frozenset[str] = frozenset()
+    # What libraries enter that wrap methods: a subclass may put something else in its place.
+    _name_scope = _OwnScope()
 
     def __init__(self, name: str | None = None) -> None:
         if name is None:

@@ -219,6 +219,16 @@ class Variable(Operand, metaclass=VariableKind):
         """The variable itself: here a variable is its own resource."""
         return self
 
+    @property
+    def _shared_name(self) -> str:
+        """The name without ``:0``; libraries use it, as they use TensorFlow's."""
+        return self._name.removesuffix(":0")
+
+    @property
+    def _unique_id(self) -> str:
+        """A text that no other variable of the process has."""
+        return f"{self._shared_name}_{self._number}"
+
     def get_shape(self) -> TensorShape:
         """Same as ``shape``."""
         return self._shape

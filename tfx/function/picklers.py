@@ -104,7 +104,7 @@ def reduced(
     return _begun, (type(thing), made), state
 
 
-def _begun(kind: type, made: Any) -> Any:
+def _begun(kind: Any, made: Any) -> Any:
     """An object from a pickle: a complete one, or one that is yet to get its parts."""
     return chosen(made) or kind.__new__(kind)
 

@@ -205,6 +205,25 @@ class Function:
         """
         return self._tracer.history.explain()
 
+    def _decorate(self, decorator: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Put a decorator around the Python function; libraries do so with methods of modules.
+
+        Args:
+            decorator: Gets the Python function, returns what is traced in its place.
+
+        Raises:
+            ValueError: it was traced already.
+        """
+        counts = [known.state["_tracer"].count for known in self._bound.values()]
+        if self._tracer.count or any(counts):
+            raise ValueError(
+                f"Functions cannot be decorated after they have been traced; {self._name!r} was "
+                "called before."
+            )
+        _, *rest = self._parts
+        given = (decorator(self._python_function), self._name, *self._made_with)
+        self._make(given, *rest)
+
     def keep_created_variables(self) -> None:
         """Let every trace create variables, and keep them alive: what ``defun`` promises."""
         self._tracer.keeps_variables = True

@@ -11,6 +11,9 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph.ir import RawShape
 
+# What ``Graph.as_graph_def`` returns and ``import_graph_def`` takes: a graph is ONNX here.
+GraphDef = onnx.GraphProto
+
 _AP = onnx.AttributeProto
 _STRING = onnx.TensorProto.STRING
 

@@ -36,6 +36,7 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
 
     Raises:
         InvalidArgumentError: a conversion from or to strings.
+        TypeError: a quantized dtype.
 
     Example:
         >>> import tfx as tf
@@ -46,6 +47,11 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
     if type(x) is IndexedSlices:
         return slices_like(x, cast(x.values, wanted))  # type: ignore[return-value]
     x = tensor(x)
+    if wanted.is_quantized:
+        raise TypeError(
+            f"Cast {x.dtype.name} to {wanted.name} is not supported: no tensor has a quantized "
+            "dtype. Use tfx.raw.QuantizeLinear, which makes int8 or uint8."
+        )
     if x.dtype is not wanted and dtypes.string in (x.dtype, wanted):
         raise InvalidArgumentError(
             f"Cast {x.dtype.name} to {wanted.name} is not supported; convert in Python, "

@@ -14,11 +14,16 @@ def run(
 
     Args:
         main: The function; None: ``main`` of the program's module.
-        argv: The arguments, the program's name first; None: those of the process.
+        argv: The arguments, the program's name first; None: those of the process. If the program
+            defined flags, those are parsed, and the rest is what the function gets.
 
     Raises:
         SystemExit: always.
     """
     if main is None:
         main = sys.modules["__main__"].main
-    sys.exit(main(list(sys.argv if argv is None else argv)))
+    arguments = list(sys.argv if argv is None else argv)
+    absl: Any = sys.modules.get("absl.flags")
+    if absl is not None:
+        arguments = absl.FLAGS(arguments, known_only=True)
+    sys.exit(main(arguments))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+import types
+from typing import Any
 
 import pytest
 
 import tfx as tf
 
 MODULES = ["", ".app", ".debugging", ".initializers", ".logging", ".losses", ".nn", ".random"]
-MODULES += [".saved_model", ".train"]
+MODULES += [".saved_model", ".summary", ".train"]
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -56,3 +58,43 @@ def test_nothing_is_imported_before_it_is_needed() -> None:
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.stdout.strip() == "[]", run.stderr
+
+
+def test_graphs_are_messages() -> None:
+    v1 = tf.compat.v1
+    with v1.Graph().as_default() as graph:
+        v1.placeholder(tf.float32, [2], name="x") * 2.0
+    message = v1.GraphDef()
+    message.ParseFromString(graph.as_graph_def().SerializeToString())
+    assert [node.op_type for node in message.node] == ["Mul"]
+    with v1.Graph().as_default() as other:
+        v1.import_graph_def(message, name="")
+        assert "x" in [op.name for op in other.get_operations()]
+
+
+def test_flags_are_those_of_absl(monkeypatch: pytest.MonkeyPatch) -> None:
+    v1 = tf.compat.v1
+    assert v1.app.flags is v1.flags
+    absl, flags = types.ModuleType("absl"), types.ModuleType("absl.flags")
+    flags.DEFINE_integer = lambda *args: args  # type: ignore[attr-defined]
+    parsed: list[Any] = []
+
+    def parse(arguments: list[str], known_only: bool) -> list[str]:
+        parsed.append((arguments, known_only))
+        return [arguments[0], "rest"]
+
+    flags.FLAGS = parse  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "absl", absl)
+    monkeypatch.setitem(sys.modules, "absl.flags", flags)
+    assert v1.flags.DEFINE_integer("n", 3, "number") == ("n", 3, "number")
+    assert "DEFINE_integer" in dir(v1.flags)
+    seen: list[list[str]] = []
+    with pytest.raises(SystemExit):
+        v1.app.run(seen.append, ["program", "--n=5", "rest"])
+    assert (seen, parsed) == ([["program", "rest"]], [(["program", "--n=5", "rest"], True)])
+
+
+def test_flags_without_absl_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "absl.flags", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install absl-py"):
+        tf.compat.v1.flags.FLAGS  # noqa: B018

@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 
+import tfx as tf
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, as_dtype, from_onnx
 
@@ -265,3 +266,31 @@ def test_compatibility() -> None:
     assert not dtypes.float32.is_subtype_of(dtypes.float64)
     with pytest.raises(TypeError, match="'nothing'"):
         dtypes.float32.is_compatible_with("nothing")
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "size"),
+    [("qint8", 11, 1), ("quint8", 12, 1), ("qint32", 13, 4), ("qint16", 15, 2), ("quint16", 16, 2)],
+)
+def test_quantized_dtypes_are_facts(name, number, size):
+    dtype = getattr(tf, name)
+    assert (dtype.name, repr(dtype), str(dtype)) == (name, f"tf.{name}", f"<dtype: '{name}'>")
+    assert (dtype.size, dtype.as_datatype_enum) == (size, number)
+    assert tf.as_dtype(name) is tf.as_dtype(number) is getattr(tf.dtypes, name) is dtype
+    assert dtype.is_quantized
+    assert dtype.is_numeric
+    assert not (dtype.is_integer or dtype.is_floating or dtype.is_unsigned or dtype.is_bool)
+    assert dtype.base_dtype is dtype.real_dtype is pickle.loads(pickle.dumps(dtype)) is dtype
+    assert dtype in tf.dtypes.QUANTIZED_DTYPES
+    for limit in ("min", "max"):
+        with pytest.raises(TypeError, match="quantized"):
+            getattr(dtype, limit)
+    with pytest.raises(ValueError, match="no intensity limits"):
+        dtype.limits  # noqa: B018
+    for make in (lambda: tf.constant([1], dtype), lambda: tf.cast(tf.ones([1]), dtype)):
+        with pytest.raises(TypeError, match="no tensor has a quantized dtype"):
+            make()
+
+
+def test_numbers_are_numeric():
+    assert [d.name for d in dtypes.ALL_DTYPES if not d.is_numeric] == ["bool", "string"]

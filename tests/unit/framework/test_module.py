@@ -211,3 +211,13 @@ def test_flatten_serves_subclasses():
     assert list(holder._flatten(recursive=False, predicate=lambda x: isinstance(x, tf.Module))) == [
         holder.a[1]
     ]
+
+
+def test_libraries_enter_the_scope_by_its_other_name():
+    m = tf.Module(name="m")
+    with m._name_scope:
+        assert tf.Variable(1.0, name="v").name == "m/v:0"
+    m._name_scope = tf.name_scope("other")
+    with m._name_scope:
+        assert tf.Variable(1.0, name="v").name == "other/v:0"
+    assert m.variables == ()

@@ -261,3 +261,10 @@ def test_variables_are_freed():
     del v
     gc.collect()
     assert reference() is None
+
+
+def test_names_that_libraries_use():
+    v, w = tf.Variable(1.0, name="v"), tf.Variable(1.0, name="v")
+    assert v._shared_name == w._shared_name == "v"
+    assert v._unique_id.startswith("v_")
+    assert v._unique_id != w._unique_id

@@ -293,3 +293,34 @@ def test_own_attributes_win_over_those_of_the_python_function():
     assert f.variables == ()
     f.tag = "of the wrapper"
     assert f.python_function.tag == "kept"
+
+
+def _adding(number):
+    def decorator(method):
+        def wrapped(*args, **kwargs):
+            return method(*args, **kwargs) + number
+
+        return wrapped
+
+    return decorator
+
+
+def test_libraries_put_decorators_inside_of_a_function():
+    class M(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([])])
+        def double(self, x):
+            return x * 2.0
+
+    f = M.__dict__["double"]
+    f._decorate(_adding(100.0))
+    f._decorate(_adding(1000.0))
+    m = M()
+    assert float(m.double(1.0)) == 1102.0
+    assert m.double.input_signature == (tf.TensorSpec([]),)
+    with pytest.raises(ValueError, match="cannot be decorated after they have been traced"):
+        f._decorate(_adding(1.0))
+    g = tf.function(lambda x, y=2.0: x + y)
+    g._decorate(lambda plain: lambda x: plain(x, 3.0))
+    assert float(g(tf.constant(1.0))) == 4.0
+    with pytest.raises(ValueError, match="traced"):
+        g._decorate(_adding(1.0))

@@ -60,6 +60,9 @@ _OWN = names(
             enable_v2_tensorshape
         """,
         "tfx.core.version": "VERSION __version__=VERSION",
+        "tfx.graph.protos": "GraphDef",
+        "tfx.version": "COMPILER_VERSION GIT_VERSION",
+        "tfx.ops.diagonals": "diag=tensor_diag diag_part=tensor_diag_part",
         "tfx.sessions.config": "ConfigProto GPUOptions",
         "tfx.sessions.template": "make_template",
         "tfx.sessions.ops.older": "Print div py_func",
@@ -86,12 +89,14 @@ _OWN = names(
 _SUBMODULES = (
     "app",
     "debugging",
+    "flags",
     "initializers",
     "logging",
     "losses",
     "nn",
     "random",
     "saved_model",
+    "summary",
     "train",
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from tfx.compat._table import names, namespace
@@ -13,10 +14,12 @@ _OWN = names(
     }
 )
 
-_fetch, _known = namespace(__name__, _OWN, (), ())
+_fetch, _known = namespace(__name__, _OWN, ("flags",), ())
 
 
 def __getattr__(name: str) -> Any:
+    if name == "flags":
+        return importlib.import_module("tfx.compat.v1.flags")
     return cover(_fetch(name))
 
 

@@ -9,6 +9,11 @@ from tfx.core.tracebacks import cover
 
 _OWN = names(
     {
+        "tfx.sessions.decays": """
+            cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay
+            linear_cosine_decay natural_exp_decay noisy_linear_cosine_decay piecewise_constant
+            piecewise_constant_decay=piecewise_constant polynomial_decay
+        """,
         "tfx.sessions.global_step": """
             assert_global_step create_global_step get_global_step get_or_create_global_step
             global_step

@@ -1,0 +1,199 @@
+"""``tf.raw_ops``: names, arguments and results of TensorFlow's operations."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+import scipy.special
+
+import tfx as tf
+from tfx.core.tensorflow_names import NAMES
+
+R = tf.raw_ops
+X = np.array([[0.5, -1.5, 2.5], [1.0, 0.25, -3.0]], np.float32)
+U = np.array([[0.5, 0.1, 0.9], [0.3, 0.7, 0.2]], np.float32)
+I = np.array([7, -7, 5], np.int32)  # noqa: E741
+J = np.array([2, 2, 3], np.int32)
+
+
+def _softmax(x):
+    return scipy.special.softmax(x, axis=-1)
+
+
+CASES = [
+    ("Abs", {"x": X}, np.abs(X)),
+    ("AddN", {"inputs": [X, U]}, X + U),
+    ("AddV2", {"x": X, "y": U}, X + U),
+    ("ArgMax", {"input": X, "dimension": 1}, X.argmax(1)),
+    ("Atan2", {"y": X, "x": U}, np.arctan2(X, U)),
+    ("BatchMatMulV2", {"x": X, "y": U, "adj_y": True}, X @ U.T),
+    ("BiasAdd", {"value": X, "bias": [1.0, 2.0, 3.0]}, X + np.float32([1, 2, 3])),
+    ("BiasAddGrad", {"out_backprop": X}, X.sum(0)),
+    ("BitwiseXor", {"x": I, "y": J}, I ^ J),
+    ("Cast", {"x": X, "DstT": tf.int32}, X.astype(np.int32)),
+    ("ConcatV2", {"values": [X, U], "axis": tf.constant(1)}, np.concatenate([X, U], 1)),
+    ("Cumsum", {"x": X, "axis": 1, "exclusive": True}, np.cumsum(X, 1) - X),
+    ("Div", {"x": I, "y": J}, [3, -3, 1]),
+    ("Div", {"x": X, "y": U}, X / U),
+    ("Einsum", {"inputs": [X, U], "equation": "ij,kj->ik"}, X @ U.T),
+    ("Erf", {"x": X}, scipy.special.erf(X)),
+    ("ExpandDims", {"input": X, "axis": tf.constant(-1)}, X[..., None]),
+    ("Fill", {"dims": [2], "value": 3.0}, [3.0, 3.0]),
+    ("FloorMod", {"x": I, "y": J}, I % J),
+    ("GatherV2", {"params": X, "indices": [2, 0], "axis": 1}, X[:, [2, 0]]),
+    ("Igamma", {"a": U, "x": U}, scipy.special.gammainc(U, U)),
+    ("Inv", {"x": X}, 1 / X),
+    ("L2Loss", {"t": X}, (X**2).sum() / 2),
+    ("LeakyRelu", {"features": X}, np.where(X > 0, X, 0.2 * X)),
+    ("MatMul", {"a": X, "b": U, "transpose_b": True}, X @ U.T),
+    ("Max", {"input": X, "axis": tf.constant([1]), "keep_dims": True}, X.max(1, keepdims=True)),
+    ("Mean", {"input": X, "axis": []}, X),
+    ("MirrorPad", {"input": X, "paddings": [[0, 0], [1, 1]], "mode": "REFLECT"},
+     np.pad(X, [(0, 0), (1, 1)], "reflect")),
+    ("OneHot", {"indices": [1], "depth": 2, "on_value": 3.0, "off_value": -1.0}, [[-1.0, 3.0]]),
+    ("Pack", {"values": [X, U], "axis": 1}, np.stack([X, U], 1)),
+    ("PadV2", {"input": X, "paddings": [[1, 0], [0, 0]], "constant_values": 7.0},
+     np.pad(X, [(1, 0), (0, 0)], constant_values=7.0)),
+    ("Range", {"start": 1, "limit": 9, "delta": 3}, [1, 4, 7]),
+    ("ReluGrad", {"gradients": U, "features": X}, U * (X > 0)),
+    ("SelectV2", {"condition": X > 0, "t": X, "e": U}, np.where(X > 0, X, U)),
+    ("Shape", {"input": X, "out_type": tf.int64}, [2, 3]),
+    ("SigmoidGrad", {"y": U, "dy": X}, X * U * (1 - U)),
+    ("Softmax", {"logits": X}, _softmax(X)),
+    ("Squeeze", {"input": X[None, :, :, None], "axis": [0]}, X[..., None]),
+    ("StridedSlice", {"input": X, "begin": [0, 1], "end": [2, 3], "strides": [1, 1],
+                      "shrink_axis_mask": 1}, X[0, 1:]),
+    ("Sum", {"input": X, "axis": 0}, X.sum(0)),
+    ("TanhGrad", {"y": U, "dy": X}, X * (1 - U * U)),
+    ("Transpose", {"x": X, "perm": [1, 0]}, X.T),
+    ("Where", {"condition": X > 0}, np.argwhere(X > 0)),
+    ("Xlogy", {"x": X, "y": U}, scipy.special.xlogy(X, U)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "arguments", "expected"), CASES)
+def test_values(name, arguments, expected):
+    operation = getattr(R, name)
+    traced = tf.function(lambda: operation(**arguments))
+    for found in (operation(**arguments), traced()):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_operations_of_several_results():
+    parts = R.SplitV(value=X, size_splits=[1, 2], axis=1, num_split=2)
+    np.testing.assert_array_equal(parts[1], X[:, 1:])
+    np.testing.assert_array_equal(R.Unpack(value=X, num=2)[1], X[1])
+    top = R.TopKV2(input=X, k=1)
+    assert top._fields == ("values", "indices")
+    loss = R.SparseSoftmaxCrossEntropyWithLogits(features=X, labels=[2, 0])
+    assert loss._fields == ("loss", "backprop")
+    np.testing.assert_allclose(loss.loss, -np.log(_softmax(X)[[0, 1], [2, 0]]), rtol=1e-5)
+    np.testing.assert_allclose(loss.backprop, _softmax(X) - np.eye(3)[[2, 0]], atol=1e-6)
+
+
+def _batch(data_format="NHWC"):
+    x = np.random.default_rng(0).standard_normal((2, 3, 5, 4)).astype(np.float32)
+    return np.ascontiguousarray(np.moveaxis(x, 3, 1)) if data_format == "NCHW" else x
+
+
+SCALE, OFFSET = np.float32([1, 2, 3, 4]), np.float32([0.1, 0.2, 0.3, 0.4])
+MEAN, VARIANCE = np.float32([0, 0.1, 0.2, 0.3]), np.float32([1, 2, 3, 1])
+FIELDS = ("y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2")
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("version", ["", "V2", "V3"])
+@pytest.mark.parametrize(("training", "factor"), [(True, 1.0), (True, 0.25), (False, 1.0)])
+def test_fused_batch_norm(version, data_format, training, factor):
+    x, last = _batch(data_format), _batch()
+    given = {"scale": SCALE, "offset": OFFSET, "mean": MEAN, "variance": VARIANCE}
+    if training and factor == 1.0:
+        given.update(mean=tf.zeros([0]), variance=tf.zeros([0]))
+
+    def call(x):
+        return getattr(R, f"FusedBatchNorm{version}")(
+            x=x, **given, epsilon=0.01, exponential_avg_factor=factor, data_format=data_format,
+            is_training=training,
+        )  # fmt: skip
+
+    mean, variance = (last.mean((0, 1, 2)), last.var((0, 1, 2))) if training else (MEAN, VARIANCE)
+    y = (last - mean) / np.sqrt(variance + 0.01) * SCALE + OFFSET
+    expected = [np.moveaxis(y, 3, 1) if data_format == "NCHW" else y, mean, variance]
+    if training:  # the running variance is that of a population of which the batch is a sample
+        expected[2] = variance * 30 / 29
+        if factor != 1.0:
+            expected[1] = MEAN * 0.75 + mean * 0.25
+            expected[2] = VARIANCE * 0.75 + expected[2] * 0.25
+    expected += [mean, variance]
+    free = tf.function(call, input_signature=[tf.TensorSpec([None] * 4)])
+    for made in (call(x), free(x)):
+        assert made._fields[:5] == FIELDS
+        assert len(made) == (6 if version == "V3" else 5)
+        for found, wanted in zip(made, expected, strict=False):
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_gradients_of_fused_batch_norm(training):
+    x, weights = tf.constant(_batch()), tf.constant(_batch() * 0.3 + 1.0)
+    scale, offset = tf.constant(SCALE), tf.constant(OFFSET)
+    mean, variance = tf.constant(MEAN), tf.constant(VARIANCE)
+    with tf.GradientTape() as tape:
+        for v in (x, scale, offset, mean):
+            tape.watch(v)
+        made = R.FusedBatchNormV3(
+            x=x, scale=scale, offset=offset, mean=mean, variance=variance, is_training=training,
+            epsilon=0.01,
+        )  # fmt: skip
+        loss = tf.reduce_sum(made.y * weights) + tf.reduce_sum(made.batch_mean)
+    dx, dscale, doffset, dmean = tape.gradient(loss, [x, scale, offset, mean])
+    # By hand: the usual formulas; no gradient flows through what is kept for later.
+    x, w = _batch().astype(np.float64), _batch() * 0.3 + 1.0
+    m, v = (x.mean((0, 1, 2)), x.var((0, 1, 2))) if training else (MEAN, VARIANCE)
+    normal, factor = (x - m) / np.sqrt(v + 0.01), SCALE / np.sqrt(v + 0.01)
+    expected = w * factor
+    if training:
+        along = (0, 1, 2)
+        expected = factor * (w - w.mean(along) - normal * (w * normal).mean(along))
+    np.testing.assert_allclose(dx, expected, rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(dscale, (w * normal).sum((0, 1, 2)), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(doffset, w.sum((0, 1, 2)), rtol=1e-5)
+    assert dmean is None
+
+
+def test_statistics_have_the_dtype_of_the_scale():
+    made = R.FusedBatchNormV3(
+        x=tf.cast(_batch(), tf.float16), scale=SCALE, offset=OFFSET, mean=[], variance=[]
+    )
+    assert [t.dtype.name for t in made] == ["float16"] + ["float32"] * 5
+    one = R.FusedBatchNormV3(
+        x=_batch()[:1, :1, :1], scale=SCALE, offset=OFFSET, mean=[], variance=[]
+    )
+    np.testing.assert_array_equal(one.batch_variance, np.zeros(4))
+    for bad in ({"data_format": "CHWN"}, {"data_format": "NDHWC"}):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="data_format"):
+            R.FusedBatchNorm(
+                x=_batch(), scale=SCALE, offset=OFFSET, mean=MEAN, variance=VARIANCE, **bad
+            )
+
+
+def test_arguments_are_keywords_alone():
+    with pytest.raises(TypeError, match=r"MatMul only takes keyword args.*'transpose_a'"):
+        R.MatMul(X, U)
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'b'"):
+        R.MatMul(a=X)
+    for name in dir(R):
+        parameters = inspect.signature(getattr(R, name)).parameters.values()
+        assert {p.kind for p in parameters} == {inspect.Parameter.KEYWORD_ONLY}
+        assert list(parameters)[-1].name == "name"
+
+
+def test_names_that_are_not_here():
+    with pytest.raises(AttributeError, match=r"TensorFlow has tf\.raw_ops.TensorListReserve"):
+        R.TensorListReserve  # noqa: B018
+    with pytest.raises(AttributeError, match="did you mean 'MatMul'"):
+        R.MatMull  # noqa: B018
+    assert R.MatMul is R.MatMul
+    assert set(dir(R)) <= set(NAMES["raw_ops"].split())

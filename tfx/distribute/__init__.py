@@ -1,0 +1,21 @@
+"""``tf.distribute``: the default strategy, one process with one replica.
+
+Libraries ask for the strategy around them and reduce over its replicas; here that is always this
+one, and what is reduced is what was given.
+"""
+
+from __future__ import annotations
+
+from tfx.core.namespaces import complete as _complete
+from tfx.distribute.default import InputContext as InputContext
+from tfx.distribute.default import ReduceOp as ReduceOp
+from tfx.distribute.default import ReplicaContext as ReplicaContext
+from tfx.distribute.default import RunOptions as RunOptions
+from tfx.distribute.default import Strategy as Strategy
+from tfx.distribute.default import StrategyExtended as StrategyExtended
+from tfx.distribute.default import get_replica_context as get_replica_context
+from tfx.distribute.default import get_strategy as get_strategy
+from tfx.distribute.default import has_strategy as has_strategy
+from tfx.distribute.default import in_cross_replica_context as in_cross_replica_context
+
+_complete(__name__)
