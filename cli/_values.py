@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from tfx.core.system_errors import writing
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -300,9 +302,10 @@ def _write_array(file: Any, array: Array) -> None:
 def _replace(path: str, write: Callable[[BinaryIO], Any]) -> None:
     temporary = f"{path}.{os.getpid()}.part"
     try:
-        with open(temporary, "xb") as file:
-            write(file)
-        os.replace(temporary, path)
+        with writing(path):
+            with open(temporary, "xb") as file:
+                write(file)
+            os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

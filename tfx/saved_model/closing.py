@@ -102,9 +102,8 @@ def close(loaded: Any) -> None:
     files = files_of(loaded)
     for trace in files.close():
         _close_function(trace.concrete, files)
-    with locks.writing(locks.in_order(v._lock_number for v in files.variables)), locks.installs:
-        for variable in files.variables:
-            _close_variable(variable)
+    with locks.writing(locks.in_order(v._lock_number for v in files.variables)):
+        locks.installs.during(lambda: [_close_variable(v) for v in files.variables])
     gc.collect()  # graphs and the tensors in them refer to each other
     give_back()
 
