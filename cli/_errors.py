@@ -16,6 +16,7 @@ import click
 
 from tfx.cli import _limits
 from tfx.core.errors import OpError
+from tfx.core.system_errors import FULL, NO_THREAD, is_no_thread, no_room
 
 FAILED = 1
 USAGE = 2
@@ -93,9 +94,13 @@ def _message(error: BaseException) -> str:
         return error.format_message()
     if isinstance(error, MemoryError):
         return "not enough memory; close other programs, or take a smaller batch"
+    if isinstance(error, OSError) and error.errno in FULL:
+        return no_room("" if error.filename is None else os.fsdecode(error.filename), error)
     if isinstance(error, OSError) and error.strerror:
         name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         return f"{name}{error.strerror}; check the path and its permissions"
+    if is_no_thread(error):
+        return NO_THREAD
     text = str(error).strip().rstrip(".")
     return f"{type(error).__name__}: {text}; --debug shows where it comes from"
 

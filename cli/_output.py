@@ -120,7 +120,11 @@ def progress(what: str) -> Iterator[None]:
         return
     done = threading.Event()
     thread = threading.Thread(target=_turn, args=(what, done), daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # no memory for a thread: then nothing is shown
+        yield
+        return
     try:
         yield
     finally:

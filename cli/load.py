@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _HELP = """Call a signature of a bundle, or without inputs show what it offers.
 
-An input is a file (NAME=@FILE) that ends in .npy, .npz (one array, or @FILE.npz:KEY) or .json, or
+An input is a file (NAME=@FILE) that ends in .npy, .npz (one array, or @FILE.npz:KEY), .json or
+.csv (numbers, with or without a row of names; @FILE.csv:KEY is one column), or
 it is JSON itself: numbers, lists, true, false, "text" in double quotes. Arrays of .npy and .npz
 files must have the dtype that the signature takes; JSON takes it. NAME=@- reads JSON from a pipe.
 
@@ -58,7 +59,7 @@ def _complete_signature(ctx: click.Context, _: click.Parameter, incomplete: str)
     "--output",
     metavar="FILE",
     type=_values.FILLED,
-    help="Write the outputs to a .npz, .npy or .json file.",
+    help="Write the outputs to a .npz, .npy, .json or .csv file.",
 )
 @click.option(
     "--save",
@@ -154,8 +155,10 @@ def _offer(directory: str, info: SignatureInfo | None, *, as_json: bool) -> None
 
 
 def _read(name: str, text: str, info: SignatureInfo) -> Any:
-    is_float = name in info.inputs and "float" in info.inputs[name].dtype
-    return _values.read_value(name, text, is_float=is_float)
+    wanted = info.inputs.get(name)
+    is_float = wanted is not None and "float" in wanted.dtype
+    rank = None if wanted is None or wanted.shape is None else len(wanted.shape)
+    return _values.read_value(name, text, is_float=is_float, rank=rank)
 
 
 def _show(

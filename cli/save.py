@@ -96,6 +96,11 @@ def _save_object(
 
     with _output.progress(f"Importing {source}"):
         found, name = _find(source)
+    if inspect.isroutine(found) and not _is_traced(found):
+        raise OperationError(
+            f"{source!r} is a plain function; if it makes the model, have it called: "
+            f"{_values.quoted(source + '()')}; otherwise put @tfx.function above it"
+        )
     if _is_traced(found):  # a function by itself: each signature is this one
         owner: Any = SimpleNamespace(**{name: found})
         names = [text.partition("=")[0] for text in signatures] or ["serving_default"]

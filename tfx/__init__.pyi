@@ -118,8 +118,6 @@ from tfx.function.profile import profile as profile
 from tfx.function.py_function import numpy_function as numpy_function
 from tfx.function.py_function import py_function as py_function
 from tfx.function.run_metadata import RunMetadata as RunMetadata
-from tfx.function.run_options import CancellationManager as CancellationManager
-from tfx.function.run_options import RunOptions as RunOptions
 from tfx.function.tap import tap as tap
 from tfx.importing.gradient import export_gradient as export_gradient
 from tfx.importing.model import import_onnx as import_onnx
@@ -264,6 +262,8 @@ from tfx.ops.trigonometry import sinh as sinh
 from tfx.ops.trigonometry import tan as tan
 from tfx.ops.trigonometry import tanh as tanh
 from tfx.runtime.device_spec import DeviceSpec as DeviceSpec
+from tfx.runtime.run_options import CancellationManager as CancellationManager
+from tfx.runtime.run_options import RunOptions as RunOptions
 from tfx.sessions.graphs import Graph as Graph
 from tfx.vectorize.hessians import hessians as hessians
 from tfx.vectorize.mapping import vectorized_map as vectorized_map

@@ -21,6 +21,7 @@ from tfx.bundle.records import Storage
 from tfx.bundle.shards import Store
 from tfx.bundle.sums import PIECE, Comparison
 from tfx.core.errors import BundleError, FailedPreconditionError
+from tfx.core.system_errors import starting_threads
 from tfx.loaders.state import Value
 from tfx.runtime.surviving import survives
 
@@ -150,7 +151,8 @@ class Sources:
                     self._unchecked.discard(file)
             if unsummed:
                 # Python's lock is free while bytes are hashed.
-                with ThreadPoolExecutor(min(len(unsummed), os.cpu_count() or 1)) as pool:
+                threads = min(len(unsummed), os.cpu_count() or 1)
+                with starting_threads(), ThreadPoolExecutor(threads) as pool:
                     list(pool.map(self._check_whole, unsummed))
                 self._unchecked.difference_update(unsummed)
 

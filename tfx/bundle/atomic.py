@@ -25,6 +25,7 @@ from tfx.bundle.files import ASIDE, siblings
 from tfx.bundle.manifest import MANIFEST_NAME, read_manifest
 from tfx.bundle.swap import replace_folder, sync_folder
 from tfx.core.errors import AbortedError, AlreadyExistsError, BundleError, NotFoundError
+from tfx.core.system_errors import starting_threads
 
 if sys.platform != "win32":
     import fcntl
@@ -280,7 +281,7 @@ def _sync_tree(folder: Path) -> None:
         folders.append(Path(root))
         files += [path for name in names if not (path := Path(root, name)).is_symlink()]
     if len(files) > 1:
-        with ThreadPoolExecutor(min(8, len(files))) as pool:
+        with starting_threads(), ThreadPoolExecutor(min(8, len(files))) as pool:
             list(pool.map(_sync_file, files))
     elif files:
         _sync_file(files[0])

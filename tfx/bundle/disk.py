@@ -13,13 +13,8 @@ import os
 from collections.abc import Iterator
 
 from tfx.core.errors import OpError, PermissionDeniedError, ResourceExhaustedError
+from tfx.core.system_errors import FULL
 
-# EFBIG: a file beyond the limit of the process or of the file system.
-_FULL = frozenset(
-    getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EFBIG", "ENFILE", "EMFILE")
-    if hasattr(errno, name)
-)
 _CLOSED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
 
 
@@ -51,7 +46,7 @@ def translated(target: str | os.PathLike[str]) -> Iterator[None]:
         reason = (
             f"cannot be written ({where}{error.strerror or error}); what was there is as it was"
         )
-        if error.errno in _FULL:
+        if error.errno in FULL:
             raise ResourceExhaustedError(
                 f"{os.fspath(target)}: {reason}: make room, or save elsewhere"
             ) from error

@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from tfx.core.system_errors import starting_threads
+
 PIECE = 16 << 20
 # As many threads as are worthwhile: each compares several GB a second.
 _THREADS = max(1, min(4, os.cpu_count() or 1))
@@ -98,7 +100,7 @@ class Comparison:
             if len(numbers) < 2 or _THREADS == 1:
                 return [self._sum(data, number, keep) for number in numbers]
             # Python's lock is free while bytes are summed.
-            with ThreadPoolExecutor(min(_THREADS, len(numbers))) as pool:
+            with starting_threads(), ThreadPoolExecutor(min(_THREADS, len(numbers))) as pool:
                 return list(pool.map(lambda number: self._sum(data, number, keep), numbers))
 
     def _sum(self, data: memoryview, number: int, keep: bool) -> int:

@@ -11,17 +11,22 @@ from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, Self
 
 from tfx.core import errors
+from tfx.core.system_errors import FULL, no_room
 
 
 @contextmanager
-def file_errors() -> Iterator[None]:
+def file_errors(path: Any = None) -> Iterator[None]:
     """Turns the errors of the operating system into those of ``tfx.errors``.
+
+    Args:
+        path: What is read or written, for errors that do not name it.
 
     Raises:
         NotFoundError: there is no such file.
         AlreadyExistsError: there is one already.
         FailedPreconditionError: a folder instead of a file, or one that is not empty.
         PermissionDeniedError: it may not be read or written, or was not opened for that.
+        ResourceExhaustedError: there is no room, or the process may not use more.
         OpError: anything else.
     """
     try:
@@ -39,6 +44,8 @@ def file_errors() -> Iterator[None]:
     except PermissionError as e:
         raise errors.PermissionDeniedError(f"{e.filename}; Permission denied") from e
     except OSError as e:
+        if e.errno in FULL:
+            raise errors.ResourceExhaustedError(no_room(e.filename or path or "the file", e)) from e
         said = f"{e.filename}; {e.strerror}" if e.filename else str(e)
         raise errors.UnknownError(said) from e
 
@@ -79,28 +86,28 @@ class GFile:
     def _open(self) -> IO[Any]:
         if self._file is None:
             encoding = None if "b" in self.mode else "utf-8"
-            with file_errors():
+            with file_errors(self.name):
                 self._file = open(_path(self.name), self.mode, encoding=encoding)  # noqa: SIM115
         return self._file
 
     def read(self, n: int = -1) -> Any:
         """At most ``n`` characters or bytes; -1: all."""
-        with file_errors():
+        with file_errors(self.name):
             return self._open().read(n)
 
     def readline(self) -> Any:
         """The next line with its end; empty at the end of the file."""
-        with file_errors():
+        with file_errors(self.name):
             return self._open().readline()
 
     def readlines(self) -> list[Any]:
         """All lines that are left."""
-        with file_errors():
+        with file_errors(self.name):
             return self._open().readlines()
 
     def write(self, file_content: Any) -> None:
         """Write text, or bytes; text is encoded as UTF-8."""
-        with file_errors():
+        with file_errors(self.name):
             file: Any = self._open()
             if isinstance(file_content, bytes) and "b" not in self.mode:
                 file.flush()
@@ -111,7 +118,7 @@ class GFile:
 
     def seek(self, offset: int, whence: int = 0) -> None:
         """Go somewhere."""
-        with file_errors():
+        with file_errors(self.name):
             self._open().seek(offset, whence)
 
     def seekable(self) -> bool:
@@ -125,20 +132,20 @@ class GFile:
     def size(self) -> int:
         """Bytes of the file."""
         self.flush()
-        with file_errors():
+        with file_errors(self.name):
             return os.path.getsize(_path(self.name))
 
     def flush(self) -> None:
         """Write what waits."""
         if self._file is not None:
-            with file_errors():
+            with file_errors(self.name):
                 self._file.flush()
 
     def close(self) -> None:
         """Close it; it opens again when used."""
         if self._file is not None:
             file, self._file = self._file, None
-            with file_errors():
+            with file_errors(self.name):
                 file.close()
 
     def __enter__(self) -> Self:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tfx.core.errors import CancelledError, InvalidArgumentError
+from tfx.core.system_errors import starting_threads
 from tfx.framework.context import current
 from tfx.runtime.run_options import Call
 from tfx.runtime.surviving import survives
@@ -57,7 +58,8 @@ async def run_async(function: Any, call: Call, run: Callable[[], Any]) -> Any:
         if before is not None and not before.done():
             await asyncio.shield(before)
         context = contextvars.copy_context()
-        future = loop.run_in_executor(_threads(), context.run, run)
+        with starting_threads():
+            future = loop.run_in_executor(_threads(), context.run, run)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:

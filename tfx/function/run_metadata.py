@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.system_errors import writing
 from tfx.function.timeline import Timed
 from tfx.function.timeline import timeline as bars
 
@@ -275,7 +276,7 @@ class RunMetadata:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write ``chrome_trace()`` to a file."""
-        with open(path, "w", encoding="utf-8") as file:
+        with writing(path), open(path, "w", encoding="utf-8") as file:
             file.write(self.chrome_trace())
 
     def to_dict(self) -> dict[str, Any]:

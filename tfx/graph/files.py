@@ -8,6 +8,8 @@ import secrets
 
 import onnx
 
+from tfx.core.system_errors import writing
+
 # Protobuf writes no message above 2 GiB.
 _INSIDE = 1 << 30
 _SMALL = 1024
@@ -26,20 +28,21 @@ def save_model(model: onnx.ModelProto, path: str, *, inside: int = _INSIDE) -> N
     ending = f".{secrets.token_hex(4)}.tmp"
     made = []
     try:
-        if size > inside:
-            copy, place = onnx.ModelProto(), path + ".data"
-            copy.CopyFrom(model)
-            made.append((place + ending, place))
-            with open(place + ending, "xb") as file:
-                for tensor in copy.graph.initializer:
-                    if len(tensor.raw_data) >= _SMALL:
-                        _move(tensor, file, os.path.basename(place))
-            model = copy
-        made.append((path + ending, path))
-        with open(path + ending, "xb") as file:
-            file.write(model.SerializeToString(deterministic=True))
-        for temporary, final in made:
-            os.replace(temporary, final)
+        with writing(path):
+            if size > inside:
+                copy, place = onnx.ModelProto(), path + ".data"
+                copy.CopyFrom(model)
+                made.append((place + ending, place))
+                with open(place + ending, "xb") as file:
+                    for tensor in copy.graph.initializer:
+                        if len(tensor.raw_data) >= _SMALL:
+                            _move(tensor, file, os.path.basename(place))
+                model = copy
+            made.append((path + ending, path))
+            with open(path + ending, "xb") as file:
+                file.write(model.SerializeToString(deterministic=True))
+            for temporary, final in made:
+                os.replace(temporary, final)
     except BaseException:
         for temporary, _ in made:
             with contextlib.suppress(OSError):

@@ -61,11 +61,12 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
 
     Raises:
         PermissionDeniedError: it may not be written.
+        ResourceExhaustedError: there is no room for it.
     """
 
     def write(path: Any, data: Any) -> list[Any]:
         target = os.fsdecode(path.item())
-        with gfile.file_errors():
+        with gfile.file_errors(target):
             os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
             with open(target, "wb") as file:
                 file.write(data.item())

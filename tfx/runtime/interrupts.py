@@ -174,13 +174,8 @@ def arm() -> None:
         return
     if "trio" in sys.modules:  # it warns of whoever had the descriptor before it
         return
-    if _state.writer == -1:
-        _state.reader, _state.writer = os.pipe()
-        if hasattr(os, "set_blocking"):
-            os.set_blocking(_state.writer, False)
-        threading.Thread(
-            target=_watch, args=[_state, _state.reader], daemon=True, name="tfx-interrupts"
-        ).start()
+    if _state.writer == -1 and not _start():
+        return
     try:
         before = signal.set_wakeup_fd(_state.writer, warn_on_full_buffer=False)
         _state.foreign = -1
@@ -189,6 +184,25 @@ def arm() -> None:
             signal.set_wakeup_fd(before)
     except (ValueError, OSError):  # a subinterpreter, or somebody closed our pipe
         return
+
+
+def _start() -> bool:
+    """Make the pipe and the thread; without room for them Ctrl-C waits for the end of a run."""
+    try:
+        reader, writer = os.pipe()
+    except OSError:
+        return False
+    if hasattr(os, "set_blocking"):
+        os.set_blocking(writer, False)
+    arguments = [_state, reader]
+    try:
+        threading.Thread(target=_watch, args=arguments, daemon=True, name="tfx-interrupts").start()
+    except RuntimeError:
+        os.close(reader)
+        os.close(writer)
+        return False
+    _state.reader, _state.writer = reader, writer
+    return True
 
 
 def _watch(state: _State, reader: int) -> None:

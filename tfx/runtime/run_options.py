@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from tfx.core.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError
+from tfx.core.system_errors import starting_threads
 from tfx.runtime import interrupts, runners
 from tfx.runtime.options import new_run_options
 from tfx.runtime.values import RawValue
@@ -334,7 +335,8 @@ def _interruptibly(work: Callable[[], Any], options: Any) -> Any:
             found.append((False, e))
 
     thread = threading.Thread(target=run, daemon=True, name="tfx-interruptible")
-    thread.start()
+    with starting_threads():
+        thread.start()
     try:
         thread.join()
     except BaseException:
@@ -370,10 +372,12 @@ class _Deadlines:
         with self._changed:
             heapq.heappush(self._waiting, entry)
             if self._thread is None:
-                self._thread = threading.Thread(
+                thread = threading.Thread(
                     target=self._watch, args=[self._changed], daemon=True, name="tfx-deadlines"
                 )
-                self._thread.start()
+                with starting_threads():
+                    thread.start()
+                self._thread = thread
             elif self._waiting[0] is entry:
                 self._changed.notify()
         return number

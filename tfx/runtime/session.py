@@ -276,6 +276,35 @@ class Session:
         return path
 
 
+def run_once(model: bytes) -> RawValue:
+    """The output ``c`` of a model without inputs, on the CPU, in a fifth of a session's time.
+
+    Args:
+        model: Serialized; it is run as it stands, without optimizations.
+
+    Raises:
+        OpError: the model cannot be compiled or run.
+    """
+    fork.session_made("CPU:0")
+    leaving.check()
+    ensure_thread_pool()
+    try:
+        session = _ort.InferenceSession(_plain_options(), model, False, False)
+        session.initialize_session([], [], set())
+        value: RawValue = session.run_with_ort_values({}, ["c"], RUN_OPTIONS)[0]
+        return value
+    except Exception:  # a release that moved these private functions, or a run that was ended
+        return Session(model).run({})[0]
+
+
+@functools.cache
+def _plain_options() -> Any:
+    options = _session_options(False, True, None)
+    options.enable_cpu_mem_arena = False
+    options.enable_mem_pattern = False
+    return options
+
+
 def _session_options(optimize: bool, prepack: bool, profile_prefix: str | None) -> Any:
     """ONNX Runtime's session options; the arguments are those of ``Session``."""
     options = onnxruntime.SessionOptions()

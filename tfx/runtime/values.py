@@ -306,10 +306,10 @@ def _string_value(array: np.ndarray[Any, Any]) -> RawValue:
 
     ONNX Runtime's Python interface makes no string values from arrays; its kernels do.
     """
-    from tfx.runtime.session import Session
+    from tfx.runtime.session import run_once
 
     items = [utf8(item) for item in array.reshape(-1).tolist()]
-    value = Session(constant_model(items, array.shape)).run({})[0]
+    value = run_once(constant_model(items, array.shape))
     if any(not _is_text(item) for item in items):
         kept = np.empty(len(items), object)
         kept[:] = items

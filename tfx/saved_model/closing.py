@@ -8,6 +8,7 @@ nor functions become slower for those that are open.
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterable
 from typing import Any, NoReturn, cast
 
 from tfx.core.errors import NotFoundError
@@ -102,9 +103,8 @@ def close(loaded: Any) -> None:
     files = files_of(loaded)
     for trace in files.close():
         _close_function(trace.concrete, files)
-    with locks.writing(locks.in_order(v._lock_number for v in files.variables)), locks.installs:
-        for variable in files.variables:
-            _close_variable(variable)
+    with locks.writing(locks.in_order(v._lock_number for v in files.variables)):
+        locks.installs.during(_close_variables, files.variables)
     gc.collect()  # graphs and the tensors in them refer to each other
     give_back()
 
@@ -113,6 +113,11 @@ def _close_function(concrete: ConcreteFunction, files: LoadedFiles) -> None:
     """Let go of its sessions and derivatives; whoever has the function gets an error."""
     concrete._plan = cast(Plan, _ClosedPlan(f"function {concrete.name!r}", files))
     concrete._freezer = concrete._update = concrete._pure = concrete._called = None
+
+
+def _close_variables(variables: Iterable[Variable]) -> None:
+    for variable in variables:
+        _close_variable(variable)
 
 
 def _close_variable(variable: Variable) -> None:

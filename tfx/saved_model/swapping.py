@@ -133,8 +133,8 @@ def _install(variables: list[Variable], new: list[RawValue]) -> None:
         )
     for variable, value in zip(variables, new, strict=True):
         variable.check_shape(TensorShape(value.shape()))
-    with locks.writing(locks.in_order(v._lock_number for v in variables)), locks.installs:
-        install(variables, new)
+    with locks.writing(locks.in_order(v._lock_number for v in variables)):
+        locks.installs.during(install, variables, new)
 
 
 def files_of(loaded: Any) -> LoadedFiles:

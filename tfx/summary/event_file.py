@@ -9,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 
+from tfx.core.system_errors import writing
 from tfx.summary.messages import first_event
 from tfx.summary.records import framed
 
@@ -84,6 +85,7 @@ class EventFile:
 
     def _write(self) -> None:
         queue, self._queue = self._queue, []
-        self._file.write(b"".join(queue))
-        self._file.flush()
+        with writing(self.path):
+            self._file.write(b"".join(queue))
+            self._file.flush()
         self._flushed = time.monotonic()

@@ -13,6 +13,8 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from tfx.core.system_errors import starting_threads
+
 # Errors that nobody has seen, in the order in which they happened, by the number of their save.
 _unseen: dict[int, tuple[str, BaseException]] = {}
 
@@ -90,7 +92,8 @@ class Writer:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, "tfx-checkpoint")
         saving = BackgroundSave(path)
-        saving._future = future = self._pool.submit(job)
+        with starting_threads():
+            saving._future = future = self._pool.submit(job)
         future.add_done_callback(lambda done: _note(path, done))
         self._saving = saving
         return saving

@@ -41,6 +41,7 @@ from tfx.core.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
+from tfx.core.system_errors import FULL
 from tfx.train.checksums import (
     CHECKSUM_KEY,
     HEADER_KEY,
@@ -58,7 +59,6 @@ _TEMPORARY = ".tfx-writing-"
 _SHARD = re.compile(r"\.[0-9a-f]{16}-\d{5}-of-\d{5}\.safetensors")
 # Seconds after which a temporary folder counts as left behind where there are no locks to tell.
 _UNLOCKED_LIFE = 24 * 3600
-_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def split_prefix(prefix: str | os.PathLike[str]) -> tuple[Path, str]:
@@ -174,9 +174,11 @@ def file_errors(where: str) -> Iterator[None]:
             "folder, or change its permissions"
         ) from e
     except OSError as e:
-        if e.errno in _FULL:
+        if e.errno in FULL:
+            is_disk = e.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+            what = "the disk is full" if is_disk else "there is no room"
             raise ResourceExhaustedError(
-                f"{where}: the disk is full ({e.strerror}); nothing was changed: make room, or "
+                f"{where}: {what} ({e.strerror}); nothing was changed: make room, or "
                 "keep fewer checkpoints"
             ) from e
         if e.errno == errno.EROFS:

@@ -27,6 +27,7 @@ from tfx.bundle.encodings import decode
 from tfx.bundle.files import open_plain
 from tfx.bundle.safetensors import SafetensorsFile, open_safetensors
 from tfx.core.errors import BundleError, UnavailableError
+from tfx.core.system_errors import starting_threads
 from tfx.train.checksums import HEADER_KEY, header_sum
 from tfx.train.direct import Direct, room
 
@@ -163,7 +164,8 @@ class Payload:
                     failed.set()
                     raise
 
-        with ThreadPoolExecutor(min(_THREADS, -(-total // sums.PIECE) + 1)) as pool:
+        threads = min(_THREADS, -(-total // sums.PIECE) + 1)
+        with starting_threads(), ThreadPoolExecutor(threads) as pool:
             running = [pool.submit(work) for _ in range(_THREADS)]
         for done in running:
             done.result()

@@ -211,8 +211,8 @@ class Restore:
             # All values at one moment: calls of functions see the old ones or the new ones.
             locks = in_order(v._lock_number for v in fitting.values())
             # In the middle of a call this thread has some of the locks itself.
-            with writing(locks) if patient else writing_if_free(locks), installs:
-                install(fitting.values(), new)
+            with writing(locks) if patient else writing_if_free(locks):
+                installs.during(install, list(fitting.values()), new)
         for number, variable in fitting.items():
             self._variables[id(variable)] = (weakref.ref(variable), number)
             self._left.discard(number)
