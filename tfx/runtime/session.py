@@ -287,7 +287,6 @@ def run_once(model: bytes) -> RawValue:
     """
     fork.session_made("CPU:0")
     leaving.check()
-    ensure_thread_pool()
     try:
         session = _ort.InferenceSession(_plain_options(), model, False, False)
         session.initialize_session([], [], set())
@@ -302,6 +301,7 @@ def _plain_options() -> Any:
     options = _session_options(False, True, None)
     options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False
+    use_threads(options, None, b"")  # it needs none
     return options
 
 
