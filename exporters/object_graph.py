@@ -17,7 +17,7 @@ are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -46,6 +46,13 @@ _DATA = (TensorSpec, DType, TensorShape, np.bool_, np.integer, np.floating)
 _CALL = "__call__"
 
 
+def _refuse(root: Any) -> NoReturn:
+    raise ValueError(
+        f"Expected an object with attributes to save, such as a tf.Module, or a tf.function; got "
+        f"{root!r:.100} of type {type(root).__name__}. Make it an attribute of a tf.Module."
+    )
+
+
 class ObjectGraph:
     """Objects reachable from a root, breadth first, each once.
 
@@ -70,11 +77,7 @@ class ObjectGraph:
             or not (is_trackable(root) or isinstance(root, Callee))
             or isinstance(root, Variable)
         ):
-            raise ValueError(
-                f"Expected an object with attributes to save, such as a tf.Module, or a "
-                f"tf.function; got {root!r:.100} of type {type(root).__name__}. Make it an "
-                "attribute of a tf.Module."
-            )
+            _refuse(root)
         self.variables: dict[int, tuple[Variable, str]] = {}
         self.functions: list[tuple[Callee, str]] = []
         self.assets: list[Asset] = []
@@ -98,6 +101,9 @@ class ObjectGraph:
                 self.assets.append(item)
             elif isinstance(item, StaticTable):
                 self.tables.append((item, path))
+        found = self.variables or self.functions or self.assets or self.tables
+        if not found and not isinstance(root, AutoTrackable):
+            _refuse(root)  # not a model, by its class or by what it has
 
     def _walk_state(self, root: Any) -> None:
         """Find the variables; slots become dicts in the object that has them.

@@ -11,7 +11,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.framework.tensor import Tensor
 from tfx.ops import creation, diagonals, random, ranges, repeating
-from tfx.ops._support import cast_to, scalar_like
+from tfx.ops._support import as_int64, cast_to, scalar_like
 from tfx.ops.arithmetic import pow as pow_
 from tfx.ops.elementwise import log
 from tfx.ops.generator import set_seed
@@ -181,11 +181,10 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor: 
     return array(np.tri(N, M, k, _kind(dtype).as_numpy_dtype))
 
 
-def _triangle(m: Any, upper: bool, k: int) -> Tensor:
+def _triangle(m: Any, upper: bool, k: Any) -> Tensor:
     from tfx.framework.apply import apply
-    from tfx.framework.convert import int64_constant
 
-    return apply("Trilu", (array(m), int64_constant(k)), {"upper": int(upper)})
+    return apply("Trilu", (array(m), as_int64(k)), {"upper": int(upper)})
 
 
 def tril(m: Any, k: int = 0) -> Tensor:

@@ -16,7 +16,7 @@ from tfx.framework.apply import apply
 from tfx.framework.tensor import Tensor
 from tfx.ops import einsum as einsum_
 from tfx.ops import gathering, joining, layout, masking, measuring, padding, repeating, shaping
-from tfx.ops._support import cast_to, scalar_like
+from tfx.ops._support import cast_to, required_int, scalar_like
 from tfx.ops.diagonals import diag_part
 from tfx.ops.linalg import matmul as matmul_
 from tfx.ops.reduction import reduce_sum
@@ -81,16 +81,21 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
     """Two axes exchanged."""
     x = array(a)
     order = list(range(_rank(x)))
+    axis1, axis2 = (required_int(a, "axis of swapaxes") for a in (axis1, axis2))
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return layout.transpose(x, order)
+
+
+def _places(axes: Any, rank: int, what: str) -> list[int]:
+    several = axes if isinstance(axes, list | tuple) else [axes]
+    return [required_int(a, f"{what} of moveaxis") % rank for a in several]
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
     """Axes moved to other places; the others keep their order."""
     x = array(a)
     rank = _rank(x)
-    froms = [s % rank for s in ([source] if isinstance(source, int) else source)]
-    tos = [d % rank for d in ([destination] if isinstance(destination, int) else destination)]
+    froms, tos = _places(source, rank, "source"), _places(destination, rank, "destination")
     if len(froms) != len(tos):
         raise ValueError("moveaxis: The lengths of source and destination must equal.")
     order = [i for i in range(rank) if i not in froms]
@@ -224,8 +229,10 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
 def flip(m: Any, axis: Any = None) -> Tensor:
     """The order of elements reversed along axes; None: all."""
     x = array(m)
-    axes = range(_rank(x)) if axis is None else [axis] if isinstance(axis, int) else axis
-    return layout.reverse(x, list(axes))
+    if axis is None:
+        axis = list(range(_rank(x)))
+    several = isinstance(axis, list | tuple) or getattr(axis, "shape", ()) != ()
+    return layout.reverse(x, axis if several else [axis])
 
 
 def flipud(m: Any) -> Tensor:

@@ -254,8 +254,8 @@ def disable_v2_tensorshape() -> None:
     Example:
         >>> import tfx as tf
         >>> tf.compat.v1.disable_v2_tensorshape()
-        >>> tf.TensorShape([2, None])[0]
-        Dimension(2)
+        >>> tf.TensorShape([2, None])
+        TensorShape([Dimension(2), Dimension(None)])
         >>> tf.compat.v1.enable_v2_tensorshape()
     """
     for name in _NAMES:

@@ -132,7 +132,7 @@ def stack(values: Any, axis: Any = 0, name: str = "stack") -> Tensor:
     if (joined := getattr(values, "__tf_stack__", None)) is not None:
         stacked: Tensor = joined(axis)
         return stacked
-    if is_tensor_like(axis):
+    if type(axis) is not int:
         axis = required_int(axis, "axis of stack")
     if is_tensor_like(values):
         values = unstack(values)
@@ -189,7 +189,7 @@ def unstack(
         [[1, 3], [2, 4]]
     """
     x = tensor(value)
-    if is_tensor_like(axis):
+    if type(axis) is not int:
         axis = required_int(axis, "axis of unstack")
     shape = raw_shape(x)
     if shape is not None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.nest import flatten
+from tfx.framework.context import current
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.variable import Variable
 from tfx.sessions.collections import GraphKeys
@@ -40,6 +41,7 @@ class Saver:
     Raises:
         ValueError: there are no variables, or two of one name.
         TypeError: something that is no variable.
+        RuntimeError: there is no graph, and no variables are given.
 
     Example:
         >>> import tempfile
@@ -70,6 +72,11 @@ class Saver:
         defer_build: bool = False,
         allow_empty: bool = False,
     ) -> None:
+        if var_list is None and not defer_build and current().graph is None:
+            raise RuntimeError(
+                "tf.compat.v1.train.Saver() needs a graph to find variables in: make it inside "
+                "`with tf.compat.v1.Graph().as_default():`, or give it a list or dict of variables."
+            )
         self._given = var_list
         self._reshape = reshape
         self._max_to_keep = max_to_keep

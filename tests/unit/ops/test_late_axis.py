@@ -184,7 +184,12 @@ def test_axes_that_need_a_number_take_tensors_that_are_known():
     one = tf.constant(1)
     x = tf.constant(X)
     assert tf.stack([x, x], one).shape == [2, 2, 3, 4]
+    assert tf.stack([x, x], np.array(1)).shape == [2, 2, 3, 4]
     assert len(tf.unstack(x, axis=one)) == 3
+    np.testing.assert_array_equal(tf.experimental.numpy.flip(x, one), X[:, ::-1])
+    np.testing.assert_array_equal(tf.experimental.numpy.tril(x, one), np.tril(X, 1))
+    np.testing.assert_array_equal(tf.experimental.numpy.swapaxes(x, one, 0), X.swapaxes(1, 0))
+    np.testing.assert_array_equal(tf.experimental.numpy.moveaxis(x, one, 0), np.moveaxis(X, 1, 0))
     assert tf.one_hot([0, 1, 2], 2, axis=tf.constant(0)).shape == [2, 3]
     assert tf.linspace(x, x, 5, axis=one).shape == [2, 5, 3, 4]
     assert tf.gather(x, [[0], [1]], axis=1, batch_dims=one).shape == [2, 1, 4]

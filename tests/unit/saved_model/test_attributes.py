@@ -247,7 +247,20 @@ def test_a_key_that_cannot_be_saved_is_named(tmp_path: Any) -> None:
         tf.saved_model.save(module, tmp_path / "m")
 
 
-@pytest.mark.parametrize("root", [[1], {"a": 1}, 3, "text", None, np.zeros(3)], ids=repr)
+class _Empty:
+    """Nothing of a model: TensorFlow refuses it, too."""
+
+    def __init__(self) -> None:
+        self.number, self.text = 3, "x"
+
+    def __repr__(self) -> str:
+        return "empty"
+
+
+_NO_MODELS = [[1], {"a": 1}, 3, "text", None, np.zeros(3), _Empty(), object, len, {1}, tf.float32]
+
+
+@pytest.mark.parametrize("root", [*_NO_MODELS, tf.Variable(1.0), tf.constant(1.0)], ids=str)
 def test_only_objects_with_attributes_can_be_saved(root: Any, tmp_path: Any) -> None:
     with pytest.raises(ValueError, match="Expected an object with attributes to save"):
         tf.saved_model.save(root, tmp_path / "m")

@@ -111,3 +111,10 @@ def test_checkpoints_of_both_worlds(tmp_path: Path) -> None:
     with tf.Session() as session:
         tf.train.Saver().restore(session, path)
         assert session.run(w).tolist() == [7.0]
+
+
+def test_without_a_graph_the_variables_must_be_given() -> None:
+    with tfx.init_scope():
+        with pytest.raises(RuntimeError, match="give it a list or dict of variables"):
+            tf.train.Saver()
+        tf.train.Saver([tfx.Variable(1.0, name="v")])
