@@ -79,7 +79,7 @@ def _strip() -> None:
 
 
 def filtered(error: BaseException) -> BaseException:
-    """Take tfx's own frames out of an exception's traceback, and its inner causes out of the chain.
+    """Take tfx's own frames out of an exception's traceback, and what it handled out of the chain.
 
     Args:
         error: An exception that was raised and caught; it is changed in place.
@@ -87,9 +87,10 @@ def filtered(error: BaseException) -> BaseException:
     Returns:
         The exception.
     """
-    # What tfx handled on its way to this error is no news to the user.
+    # What tfx handled on its way to this error is no news to the user. A cause that it names is,
+    # if it comes from the system: programs read it.
     if error.__context__ is not None and _is_ours(error.__context__):
-        if error.__context__ is error.__cause__:
+        if error.__context__ is error.__cause__ and not isinstance(error.__cause__, OSError):
             error.__cause__ = None
         error.__context__ = None
     seen: set[int] = set()
