@@ -10,6 +10,7 @@ import numpy as np
 import tfx as tf
 from bench.calls import NOTE, ones, raw_call
 from bench.measure import Result, best_of
+from tfx.runtime.session import RUN_OPTIONS, Session
 
 # Microseconds that a step with 200 variables may take beyond ONNX Runtime.
 _ALLOWED = 100.0
@@ -59,7 +60,53 @@ def run(effort: float = 1.0) -> list[Result]:
     Args:
         effort: Less than 1 makes fewer calls.
     """
-    return [*_tensors(effort), *_spellings(effort), *_variables(effort)]
+    return [
+        *_tensors(effort),
+        *_spellings(effort),
+        *_variables(effort),
+        *_extremes(effort),
+        _indices(effort),
+    ]
+
+
+def _extremes(effort: float) -> list[Result]:
+    """What it costs that NaN is never lost: beside ONNX Runtime's operator alone."""
+    results = []
+    for shape in ((4, 4), (1000, 1000)):
+        x = tf.constant(np.random.default_rng(0).normal(size=shape).astype(np.float32))
+        function = tf.function(lambda x: tf.reduce_max(x, 1))
+        call, raw = _bound(function, x), _kernel_alone("ReduceMax", x)
+        what = f"reduce_max of {shape[0]} x {shape[1]}"
+        cost = 1.0 if shape == (4, 4) else 60.0
+        number = max(1, int(10_000 / cost * effort))
+        ours, alone = best_of([call, raw], number=number)
+        results.append(Result(what, ours, alone, "us", None, "ORT's ReduceMax alone"))
+    return results
+
+
+def _kernel_alone(op: str, x: Any) -> Callable[[], Any]:
+    """ONNX Runtime's session of one reduction over axis 1, with nothing around it."""
+    from onnx import TensorProto, helper
+
+    axes = helper.make_tensor("axes", TensorProto.INT64, [1], [1])
+    node = helper.make_node(op, ["x", "axes"], ["y"], keepdims=0)
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "xy"]
+    graph = helper.make_graph([node], op, ends[:1], ends[1:], [axes])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    session = Session(model.SerializeToString())
+    feeds, names = {"x": x._value}, session.output_names
+    return lambda: session.run_raw(feeds, names, RUN_OPTIONS)
+
+
+def _indices(effort: float) -> Result:
+    """What it costs that negative indices are refused: beside the operator that takes them."""
+    rng = np.random.default_rng(0)
+    x, where = tf.constant(np.ones((1000, 64), np.float32)), tf.constant(rng.integers(0, 1000, 32))
+    checked = tf.function(lambda x, i: tf.gather(x, i))
+    plain = tf.function(lambda x, i: tf.raw.Gather(x, i))
+    call, other = _bound(checked, x, where), _bound(plain, x, where)
+    ours, reference = best_of([call, other], number=max(1, int(10_000 * effort)))
+    return Result("gather of 32 rows", ours, reference, "us", 1.3, "without looking at indices")
 
 
 def _tensors(effort: float) -> list[Result]:

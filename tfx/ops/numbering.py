@@ -60,10 +60,10 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
                 op="UnravelIndex",
             )
     elif isinstance(shape, SymbolicTensor) or isinstance(numbers, SymbolicTensor):
-        count = apply("ReduceProd", (cast_to(shape, dtypes.int64),), {"keepdims": 0})
+        total = apply("ReduceProd", (cast_to(shape, dtypes.int64),), {"keepdims": 0})
         wide = cast_to(numbers, dtypes.int64)
         above = apply("GreaterOrEqual", (wide, int64_constant(0)))
-        fine = apply("And", (above, apply("Less", (wide, count))))
+        fine = apply("And", (above, apply("Less", (wide, total))))
         shape = refused_unless(fine, shape, _NOT_INSIDE)
     steps = cumprod(shape, exclusive=True, reverse=True)
     if numbers.shape.rank != 0:

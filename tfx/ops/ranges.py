@@ -79,14 +79,14 @@ def _of_floats(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     first, last, step = numbers
     if first is not None and last is not None and step is not None:
         with np.errstate(over="ignore", invalid="ignore"):
-            quotient = float(np.ceil(np.abs((last - first) / step)))
-        if not quotient < 2.0**63:
+            size = float(np.ceil(np.abs((last - first) / step)))
+        if not size < 2.0**63:
             raise InvalidArgumentError(
                 f"Requires ((limit - start) / delta) <= {2**63 - 1}; got range({first}, {last}, "
                 f"{step}).",
                 op="Range",
             )
-        places = apply("Range", tuple(map(int64_constant, (0, int(quotient), 1))))
+        places = apply("Range", tuple(map(int64_constant, (0, int(size), 1))))
     elif first == 0 and step == 1 and start.dtype.size >= 4:
         return apply("Range", (start, limit, delta))
     else:

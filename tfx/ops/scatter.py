@@ -127,7 +127,8 @@ def tensor_scatter_nd_min(
 ) -> Tensor:
     """``tensor`` with the smaller of itself and ``updates`` at ``indices``.
 
-    See ``tensor_scatter_nd_update``; for NaN ``tensor_scatter_nd_max``. The gradient of a tie is shared evenly.
+    See ``tensor_scatter_nd_update``, and ``tensor_scatter_nd_max`` for NaN. The gradient of a tie
+    is shared evenly.
 
     Example:
         >>> import tfx as tf

@@ -241,8 +241,9 @@ def _range(out: Graph, node: Node) -> bool:
     start, limit, delta = node.inputs
     assert start is not None
     assert limit is not None
-    near = start.const is not None and abs(int(start.const)) < 2**31
-    if start.dtype != _INT64 or node.tag == _FROM_ZERO or near:
+    assert delta is not None
+    is_near = start.const is not None and abs(int(start.const)) < 2**31
+    if start.dtype != _INT64 or node.tag == _FROM_ZERO or is_near:
         return False
     write = Writer(out, node)
     zero = write.constant(0, _INT64)
