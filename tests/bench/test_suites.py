@@ -16,6 +16,7 @@ from bench import (
     control_flow,
     functions,
     gradients,
+    reductions,
     report,
     startup,
     storage,
@@ -35,6 +36,10 @@ def _sane(results: list[Result]) -> None:
 
 def test_calls_run() -> None:
     _sane(calls.run(effort=1e-4))
+
+
+def test_reductions_run() -> None:
+    _sane(reductions.run(effort=1e-4))
 
 
 def test_functions_run_and_have_the_promised_rows() -> None:
