@@ -17,6 +17,7 @@ from bench import (
     control_flow,
     functions,
     gradients,
+    reductions,
     report,
     startup,
     storage,
@@ -40,6 +41,10 @@ def test_calls_run() -> None:
 
 def test_activations_run() -> None:
     _sane(activations.run(effort=1e-4))
+
+
+def test_reductions_run() -> None:
+    _sane(reductions.run(effort=1e-4))
 
 
 def test_functions_run_and_have_the_promised_rows() -> None:
