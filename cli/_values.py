@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import click
@@ -388,7 +389,8 @@ def write_output(path: str, tensors: Mapping[str, Array]) -> None:
         _replace(path, lambda file: file.write(text.encode() + b"\n"))
     elif suffix == ".npy":
         (array,) = tensors.values()
-        _replace(path, lambda file: _write_array(file, array))
+        # In pieces through Python's file: what NumPy writes itself fails without a reason.
+        _replace(path, lambda file: _write_array(SimpleNamespace(write=file.write), array))
     elif suffix == ".csv":
         table = _table(path, tensors)
         _replace(path, lambda file: file.write(table.encode()))

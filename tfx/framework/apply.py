@@ -37,6 +37,7 @@ from tfx.graph.passes.sums import (
     is_long,
 )
 from tfx.graph.serialize import to_model
+from tfx.graph.window_attributes import WINDOWS
 from tfx.runtime import interrupts, runners
 from tfx.runtime.options import RUN_OPTIONS
 from tfx.runtime.session import Session, kernel_reason, translate
@@ -118,7 +119,14 @@ def _make_kernel(
     blocks: Blocks | None = None,
 ) -> Kernel:
     kinds = [None if t is None else t.dtype for t in inputs]
-    kernel = Kernel(op, attrs, kinds, outputs, device, shapes, blocks)
+    try:
+        if op in WINDOWS:  # kernels take some attributes that gradients cannot
+            infer(op, _described(inputs), attrs)
+        kernel = Kernel(op, attrs, kinds, outputs, device, shapes, blocks)
+    except OpError as e:
+        if e.source is not None:
+            raise
+        raise _failure(e, op, inputs, attrs) from None
     if len(_kernels) >= KERNEL_CACHE_SIZE:
         _kernels.popitem(last=False)
     _kernels[key] = kernel

@@ -22,6 +22,7 @@ from tfx.core.dims import format_shape
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph import ir, protos, schema, symbolic
 from tfx.graph.ir import RawShape, Value
+from tfx.graph.window_attributes import WINDOWS, window_problem
 
 Types = list[tuple[int, RawShape]]
 
@@ -91,6 +92,8 @@ def _infer(
     least, first = _LEAST_RANK.get(op), inputs[0] if inputs else None
     if least and first is not None and first.shape is not None and len(first.shape) < least:
         reason = f"the first input must have {least} axes or more"
+        raise InvalidArgumentError(refusal(op, inputs, reason), op=op)
+    if op in WINDOWS and (reason := window_problem(op, inputs, attrs)):
         raise InvalidArgumentError(refusal(op, inputs, reason), op=op)
     node = onnx.NodeProto(op_type=op)
     known_types: dict[str, onnx.TypeProto] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfx.cli import _values
+from tfx.cli._errors import OperationError
 from tfx.core import dtypes
 from tfx.loaders.describe import describe_type
 
@@ -35,7 +37,6 @@ def read(text: str, *, is_float: bool = False) -> Any:
         ('"hello"', "hello"),
         ('["a", "b"]', ["a", "b"]),
         ('"@file.npy"', "@file.npy"),
-        ("1e400", math.inf),
     ],
 )
 def test_json(text: str, value: object) -> None:
@@ -55,7 +56,7 @@ def test_numbers_that_json_lacks() -> None:
         ("[1, 2", "is not JSON"),
         ("", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
-        ("@a.txt", "--input x=@a.txt: expected a file that ends in .npy, .npz or .json"),
+        ("@a.txt", "--input x=@a.txt: expected a file that ends in .npy, .npz, .json or .csv"),
         ("@", "expected a file that ends in"),
         ("@a.npy", "--input x=@a.npy: a.npy does not exist"),
         ("@a.npz:key", "a.npz does not exist"),
@@ -252,7 +253,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "names", "message"),
     [
-        ("out.txt", ["a"], "expected a name ending in .npz, .npy or .json"),
+        ("out.txt", ["a"], "expected a name ending in .npz, .npy, .json or .csv"),
         ("out.npy", ["a", "b"], "a .npy file holds one array, and there are 2 outputs (a, b)"),
         ("no/out.npz", ["a"], "there is no such folder"),
     ],
@@ -264,3 +265,74 @@ def test_output_is_checked_before_any_work(
         _values.check_output(str(tmp_path / name), names)
     assert message in caught.value.format_message()
     _values.check_output(None, names)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "rank", "expected"),
+    [
+        ("1,2.5\n3,4\n", None, 2, [[1, 2.5], [3, 4]]),
+        ("a,b\n1,2.5\n3,4\n", None, 2, [[1, 2.5], [3, 4]]),
+        ("a,b\n1,2.5\n3,4\n", "b", 1, [2.5, 4]),
+        ("x\n1\n2\n", None, 1, [1, 2]),
+        ("1,2\n", None, 1, [1, 2]),
+        ("7\n", None, 0, 7),
+        ("7\n", None, 2, [[7]]),
+        ("nan,-inf\ntrue, 2 \n", None, None, [["NaN", "-Infinity"], [True, 2]]),
+        ("", None, 2, []),
+    ],
+)
+def test_tables(text: str, column: str | None, rank: int | None, expected: Any) -> None:
+    assert _values.read_table(text, column, rank, "t.csv") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "words"),
+    [
+        ("1,2\n3\n", None, "row 2 has 1 cells, the first one 2"),
+        ("a,b\n1,\n", None, "row 2 has '' in column 2, expected a number"),
+        ("1\n1e400\n", None, "row 2 has '1e400'"),
+        ("a,b\n1,2\n", "c", "it has the columns a, b"),
+        ("1,2\n", "c", "it has the columns no names"),
+    ],
+)
+def test_tables_that_are_none(text: str, column: str | None, words: str) -> None:
+    with pytest.raises(click.UsageError, match=re.escape(words)):
+        _values.read_table(text, column, 2, "t.csv")
+
+
+def test_tables_are_written_with_names(tmp_path: Path) -> None:
+    tensors = {"y": np.float32([0.1, np.inf]), "z": np.array([[1, 2], [3, 4]])}
+    path = str(tmp_path / "t.csv")
+    _values.write_output(path, tensors)
+    assert Path(path).read_text() == "y,z_0,z_1\n0.1,1,2\nInfinity,3,4\n"
+    found = _values.read_value("x", f"@{path}:y", is_float=True, rank=1)
+    assert found == [0.1, np.inf]
+    for bad in ({"y": np.zeros((1, 1, 1))}, {"y": np.zeros(2), "z": np.zeros(3)}):
+        with pytest.raises(OperationError, match=r"choose \.npz"):
+            _values.write_output(path, bad)
+
+
+@pytest.mark.parametrize("text", ["1e400", "[-1e400]", "NaN", "[Infinity]", "-Infinity"])
+def test_numbers_that_json_has_not(text: str) -> None:
+    with pytest.raises(click.UsageError, match='"Infinity", "-Infinity" or "NaN" in quotes'):
+        _values.read_value("x", text, is_float=True)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"hello", "it does not begin as such a file does"),
+        (b"\x93NUMPY\x01\x00\x10\x00{'descr': [[[[[[[", "its header is damaged"),
+    ],
+)
+def test_damaged_arrays_are_one_line(tmp_path: Path, data: bytes, words: str) -> None:
+    (tmp_path / "x.npy").write_bytes(data)
+    with pytest.raises(click.UsageError, match=words):
+        _values.read_value("x", f"@{tmp_path / 'x.npy'}", is_float=True)
+
+
+def test_a_file_without_its_sign(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("1\n")
+    with pytest.raises(click.UsageError, match=re.escape(f"--input x=@{path}")):
+        _values.read_value("x", str(path), is_float=True)
