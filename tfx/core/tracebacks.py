@@ -143,6 +143,9 @@ def _is_contextlib(step: TracebackType) -> bool:
 # Handlers
 
 _MARK: Final = 123457
+# The newest Python on which thousands of functions were given handlers and run (3.11 to 3.14 were).
+# A mistake in the bytes would end the process, so newer ones keep their frames until they are tried.
+_TRIED: Final = (3, 14)
 _SUSPENDING: Final = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines
 
 
@@ -174,6 +177,8 @@ def _template() -> CodeType:
 
 def _find_handler() -> _Handler | None:
     """The handler, None where this Python makes another one than is known here."""
+    if sys.version_info[:2] > _TRIED:
+        return None
     import opcode
 
     code = _template()
