@@ -143,8 +143,8 @@ def _is_contextlib(step: TracebackType) -> bool:
 # Handlers
 
 _MARK: Final = 123457
-# The newest Python on which thousands of functions were given handlers and run (3.11 to 3.14 were).
-# A mistake in the bytes would end the process, so newer ones keep their frames until they are tried.
+# The newest Python on which thousands of functions were given handlers and run; 3.11 was the oldest.
+# A mistake in the bytes would end the process, so newer ones keep their frames until tried.
 _TRIED: Final = (3, 14)
 _SUSPENDING: Final = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines
 
