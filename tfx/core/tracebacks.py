@@ -143,7 +143,7 @@ def _is_contextlib(step: TracebackType) -> bool:
 # Handlers
 
 _MARK: Final = 123457
-# The newest Python on which thousands of functions were given handlers and run; 3.11 was the oldest.
+# The newest Python on which thousands of functions were given handlers and run (from 3.11 on).
 # A mistake in the bytes would end the process, so newer ones keep their frames until tried.
 _TRIED: Final = (3, 14)
 _SUSPENDING: Final = 0x20 | 0x80 | 0x100 | 0x200  # generators and coroutines
