@@ -23,7 +23,7 @@ from tfx.graph.ir import Attributes, Graph, Node, RawDim, Value
 from tfx.graph.passes.integers import SAFE_DIVISOR
 from tfx.graph.passes.writer import Writer
 
-_FLOAT, _INT64, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 7, 10, 11, 16
+_FLOAT, _INT64, _BOOL, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 7, 9, 10, 11, 16
 _REAL = (_FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16)
 
 # Tag of what is summed right already, or only where it is short.
@@ -35,8 +35,8 @@ _WIDE_SIZE = 4096
 _CUT, _CUT_SHORT = 64, 24
 # Elements of a later stage over sums in float64 whose number is not known.
 _STAGE = 16
-# What may divide a size that nothing better divides, when it is known at run time only.
-_FALLBACK = (15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
+# Of sizes known at run time, the shortest blocks: rows of fewer cost more than a copy of the input.
+_LEAST_BLOCK, _LEAST_BLOCK_INSIDE, _LEAST_BLOCK_SLOW = 32, 12, 12
 # A run of reduced axes shorter than this leaves the blocks to a longer one.
 _SHORT = 32
 
@@ -484,7 +484,8 @@ def _is_long(write: Writer, x: Value, axes: Sequence[int], limit: int) -> Value:
 def _with_found_blocks(write: Writer, node: Node, x: Value, axes: tuple[int, ...]) -> Value:
     """In stages, with the first of the preferred lengths that divides the size.
 
-    Where none does it is 1, and everything is summed in float64.
+    Where none does, everything is one block, and the reduction is made again of a head and a tail:
+    by a loop of one iteration, since branches inside of branches are avoided.
     """
     kind = _KINDS[node.op]
     assert x.shape is not None
@@ -492,34 +493,78 @@ def _with_found_blocks(write: Writer, node: Node, x: Value, axes: tuple[int, ...
     unknown = [r for r in runs if not all(isinstance(d, int) for d in x.shape[r[0] : r[1] + 1])]
     run = runs[-1] if _product(x.shape, runs[-1]) >= _SHORT else unknown[-1]
     lone = all(d == 1 for d in x.shape[run[1] + 1 :])
-    blocks = Blocks(axes, run, 0, False, lone)
+    vectors = _has_vectors(node.op, x.dtype, lone)
+    blocks = Blocks(axes, run, _CUT if vectors else _CUT_SHORT, True, lone)
     divisor = _count(write, x, axes) if node.op == "ReduceMean" else None
     if x.dtype in (_FLOAT16, _BFLOAT16):
         x = write.cast(x, _FLOAT)
     assert x.shape is not None
-    lengths = [*_preferred(lone, _has_vectors(node.op, x.dtype, lone)), *_FALLBACK]
-    rests = write.op("Mod", _size_of_run(write, x, run), write.ints(lengths))
+    least = _LEAST_BLOCK_SLOW if not vectors else _LEAST_BLOCK if lone else _LEAST_BLOCK_INSIDE
+    lengths = [b for b in _preferred(lone, vectors) if b >= least]
+    size = _size_of_run(write, x, run)
+    rests = write.op("Mod", size, write.ints(lengths))
+    # The first rest of 0; behind all of them stands one that is.
+    rests = write.add("Concat", (rests, write.ints([0])), {"axis": 0})
     place = write.add("ArgMin", (rests,), {"axis": 0, "keepdims": 0})
     others = [d for a, d in enumerate(x.shape) if a not in axes]
     sure = all(isinstance(d, int) for d in others)
     behind = [d for d in x.shape[run[1] + 1 :] if isinstance(d, int)]
     if sure and len(behind) == len(x.shape) - run[1] - 1:
-        start = [0] * run[0] + [1] * (run[1] - run[0]) + [-1]
-        views = [[*start, *behind, b] if lone else [*start, b, *behind] for b in lengths]
+        start = [0] * run[0] + [1] * (run[1] - run[0])
+        pairs = [*((-1, b) for b in lengths), (1, -1)]
+        views = [[*start, m, *behind, b] if lone else [*start, m, b, *behind] for m, b in pairs]
         target = write.op("Gather", write.matrix(views), place)
         parts = _sums_of_view(write, x, blocks, target, kind.first, {"allowzero": 0})
     else:
-        length = write.op(
-            "Unsqueeze", write.op("Gather", write.ints(lengths), place), write.ints([0])
-        )
+        choices = write.add("Concat", (write.ints(lengths), size), {"axis": 0})
+        length = write.op("Unsqueeze", write.op("Gather", choices, place), write.ints([0]))
         parts = _sums_of_blocks(write, x, blocks, length, kind.first, sure)
-    if x.dtype == _DOUBLE:
-        parts = _stages(write, parts, axes, kind)
     attrs = {"keepdims": node.attrs.get("keepdims", 1)}
-    inputs = (write.cast(parts, _DOUBLE), write.ints(axes))
-    result = _part(write, kind.rest, inputs, attrs)
+    result = _sum_of_parts(write, x, parts, axes, kind, attrs)
+
+    def cut(inner: Writer) -> Value:
+        length = inner.ints([blocks.length])
+        parts = _sums_of_head_and_tail(inner, x, blocks, length, kind.first, sure)
+        return _sum_of_parts(inner, x, parts, axes, kind, attrs)
+
+    none = write.op("Equal", place, write.constant(len(lengths), _INT64))
+    result = _instead_if(write, node, none, result, cut)
     _finished(write, node, kind, result, divisor)
     return write.last()
+
+
+def _sum_of_parts(
+    write: Writer,
+    x: Value,
+    parts: Value,
+    axes: tuple[int, ...],
+    kind: _Kind,
+    attrs: Attributes,
+) -> Value:
+    """The sum of sums of blocks, in float64."""
+    if x.dtype == _DOUBLE:
+        parts = _stages(write, parts, axes, kind)
+    return _part(write, kind.rest, (write.cast(parts, _DOUBLE), write.ints(axes)), attrs)
+
+
+def _instead_if(
+    write: Writer, node: Node, condition: Value, value: Value, other: Callable[[Writer], Value]
+) -> Value:
+    """Another value where a condition holds, which is not computed elsewhere."""
+    body = Graph(f"{node.name}_cut", write.graph)
+    inner = Node(node.op, node.inputs, node.attrs, body.unique_name(f"{node.name}_cut"), None)
+    inner.source = node.source
+    body.add_input("iteration", _INT64, ())
+    goes_on = body.add_input("goes_on", _BOOL, ())
+    body.add_input("value", value.dtype, value.shape)
+    body.outputs = [goes_on, other(Writer(body, inner))]
+    # As many iterations as the condition has ones.
+    made = write.add_bodies(
+        "Loop", (write.cast(condition, _INT64), None, value), {"body": body}, value
+    )
+    assert made.node is not None
+    made.node.tag = PART_OF_SUM
+    return made
 
 
 def _softmax(out: Graph, node: Node, asks: bool) -> bool:

@@ -25,6 +25,11 @@ class Writer:
         self._out = out
         self._node = node
 
+    @property
+    def graph(self) -> Graph:
+        """The graph under construction."""
+        return self._out
+
     def op(self, name: str, *inputs: Value) -> Value:
         """An operator without attributes."""
         return self.add(name, inputs, {})
