@@ -7,7 +7,6 @@ left behind, empty but for what the other one had besides. ONNX Runtime itself i
 
 from __future__ import annotations
 
-from importlib import metadata
 from importlib.util import find_spec
 
 _NAMES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino")
@@ -18,6 +17,8 @@ GPU_COMMAND = "pip install 'onnxruntime-gpu[cuda,cudnn]'"
 
 def installed() -> dict[str, str]:
     """The installed distributions that bring an ``onnxruntime`` package, with their versions."""
+    from importlib import metadata  # takes as long as importing tfx
+
     found = {}
     for name in _NAMES:
         try:

@@ -16,8 +16,6 @@ import sys
 from types import FrameType
 from typing import Final, NamedTuple
 
-import numpy as np
-
 
 class SourceLocation(NamedTuple):
     """A line of the user's program.
@@ -92,9 +90,6 @@ def _part_prefixes(package: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 _INSIDE, _USER = _part_prefixes(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# `np.sum(tensor)` of the user's reaches us through NumPy's own Python code.
-_NUMPY: Final = os.path.dirname(np.__file__) + os.sep
-
 # File name of a code object -> whether it is to be passed over. Frames of contextlib stand
 # between a `with` of the user's and our own generator, and are nobody's place in a program.
 _SKIP: Final[dict[str, bool]] = {contextlib.__file__: True}
@@ -114,10 +109,16 @@ def is_internal(filename: str) -> bool:
     skip = _SKIP.get(filename)
     if skip is None:
         skip = filename.startswith("<frozen ") or (
-            filename.startswith((*_INSIDE, _NUMPY)) and not filename.startswith(_USER)
+            filename.startswith((*_INSIDE, *_numpy_folder())) and not filename.startswith(_USER)
         )
         _SKIP[filename] = skip
     return skip
+
+
+def _numpy_folder() -> tuple[str, ...]:
+    """Where NumPy is: `np.sum(tensor)` of the user's reaches us through its own Python code."""
+    numpy = sys.modules.get("numpy")
+    return () if numpy is None else (os.path.dirname(str(numpy.__file__)) + os.sep,)
 
 
 def is_own(filename: str) -> bool:

@@ -31,7 +31,7 @@ class Model(tf.Module):
     def plain(self):
         return 1
 
-class Holder:
+class Holder(tf.Module):
     inner = Model()
 
 model = Model()

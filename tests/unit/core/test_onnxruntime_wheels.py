@@ -22,7 +22,7 @@ PROGRAM = """
         raise metadata.PackageNotFoundError(name)
 
     import tfx.core.onnxruntime_wheels as wheels  # imports tfx, with what is really there
-    wheels.metadata.version = version
+    metadata.version = version
     wheels.find_spec = lambda name: importlib.machinery.ModuleSpec(name, None) if LEFT else None
     del sys.modules["tfx"]
     try:

@@ -87,7 +87,9 @@ def allowed(reduction, shape, axes, dtype):
         worst = max(
             worst, float(np.max(np.abs(wide(plain(x.astype(pairwise))) - exact) / np.abs(exact)))
         )
-    return 4 * worst + float(ml_dtypes.finfo(dtype).eps)
+    # Exponentials and the logarithm have errors of their own, in NumPy's as in ours.
+    ulps = 3 if reduction == "logsumexp" else 1
+    return 4 * worst + ulps * float(ml_dtypes.finfo(dtype).eps)
 
 
 def error(y, exact):

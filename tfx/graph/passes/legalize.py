@@ -91,7 +91,9 @@ def legalize(graph: Graph, device: str = "CPU:0") -> Graph:
 class _Legalizer:
     def __init__(self, device: str) -> None:
         self._device = device
-        self._callees: dict[int, Graph] = {}
+        # Each with what was made of it, and kept: bodies that corrections make would be gone, and
+        # another graph would have the number of one.
+        self._legal: dict[int, tuple[Graph, Graph]] = {}
         self._depth = 0
 
     def run(self, graph: Graph, *, in_loop: bool = False) -> Graph:
@@ -158,11 +160,10 @@ class _Legalizer:
             return node
         attrs = dict(node.attrs)
         for name, body in bodies.items():
-            legal = self._callees.get(id(body))
-            if legal is None:
+            if id(body) not in self._legal:
                 in_loop = node.op in ("Loop", "Scan")
-                legal = self._callees[id(body)] = self.run(body, in_loop=in_loop)
-            attrs[name] = legal
+                self._legal[id(body)] = body, self.run(body, in_loop=in_loop)
+            attrs[name] = self._legal[id(body)][1]
         return node.replaced(attrs=attrs)
 
 
