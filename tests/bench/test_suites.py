@@ -98,8 +98,10 @@ def test_startup_and_storage_have_what_the_command_calls() -> None:
     assert list(command.SUITES) == [
         "calls",
         "functions",
+        "activations",
         "control_flow",
         "gradients",
+        "reductions",
         "tracing",
         "startup",
         "storage",

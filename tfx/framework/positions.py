@@ -52,6 +52,25 @@ def from_the_front(indices: Tensor) -> Tensor:
     return apply(_MASK, (indices, convert_to_tensor(2**31 - 1, dtypes.int32)))
 
 
+def counted_from_the_front(indices: Tensor, size: Tensor) -> Tensor:
+    """The places that ONNX's operators mean, for which negative indices count from the end.
+
+    Args:
+        indices: int32 or int64, all in range.
+        size: How many places there are, an int64 scalar.
+    """
+    known = contents(indices)
+    if known is not None and (not known.size or known.min() >= 0):
+        return indices
+    maker = indices._value.node if isinstance(indices, SymbolicTensor) else None
+    if maker is not None and masked(maker) is not None:
+        return indices
+    size = apply("Cast", (size,), {"to": indices.dtype.onnx})
+    zero = apply("Sub", (size, size))
+    wrapped = apply("Add", (indices, size))
+    return apply("Where", (apply("Less", (indices, zero)), wrapped, indices))
+
+
 def masked(node: Node) -> Value | None:
     """The indices of which ``from_the_front`` made a node; None: it did not make it."""
     if node.op != _MASK or len(node.inputs) != 2:

@@ -10,6 +10,7 @@ from tfx.framework.apply import apply, apply_n
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.framework.indexed_slices import IndexedSlices, slices_like
+from tfx.framework.positions import counted_from_the_front
 from tfx.framework.rules import OpRecord
 from tfx.framework.slice_rules import slices_gradient
 from tfx.framework.tensor import Tensor
@@ -28,7 +29,8 @@ def _gather(op: OpRecord, dy: Any) -> Any:
     x, indices = op.inputs
     if op.attrs.get("axis") != 0:
         return NotImplemented
-    return slices_at(indices, dense(dy), x), None
+    size = apply("Squeeze", (apply("Shape", (x,), {"start": 0, "end": 1}),))
+    return slices_at(counted_from_the_front(indices, size), dense(dy), x), None
 
 
 @slices_gradient("GatherND")
@@ -38,7 +40,9 @@ def _gather_nd(op: OpRecord, dy: Any) -> Any:
     shape = raw_shape(indices)
     if op.attrs.get("batch_dims", 0) or shape is None or shape[-1] != 1:
         return NotImplemented
+    size = apply("Squeeze", (apply("Shape", (x,), {"start": 0, "end": 1}),))
     rows = apply("Squeeze", (indices, int64_constant([-1])))
+    rows = counted_from_the_front(rows, size)
     return slices_at(rows, dense(dy), x), None
 
 
