@@ -183,7 +183,8 @@ def _check_arity(operator: schema.Operator, inputs: Sequence[Value | None]) -> N
 
 def _output_count(operator: schema.Operator, attrs: ir.Attributes, outputs: int | None) -> int:
     if outputs is None:
-        return max(1, operator.min_outputs)
+        # Split says it itself, and must have as many as it says.
+        return max(1, operator.min_outputs, int(attrs.get("num_outputs", 1)))
     if not operator.min_outputs <= outputs <= operator.max_outputs:
         raise InvalidArgumentError(
             f"ONNX operator {operator.name} has {operator.min_outputs} to {operator.max_outputs} "

@@ -15,11 +15,17 @@ from tfx.core.namespaces import MissingNameError
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise MissingNameError(__name__, name)
-    return getattr(_absl(), name)
+    try:
+        return getattr(_absl(), name)
+    except ModuleNotFoundError as e:  # what asks for attributes that may be missing expects this
+        raise AttributeError(str(e)) from None
 
 
 def __dir__() -> list[str]:
-    return [name for name in dir(_absl()) if not name.startswith("_")]
+    try:
+        return [name for name in dir(_absl()) if not name.startswith("_")]
+    except ModuleNotFoundError:
+        return []
 
 
 def _absl() -> Any:
