@@ -53,10 +53,6 @@ def refused_unless(fine: Tensor, x: Tensor, reason: Refusal) -> Tensor:
         result = apply("Squeeze", (result, int64_constant([0])))
     if isinstance(result, SymbolicTensor):
         result.set_shape(x.shape)
-        dims = x._value.dims if isinstance(x, SymbolicTensor) else None
-        if dims is not None and not all(isinstance(d, int) for d in dims):
-            # Of numbers that are all known, the check would be left out as nothing uses it.
-            result._value.dims = dims
     return result
 
 
@@ -99,28 +95,14 @@ def settled(x: Tensor) -> bool:
     )
 
 
-def reason_of(node: Node | None) -> Refusal | None:
-    """What a node refuses, if it is such a reshape."""
-    if node is None or node.op != "Reshape":
+def guard_of(node: Node | None) -> tuple[Value, Refusal] | None:
+    """Of a node that is such a reshape, the condition and the reason."""
+    if node is None or node.op != "Reshape" or node.inputs[1] is None:
         return None
-    found = _condition(node.inputs[1])
-    return None if found is None else found[1]
-
-
-def guard_of(target: Tensor) -> tuple[Tensor, Refusal] | None:
-    """Of the shape that such a reshape is given, the condition and the reason."""
-    found = _condition(target._value) if isinstance(target, SymbolicTensor) else None
-    if found is None:
+    where = node.inputs[1].node
+    if where is None or where.op != "Where":
         return None
-    assert isinstance(target, SymbolicTensor)
-    return SymbolicTensor(found[0], target._graph), found[1]
-
-
-def _condition(target: Value | None) -> tuple[Value, Refusal] | None:
-    node = None if target is None else target.node
-    if node is None or node.op != "Where":
-        return None
-    fine, _, otherwise = node.inputs
+    fine, _, otherwise = where.inputs
     if fine is None or otherwise is None or otherwise.const is None or otherwise.const.shape:
         return None
     reason = of_dimension(int(otherwise.const))
@@ -132,7 +114,7 @@ def unguarded(x: SymbolicTensor) -> SymbolicTensor:
     node = x._value.node
     if node is not None and node.op == "Squeeze" and node.inputs[0] is not None:
         node = node.inputs[0].node
-    if node is None or reason_of(node) is None or node.inputs[0] is None:
+    if node is None or guard_of(node) is None or node.inputs[0] is None:
         return x
     given = SymbolicTensor(node.inputs[0], x._graph)
     return given if given.shape.rank == x.shape.rank else x

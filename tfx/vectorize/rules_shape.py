@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
-from tfx.framework.guards import guard_of, refused_unless
 from tfx.framework.tensor import Tensor
 from tfx.ops._support import static_ints
 from tfx.vectorize.rules import BatchedOp, CannotBatchError, Results, batching, concat_shapes, tiled
@@ -15,9 +13,6 @@ from tfx.vectorize.rules_axes import shifted, shifted_axes
 @batching("Reshape")
 def _reshape(op: BatchedOp) -> Results:
     """The batch in front of the shape. A 0 copies the dimension at its place, also then."""
-    guard = guard_of(op.input(1))
-    if guard is not None:
-        return _refused(op, *guard)
     op.only(0)
     known = op.static_shape()
     if known is not None:
@@ -26,14 +21,6 @@ def _reshape(op: BatchedOp) -> Results:
             shape = int64_constant([op.static_size, *known])
         return apply("Reshape", (op.input(0), shape), {"allowzero": 1})
     return op.apply((op.input(0), concat_shapes(op.lead(), op.input(1))))
-
-
-def _refused(op: BatchedOp, fine: Tensor, reason: Refusal) -> Tensor:
-    """All elements, or none: what one of them cannot take fails for all."""
-    x = op.full(0)
-    if op.rank(0) == 0:  # a vector of one element is wanted
-        x = apply("Unsqueeze", (x, int64_constant([1])))
-    return refused_unless(fine, x, reason)
 
 
 @batching("Flatten")
