@@ -52,7 +52,7 @@ def refused_unless(fine: Tensor, x: Tensor, reason: Refusal) -> Tensor:
     if not shape:
         result = apply("Squeeze", (result, int64_constant([0])))
     if isinstance(result, SymbolicTensor):
-        result.set_shape(x.shape)
+        result._value.shape = shape  # with its symbols
     return result
 
 
