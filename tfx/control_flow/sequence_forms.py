@@ -11,6 +11,7 @@ import numpy as np
 
 from tfx.control_flow import sequences
 from tfx.core import dtypes
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import FuncGraph
@@ -89,16 +90,13 @@ def stacked_alike(sequence: Tensor) -> Tensor:
         for op in ("ReduceMax", "ReduceMin")
     )
     # A dimension that is not right becomes impossible.
-    alike = apply("Where", (apply("Equal", (most, least)), most, int64_constant(_NO_DIMENSION)))
+    wrong = int64_constant(Refusal.STACKED.dimension)
+    alike = apply("Where", (apply("Equal", (most, least)), most, wrong))
     kept = apply("Slice", (alike, int64_constant([0]), int64_constant([-1])))
     count = apply("Reshape", (sequences.length(sequence), int64_constant([1])))
     stacked = sequences.stacked(sequence)
     target = apply("Concat", (count, kept), {"axis": 0})
     return apply("Reshape", (stacked, target), {"allowzero": 1})
-
-
-# See ``kernel_reason`` in ``runtime``.
-_NO_DIMENSION = -(2**40) - 8
 
 
 def _body(

@@ -1,4 +1,4 @@
-"""Indices that count from the front alone, and graphs that refuse what they are given.
+"""Indices that count from the front alone.
 
 ONNX's operators take negative indices to count from the end; TensorFlow's functions refuse them.
 """
@@ -79,23 +79,3 @@ def masked(node: Node) -> Value | None:
     if indices is None or mask is None or mask.const is None or mask.const.shape != ():
         return None
     return indices if int(mask.const) == dtypes.from_onnx(mask.dtype).max else None
-
-
-def refused_unless(fine: Tensor, x: Tensor, dimension: int) -> Tensor:
-    """``x`` while ``fine`` holds; the graph fails otherwise.
-
-    It is reshaped to its own shape, or to one that cannot be: no elements are copied, and a runtime
-    cannot see through it and leave it out.
-
-    Args:
-        fine: Booleans, all of which must hold.
-        x: A tensor of rank 1 or more.
-        dimension: The dimension that cannot be; ``runtime.session`` knows what it means.
-    """
-    if fine.shape.rank != 0:
-        whole = apply("Cast", (fine,), {"to": dtypes.uint8.onnx})
-        least = apply("ReduceMin", (whole,), {"keepdims": 0})
-        fine = apply("Cast", (least,), {"to": dtypes.bool.onnx})
-    shape = apply("Shape", (x,))
-    target = apply("Where", (fine, shape, int64_constant(dimension)))
-    return apply("Reshape", (x, target), {"allowzero": 1})

@@ -21,6 +21,7 @@ from tfx.core.errors import (
     InvalidArgumentError,
     OpError,
 )
+from tfx.core.refusals import Refusal, refusal_in
 from tfx.core.source import bracketed
 from tfx.graph.infer import describe
 from tfx.graph.ir import CALL, Graph, Node, Value, free_values
@@ -58,15 +59,17 @@ def explained(
     reason = kernel_reason(text)
     if node is None:
         return type(translated)(f"Function {graph.name!r} failed: {reason}")
-    if node.refusal is not None:
-        op, meaning = node.refusal
+    met = None if inputs is None else _met(graph, node, inputs, compiled)
+    refusal = refusal_in(text)
+    if refusal is not None:
+        (first, *_) = met or node.inputs
+        given = f" of {describe(first)}" if refusal is Refusal.ENSURED else ""
         return InvalidArgumentError(
-            f"{meaning} in {op} in function {graph.name!r}{bracketed(node.source)}",
-            op=op,
+            refusal.said(f"{given} in function {graph.name!r}") + bracketed(node.source),
+            op=refusal.op,
             node=node.name,
             source=node.source,
         )
-    met = None if inputs is None else _met(graph, node, inputs, compiled)
     given = ", ".join(describe(v) for v in met or node.inputs)
     return type(translated)(
         f"{node.op} cannot be applied to ({given}) in function {graph.name!r}: {reason}"

@@ -98,10 +98,9 @@ class Node:
         device: Canonical name of the device that it was placed on; None: the graph's own.
         tag: What the layer above wants to know again (e.g. "this output is a variable's new
             value").
-        refusal: What a failure of it means: the operation that it is a check of, and a message.
     """
 
-    __slots__ = ("attrs", "device", "inputs", "name", "op", "outputs", "refusal", "source", "tag")
+    __slots__ = ("attrs", "device", "inputs", "name", "op", "outputs", "source", "tag")
 
     def __init__(
         self,
@@ -119,7 +118,6 @@ class Node:
         self.outputs: tuple[Value, ...] = ()
         self.device: str | None = None
         self.tag: Any = None
-        self.refusal: tuple[str, str] | None = None
 
     def replaced(
         self, inputs: Sequence[Value | None] | None = None, attrs: Attributes | None = None
@@ -131,7 +129,6 @@ class Node:
         given = self.inputs if inputs is None else tuple(inputs)
         other = Node(self.op, given, self.attrs if attrs is None else attrs, self.name, self.source)
         other.outputs, other.tag, other.device = self.outputs, self.tag, self.device
-        other.refusal = self.refusal
         return other
 
     def bodies(self) -> Iterator[Graph]:

@@ -53,6 +53,14 @@ def _same(node: Node) -> tuple[RawDim, ...] | None:
     return elements(node.inputs[0]) if node.outputs[0].dtype in _INTEGERS else None
 
 
+def _reshape(node: Node) -> tuple[RawDim, ...] | None:
+    """None where a reshape may fail and all elements are numbers, which would take its place."""
+    found = _same(node)
+    if found is None or elements(node.inputs[1]) is not None:
+        return found
+    return None if all(isinstance(d, int) for d in found) else found
+
+
 def _open(value: Value | None) -> tuple[RawDim, ...] | None:
     """``elements``; of a vector of which only the length is known, as many unknown ones."""
     known = elements(value)
@@ -170,7 +178,7 @@ _RULES: dict[str, Any] = {
     "Identity": _same,
     "Squeeze": _same,
     "Unsqueeze": _same,
-    "Reshape": _same,
+    "Reshape": _reshape,
     "Range": _range,
     "Concat": _concat,
     "Gather": _gather,

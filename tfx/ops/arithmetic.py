@@ -7,10 +7,11 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.context import current
-from tfx.framework.convert import int64_constant
-from tfx.framework.positions import contents, refused_unless
+from tfx.framework.guards import not_negative, refused_unless
+from tfx.framework.positions import contents
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops._support import binary, cast_to, matching, scalar_like, tensor, unbroadcast
@@ -202,10 +203,6 @@ def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     return _integer_pow(a, b) if a.dtype.is_integer else apply("Pow", (a, b))
 
 
-# See ``kernel_reason`` in ``runtime``.
-_NEGATIVE_POWER = -(2**40) - 13
-
-
 def _integer_pow(x: Tensor, y: Tensor) -> Tensor:
     """A power that wraps around: of a known exponent a few products, otherwise ``Pow``.
 
@@ -218,9 +215,7 @@ def _integer_pow(x: Tensor, y: Tensor) -> Tensor:
     if known is not None and known.shape == () and x.shape.rank is not None:
         return _product_of_powers(x, int(known))
     if known is None and not kind.is_unsigned:
-        flat = apply("Reshape", (y, int64_constant([-1])))
-        fine = apply("GreaterOrEqual", (flat, scalar_like(0, y)))
-        y = apply("Reshape", (refused_unless(fine, flat, _NEGATIVE_POWER), apply("Shape", (y,))))
+        y = refused_unless(not_negative(y), y, Refusal.NEGATIVE_POWER)
     wide = dtypes.int32 if kind.size < 4 else dtypes.int64
     if kind in (dtypes.int32, dtypes.int64):
         return apply("Pow", (x, y))

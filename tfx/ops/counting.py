@@ -9,12 +9,13 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply, apply_n
 from tfx.framework.convert import int64_constant
+from tfx.framework.guards import refused_if_negative
 from tfx.framework.positions import contents, from_the_front
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.ops._guards import required
 from tfx.ops._shapes import (
     as_vector,
     dimension,
@@ -184,7 +185,7 @@ def _countable(arr: Any) -> Tensor:
         raise InvalidArgumentError(
             f"Input arr must be non-negative! Got {int(x.view().min())}.", op="DenseBincount"
         )
-    return required(x, (x,), "Input arr must be non-negative!", "DenseBincount")
+    return refused_if_negative(x, Refusal.COUNTED)
 
 
 def _bins(x: Tensor, minlength: Any, maxlength: Any) -> Tensor:

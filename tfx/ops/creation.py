@@ -14,12 +14,13 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.context import executing_eagerly
 from tfx.framework.convert import embed, int64_constant
+from tfx.framework.guards import refused_if_negative
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops._guards import required
 from tfx.ops._shapes import (
     filled,
     joined,
@@ -193,8 +194,8 @@ def eye(
         matrix = embed(np.eye(height, width).astype(kind.as_numpy_dtype))
     else:
         # Compared in place of EyeLike, which exists for five element types.
-        rows = required(rows, (rows,), "Dimension must be >= 0", "Eye")
-        columns = required(columns, (columns,), "Dimension must be >= 0", "Eye")
+        rows = refused_if_negative(rows, Refusal.SIDE)
+        columns = refused_if_negative(columns, Refusal.SIDE)
         column = apply("Unsqueeze", (_count(rows), int64_constant([1])))
         matrix = cast_to(apply("Equal", (column, _count(columns))), kind)
     if batch_shape is None:

@@ -10,9 +10,11 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.core.shapes import TensorShape
 from tfx.framework.apply import apply
 from tfx.framework.convert import embed, int64_constant
+from tfx.framework.guards import refused_unless
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops._shapes import common_tensors, describe, rank_of, raw_shape, static_dims
@@ -157,12 +159,17 @@ def _checked(x: Tensor, wanted: TensorShape) -> Tensor:
     """
     dims = wanted.as_list()
     shape = apply("Shape", (x,))
+    if x.shape.rank is None:
+        axes = apply("Size", (shape,))
+        right = apply("Equal", (axes, int64_constant(len(dims))))
+        x = refused_unless(right, x, Refusal.ENSURED_RANK)
+        x.set_shape([None] * len(dims))
+        shape = apply("Shape", (x,))
+    if not dims:
+        return x
     expected = int64_constant([-1 if d is None else d for d in dims])
     right = apply("Equal", (shape, expected))
     if None in dims:
         right = apply("Or", (right, embed(np.array([d is None for d in dims]))))
-    return apply("Reshape", (x, apply("Where", (right, shape, int64_constant(_NO_DIMENSION)))))
-
-
-# See ``kernel_reason`` in ``runtime``.
-_NO_DIMENSION = -(2**40) - 9
+    target = apply("Where", (right, shape, int64_constant(Refusal.ENSURED.dimension)))
+    return apply("Reshape", (x, target), {"allowzero": 1})

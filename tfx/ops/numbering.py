@@ -8,11 +8,11 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
-from tfx.framework.positions import refused_unless
+from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
-from tfx.ops._guards import required
 from tfx.ops._support import cast_to, matching, require_dtype, tensor
 from tfx.ops.arithmetic import floordiv, floormod
 from tfx.ops.cumulative import cumprod
@@ -21,8 +21,6 @@ from tfx.ops.scatter import scatter_nd
 from tfx.ops.sorting import sort
 
 _INDEX_DTYPES = (dtypes.int32, dtypes.int64)
-# See ``kernel_reason`` in ``runtime``.
-_NOT_INSIDE = -(2**40) - 12
 
 
 def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
@@ -64,7 +62,7 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
         wide = cast_to(numbers, dtypes.int64)
         above = apply("GreaterOrEqual", (wide, int64_constant(0)))
         fine = apply("And", (above, apply("Less", (wide, total))))
-        shape = refused_unless(fine, shape, _NOT_INSIDE)
+        shape = refused_unless(fine, shape, Refusal.UNRAVELED)
     steps = cumprod(shape, exclusive=True, reverse=True)
     if numbers.shape.rank != 0:
         numbers = apply("Unsqueeze", (numbers, int64_constant([0])))
@@ -104,9 +102,8 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     places = range_(apply("Squeeze", (count, int64_constant([0]))), dtype=order.dtype)
     if isinstance(order, SymbolicTensor):
         # Of a permutation, sorting is counting.
-        apart = apply("Abs", (apply("Sub", (sort(order), places)),))
-        text = "a number is not between 0 and the length, or is duplicated in the input"
-        order = required(order, (apply("Neg", (apart,)),), text, "InvertPermutation")
+        fine = apply("Equal", (sort(order), places))
+        order = refused_unless(fine, order, Refusal.PERMUTATION)
     return scatter_nd(apply("Unsqueeze", (order, int64_constant([1]))), places, count)
 
 

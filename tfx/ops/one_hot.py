@@ -8,11 +8,12 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.guards import refused_if_negative
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops._guards import required
 from tfx.ops._shapes import known_rank, rank_of
 from tfx.ops._support import cast_to, is_tensor_like, required_int, static_int, tensor
 
@@ -59,7 +60,7 @@ def one_hot(
     kind = _element_type(on_value, off_value, dtype)
     on, off = _value(on_value, 1, kind), _value(off_value, 0, kind)
     # Three times as fast as ONNX's OneHot, which also counts negative indices from the end.
-    size = required(size, (size,), "depth must be non-negative", "OneHot")
+    size = refused_if_negative(size, Refusal.DEPTH)
     wide = cast_to(where, dtypes.int64)
     steps = apply("Range", (int64_constant(0), cast_to(size, dtypes.int64), int64_constant(1)))
     if place != -1:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.guards import refused_if_negative
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops._guards import required
 from tfx.ops._placing import put_back, scatter_along
 from tfx.ops._shapes import (
     describe,
@@ -66,7 +67,7 @@ def pad(
         if not any(flat):
             return apply("Identity", (x,))
     else:
-        amounts = required(amounts, (amounts,), "Paddings must be non-negative", "Pad")
+        amounts = refused_if_negative(amounts, Refusal.PADDINGS)
         turned = apply("Transpose", (widened(amounts),), {"perm": (1, 0)})
         pads = apply("Reshape", (turned, int64_constant([-1])))
     if kind == "SYMMETRIC":

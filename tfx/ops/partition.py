@@ -9,9 +9,10 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.positions import refused_unless
+from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops._shapes import (
     common_tensors,
@@ -27,9 +28,6 @@ from tfx.ops._support import cast_to, require_dtype, scalar_like, tensor
 from tfx.ops.counting import bincount
 from tfx.ops.reduction import reduce_max
 from tfx.ops.scatter import scatter_nd
-
-# See ``kernel_reason`` in ``runtime``.
-_NO_PARTITION = -(2**40) - 11
 
 
 def dynamic_partition(
@@ -82,7 +80,7 @@ def dynamic_partition(
     if isinstance(flat, SymbolicTensor):
         above = apply("GreaterOrEqual", (flat, scalar_like(0, flat)))
         below = apply("Less", (flat, scalar_like(num_partitions, flat)))
-        flat = refused_unless(apply("And", (above, below)), flat, _NO_PARTITION)
+        flat = refused_unless(apply("And", (above, below)), flat, Refusal.PARTITIONS)
     rows = reshape_to(movable(x), joined(int64_constant([-1]), shape_vector(x, rank)))
     chosen = [apply("Equal", (flat, scalar_like(i, flat))) for i in range(num_partitions)]
     return [cast_to(apply("Compress", (rows, here), {"axis": 0}), x.dtype) for here in chosen]

@@ -12,10 +12,11 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.guards import not_negative, refused_unless, settled
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
-from tfx.ops._guards import required
 from tfx.ops._shapes import as_vector, known_rank, raw_shape, widened
 from tfx.ops._support import cast_to, is_tensor_like, required_int, tensor
 
@@ -116,19 +117,17 @@ _FAR = 2**30
 
 def _towards(made: list[Tensor], step: Any) -> list[Tensor]:
     """Start, limit and delta, checked when the graph runs: the steps must lead to the limit."""
+    checked = next((i for i in (1, 0, 2) if not settled(made[i])), None)
+    if checked is None:
+        return made
     start, limit, delta = made
-    apart = apply("Sub", (limit, start))
     if step is None:
-        text = "Requires start <= limit when delta > 0, and start >= limit when delta < 0"
-        apart = apply("Mul", (apart, delta))
+        reason, apart = Refusal.RANGE, apply("Mul", (apply("Sub", (limit, start)), delta))
     elif step > 0:
-        text = "Requires start <= limit when delta > 0"
+        reason, apart = Refusal.RANGE_UPWARDS, apply("Sub", (limit, start))
     else:
-        text, apart = "Requires start >= limit when delta < 0", apply("Neg", (apart,))
-    for i in (1, 0, 2):
-        checked = required(made[i], (apart,), text, "Range")
-        if checked is not made[i]:
-            return [checked if j == i else x for j, x in enumerate(made)]
+        reason, apart = Refusal.RANGE_DOWNWARDS, apply("Sub", (start, limit))
+    made[checked] = refused_unless(not_negative(apart), made[checked], reason)
     return made
 
 

@@ -8,11 +8,12 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
+from tfx.framework.guards import refused_if_negative
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops._guards import required
 from tfx.ops._shapes import (
     as_vector,
     describe,
@@ -229,7 +230,7 @@ def sequence_mask(
                 "negative.",
                 op="SequenceMask",
             )
-        limit = required(limit, (limit,), "maxlen must not be negative", "SequenceMask")
+        limit = refused_if_negative(limit, Refusal.LONGEST)
     places = apply("Range", (int64_constant(0), limit, int64_constant(1)))
     column = apply("Unsqueeze", (ends, int64_constant([-1])))
     return cast_to(apply("Less", (places, column)), dtypes.as_dtype(dtype))

@@ -13,9 +13,10 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.positions import refused_unless
+from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops._shapes import (
     as_vector,
@@ -32,8 +33,6 @@ from tfx.ops._shapes import (
 from tfx.ops._support import cast_to, require_dtype, scalar_like, tensor
 
 _IDS = (dtypes.int32, dtypes.int64)
-# See ``kernel_reason`` in ``runtime``.
-_NOT_SORTED = -(2**40) - 10
 
 
 def unsorted_segment_sum(
@@ -157,7 +156,7 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         >>> tf.math.segment_sum([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([3., 4.], dtype=float32)
     """
-    return _sorted(data, segment_ids, "SegmentSum").reduced("add", 0)
+    return _sorted(data, segment_ids, Refusal.SEGMENT_SUM).reduced("add", 0)
 
 
 def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
@@ -168,7 +167,7 @@ def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
         >>> tf.math.segment_prod([3.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([6., 4.], dtype=float32)
     """
-    return _sorted(data, segment_ids, "SegmentProd").reduced("mul", 1)
+    return _sorted(data, segment_ids, Refusal.SEGMENT_PROD).reduced("mul", 1)
 
 
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
@@ -179,7 +178,7 @@ def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
         >>> tf.math.segment_mean([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([1.5, 4. ], dtype=float32)
     """
-    rows = _sorted(data, segment_ids, "SegmentMean")
+    rows = _sorted(data, segment_ids, Refusal.SEGMENT_MEAN)
     return apply("Div", (rows.reduced("add", 0), rows.counts()))
 
 
@@ -191,7 +190,7 @@ def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         >>> tf.math.segment_max([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([2., 4.], dtype=float32)
     """
-    rows = _sorted(data, segment_ids, "SegmentMax")
+    rows = _sorted(data, segment_ids, Refusal.SEGMENT_MAX)
     dtype = rows.data.dtype
     return rows.where_any(rows.reduced("max", -math.inf if dtype.is_floating else dtype.min))
 
@@ -204,7 +203,7 @@ def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         >>> tf.math.segment_min([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([1., 4.], dtype=float32)
     """
-    rows = _sorted(data, segment_ids, "SegmentMin")
+    rows = _sorted(data, segment_ids, Refusal.SEGMENT_MIN)
     dtype = rows.data.dtype
     return rows.where_any(rows.reduced("min", math.inf if dtype.is_floating else dtype.max))
 
@@ -296,8 +295,9 @@ def _lead(x: Tensor, ids: Tensor, op: str) -> int:
     return len(lead)
 
 
-def _sorted(data: Any, segment_ids: Any, op: str) -> _Segments:
+def _sorted(data: Any, segment_ids: Any, reason: Refusal) -> _Segments:
     """Segments numbered in order, as many as the last number says."""
+    op = reason.op
     ids = tensor(segment_ids)
     if rank_of(ids) not in (1, None):
         raise InvalidArgumentError(
@@ -316,7 +316,7 @@ def _sorted(data: Any, segment_ids: Any, op: str) -> _Segments:
         zero = int64_constant([0])
         before = apply("Concat", (zero, ids), {"axis": 0})
         before = apply("Slice", (before, zero, int64_constant([-1])))
-        ids = refused_unless(apply("GreaterOrEqual", (ids, before)), ids, _NOT_SORTED)
+        ids = refused_unless(apply("GreaterOrEqual", (ids, before)), ids, reason)
     # -1 in front of them, for no rows at all.
     last = apply("ReduceMax", (apply("Concat", (int64_constant([-1]), ids), {"axis": 0}),))
     count = apply("Add", (apply("Reshape", (last, int64_constant([1]))), int64_constant([1])))

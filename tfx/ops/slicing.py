@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
+from tfx.framework.guards import not_negative, refused_unless, settled
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.ops._guards import required
 from tfx.ops._placing import put_back, scatter_along
 from tfx.ops._shapes import (
     dimension,
@@ -57,15 +58,11 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
         pairs = zip(known_starts, known_sizes, strict=True)
         ends = int64_constant([INT64_MAX if n == -1 else b + n for b, n in pairs])
     else:
-        if known_sizes is not None:
+        if known_sizes is not None and not settled(starts):
             whole = int64_constant([max(n, 0) for n in known_sizes])
             room = apply("Sub", (apply("Sub", (apply("Shape", (x,)), starts)), whole))
-            starts = required(
-                starts,
-                (starts, room),
-                f"Expected begin and begin + size inside of the tensor for size={known_sizes}",
-                "Slice",
-            )
+            inside = not_negative(apply("Concat", (starts, room), {"axis": 0}))
+            starts = refused_unless(inside, starts, Refusal.SLICED)
         ends = apply("Add", (starts, sizes))
         if known_sizes is None or -1 in known_sizes:
             open_end = apply("Equal", (sizes, int64_constant(-1)))

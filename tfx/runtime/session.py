@@ -18,6 +18,7 @@ import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.core import errors
+from tfx.core.refusals import refusal_in
 from tfx.runtime import cuda, fork, interrupts, leaving, logical, memory_pool, runners
 from tfx.runtime.binding import BoundRunner
 from tfx.runtime.capture import ENABLE, CapturingRunner, can_be_captured
@@ -61,6 +62,10 @@ def translate(error: Exception) -> errors.OpError:
     if isinstance(error, errors.OpError):  # of a layer around the call, see ``runners``
         return error
     message = str(error)
+    refusal = refusal_in(message)
+    if refusal is not None:
+        # The message goes on with the runtime's, which names the node.
+        return errors.InvalidArgumentError(f"{refusal.said()}. {message}", op=refusal.op)
     if "Failed to allocate memory" in message or "bad_alloc" in message:
         return errors.ResourceExhaustedError(message)
     if "MLDataType for: tensor(complex" in message:
@@ -76,20 +81,6 @@ def translate(error: Exception) -> errors.OpError:
     return errors.InternalError(message)
 
 
-# Graphs that refuse a shape ask for a reshape to one of these dimensions.
-_IMPOSSIBLE = {
-    -(2**40) - 7: "the tensors that are joined differ in shape along another axis",
-    -(2**40)
-    - 8: "the elements of the tensor array, or of the results, that are stacked differ in shape",
-    -(2**40) - 9: "its shape is not the one that it was said to have (tfx.ensure_shape)",
-    -(2**40)
-    - 10: "segment ids are not increasing from 0 on; sort them, or use an unsorted_segment",
-    -(2**40) - 11: "partitions are not in [0, num_partitions)",
-    -(2**40) - 13: "Integers to negative integer powers are not allowed",
-    -(2**40) - 12: "index is out of bound as with dims",
-}
-
-
 def kernel_reason(message: str) -> str:
     """What a kernel said, without ONNX Runtime's bookkeeping (status, node, source file)."""
     lines = [line for line in message.strip().splitlines() if line]
@@ -98,9 +89,9 @@ def kernel_reason(message: str) -> str:
         if marker in last:
             # A failure inside of a loop or branch has the status of each around it before its own.
             last = last.rsplit(marker, 1)[1] or last
-    for dimension, meaning in _IMPOSSIBLE.items():
-        if last.strip().endswith(f"less than -1, got {dimension}"):
-            return meaning
+    refusal = refusal_in(last)
+    if refusal is not None:
+        return refusal.said()
     found = _OUT_OF_RANGE.search(last)
     if found is not None:
         return _position(int(found[1] or found[3]), found[2])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tfx.framework.func_graph import LATER
+from tfx.framework.guards import guard_of
 from tfx.function.marker import CustomGradient
 from tfx.graph.ir import CALL, Graph, Node, RawShape, Value, bodies_below, free_values
 from tfx.graph.random_ops import RANDOM_OPS
@@ -192,7 +193,7 @@ def _ragged(
         pairs = zip(callee.inputs, node.inputs, strict=True)
         given = [formal for formal, actual in pairs if id(actual) in found]
         return ragged(callee, given, same_draws)
-    if node.op in _SIZING:
+    if node.op in _SIZING and guard_of(node) is None:
         sizing = [node.inputs[i] for i in _SIZING[node.op] if i < len(node.inputs)]
         if not any(id(v) in found for v in sizing if v is not None):
             return None

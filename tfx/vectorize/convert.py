@@ -12,10 +12,12 @@ from contextlib import nullcontext
 
 from tfx.core import dtypes
 from tfx.core.errors import InternalError
+from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply, apply_n
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.func_graph import LATER, STOP_GRADIENT, Assigned, FuncGraph
+from tfx.framework.guards import guard_of, refused_unless
 from tfx.framework.rules import formula_of
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.function.marker import CustomGradient
@@ -239,6 +241,9 @@ class Batcher:
             return [Lane(self._of_shape(node, inputs[0]), False)]
         if node.tag == LATER:
             return [Lane(_later(inputs, batched), False)]
+        guard = guard_of(node)
+        if guard is not None:
+            return [self._guarded(node, *guard)]
         bodies = any(True for _ in node.bodies())
         once = self.same_draws or node.op not in RANDOM_OPS
         if bodies or (once and not any(batched)):
@@ -264,6 +269,16 @@ class Batcher:
         if node.tag == STOP_GRADIENT:
             lanes = [Lane(stop_gradient(x.tensor), x.batched) for x in lanes]
         return lanes
+
+    def _guarded(self, node: Node, condition: Value, reason: Refusal) -> Lane:
+        """What one of the elements cannot take fails for all."""
+        (data, _) = node.inputs
+        assert data is not None
+        x = self.lane(data)
+        given = x.tensor
+        if data.shape == ():  # which the node makes a vector of
+            given = apply("Unsqueeze", (given, int64_constant([int(x.batched)])))
+        return Lane(refused_unless(self.lane(condition).tensor, given, reason), x.batched)
 
     def apply_batched(self, op: BatchedOp, node: Node) -> Sequence[Tensor]:
         """The results for all elements, by the operator's rule or the way around a missing one."""

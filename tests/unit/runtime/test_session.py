@@ -14,6 +14,7 @@ from onnx import TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
 from tfx.core import errors
+from tfx.core.refusals import Refusal
 from tfx.runtime import session as sessions
 from tfx.runtime.options import RUN_OPTIONS
 from tfx.runtime.session import Session
@@ -131,6 +132,15 @@ def test_bad_models(capfd, tmp_path):
 )
 def test_translate(theirs, message, ours):
     assert type(sessions.translate(theirs(message))) is ours
+
+
+def test_a_refusal_is_said_first_and_names_the_operation():
+    message = f"node Name:'n' less than -1, got {Refusal.DEPTH.dimension}"
+    found = sessions.translate(ort.RuntimeException(message))
+    assert type(found) is errors.InvalidArgumentError
+    assert found.message == f"depth must be non-negative in OneHot. {message}"
+    assert found.op == "OneHot"
+    assert sessions.kernel_reason(found.message) == "depth must be non-negative in OneHot"
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from tfx.core import dtypes
 from tfx.core.errors import OperatorNotAllowedInGraphError
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.guards import unguarded
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.ops._guards import without_guard
 from tfx.ops._support import as_int64, cast_to, static_int
 from tfx.ops.gathering import gather
 from tfx.ops.measuring import shape
@@ -86,7 +86,7 @@ def _range_of(tensor: Tensor) -> Counted | None:
         return None
     inputs = [v for v in node.inputs if v is not None]
     # A loop over a range that leads away has no steps: no check.
-    start, limit, delta = (without_guard(SymbolicTensor(v, tensor._graph)) for v in inputs)
+    start, limit, delta = (unguarded(SymbolicTensor(v, tensor._graph)) for v in inputs)
     first, step = static_int(start), static_int(delta)
     if step is None:
         return None

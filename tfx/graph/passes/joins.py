@@ -13,14 +13,13 @@ from functools import reduce
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.refusals import Refusal
 from tfx.graph.ir import Graph, Node, RawShape
 from tfx.graph.passes.writer import Writer
 
 _BOOL = dtypes.bool.onnx
 # Tag of a node whose inputs are compared.
 _COMPARED = "compared"
-# See ``kernel_reason`` in ``runtime``.
-_NO_DIMENSION = -(2**40) - 7
 
 
 def _concat(out: Graph, node: Node) -> bool:
@@ -44,7 +43,7 @@ def _concat(out: Graph, node: Node) -> bool:
     form = write.op("Shape", given[0])
     right = [write.op("Equal", form, write.op("Shape", v)) for v in others]
     fits = write.op("Or", reduce(lambda a, b: write.op("And", a, b), right), mask)
-    wrong = write.ints([_NO_DIMENSION])
+    wrong = write.ints([Refusal.JOINED.dimension])
     target = write.op("Where", fits, write.op("Shape", joined), wrong)
     write.add("Reshape", (joined, target), {"allowzero": 1})
     return write.finish()

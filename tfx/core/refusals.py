@@ -1,0 +1,98 @@
+"""What graphs refuse when they run: the contents that an operation cannot take.
+
+ONNX has no operator that fails. A graph that must fail asks for a reshape to a dimension that
+cannot be, another one for each reason, and whoever runs it reads the reason from the runtime's
+message: also that of a graph that was saved, so the numbers of the reasons never change.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Final
+
+_NOT_SORTED: Final = (
+    "segment ids are not increasing from 0 on",
+    "sort them, or use an unsorted_segment operation",
+)
+# No sum or product of the dimensions of a tensor comes to these numbers.
+_FIRST: Final = -(2**40)
+_DIMENSION: Final = re.compile(r"less than -1, got (-\d+)\s*$")
+
+
+class Refusal(enum.Enum):
+    """A reason to fail: its number, the operation that it is a check of, and what is said.
+
+    Attributes:
+        dimension: The dimension that a reshape asks for.
+        op: The operation, for the exception.
+        text: What is wrong.
+        advice: What to do about it, or nothing.
+    """
+
+    JOINED = 7, "Concat", "the tensors that are joined differ in shape along another axis"
+    STACKED = (
+        8,
+        "Stack",
+        "the elements of the tensor array, or of the results, that are stacked differ in shape",
+    )
+    ENSURED = 9, "EnsureShape", "its shape is not the one that it was said to have"
+    SEGMENT_SUM = 10, "SegmentSum", *_NOT_SORTED
+    PARTITIONS = 11, "DynamicPartition", "partitions are not in [0, num_partitions)"
+    UNRAVELED = 12, "UnravelIndex", "index is out of bound as with dims"
+    NEGATIVE_POWER = (
+        13,
+        "Pow",
+        "Integers to negative integer powers are not allowed",
+        "cast to a floating dtype for fractions",
+    )
+    SEGMENT_MEAN = 14, "SegmentMean", *_NOT_SORTED
+    SEGMENT_PROD = 15, "SegmentProd", *_NOT_SORTED
+    SEGMENT_MAX = 16, "SegmentMax", *_NOT_SORTED
+    SEGMENT_MIN = 17, "SegmentMin", *_NOT_SORTED
+    SLICED = 18, "Slice", "Expected begin and begin + size inside of the tensor"
+    RANGE_UPWARDS = 19, "Range", "Requires start <= limit when delta > 0"
+    RANGE_DOWNWARDS = 20, "Range", "Requires start >= limit when delta < 0"
+    RANGE = (
+        21,
+        "Range",
+        "Requires start <= limit when delta > 0, and start >= limit when delta < 0",
+    )
+    DEPTH = 22, "OneHot", "depth must be non-negative"
+    PADDINGS = 23, "Pad", "Paddings must be non-negative"
+    COUNTED = 24, "DenseBincount", "Input arr must be non-negative!"
+    SIDE = 25, "Eye", "Dimension must be >= 0"
+    LONGEST = 26, "SequenceMask", "maxlen must not be negative"
+    PERMUTATION = (
+        27,
+        "InvertPermutation",
+        "a number is not between 0 and the length, or is duplicated in the input",
+    )
+    ENSURED_RANK = 28, "EnsureShape", "it has not as many axes as it was said to have"
+
+    def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:
+        self.dimension = _FIRST - number
+        self.op = op
+        self.text = text
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return self.said()
+
+    def said(self, where: str = "") -> str:
+        """The message, with what it says of the place behind the operation."""
+        return f"{self.text} in {self.op}{where}" + (f"; {self.advice}" if self.advice else "")
+
+
+_BY_DIMENSION: Final = {reason.dimension: reason for reason in Refusal}
+
+
+def of_dimension(dimension: int) -> Refusal | None:
+    """The reason that a dimension stands for."""
+    return _BY_DIMENSION.get(dimension)
+
+
+def refusal_in(message: str) -> Refusal | None:
+    """The reason in what the runtime says of a graph that failed; None: it is another failure."""
+    found = _DIMENSION.search(message)
+    return None if found is None else of_dimension(int(found[1]))
