@@ -35,7 +35,6 @@ def run(effort: float = 1.0) -> list[Result]:
         ),
         "tanh": (tf.tanh, [helper.make_node("Tanh", ["x"], ["y"])]),
         "softplus": (tf.math.softplus, [helper.make_node("Softplus", ["x"], ["y"])]),
-        "elu": (tf.nn.elu, [helper.make_node("Elu", ["x"], ["y"])]),
     }
     for name, (function, nodes) in pairs.items():
         for size, shape in _SIZES.items():

@@ -69,6 +69,7 @@ class Refusal(enum.Enum):
         "a number is not between 0 and the length, or is duplicated in the input",
     )
     ENSURED_RANK = 28, "EnsureShape", "it has not as many axes as it was said to have"
+    NO_SEQUENCES = 29, "RNN", "there are no sequences, no steps or no features"
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:
         self.dimension = _FIRST - number

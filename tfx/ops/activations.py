@@ -115,7 +115,9 @@ def _leaky_relu_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 
 def elu(features: Any, name: str | None = None) -> Tensor:
-    """``features`` where positive, ``exp(features) - 1`` elsewhere; in float32 to 6 units.
+    """``features`` where positive, ``exp(features) - 1`` elsewhere.
+
+    In float32 with an absolute error of 1e-7, as in TensorFlow: ``expm1`` is exact near 0.
 
     Example:
         >>> import tfx as tf
@@ -139,7 +141,7 @@ def _elu_grad(op: OpRecord, dy: Tensor) -> Tensor:
 def selu(features: Any, name: str | None = None) -> Tensor:
     """The scaled exponential linear unit of self-normalizing networks; at 0 the right slope counts.
 
-    In float32 it is accurate to 6 units in the last place.
+    In float32 with an absolute error of 2e-7, as in TensorFlow.
 
     Example:
         >>> import tfx as tf

@@ -191,7 +191,10 @@ def test_inside_of_blocks_the_operator_is_named(function, where, shapes, tape, k
     spec = [tf.TensorSpec([4] if known else [None]), tf.TensorSpec([], tf.int32)]
     f = tf.function(function, input_signature=spec)
     x = tf.ones([4])
-    message = rf"Gather cannot be applied to \({shapes}\) in .*the index \d is not in.*{_line(where, '# the line')}"
+    message = (
+        rf"Gather cannot be applied to \({shapes}\) in .*the index \d is not in"
+        rf".*{_line(where, '# the line')}"
+    )
     with tf.GradientTape() as recording:
         if tape:
             recording.watch(x)

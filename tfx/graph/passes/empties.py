@@ -24,8 +24,18 @@ from tfx.graph.passes.writer import Writer
 # Operators that the corrections below are for: alone, they are compiled for the shapes at hand if
 # one of their inputs is empty.
 GUARDED = frozenset(
-    ("ArgMax", "ArgMin", "Attention", "Conv", "InstanceNormalization", "RoiAlign", *REDUCTIONS)
-)
+    (
+        "ArgMax",
+        "ArgMin",
+        "Attention",
+        "Conv",
+        "GRU",
+        "InstanceNormalization",
+        "LSTM",
+        "RNN",
+        "RoiAlign",
+    )
+).union(REDUCTIONS)
 _INT64, _STRING, _LAST_TENSOR = 7, 8, dtypes.SEQUENCE - 1
 # Whose kernels take anything, or which are no operators.
 _HARMLESS = frozenset(

@@ -1,13 +1,21 @@
 """``RNN``, ``GRU`` and ``LSTM`` with the batch first or in float64, which have no kernels.
 
 Seen in ONNX Runtime 1.31: "Batchwise recurrent operations (layout == 1) are not supported". Nor is
-float64 in ``GRU`` and ``LSTM``, though their kernels claim it: "does not support double yet".
+float64 in ``GRU`` and ``LSTM``, though their kernels claim it: "does not support double yet". And
+of no sequences they end the process (``GRU`` of no steps too; ``RNN`` forgets its first state): where sizes are known the result is
+written in their place, elsewhere the graph refuses to run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
+from tfx.graph.infer import refusal
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes.writer import Writer
 
@@ -15,8 +23,60 @@ _STATES = (5, 6)  # initial_h and initial_c
 _FLOAT, _DOUBLE = 1, 11
 
 
+# Tag of inputs that were looked at.
+_ASKED = "asked"
+
+
 def _correct(out: Graph, node: Node) -> bool:
-    return _time_first(out, node) or _in_single(out, node)
+    return _time_first(out, node) or _in_single(out, node) or _of_nothing(out, node)
+
+
+def _of_nothing(out: Graph, node: Node) -> bool:
+    """No steps or no sequences."""
+    x = node.inputs[0]
+    if x is None or x.shape is None or len(x.shape) != 3:
+        return False
+    if x.node is not None and x.node.tag == _ASKED:
+        return False
+    for weight in node.inputs[1:3]:
+        if weight is not None and weight.shape is not None and 0 in weight.shape:
+            reason = "the weights must have a direction, units and features"
+            raise InvalidArgumentError(refusal(node.op, node.inputs, reason), op=node.op)
+    sizes = x.shape[:2]
+    if 0 in sizes:
+        return all(_without_steps(out, node, i) for i in range(len(node.outputs)))
+    if node.op == "RNN" or all(isinstance(d, int) for d in sizes):
+        return False
+    write = Writer(out, node)
+    shape = write.op("Shape", x)
+    least = write.add("ReduceMin", (shape,), {"keepdims": 1})
+    fine = write.op("Greater", least, write.ints([0]))
+    target = write.op("Where", fine, shape, write.ints([Refusal.NO_SEQUENCES.dimension]))
+    some = write.add("Reshape", (x, target), {"allowzero": 1})
+    some.shape = x.shape
+    assert some.node is not None
+    some.node.tag = _ASKED
+    out.nodes.append(node.replaced((some, *node.inputs[1:])))
+    return True
+
+
+def _without_steps(out: Graph, node: Node, number: int) -> bool:
+    """A result where there are no steps: nothing, or the state in the beginning."""
+    result = node.outputs[number]
+    shape = result.shape
+    if shape is None or not all(isinstance(d, int) for d in shape):
+        return False
+    place = _STATES[number - 1] if number else len(node.inputs)
+    state = node.inputs[place] if place < len(node.inputs) else None
+    if state is None:
+        kind = dtypes.from_onnx(result.dtype).as_numpy_dtype
+        sizes = [d for d in shape if isinstance(d, int)]
+        state = out.add_constant(np.zeros(sizes, kind), result.dtype)
+    name = node.name if number == 0 else out.unique_name(node.name)
+    made = Node("Identity", (state,), {}, name, node.source)
+    made.device, made.outputs = node.device, (result,)
+    out.nodes.append(made)
+    return True
 
 
 def _in_single(out: Graph, node: Node) -> bool:

@@ -8,7 +8,6 @@ Seen in ONNX Runtime 1.31 on the CPU:
   accurate down to denormal numbers, and in float64 quicker than the kernel. (``Softsign`` is that
   quotient in one kernel, which providers other than the CPU's lack.)
 - ``Tanh`` in float32 gives up to 1.0000002, and ``log(1 - tanh(x) ** 2)`` is NaN then.
-- ``Elu`` and ``Selu`` compute ``exp(x) - 1``, of which nothing is left near 0.
 - ``Softplus`` in float32 takes three times what its formula takes.
 
 What has no kernel in float16 or bfloat16 is computed in float32, as everywhere.
@@ -32,7 +31,6 @@ Rewrite: TypeAlias = Callable[[Writer, Value, Attributes], Value]
 _FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 10, 11, 16
 # From here on the sigmoid is 1: exp of it is past the inverse of half a unit in the last place.
 _SATURATED = {_FLOAT: 17.4, _DOUBLE: 40.0}
-_SELU = {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}
 
 
 class _Typed(Writer):
@@ -65,32 +63,6 @@ def _tanh(write: Writer, x: Value, attrs: Attributes) -> Value:
 
 def _softplus(write: Writer, x: Value, attrs: Attributes) -> Value:
     return formulas.softplus(write, x)
-
-
-def _elu(write: Writer, x: Value, attrs: Attributes) -> Value:
-    alpha = float(attrs.get("alpha", 1.0))
-    return _bent(write, x, _scaled(write, formulas.expm1_below(write, x), alpha))
-
-
-def _celu(write: Writer, x: Value, attrs: Attributes) -> Value:
-    alpha = float(attrs.get("alpha", 1.0))
-    inner = x if alpha == 1.0 else write.op("Div", x, write.number(alpha))
-    return _bent(write, x, _scaled(write, formulas.expm1_below(write, inner), alpha))
-
-
-def _selu(write: Writer, x: Value, attrs: Attributes) -> Value:
-    alpha, gamma = (float(attrs.get(k, v)) for k, v in _SELU.items())
-    below = _scaled(write, formulas.expm1_below(write, x), alpha * gamma)
-    return _bent(write, _scaled(write, x, gamma), below)
-
-
-def _scaled(write: Writer, x: Value, factor: float) -> Value:
-    return x if factor == 1.0 else write.op("Mul", x, write.number(factor))
-
-
-def _bent(write: Writer, x: Value, below: Value) -> Value:
-    """``x`` where it is positive, and something else below."""
-    return write.op("Where", write.op("Greater", x, write.number(0.0)), x, below)
 
 
 def _correction(rewrite: Rewrite, *kinds: int) -> Callable[[Graph, Node], bool]:
@@ -208,9 +180,6 @@ _GATES = ("Sigmoid", "Tanh")
 _SUMS = ("Add", "Gemm", "MatMul", "Sum")
 
 CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {
-    "Celu": _correction(_celu, _FLOAT),
-    "Elu": _correction(_elu, _FLOAT),
-    "Selu": _correction(_selu, _FLOAT),
     "Sigmoid": _correction(_sigmoid, _FLOAT, _DOUBLE),
     "Softplus": _correction(_softplus, _FLOAT),
     "Swish": _correction(_swish, _FLOAT, _DOUBLE),
