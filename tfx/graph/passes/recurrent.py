@@ -2,8 +2,9 @@
 
 Seen in ONNX Runtime 1.31: "Batchwise recurrent operations (layout == 1) are not supported". Nor is
 float64 in ``GRU`` and ``LSTM``, though their kernels claim it: "does not support double yet". And
-of no sequences they end the process (``GRU`` of no steps too; ``RNN`` forgets its first state): where sizes are known the result is
-written in their place, elsewhere the graph refuses to run.
+of no sequences these two end the process (``GRU`` of no steps too, of which ``RNN`` forgets the
+first state): where sizes are known the result is written in their place, elsewhere the graph
+refuses to run.
 """
 
 from __future__ import annotations
