@@ -15,10 +15,10 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.guards import not_negative, refused_unless, settled
+from tfx.framework.guards import refused_unless, settled
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops._shapes import as_vector, known_rank, raw_shape, widened
-from tfx.ops._support import cast_to, is_tensor_like, required_int, tensor
+from tfx.ops._support import cast_to, is_tensor_like, required_int, scalar_like, tensor
 
 # From the narrowest to the widest: arguments of several are brought to the last of theirs.
 _RANGE_DTYPES = (
@@ -121,13 +121,17 @@ def _towards(made: list[Tensor], step: Any) -> list[Tensor]:
     if checked is None:
         return made
     start, limit, delta = made
+    # Compared, not subtracted: numbers far apart would wrap around.
+    upwards = apply("GreaterOrEqual", (limit, start))
+    downwards = apply("LessOrEqual", (limit, start))
     if step is None:
-        reason, apart = Refusal.RANGE, apply("Mul", (apply("Sub", (limit, start)), delta))
+        rises = apply("Greater", (delta, scalar_like(0, delta)))
+        reason, fine = Refusal.RANGE, apply("Where", (rises, upwards, downwards))
     elif step > 0:
-        reason, apart = Refusal.RANGE_UPWARDS, apply("Sub", (limit, start))
+        reason, fine = Refusal.RANGE_UPWARDS, upwards
     else:
-        reason, apart = Refusal.RANGE_DOWNWARDS, apply("Sub", (start, limit))
-    made[checked] = refused_unless(not_negative(apart), made[checked], reason)
+        reason, fine = Refusal.RANGE_DOWNWARDS, downwards
+    made[checked] = refused_unless(fine, made[checked], reason)
     return made
 
 
