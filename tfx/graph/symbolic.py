@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfx.core import dtypes
 from tfx.graph.ir import Attributes, Node, RawDim, RawShape, Value
 
 _MAX_DIMS = 64
@@ -37,8 +38,15 @@ def propagate(node: Node) -> None:
     rule = _RULES.get(node.op)
     if rule is not None and (output := node.outputs[0]).dtype in _INTEGERS:
         dims = rule(node)
-        if dims is not None and len(dims) <= _MAX_DIMS:
+        if dims is not None and len(dims) <= _MAX_DIMS and _fit(dims, output.dtype):
             output.dims = dims
+
+
+def _fit(dims: tuple[RawDim, ...], dtype: int) -> bool:
+    """Whether numbers are of an integer type; others wrap around when the graph runs."""
+    numbers = [d for d in dims if isinstance(d, int)]
+    kind = dtypes.from_onnx(dtype)
+    return not numbers or (min(numbers) >= kind.min and max(numbers) <= kind.max)
 
 
 def _shape(node: Node) -> tuple[RawDim, ...] | None:
