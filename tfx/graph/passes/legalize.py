@@ -91,7 +91,9 @@ def legalize(graph: Graph, device: str = "CPU:0") -> Graph:
 class _Legalizer:
     def __init__(self, device: str) -> None:
         self._device = device
-        self._callees: dict[int, Graph] = {}
+        # By ``id``, bodies and what was made of them. Corrections make bodies too: these must stay,
+        # or the next one could get the ``id`` of one that is gone.
+        self._callees: dict[int, tuple[Graph, Graph]] = {}
         self._depth = 0
 
     def run(self, graph: Graph, *, in_loop: bool = False) -> Graph:
@@ -158,11 +160,11 @@ class _Legalizer:
             return node
         attrs = dict(node.attrs)
         for name, body in bodies.items():
-            legal = self._callees.get(id(body))
-            if legal is None:
+            known = self._callees.get(id(body))
+            if known is None:
                 in_loop = node.op in ("Loop", "Scan")
-                legal = self._callees[id(body)] = self.run(body, in_loop=in_loop)
-            attrs[name] = legal
+                known = self._callees[id(body)] = body, self.run(body, in_loop=in_loop)
+            attrs[name] = known[1]
         return node.replaced(attrs=attrs)
 
 
