@@ -65,8 +65,7 @@ class GradientTape:
         # None before the first recording, and when a tape that is not persistent is used up.
         self._records: list[OpRecord] | None = None
         self._watched: set[int] = set()
-        # Watched objects, whose ids must stay theirs; eager tensors by stand-ins.
-        self._kept: list[Any] = []
+        self._kept: list[Any] = []  # watched objects: their ids must stay theirs
         self._variables: dict[int, Variable] = {}
         # By the ``id`` of tensors that are alive, what some records have in place of them.
         self._stand_ins: dict[int, StandIn] = {}
@@ -164,7 +163,7 @@ class GradientTape:
             return
         number = len(records)
         self.record(op, attrs, inputs, outputs)
-        if len(records) == number or not (unread.inputs or unread.outputs):
+        if len(records) == number:
             return
         if once and not self._persistent:
             self._spare(number, unread)
@@ -175,7 +174,8 @@ class GradientTape:
         """Let go of what the gradient of a recorded call does not read."""
         assert self._records is not None
         known = self._records[number]
-        inputs, outputs = list(known.inputs), list(known.outputs)
+        inputs: list[Any] = list(known.inputs)
+        outputs: list[Any] = list(known.outputs)
         for numbers, tensors in ((unread.inputs, inputs), (unread.outputs, outputs)):
             for i in numbers:
                 if type(tensors[i]) is EagerTensor:
@@ -263,7 +263,7 @@ class GradientTape:
     def _watch(self, x: Any) -> None:
         if id(x) not in self._watched:
             self._watched.add(id(x))
-            self._kept.append(self._stand_in(x) if type(x) is EagerTensor else x)
+            self._kept.append(x)
             if isinstance(x, Variable):
                 self._variables[id(x)] = x
 
@@ -351,7 +351,7 @@ class GradientTape:
                 f"output_gradients has {len(seeds)} gradients for {len(targets)} targets; expected "
                 "one for each, or None in its place."
             )
-        watched, everything = self._watched, set(map(id, map(meant, self._kept)))
+        watched, everything = self._watched, set(map(id, self._kept))
         records = self._take_records()
         gradients = self._seed(targets, seeds)
         # What is not watched has no gradient, even if recorded operations used it.

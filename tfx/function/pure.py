@@ -138,15 +138,13 @@ class PureFunction:
             return self._observed(tensors, recorders[:first])
         pair = self.pair(needs)
         results = pair.forward._observed(tensors, recorders[:first])
+        given, made, unread = tuple(tensors), tuple(results), pair.unread
         for tape in tapes:
-            tape.record_call(
-                FUNCTION_CALL,
-                {"pair": pair},
-                tuple(tensors),
-                tuple(results),
-                pair.unread,
-                once=tape is tapes[-1],
-            )
+            if unread is None:
+                tape.record(FUNCTION_CALL, {"pair": pair}, given, made)
+            else:
+                once = tape is tapes[-1]
+                tape.record_call(FUNCTION_CALL, {"pair": pair}, given, made, unread, once=once)
         return results[: len(self.graph.outputs)]
 
     def _pushed(
@@ -313,7 +311,7 @@ class Pair:
         base: The function itself.
         needs: Which arguments have gradients.
         mask: The results that can have a gradient, all of them.
-        unread: What the gradient by ``mask`` does not read.
+        unread: What the gradient by ``mask`` does not read; None: nothing worth a stand-in.
     """
 
     def __init__(self, base: PureFunction, needs: tuple[bool, ...]) -> None:
@@ -357,11 +355,11 @@ class Pair:
         self._backward[mask] = self._build(gradients, None if sizes else outside)
         self.unread = self._unread()
 
-    def _unread(self) -> Unread:
+    def _unread(self) -> Unread | None:
         count = len(self.base.graph.outputs)
         backward = self._backward[self.mask]
         if backward is None:
-            return Unread((), (), count)
+            return None
         read = set(backward.origins)
         # Values of variables: the record of the reading has them.
         variables = {i for _, i in self.base.leaves}
@@ -375,7 +373,7 @@ class Pair:
             for i, v in enumerate(self.forward.graph.outputs[:count])
             if ("result", i) not in read and i not in self.forward.drawn and _is_large(v)
         ]
-        return Unread(tuple(inputs), tuple(outputs), count)
+        return Unread(tuple(inputs), tuple(outputs), count) if inputs or outputs else None
 
     def backward(self, mask: tuple[bool, ...]) -> Backward | None:
         """The backward function for gradients of the marked results; None: something is missing."""
