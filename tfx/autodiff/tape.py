@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from types import TracebackType
@@ -11,6 +12,7 @@ from typing import Any, Self
 
 from tfx.autodiff.backprop import backpropagate_slices
 from tfx.autodiff.reasons import why_none
+from tfx.autodiff.stand_ins import SparingRecord, StandIn, Unread, meant, stand_in
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.source import user_frame
@@ -65,6 +67,12 @@ class GradientTape:
         self._watched: set[int] = set()
         self._kept: list[Any] = []  # watched objects: their ids must stay theirs
         self._variables: dict[int, Variable] = {}
+        # By the ``id`` of tensors that are alive, what some records have in place of them.
+        self._stand_ins: dict[int, StandIn] = {}
+        self._gone: Callable[[Any], None] | None = None
+        self._spares = False  # whether there are such records
+        # Numbers of records that hold what they need only for a second derivative.
+        self._later: list[tuple[int, Unread]] = []
         self._active = False
 
     def __enter__(self) -> Self:
@@ -81,6 +89,8 @@ class GradientTape:
             self._pop()
         else:  # popped by ``gradient``, perhaps inside a block whose end brought it back
             self._leave()
+        if self._later:
+            self._release()
 
     def _push(self) -> None:
         if self._active:
@@ -126,6 +136,83 @@ class GradientTape:
                     made.source = user_frame()
                 self._records.append(made)
                 return
+
+    def record_call(
+        self,
+        op: str,
+        attrs: dict[str, Any],
+        inputs: Sequence[Any],
+        outputs: Sequence[Tensor],
+        unread: Unread,
+        *,
+        once: bool,
+    ) -> None:
+        """A call happened whose gradient does not read all arguments and results.
+
+        Args:
+            op: Operator.
+            attrs: Its attributes.
+            inputs: Arguments.
+            outputs: Results.
+            unread: What the gradient does not read.
+            once: Whether no tape inside of this one sees the call: a gradient that this one could
+                record and differentiate again is one of its own.
+        """
+        records = self._records
+        if records is None:
+            return
+        number = len(records)
+        self.record(op, attrs, inputs, outputs)
+        if len(records) == number:
+            return
+        if once and not self._persistent:
+            self._spare(number, unread)
+        else:
+            self._later.append((number, unread))
+
+    def _spare(self, number: int, unread: Unread) -> None:
+        """Let go of what the gradient of a recorded call does not read."""
+        assert self._records is not None
+        known = self._records[number]
+        inputs: list[Any] = list(known.inputs)
+        outputs: list[Any] = list(known.outputs)
+        for numbers, tensors in ((unread.inputs, inputs), (unread.outputs, outputs)):
+            for i in numbers:
+                if type(tensors[i]) is EagerTensor:
+                    tensors[i] = self._stand_in(tensors[i])
+        made = SparingRecord(known.op, known.attrs, tuple(inputs), tuple(outputs))
+        made.source = known.source
+        self._records[number] = made
+        self._spares = True
+
+    def _release(self) -> None:
+        """At the end of a block: let go of what only second derivatives would have read.
+
+        A gradient that is differentiated again was recorded, and took what the call had saved.
+        """
+        later, self._later = self._later, []
+        records = self._records or ()
+        used = {id(meant(x)) for record in records for x in record.inputs}
+        for number, unread in later:
+            if not any(id(y) in used for y in records[number].outputs[unread.saved :]):
+                self._spare(number, unread)
+
+    def _stand_in(self, tensor: EagerTensor) -> StandIn:
+        """What records have in place of a tensor: the same one in all of them."""
+        known = self._stand_ins.get(id(tensor))
+        if known is None:
+            if self._gone is None:
+                self._gone = _forgetting(self)
+            known = self._stand_ins[id(tensor)] = stand_in(tensor, self._gone)
+        return known
+
+    def _forget(self, gone: StandIn) -> None:
+        """A tensor is gone: its ``id`` is free for another object, and means nothing here."""
+        if self._stand_ins.get(gone.key) is gone:
+            del self._stand_ins[gone.key]
+            if gone.key in self._watched:
+                self._watched.add(id(gone))
+                self._watched.discard(gone.key)
 
     def watch_variable(self, variable: Variable) -> None:
         """A trainable variable is about to be read."""
@@ -215,6 +302,7 @@ class GradientTape:
         self._watched = set()
         self._kept = []
         self._variables = {}
+        self._stand_ins, self._spares, self._later = {}, False, []
 
     def gradient(
         self,
@@ -378,14 +466,21 @@ class GradientTape:
                 "GradientTape(persistent=True), and delete it when done."
             )
         records = self._records
+        # From here on tensors that are there still are held until the walk ends.
+        whole = (
+            [r.resolved() if type(r) is SparingRecord else r for r in records]
+            if self._spares
+            else records
+        )
         if self._active:
             if self._persistent:
                 _warn_of_recorded_gradients()
-                return list(records)
+                return list(whole)
             self._pop()
         if not self._persistent:
             self._records, self._watched, self._kept = None, set(), []
-        return records
+            self._stand_ins, self._spares, self._later = {}, False, []
+        return whole
 
     def _seed(self, targets: list[Any], seeds: list[Any]) -> dict[int, Tensor]:
         gradients: dict[int, Tensor] = {}
@@ -411,6 +506,18 @@ class GradientTape:
             known = gradients.get(id(target))
             gradients[id(target)] = seed if known is None else apply("Add", (known, seed))
         return gradients
+
+
+def _forgetting(tape: GradientTape) -> Callable[[Any], None]:
+    """What tells a tape that a tensor is gone; it must not keep the tape."""
+    ref = weakref.ref(tape)
+
+    def gone(known: Any) -> None:
+        tape = ref()
+        if tape is not None:
+            tape._forget(known)
+
+    return gone
 
 
 # Lines that were told so already.

@@ -8,6 +8,7 @@ emitted under a tape, the gradient nodes after them, and the cut between the two
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections import Counter
@@ -17,9 +18,11 @@ from typing import Any, TypeAlias
 from tfx.autodiff.forward import ForwardAccumulator
 from tfx.autodiff.forward_moves import write_forward
 from tfx.autodiff.masks import masked_seeds
+from tfx.autodiff.stand_ins import StandIn, Unread
 from tfx.autodiff.tape import GradientTape
 from tfx.control_flow.nodes import assigned_states
 from tfx.control_flow.sequence_gradients import is_write, write_gradient
+from tfx.core.dtypes import SEQUENCE
 from tfx.framework.apply import apply
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import FuncGraph, VariableState
@@ -50,10 +53,13 @@ from tfx.function.steps import SteppedPlan, make_plan
 from tfx.graph.bodies import snapshot
 from tfx.graph.ir import CALL, WITH_BODIES, Graph, Node, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
+from tfx.ops.creation import zeros
 from tfx.ops.slices import dense, dense_shape_of
 from tfx.runtime.surviving import survives
 
 FUNCTION_CALL = "FunctionCall"
+# Elements of a tensor that records hold whatever their gradients read.
+_SMALL = 4096
 
 # A variable of the function and the position of the input that is its value.
 Leaf: TypeAlias = tuple[VariableState, int]
@@ -132,8 +138,13 @@ class PureFunction:
             return self._observed(tensors, recorders[:first])
         pair = self.pair(needs)
         results = pair.forward._observed(tensors, recorders[:first])
+        given, made, unread = tuple(tensors), tuple(results), pair.unread
         for tape in tapes:
-            tape.record(FUNCTION_CALL, {"pair": pair}, tuple(tensors), tuple(results))
+            if unread is None:
+                tape.record(FUNCTION_CALL, {"pair": pair}, given, made)
+            else:
+                once = tape is tapes[-1]
+                tape.record_call(FUNCTION_CALL, {"pair": pair}, given, made, unread, once=once)
         return results[: len(self.graph.outputs)]
 
     def _pushed(
@@ -299,13 +310,15 @@ class Pair:
         forward: Same arguments; results and then the saved values.
         base: The function itself.
         needs: Which arguments have gradients.
+        mask: The results that can have a gradient, all of them.
+        unread: What the gradient by ``mask`` does not read; None: nothing worth a stand-in.
     """
 
     def __init__(self, base: PureFunction, needs: tuple[bool, ...]) -> None:
         self.base = base
         self.needs = needs
         self._joint = Joint(base, needs)
-        mask = tuple(
+        self.mask = mask = tuple(
             isinstance(r, SymbolicTensor) and r.dtype.is_floating for r in self._joint.results
         )
         gradients = self._joint.gradients(mask).folded()
@@ -340,6 +353,27 @@ class Pair:
         self.forward.drawn = tuple(self._results[id(v)] for v in drawn)
         self._backward: dict[tuple[bool, ...], Backward | None] = {}
         self._backward[mask] = self._build(gradients, None if sizes else outside)
+        self.unread = self._unread()
+
+    def _unread(self) -> Unread | None:
+        count = len(self.base.graph.outputs)
+        backward = self._backward[self.mask]
+        if backward is None:
+            return None
+        read = set(backward.origins)
+        # Values of variables: the record of the reading has them.
+        variables = {i for _, i in self.base.leaves}
+        inputs = [
+            i
+            for i, v in enumerate(self._joint.arguments)
+            if ("argument", i) not in read and i not in variables and _is_large(v)
+        ]
+        outputs = [
+            i
+            for i, v in enumerate(self.forward.graph.outputs[:count])
+            if ("result", i) not in read and i not in self.forward.drawn and _is_large(v)
+        ]
+        return Unread(tuple(inputs), tuple(outputs), count) if inputs or outputs else None
 
     def backward(self, mask: tuple[bool, ...]) -> Backward | None:
         """The backward function for gradients of the marked results; None: something is missing."""
@@ -405,6 +439,17 @@ class Pair:
         return Backward(function, origins, gradients.present)
 
 
+def _is_large(value: Value) -> bool:
+    """Whether a tensor is worth a stand-in, which takes some memory itself."""
+    if value.dtype >= SEQUENCE:
+        return False
+    shape = value.shape
+    if shape is None:
+        return True
+    known = [d for d in shape if isinstance(d, int)]
+    return len(known) < len(shape) or math.prod(known) > _SMALL
+
+
 class Backward:
     """A backward function, where its inputs come from, and which gradients it returns."""
 
@@ -433,17 +478,64 @@ def _function_call_slices(op: OpRecord, *given_dys: Any) -> list[Any]:
     backward = None
     if all(dy is None for dy in dys[count:]):
         backward = pair.backward(tuple(dy is not None for dy in dys[:count]))
-    if backward is not None:
-        given = [inputs[i] if kind == "argument" else outputs[i] for kind, i in backward.origins]
+    given = None if backward is None else _given_to(backward, op)
+    if backward is not None and given is not None:
         found = backward.function([*given, *seeds])
         present = backward.present
     else:
         vjp = pair.forward.vjp(tuple(dy is not None for dy in dys), pair.needs)
+        if any(type(x) is StandIn for x in inputs):
+            return _by_all_results(op, dys, (vjp if backward is None else backward).present)
         found = vjp([*inputs, *(outputs[i] for i in pair.forward.drawn), *seeds])
         present = vjp.present
-    wanted = [x for x, n in zip(inputs, pair.needs, strict=True) if n]
+    return _of_arguments(op, found, present)
+
+
+def _of_arguments(op: OpRecord, found: Sequence[Tensor], present: Sequence[int]) -> list[Any]:
+    """What a function returned as one gradient for each argument of a call."""
+    needs = op.attrs["pair"].needs
+    wanted = [x for x, n in zip(op.inputs, needs, strict=True) if n]
     values = iter(_put_together(found, present, wanted))
-    return [next(values) if n else None for n in pair.needs]
+    return [next(values) if n else None for n in needs]
+
+
+def _given_to(backward: Backward, op: OpRecord) -> list[Tensor] | None:
+    """What a backward function reads of a call; None: some of it is gone."""
+    given = [op.inputs[i] if kind == "argument" else op.outputs[i] for kind, i in backward.origins]
+    return None if any(type(x) is StandIn for x in given) else given
+
+
+def _by_all_results(op: OpRecord, dys: list[Any], present: Sequence[int]) -> list[Any]:
+    """The gradient of a call that has let go of arguments: that by all of its results.
+
+    It reads what is kept in any case. Results that nothing depends on get zeros.
+
+    Args:
+        op: The call.
+        dys: Gradients of its results.
+        present: Arguments that depend on these results; the others have no gradient.
+
+    Raises:
+        RuntimeError: it is a second derivative, which needs the arguments.
+    """
+    pair: Pair = op.attrs["pair"]
+    backward = pair.backward(pair.mask)
+    given = None if backward is None else _given_to(backward, op)
+    if backward is None or given is None or any(dy is not None for dy in dys[len(pair.mask) :]):
+        raise RuntimeError(
+            f"The second derivative of {pair.base.graph.name!r} computes it again, from arguments "
+            "that the tape let go when its `with` block ended. Compute the gradient that is "
+            "differentiated again inside the block in which the function was called, or keep the "
+            "arguments."
+        )
+    seeds = [
+        zeros(y.shape, y.dtype) if dy is None else dy
+        for y, dy, m in zip(op.outputs, dys, pair.mask, strict=False)
+        if m
+    ]
+    found = _of_arguments(op, backward.function([*given, *seeds]), backward.present)
+    there = iter(present)
+    return [g if n and next(there) else None for g, n in zip(found, pair.needs, strict=True)]
 
 
 @gradient(CALL)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import ml_dtypes
 import numpy as np
 import pytest
 
+import tfx as tf
 from tfx.core import dtypes
 from tfx.framework.apply import apply, apply_n
 from tfx.framework.convert import constant, int64_constant
 from tfx.graph import ir
 from tfx.graph.ir import Graph
+from tfx.graph.passes import sums
 from tfx.graph.passes.legalize import legalize, replacement
 from tfx.graph.schema import operator
 from tfx.graph.verify import verify
@@ -218,3 +223,30 @@ def test_bodies_and_callees_are_legal_too():
     ops = [n.op for g in (legal, *legal.subgraphs()) for n in g.nodes]
     assert ops.count("Cast") == 4
     assert [n.op for n in body.nodes] == ["Mul"]
+
+
+def test_the_branches_of_corrections_are_each_their_own(monkeypatch):
+    """Branches that the pass makes itself are known by ``id``: they stay until it ends.
+
+    One that got the ``id`` of another, which the collector had freed, was once taken for it.
+    """
+    count, correct, made = 4, sums.CORRECTIONS["ReduceSum"], []
+
+    def collecting(out, node, asks):
+        gc.collect()
+        assert all(body() is not None for body in made)
+        done = correct(out, node, asks)
+        if done:  # not a part of such a sum
+            made.extend(weakref.ref(body) for body in out.nodes[-1].bodies())
+        return done
+
+    monkeypatch.setitem(sums.CORRECTIONS, "ReduceSum", collecting)
+
+    @tf.function(input_signature=[tf.TensorSpec([None] * 3, tf.float32)])
+    def f(x):
+        return [tf.reduce_sum(x * float(i), axis=i % 3) for i in range(count)]
+
+    x = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
+    for i, y in enumerate(f(tf.constant(x))):
+        np.testing.assert_allclose(y, (x * i).sum(i % 3), rtol=1e-5, atol=1e-4)
+    assert len(made) == 2 * count

@@ -1,0 +1,89 @@
+"""What a record holds of tensors that its gradient does not read.
+
+A call of a function is differentiated by a graph whose inputs are known. The tensors that are not
+among them matter to a record only by identity: who made them, who used them. In their place the
+record has a ``StandIn``, so they go as soon as nobody else holds them. Which tensor a stand-in
+means is asked when the records are walked: a tensor that is there still takes its place again, and
+in the place of one that is gone the stand-in itself is what gradients are known by. Both are
+objects that the walk holds, so an ``id`` never means two things.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tfx.core.dtypes import DType
+from tfx.core.shapes import TensorShape
+from tfx.framework.rules import OpRecord
+from tfx.framework.tensor import EagerTensor
+
+
+class Unread(NamedTuple):
+    """What the gradient of a call does not read.
+
+    Attributes:
+        inputs: Numbers of arguments.
+        outputs: Numbers of results.
+        saved: The number of the first result that is there for the gradient alone. A gradient by
+            these is a second derivative of the call, which computes it again from its arguments.
+    """
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    saved: int
+
+
+class StandIn(weakref.ref[EagerTensor]):
+    """A weak reference to a tensor, with what is known of the tensor when it is gone.
+
+    Attributes:
+        key: The tensor's ``id`` for as long as it lives.
+        dtype: Its element type.
+        sizes: Its shape.
+    """
+
+    __slots__ = ("dtype", "key", "sizes")
+
+    dtype: DType
+    key: int
+    sizes: Sequence[int]
+
+    @property
+    def shape(self) -> TensorShape:
+        """The tensor's shape."""
+        return TensorShape(self.sizes)
+
+
+def stand_in(tensor: EagerTensor, gone: Callable[[Any], None]) -> StandIn:
+    """A new stand-in.
+
+    Args:
+        tensor: The tensor.
+        gone: Called with the stand-in when the tensor is gone.
+    """
+    made = StandIn(tensor, gone)
+    made.key, made.dtype, made.sizes = id(tensor), tensor._dtype, tensor._value.shape()
+    return made
+
+
+def meant(x: Any) -> Any:
+    """The tensor that a stand-in means, if it is there still; anything else as it is."""
+    if type(x) is StandIn:
+        tensor = x()
+        return x if tensor is None else tensor
+    return x
+
+
+class SparingRecord(OpRecord):
+    """A record that may have stand-ins among its inputs and outputs."""
+
+    __slots__ = ()
+
+    def resolved(self) -> OpRecord:
+        """The record with the tensors that are there still; it holds them."""
+        inputs, outputs = tuple(map(meant, self.inputs)), tuple(map(meant, self.outputs))
+        made = OpRecord(self.op, self.attrs, inputs, outputs)
+        made.source = self.source
+        return made
