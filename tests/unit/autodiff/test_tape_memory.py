@@ -16,7 +16,7 @@ SIZES = {"static": None, "open": [tf.TensorSpec([None, None])] * 2}
 
 
 def _big(value: float = 0.5) -> Any:
-    return tf.constant(np.full((20, 20), value, np.float32))
+    return tf.constant(np.full((80, 80), value, np.float32))
 
 
 def _squashed(signature: Any) -> Any:
@@ -57,8 +57,8 @@ def test_what_is_there_still_is_a_source_and_a_target() -> None:
         tape.watch(other)  # after the fact: the first call does not depend on it
         y = f(first, other)
     np.testing.assert_allclose(tape.gradient(y, first), _slope(first.numpy()), rtol=1e-5)
-    np.testing.assert_allclose(tape.gradient(first, x), np.full((20, 20), _slope(0.5)), rtol=1e-5)
-    np.testing.assert_allclose(tape.gradient(y, other), np.ones((20, 20)))
+    np.testing.assert_allclose(tape.gradient(first, x), np.full((80, 80), _slope(0.5)), rtol=1e-5)
+    np.testing.assert_allclose(tape.gradient(y, other), np.ones((80, 80)))
     assert tape.gradient(first, other) is None
 
 
@@ -72,10 +72,10 @@ def test_second_derivatives_of_nested_tapes(persistent: bool) -> None:
             y = f(f(x, _big()), _big())
         slope = inner.gradient(y, x)
     t, u = np.tanh(0.5), np.tanh(np.tanh(0.5) + 0.5)
-    np.testing.assert_allclose(slope, np.full((20, 20), (1 - u * u) * (1 - t * t)), rtol=1e-5)
+    np.testing.assert_allclose(slope, np.full((80, 80), (1 - u * u) * (1 - t * t)), rtol=1e-5)
     curve = -2 * u * (1 - u * u) * (1 - t * t) ** 2 - 2 * t * (1 - t * t) * (1 - u * u)
     found = outer.gradient(slope, x)
-    np.testing.assert_allclose(found, np.full((20, 20), curve), rtol=1e-4)
+    np.testing.assert_allclose(found, np.full((80, 80), curve), rtol=1e-4)
 
 
 def test_second_derivatives_of_a_persistent_tape_in_its_block() -> None:
@@ -87,7 +87,7 @@ def test_second_derivatives_of_a_persistent_tape_in_its_block() -> None:
     t, u = np.tanh(0.5), np.tanh(np.tanh(0.5) + 0.5)
     curve = -2 * u * (1 - u * u) * (1 - t * t) ** 2 - 2 * t * (1 - t * t) * (1 - u * u)
     found = tape.gradient(slope, x)
-    np.testing.assert_allclose(found, np.full((20, 20), curve), rtol=1e-4)
+    np.testing.assert_allclose(found, np.full((80, 80), curve), rtol=1e-4)
 
 
 def test_a_block_entered_again_says_what_is_missing() -> None:
@@ -115,9 +115,9 @@ def test_one_of_several_results(monkeypatch: pytest.MonkeyPatch) -> None:
     gradients = tape.gradient(last[0], [x, w])
     slope = _slope(t + 0.5)
     for found, expected in zip(gradients, (slope * _slope(0.5), slope + 2.0), strict=True):
-        np.testing.assert_allclose(found, np.full((20, 20), expected), rtol=1e-5)
+        np.testing.assert_allclose(found, np.full((80, 80), expected), rtol=1e-5)
     assert tape.gradient(last[1], x) is None
-    np.testing.assert_allclose(tape.gradient(last[1], w), np.full((20, 20), 4.0))
+    np.testing.assert_allclose(tape.gradient(last[1], w), np.full((80, 80), 4.0))
 
 
 def test_slices_of_what_is_gone() -> None:
@@ -126,6 +126,6 @@ def test_slices_of_what_is_gone() -> None:
     with tf.GradientTape() as tape:
         y = rows(f(x, _big()), tf.constant([1, 1]))
     found = tape.gradient(y, x)
-    expected = np.zeros((20, 20))
+    expected = np.zeros((80, 80))
     expected[1] = 2 * _slope(0.5)
     np.testing.assert_allclose(tf.convert_to_tensor(found), expected, rtol=1e-5)
