@@ -102,7 +102,7 @@ def prepare_function(
         else:
             traced = forget_gradients(traced)
     warn_dropped(concrete.name, dropped)
-    graph = hoist_constants(prepare(traced, keep_marked=True), EXTERNAL_CONSTANT)
+    graph = hoist_constants(prepare(traced, keep_marked=True, portable=True), EXTERNAL_CONSTANT)
     large = {
         id(value): value
         for form in (graph, gradient_graph)
@@ -145,7 +145,7 @@ def _with_gradients(traced: Graph, name: str, dropped: list[Node]) -> Graph:
         return ready(plain)
 
     def ready(graph: Graph) -> Graph:
-        prepared = prepare(graph, keep_marked=True, keep_gradients=True)
+        prepared = prepare(graph, keep_marked=True, keep_gradients=True, portable=True)
         return rewrite_gradients(prepared, transform, EXTERNAL_CONSTANT)
 
     return ready(traced)

@@ -323,7 +323,7 @@ class GraphFace:
         """
         graph, dropped = drop_host_calls(self.graph)
         warn_dropped(self.name, dropped)
-        return to_model(prepare(graph), output_names=self.output_names())
+        return to_model(prepare(graph, portable=True), output_names=self.output_names())
 
     def output_names(self) -> list[str]:
         """Names of the graph's outputs: from the result's structure, then the variables'."""

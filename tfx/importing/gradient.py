@@ -262,7 +262,7 @@ class _Joint:
         kept = foreign.outputs if keep_outputs else {}
         graph.outputs = [self.func_graph.value_of(self._tensor(v)) for v in flat(kept)]
         graph.outputs += list(self.gradients.values())
-        ready = prepare(graph)
+        ready = prepare(graph, portable=True)
         used = used_values(ready)
         names = port_names(foreign.inputs)
         inputs = [self.func_graph.value_of(self._tensor(v)) for v in flat(foreign.inputs)]

@@ -26,7 +26,7 @@ def stored_model(
         variables: The weights by name.
         source: The model that it comes from, whose description is kept.
     """
-    graph = prepare(foreign.graph)
+    graph = prepare(foreign.graph, portable=True)
     used = used_values(graph)
     given = {n: v for n, v in foreign.weights.items() if id(v) in used}
     graph.inputs = [*flat(foreign.inputs), *given.values()]

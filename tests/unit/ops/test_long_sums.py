@@ -11,6 +11,7 @@ import math
 
 import ml_dtypes
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 
@@ -400,3 +401,24 @@ def test_loops_that_sum():
     np.testing.assert_allclose(
         totals(tf.constant(x)).numpy(), 100_000 * np.float64(x[0, 0]), rtol=1e-7
     )
+
+
+@pytest.mark.parametrize("size", [None, 5000, 10**6])
+@pytest.mark.parametrize("function", [tf.reduce_mean, tf.norm, tf.nn.softmax])
+def test_what_is_saved_of_float32_has_no_float64(function, size, tmp_path):
+    """Builds of the runtime for the web do not have it."""
+    module = tf.Module()
+    module.f = tf.function(function, input_signature=[tf.TensorSpec([size])])
+    tf.saved_model.save(module, str(tmp_path / "m"), signatures=module.f)
+    model = onnx.load(tmp_path / "m" / "serving_default.onnx")
+    graphs = [model.graph, *(f for f in model.functions)]
+    while graphs:
+        graph = graphs.pop()
+        for node in graph.node:
+            for attribute in node.attribute:
+                assert not (node.op_type == "Cast" and attribute.i == onnx.TensorProto.DOUBLE)
+                assert attribute.t.data_type != onnx.TensorProto.DOUBLE
+                if attribute.HasField("g"):
+                    graphs.append(attribute.g)
+        for constant in getattr(graph, "initializer", ()):
+            assert constant.data_type != onnx.TensorProto.DOUBLE

@@ -25,6 +25,7 @@ def prepare(
     device: str = "CPU:0",
     keep_marked: bool = False,
     keep_gradients: bool = False,
+    portable: bool = False,
     known: Mapping[Value, RawValue] | None = None,
     effects: list[PassEffect] | None = None,
 ) -> Graph:
@@ -38,6 +39,7 @@ def prepare(
         device: Where it will run.
         keep_marked: Keep the ``Identity`` nodes that stop gradients, for a graph that is saved.
         keep_gradients: Keep the markers of custom gradients.
+        portable: Use what other builds of the runtime have, for a graph that is written to a file.
         known: Contents of inputs that will be initializers.
         effects: Gets what each pass did.
     """
@@ -51,7 +53,7 @@ def prepare(
         ("dead state", remove_dead_state),
         ("expansions", narrow_expansions),
         ("dead nodes", remove_dead_nodes),
-        ("kernels", lambda g: legalize(g, device)),
+        ("kernels", lambda g: legalize(g, device, portable=portable)),
         ("conditions", lambda g: decide_conditions(g, known or {})),
         ("constants", fold_constants),
         ("common", share_common),

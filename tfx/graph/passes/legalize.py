@@ -78,14 +78,16 @@ _CORRECTIONS = _in_turn(
 )
 
 
-def legalize(graph: Graph, device: str = "CPU:0") -> Graph:
+def legalize(graph: Graph, device: str = "CPU:0", *, portable: bool = False) -> Graph:
     """A copy of the graph, bodies and callees included, in which every node has a kernel.
 
     Args:
         graph: The graph.
         device: Where it will run. On a GPU a kernel of either provider will do.
+        portable: It is written to a file, for other builds of the runtime too.
     """
-    return _Legalizer(device).run(graph)
+    with sums.portable(portable):
+        return _Legalizer(device).run(graph)
 
 
 class _Legalizer:

@@ -16,15 +16,39 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
+import numpy as np
+
+from tfx.core import dtypes
 from tfx.graph.ir import Attributes, Graph, Node, RawDim, Value
 from tfx.graph.passes.integers import SAFE_DIVISOR
 from tfx.graph.passes.writer import Writer
 
 _FLOAT, _INT64, _BOOL, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 7, 9, 10, 11, 16
 _REAL = (_FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16)
+
+# Whether the graph is one that other runtimes will run, too.
+_is_portable: ContextVar[bool] = ContextVar("is_portable", default=False)
+
+
+@contextmanager
+def portable(asked: bool) -> Iterator[None]:
+    """Add float32 in float32 alone: builds of the runtime for the web have no float64 at all."""
+    token = _is_portable.set(asked)
+    try:
+        yield
+    finally:
+        _is_portable.reset(token)
+
+
+def _type_of_sums(dtype: int) -> int:
+    """The type in which sums of blocks are added; where it is no wider, in more stages."""
+    return dtype if _is_portable.get() else _DOUBLE
+
 
 # Tag of what is summed right already, or only where it is short.
 PART_OF_SUM = "part of a sum"
@@ -137,7 +161,7 @@ def _choose(op: str, dtype: int, shape: Sequence[RawDim], axes: tuple[int, ...])
     lone = all(d == 1 for d in shape[run[1] + 1 :])
     sizes = [d for d in shape if isinstance(d, int)]
     small = len(sizes) == len(shape) and math.prod(sizes) <= _WIDE_SIZE
-    if dtype != _DOUBLE and small:
+    if dtype != _type_of_sums(dtype) and small:
         return Blocks(axes, run, 0, False, lone)
     size, vectors = _product(shape, run), _has_vectors(op, dtype, lone)
     length = next((b for b in _preferred(lone, vectors) if size % b == 0), 0)
@@ -146,7 +170,7 @@ def _choose(op: str, dtype: int, shape: Sequence[RawDim], axes: tuple[int, ...])
 
 def _has_vectors(op: str, dtype: int, inner: bool) -> bool:
     """Whether blocks may be long; in float64 no later stage is more precise than the first."""
-    return _KINDS[op].vectors and (inner or dtype != _DOUBLE)
+    return _KINDS[op].vectors and (inner or dtype != _type_of_sums(dtype))
 
 
 def is_long(op: str, shape: Sequence[RawDim], attrs: Attributes) -> bool:
@@ -251,7 +275,7 @@ def _in_double(out: Graph, node: Node) -> bool:
     """Sum in float64 what nothing is known of; sums of float64 stay as they are."""
     x = node.inputs[0]
     assert x is not None
-    if x.dtype == _DOUBLE:
+    if x.dtype == _DOUBLE or _is_portable.get():
         return False
     write = Writer(out, node)
     total = _part(write, node.op, (write.cast(x, _DOUBLE), *node.inputs[1:]), node.attrs)
@@ -284,8 +308,9 @@ def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
         parts = _sums_of_blocks(write, x, blocks, length, kind.first, sure)
     attrs, axes = {"keepdims": node.attrs.get("keepdims", 1)}, write.ints(blocks.axes)
     assert parts.shape is not None
-    if x.dtype != _DOUBLE:
-        result = _part(write, kind.rest, (write.cast(parts, _DOUBLE), axes), attrs)
+    wide = _type_of_sums(x.dtype)
+    if x.dtype != wide:
+        result = _part(write, kind.rest, (write.cast(parts, wide), axes), attrs)
     elif all(isinstance(d, int) for d in parts.shape):
         # A reduction like any other, which may need stages too.
         result = write.add(kind.rest, (parts, axes), attrs)
@@ -301,22 +326,23 @@ def _finished(write: Writer, node: Node, kind: _Kind, result: Value, divisor: Va
         result = write.op("Div", result, divisor)
     if kind.last is not None:
         result = write.op(kind.last, result)
-    if node.outputs[0].dtype != _DOUBLE:
+    if node.outputs[0].dtype != result.dtype:
         write.cast(result, node.outputs[0].dtype)
     elif result.node is not None and result.node.tag == PART_OF_SUM:
         write.op("Identity", result)  # the tag stays with the sum
 
 
 def _count(write: Writer, x: Value, axes: Sequence[int]) -> Value:
-    """How many elements are reduced to one, in float64."""
+    """How many elements are reduced to one, in the type of their sum."""
+    wide = _type_of_sums(x.dtype)
     assert x.shape is not None
     known = [d for d in (x.shape[a] for a in axes) if isinstance(d, int)]
     if len(known) == len(axes):
-        return write.number(float(math.prod(known)))
+        return write.constant(math.prod(known), wide)
     if len(axes) == len(x.shape):
-        return write.cast(write.op("Size", x), _DOUBLE)
+        return write.cast(write.op("Size", x), wide)
     found = write.op("Gather", write.op("Shape", x), write.ints(axes))
-    return write.cast(write.add("ReduceProd", (found,), {"keepdims": 0}), _DOUBLE)
+    return write.cast(write.add("ReduceProd", (found,), {"keepdims": 0}), wide)
 
 
 def _sums_of_blocks(
@@ -419,7 +445,7 @@ def _stages(write: Writer, parts: Value, axes: tuple[int, ...], kind: _Kind) -> 
     for run in _runs(axes):
         parts = _as_one_axis(write, parts, run)
         assert parts.shape is not None
-        last, rank = run[1], len(parts.shape)
+        last = run[1]
         lone = all(d == 1 for d in parts.shape[last + 1 :])
         again = Blocks(axes, (last, last), 0, False, lone)
         for _ in range(4):
@@ -429,9 +455,14 @@ def _stages(write: Writer, parts: Value, axes: tuple[int, ...], kind: _Kind) -> 
             assert length.node is not None
             length.node.tag = SAFE_DIVISOR
             missing = write.op("Mod", write.op("Neg", size), length)
-            zeros = write.ints([0] * (rank + last)), write.ints([0] * (rank - 1 - last))
-            amounts = _joined(write, [zeros[0], missing, zeros[1]])
-            padded = write.op("Pad", parts, amounts, write.number(kind.neutral))
+            # Not Pad, which onnx does not bring to older opsets.
+            neutral = write.graph.add_constant(
+                np.array(kind.neutral, dtypes.from_onnx(parts.dtype).as_numpy_dtype), parts.dtype
+            )
+            before = write.add("Shape", (parts,), {"start": 0, "end": last})
+            behind = write.add("Shape", (parts,), {"start": last + 1})
+            rest = write.op("Expand", neutral, _joined(write, [before, missing, behind]))
+            padded = write.add("Concat", (parts, rest), {"axis": last})
             parts = _sums_of_blocks(write, padded, again, length, kind.rest, False)
     return parts
 
@@ -542,9 +573,9 @@ def _sum_of_parts(
     attrs: Attributes,
 ) -> Value:
     """The sum of sums of blocks, in float64."""
-    if x.dtype == _DOUBLE:
-        parts = _stages(write, parts, axes, kind)
-    return _part(write, kind.rest, (write.cast(parts, _DOUBLE), write.ints(axes)), attrs)
+    wide = _type_of_sums(x.dtype)
+    parts = _stages(write, parts, axes, kind) if x.dtype == wide else write.cast(parts, wide)
+    return _part(write, kind.rest, (parts, write.ints(axes)), attrs)
 
 
 def _instead_if(
@@ -692,8 +723,8 @@ def _standardized(write: Writer, x: Value, axes: Sequence[int], epsilon: float) 
     centered = write.op("Sub", x, write.add("ReduceMean", (x, places), keep))
     squares = write.op("Mul", centered, centered)
     variance = write.add("ReduceMean", (squares, places), keep)
-    least = write.number(epsilon)
-    least = least if x.dtype == _DOUBLE else write.cast(least, x.dtype)
+    kind = dtypes.from_onnx(x.dtype).as_numpy_dtype
+    least = write.graph.add_constant(np.array(epsilon, kind), x.dtype)
     return write.op("Div", centered, write.op("Sqrt", write.op("Add", variance, least)))
 
 
