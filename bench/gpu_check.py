@@ -22,8 +22,8 @@ import onnxruntime
 
 import tfx as tf
 from tfx.core import onnxruntime_wheels
-from tfx.runtime import cuda, diagnosis, values
-from tfx.runtime.capture import CapturingRunner
+from tfx.runtime import cuda, gpu_diagnosis, values
+from tfx.runtime.cuda_graphs import CapturingRunner
 
 GPU, CPU = "/GPU:0", "/CPU:0"
 REHEARSING = "--rehearse" in sys.argv
@@ -365,7 +365,7 @@ def training_gives_the_cpus_numbers() -> str:
 
 @check
 def convolutions() -> str:
-    late = {} if REHEARSING else diagnosis.missing_later_libraries()
+    late = {} if REHEARSING else gpu_diagnosis.missing_later_libraries()
     assert "libcudnn.so.9" not in late, f"cannot be loaded: {late}"
     x, w = normal(8, 32, 32, 16), normal(3, 3, 16, 32)
 
@@ -550,7 +550,7 @@ def main(names: list[str]) -> int:
     """
     flavours = ", ".join(f"{n} {v}" for n, v in onnxruntime_wheels.installed().items())
     print(f"onnxruntime {onnxruntime.__version__} ({flavours or 'no distribution found'})")
-    trouble = None if REHEARSING else diagnosis.gpu_trouble()
+    trouble = None if REHEARSING else gpu_diagnosis.gpu_trouble()
     if trouble is not None:
         print(f"There is no GPU to check: {trouble}")
         return 2

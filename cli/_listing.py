@@ -34,7 +34,7 @@ def header(summary: BundleSummary) -> None:
 
 def signatures(infos: Iterable[SignatureInfo]) -> None:
     """Print what can be called."""
-    from tfx.loaders.describe import describe
+    from tfx.loaders.messages import describe
 
     rows = [
         (
@@ -53,7 +53,7 @@ def signatures(infos: Iterable[SignatureInfo]) -> None:
 
 def variables(summary: BundleSummary, *, each: bool) -> None:
     """Print how many variables there are, and with ``each`` a row for each."""
-    from tfx.loaders.describe import describe_type
+    from tfx.loaders.messages import describe_type
 
     items = summary.variables
     trainable = sum(item.trainable for item in items)

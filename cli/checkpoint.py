@@ -37,7 +37,7 @@ def command() -> None:
 @debug_option
 def list_command(directory: str, *, as_json: bool) -> None:
     """Print the checkpoints of DIR, oldest first."""
-    from tfx.train.listing import list_checkpoints
+    from tfx.train.checkpoint_listing import list_checkpoints
 
     found = list_checkpoints(directory)
     if as_json:
@@ -67,7 +67,7 @@ def list_command(directory: str, *, as_json: bool) -> None:
 @debug_option
 def show_command(prefix: str, *, verify: bool, values: bool, as_json: bool) -> None:
     """Print the variables of PREFIX with dtype, shape and size."""
-    from tfx.train.listing import describe_checkpoint
+    from tfx.train.checkpoint_listing import describe_checkpoint
 
     with _output.progress(f"Reading {prefix}"):
         found = describe_checkpoint(prefix, verify=verify, values=values)
@@ -101,7 +101,7 @@ def show_command(prefix: str, *, verify: bool, values: bool, as_json: bool) -> N
 @debug_option
 def rename_command(source: str, target: str, *, names: tuple[str, ...], overwrite: bool) -> None:
     """Write PREFIX as OUT, with the paths OLD called NEW."""
-    from tfx.train.editing import rename_variables
+    from tfx.train.edit_checkpoint import rename_variables
 
     wanted = "OLD=NEW, such as model/dense=model/head"
     pairs = dict(_values.split_assignment(item, "--name", wanted) for item in names)
@@ -126,7 +126,7 @@ def rename_command(source: str, target: str, *, names: tuple[str, ...], overwrit
 @debug_option
 def merge_command(sources: tuple[str, ...], *, out: str, prefer: Any, overwrite: bool) -> None:
     """Write the variables of all into OUT; those of NAME=PREFIX go below NAME."""
-    from tfx.train.editing import merge_checkpoints
+    from tfx.train.edit_checkpoint import merge_checkpoints
 
     pairs = [_below(item) for item in sources]
     with _output.progress(f"Writing {out}"):

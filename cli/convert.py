@@ -43,7 +43,7 @@ def command(bundle: str, out: str, *, opset: int | None, dtype: Any, as_json: bo
     """Convert, and say how far results are off."""
     if opset is None and dtype is None:
         raise click.UsageError("nothing to do; give --opset N, --dtype TYPE, or both")
-    from tfx.exporters.converting import convert
+    from tfx.exporters.convert_bundle import convert
 
     with _output.progress(f"Converting {bundle}"):
         made = convert(bundle, out, opset=opset, dtype=dtype)

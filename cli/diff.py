@@ -31,7 +31,7 @@ _DIFFERENT = 1
 @debug_option
 def command(first: str, second: str, *, exit_code: bool, as_json: bool) -> None:
     """Compare and print."""
-    from tfx.exporters.comparing import compare
+    from tfx.exporters.compare_bundles import compare
 
     with _output.progress(f"Comparing {first} and {second}"):
         found = compare(first, second)

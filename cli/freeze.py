@@ -45,7 +45,7 @@ Examples:
 @debug_option
 def command(bundle: str, *, out: str, signatures: tuple[str, ...], as_json: bool) -> None:
     """Freeze, and say what was written."""
-    from tfx.exporters.freezing import freeze
+    from tfx.exporters.freeze_bundle import freeze
 
     with _output.progress(f"Freezing {bundle}"):
         made = freeze(bundle, out, signatures or None)

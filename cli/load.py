@@ -170,7 +170,7 @@ def _show(
         tensors = {name: _values.to_json(array) for name, array in results.items()}
         click.echo(json.dumps({"signature": info.name, "outputs": tensors}))
         return
-    from tfx.loaders.describe import describe_array
+    from tfx.loaders.messages import describe_array
 
     for name, array in results.items():
         if output is None:

@@ -157,7 +157,7 @@ def _attribute(owner: Any, path: str, where: str) -> Any:
         try:
             owner = getattr(owner, part)
         except AttributeError:
-            from tfx.loaders.describe import nearest
+            from tfx.loaders.messages import nearest
 
             names = [name for name in dir(owner) if not name.startswith("_")]
             raise OperationError(f"{where} has no {path!r}; {nearest(part, names)}") from None

@@ -16,15 +16,15 @@ from tfx.exporters.native import SaveOptions as SaveOptions
 from tfx.exporters.native import save as save
 
 if TYPE_CHECKING:
-    from tfx.exporters.comparing import compare as compare
-    from tfx.exporters.converting import convert as convert
-    from tfx.exporters.freezing import freeze as freeze
+    from tfx.exporters.compare_bundles import compare as compare
+    from tfx.exporters.convert_bundle import convert as convert
+    from tfx.exporters.freeze_bundle import freeze as freeze
 
 # Fetched when first used: who saves a model needs none of these.
 _LATER = {
-    "compare": "tfx.exporters.comparing",
-    "convert": "tfx.exporters.converting",
-    "freeze": "tfx.exporters.freezing",
+    "compare": "tfx.exporters.compare_bundles",
+    "convert": "tfx.exporters.convert_bundle",
+    "freeze": "tfx.exporters.freeze_bundle",
 }
 
 

@@ -20,10 +20,10 @@ from tfx.bundle.manifest import MANIFEST_NAME, manifest_bytes
 from tfx.bundle.records import Example, ExampleCall, Manifest, Storage
 from tfx.bundle.safetensors import write_safetensors
 from tfx.core.errors import InvalidArgumentError
-from tfx.loaders.describe import describe, nearest
-from tfx.loaders.recording import MADE_UP_SECONDS, Recorded, make_up, record
-from tfx.loaders.replaying import Replayer
-from tfx.loaders.sources import Sources
+from tfx.loaders.messages import describe, nearest
+from tfx.loaders.open_files import Sources
+from tfx.loaders.record_examples import MADE_UP_SECONDS, Recorded, make_up, record
+from tfx.loaders.replay_examples import Replayer
 
 # Without being asked: no more weights than this are opened, no more signatures run, and of small
 # bundles the examples are only a small part.

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tfx.bundle import limits
-from tfx.bundle.atomic import AtomicDirectory
+from tfx.bundle.atomic_folder import AtomicDirectory
 from tfx.bundle.manifest import MANIFEST_NAME, manifest_bytes
+from tfx.bundle.python_values import Leaf, TensorInfo, Value
 from tfx.bundle.records import (
     Child,
     ConcreteFunctionEntry,
@@ -34,16 +35,15 @@ from tfx.bundle.records import (
     VariableEntry,
 )
 from tfx.bundle.shards import WrittenStore, write_store
-from tfx.bundle.structure import Leaf, TensorInfo, Value
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.version import VERSION
 from tfx.exporters.examples import add_examples
+from tfx.exporters.external_weights import map_file, split_payloads
 from tfx.exporters.names import FileNames
-from tfx.exporters.payloads import map_file, split_payloads
 from tfx.exporters.signatures import DEFAULT_SERVING_SIGNATURE_DEF_KEY
-from tfx.exporters.writing import PRODUCER
-from tfx.graph.models import ForeignModel, Port, Weight, parse_model
+from tfx.exporters.write_files import PRODUCER
+from tfx.graph.serialization.models import ForeignModel, Port, Weight, parse_model
 
 
 def save_onnx(

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfx.bundle import limits
-from tfx.bundle.atomic import AtomicDirectory
+from tfx.bundle.atomic_folder import AtomicDirectory
 from tfx.core.errors import InvalidArgumentError
 from tfx.exporters.examples import add_examples, given_examples
-from tfx.exporters.gathering import Gathered
-from tfx.exporters.writing import write_bundle
+from tfx.exporters.snapshot import SaveSnapshot
+from tfx.exporters.write_files import write_bundle
 from tfx.framework.context import current
 
 
@@ -112,7 +112,7 @@ def save(
             "saved_model.save cannot be called while a function is traced: call it from eager code."
         )
     options = options or SaveOptions()
-    gathered = Gathered(obj, signatures, custom_gradients=options.experimental_custom_gradients)
+    gathered = SaveSnapshot(obj, signatures, custom_gradients=options.experimental_custom_gradients)
     with AtomicDirectory(export_dir) as folder:
         write_bundle(
             folder,

@@ -27,17 +27,17 @@ from tfx.core.dtypes import DType
 from tfx.core.nest_kinds import namedtuple_fields
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
+from tfx.exporters.manifest_values import KEYS, is_scalar, to_value
 from tfx.exporters.names import unique_name
-from tfx.exporters.values import KEYS, is_scalar, to_value
 from tfx.framework.asset import Asset
-from tfx.framework.deferred import UNTRACKED_PREFIX, AutoTrackable
+from tfx.framework.deferred_restores import UNTRACKED_PREFIX, AutoTrackable
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.trackable import is_container, is_trackable, members, path_text, walk
 from tfx.framework.variable import Variable
-from tfx.function.concrete import ConcreteFunction
-from tfx.function.polymorphic import Function
-from tfx.tables.mutable import MutableHashTable
-from tfx.tables.static import StaticTable
+from tfx.function.execution.concrete_function import ConcreteFunction
+from tfx.function.tracing.function import Function
+from tfx.lookup_ops.mutable_tables import MutableHashTable
+from tfx.lookup_ops.static_tables import StaticTable
 
 Callee = Function | ConcreteFunction
 _LEAVES = (Variable, Function, ConcreteFunction, EagerTensor, Asset, StaticTable)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from tfx.exporters.names import unique_names
-from tfx.function.concrete import ConcreteFunction
-from tfx.function.input_signature import is_closed
-from tfx.function.polymorphic import Function
+from tfx.function.execution.concrete_function import ConcreteFunction
+from tfx.function.tracing.function import Function
+from tfx.function.tracing.input_signature import is_closed
 
 DEFAULT_SERVING_SIGNATURE_DEF_KEY = "serving_default"
 

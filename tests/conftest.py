@@ -59,18 +59,18 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 @pytest.fixture
 def three_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """Divide the CPU into CPU:0, CPU:1 and CPU:2, as a program does before its first operation."""
-    from tfx.runtime import logical
+    from tfx.runtime import logical_devices
 
-    state = logical.State()
+    state = logical_devices.State()
     state.settled = True
-    state.divisions[logical.CPU] = (logical.LogicalDeviceConfiguration(),) * 3
-    monkeypatch.setattr(logical, "state", state)
+    state.divisions[logical_devices.CPU] = (logical_devices.LogicalDeviceConfiguration(),) * 3
+    monkeypatch.setattr(logical_devices, "state", state)
 
 
 # Runs in a process of its own because a provider that cannot load prints to stderr, and because
 # only the session says what it runs on: get_available_providers() lists what was compiled in.
 CUDA_PROBE = """
-from tfx.runtime.diagnosis import gpu_trouble
+from tfx.runtime.gpu_diagnosis import gpu_trouble
 gpu_trouble()  # loads CUDA's libraries from wheels, too
 import onnx, onnxruntime
 from onnx import helper

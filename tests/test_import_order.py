@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from tests import import_order
-from tfx.framework import rules, slice_rules
+from tfx.framework import indexed_slices_rules, rules
 
 _V1 = """
 import numpy as np
@@ -490,7 +490,7 @@ show(s.run(None, {s.get_inputs()[0].name: np.array([1, 2], "f")}))
 """,
     "control_flow alone": """
 import numpy as np
-from tfx.control_flow.loops import while_loop
+from tfx.control_flow.while_loop import while_loop
 from tfx.autodiff.tape import GradientTape
 from tfx.framework.convert import convert_to_tensor
 x = convert_to_tensor([1.0, 2.0])
@@ -535,7 +535,7 @@ def test_rules_above_the_walks_are_in_the_table_of_what_is_fetched() -> None:
     early = ("tfx.ops.", "tfx.autodiff.", "tfx.framework.", "tfx.control_flow.sequence_gradients")
     late = {
         (op, rule.__module__)
-        for table in (rules._rules, rules._formulas, rules._forward, slice_rules._rules)
+        for table in (rules._rules, rules._formulas, rules._forward, indexed_slices_rules._rules)
         for op, rule in table.items()  # type: ignore[attr-defined]
         if rule.__module__.startswith("tfx.") and not rule.__module__.startswith(early)
     }

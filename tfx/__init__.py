@@ -39,7 +39,7 @@ def __getattr__(name: str) -> Any:
     module = NAMES.get(name)
     if module is not None:
         # Whoever holds a tensor or variable expects arithmetic on it.
-        importlib.import_module("tfx.ops.operators")
+        importlib.import_module("tfx.ops.common.operator_overloads")
         value = getattr(importlib.import_module(module), name)
     elif name in SUBMODULES:
         value = importlib.import_module(f"tfx.{name}")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from tfx.core import gfile as _gfile
 from tfx.core.namespaces import complete as _complete
 from tfx.core.namespaces import namespace as _namespace
-from tfx.ops.io_files import decode_base64 as decode_base64
-from tfx.ops.io_files import decode_raw as decode_raw
-from tfx.ops.io_files import encode_base64 as encode_base64
-from tfx.ops.io_files import matching_files as matching_files
-from tfx.ops.io_files import read_file as read_file
-from tfx.ops.io_files import write_file as write_file
-from tfx.ops.io_images import decode_png as decode_png
-from tfx.ops.io_images import encode_png as encode_png
-from tfx.ops.io_tensors import parse_tensor as parse_tensor
-from tfx.ops.io_tensors import serialize_tensor as serialize_tensor
+from tfx.ops.io.files import decode_base64 as decode_base64
+from tfx.ops.io.files import decode_raw as decode_raw
+from tfx.ops.io.files import encode_base64 as encode_base64
+from tfx.ops.io.files import matching_files as matching_files
+from tfx.ops.io.files import read_file as read_file
+from tfx.ops.io.files import write_file as write_file
+from tfx.ops.io.png import decode_png as decode_png
+from tfx.ops.io.png import encode_png as encode_png
+from tfx.ops.io.tensor_proto import parse_tensor as parse_tensor
+from tfx.ops.io.tensor_proto import serialize_tensor as serialize_tensor
 
 gfile = _namespace(
     "tfx.io.gfile",

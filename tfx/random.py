@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from tfx.core.namespaces import complete as _complete
 from tfx.core.namespaces import namespace as _namespace
-from tfx.ops.generator import Algorithm as Algorithm
-from tfx.ops.generator import Generator as Generator
-from tfx.ops.generator import create_rng_state as create_rng_state
-from tfx.ops.generator import get_global_generator as get_global_generator
-from tfx.ops.generator import set_global_generator as set_global_generator
-from tfx.ops.generator import set_seed as set_seed
-from tfx.ops.random import categorical as categorical
-from tfx.ops.random import fold_in as fold_in
-from tfx.ops.random import gamma as gamma
-from tfx.ops.random import normal as normal
-from tfx.ops.random import poisson as poisson
-from tfx.ops.random import shuffle as shuffle
-from tfx.ops.random import split as split
-from tfx.ops.random import stateless_binomial as stateless_binomial
-from tfx.ops.random import stateless_categorical as stateless_categorical
-from tfx.ops.random import stateless_gamma as stateless_gamma
-from tfx.ops.random import stateless_normal as stateless_normal
-from tfx.ops.random import stateless_poisson as stateless_poisson
-from tfx.ops.random import stateless_shuffle as _stateless_shuffle
-from tfx.ops.random import stateless_truncated_normal as stateless_truncated_normal
-from tfx.ops.random import stateless_uniform as stateless_uniform
-from tfx.ops.random import truncated_normal as truncated_normal
-from tfx.ops.random import uniform as uniform
-from tfx.ops.sampled_losses import log_uniform_candidate_sampler as log_uniform_candidate_sampler
-from tfx.ops.sampled_losses import uniform_candidate_sampler as uniform_candidate_sampler
+from tfx.ops.nn.sampled_losses import log_uniform_candidate_sampler as log_uniform_candidate_sampler
+from tfx.ops.nn.sampled_losses import uniform_candidate_sampler as uniform_candidate_sampler
+from tfx.ops.random.generator import Algorithm as Algorithm
+from tfx.ops.random.generator import Generator as Generator
+from tfx.ops.random.generator import create_rng_state as create_rng_state
+from tfx.ops.random.generator import get_global_generator as get_global_generator
+from tfx.ops.random.generator import set_global_generator as set_global_generator
+from tfx.ops.random.generator import set_seed as set_seed
+from tfx.ops.random.random import categorical as categorical
+from tfx.ops.random.random import fold_in as fold_in
+from tfx.ops.random.random import gamma as gamma
+from tfx.ops.random.random import normal as normal
+from tfx.ops.random.random import poisson as poisson
+from tfx.ops.random.random import shuffle as shuffle
+from tfx.ops.random.random import split as split
+from tfx.ops.random.random import stateless_binomial as stateless_binomial
+from tfx.ops.random.random import stateless_categorical as stateless_categorical
+from tfx.ops.random.random import stateless_gamma as stateless_gamma
+from tfx.ops.random.random import stateless_normal as stateless_normal
+from tfx.ops.random.random import stateless_poisson as stateless_poisson
+from tfx.ops.random.random import stateless_shuffle as _stateless_shuffle
+from tfx.ops.random.random import stateless_truncated_normal as stateless_truncated_normal
+from tfx.ops.random.random import stateless_uniform as stateless_uniform
+from tfx.ops.random.random import truncated_normal as truncated_normal
+from tfx.ops.random.random import uniform as uniform
 
 experimental = _namespace(
     "tfx.random.experimental",

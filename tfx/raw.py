@@ -64,7 +64,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     except LookupError as e:
         raise AttributeError(f"module 'tfx.raw' has no attribute {name!r}: {e}") from None
     # Whoever has tensors expects arithmetic on them.
-    importlib.import_module("tfx.ops.operators")
+    importlib.import_module("tfx.ops.common.operator_overloads")
     function = cover(_wrapper(operator))
     globals()[name] = function
     return function

@@ -13,7 +13,7 @@ from typing import Any as _Any
 
 import tfx as _tf
 from tfx.core.namespaces import MissingNameError as _MissingNameError
-from tfx.ops import fused_normalization as _fused
+from tfx.ops.nn import fused_normalization as _fused
 
 _int32, _int64, _float32 = _tf.int32, _tf.int64, _tf.float32
 _NO_DILATION = (1, 1, 1, 1)

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from tfx.core.namespaces import complete as _complete
-from tfx.ops.strings import join as join
-from tfx.ops.strings import lower as lower
-from tfx.ops.strings import reduce_join as reduce_join
-from tfx.ops.strings import regex_full_match as regex_full_match
-from tfx.ops.strings import split as split
-from tfx.ops.strings import to_number as to_number
-from tfx.ops.strings import upper as upper
-from tfx.ops.strings_python import as_string as as_string
-from tfx.ops.strings_python import bytes_split as bytes_split
-from tfx.ops.strings_python import format_ as _format
-from tfx.ops.strings_python import length as length
-from tfx.ops.strings_python import ngrams as ngrams
-from tfx.ops.strings_python import regex_replace as regex_replace
-from tfx.ops.strings_python import strip as strip
-from tfx.ops.strings_python import substr as substr
-from tfx.ops.strings_python import unicode_decode as unicode_decode
-from tfx.ops.strings_python import unicode_encode as unicode_encode
-from tfx.ops.strings_python import unicode_split as unicode_split
-from tfx.ops.strings_python import unicode_transcode as unicode_transcode
-from tfx.ops.strings_python import unsorted_segment_join as unsorted_segment_join
-from tfx.tables.hashing import to_hash_bucket_fast as to_hash_bucket_fast
+from tfx.lookup_ops.hash_buckets import to_hash_bucket_fast as to_hash_bucket_fast
+from tfx.ops.strings.python_strings import as_string as as_string
+from tfx.ops.strings.python_strings import bytes_split as bytes_split
+from tfx.ops.strings.python_strings import format_ as _format
+from tfx.ops.strings.python_strings import length as length
+from tfx.ops.strings.python_strings import ngrams as ngrams
+from tfx.ops.strings.python_strings import regex_replace as regex_replace
+from tfx.ops.strings.python_strings import strip as strip
+from tfx.ops.strings.python_strings import substr as substr
+from tfx.ops.strings.python_strings import unicode_decode as unicode_decode
+from tfx.ops.strings.python_strings import unicode_encode as unicode_encode
+from tfx.ops.strings.python_strings import unicode_split as unicode_split
+from tfx.ops.strings.python_strings import unicode_transcode as unicode_transcode
+from tfx.ops.strings.python_strings import unsorted_segment_join as unsorted_segment_join
+from tfx.ops.strings.strings import join as join
+from tfx.ops.strings.strings import lower as lower
+from tfx.ops.strings.strings import reduce_join as reduce_join
+from tfx.ops.strings.strings import regex_full_match as regex_full_match
+from tfx.ops.strings.strings import split as split
+from tfx.ops.strings.strings import to_number as to_number
+from tfx.ops.strings.strings import upper as upper
 
 format = _format
 

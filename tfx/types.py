@@ -12,8 +12,8 @@ from tfx.core.namespaces import namespace as _namespace
 from tfx.framework.indexed_slices import IndexedSlices as _IndexedSlices
 from tfx.framework.tensor import Tensor as _Tensor
 from tfx.framework.variable import Variable as _Variable
-from tfx.function.concrete import ConcreteFunction as _ConcreteFunction
-from tfx.function.polymorphic import Function as _Function
+from tfx.function.execution.concrete_function import ConcreteFunction as _ConcreteFunction
+from tfx.function.tracing.function import Function as _Function
 
 # A Union and not `|`: TensorFlow's is one too, and typing.get_args reads both.
 _TensorLike = _Union[  # noqa: UP007

@@ -6,15 +6,15 @@ import sys
 from pathlib import Path
 
 from tfx import raw
-from tfx.autodiff import forward
+from tfx.autodiff import forward_accumulator
 from tfx.framework import rules
-from tfx.function import if_gradient, loop_gradient, recurrent_gradient
+from tfx.function.gradients import if_gradient, loop_gradient, recurrent_rules
 from tfx.graph import schema
-from tfx.vectorize import convert, families
+from tfx.vectorize import batcher, families
 from tfx.vectorize import rules as batching
 
 # Importing them fills the tables.
-TABLES = (convert, families, forward, if_gradient, loop_gradient, recurrent_gradient)
+TABLES = (batcher, families, forward_accumulator, if_gradient, loop_gradient, recurrent_rules)
 # Their bodies are batched, operator by operator.
 _CONTROL = ("If", "Loop")
 # What becomes something else when a model is read.

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from tfx.loaders.state import Variables as Variables
     from tfx.loaders.summary import BundleSummary as BundleSummary
     from tfx.loaders.summary import summarize as summarize
-    from tfx.loaders.verifying import Check as Check
-    from tfx.loaders.verifying import VerifyReport as VerifyReport
-    from tfx.loaders.verifying import verify as verify
+    from tfx.loaders.verify_bundle import Check as Check
+    from tfx.loaders.verify_bundle import VerifyReport as VerifyReport
+    from tfx.loaders.verify_bundle import verify as verify
 
 _NAMES = {
     "Bundle": "tfx.loaders.bundle",
     "BundleSummary": "tfx.loaders.summary",
-    "Check": "tfx.loaders.verifying",
+    "Check": "tfx.loaders.verify_bundle",
     "SignatureInfo": "tfx.loaders.signature",
     "Variables": "tfx.loaders.state",
-    "VerifyReport": "tfx.loaders.verifying",
+    "VerifyReport": "tfx.loaders.verify_bundle",
     "summarize": "tfx.loaders.summary",
-    "verify": "tfx.loaders.verifying",
+    "verify": "tfx.loaders.verify_bundle",
 }
 
 

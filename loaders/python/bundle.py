@@ -17,17 +17,17 @@ from typing import Any, Self
 import numpy.typing as npt
 
 from tfx.bundle.manifest import FileEntry, Manifest
+from tfx.loaders.consistent_open import open_consistently
 from tfx.loaders.function import LoadedFunction
+from tfx.loaders.open_files import Sources
 from tfx.loaders.signature import SignatureInfo, bind, find_signature, signature_info
-from tfx.loaders.sources import Sources
 from tfx.loaders.state import State, Value, Variables
-from tfx.loaders.steady import steadily
 from tfx.loaders.versions import require_same_graphs
 from tfx.runtime.devices import parse_device, require
-from tfx.runtime.giving_back import give_back
+from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.memory import borrow
+from tfx.runtime.release_memory import release_memory
 from tfx.runtime.run_options import Call, RunOptions
-from tfx.runtime.surviving import survives
 
 
 class Bundle:
@@ -68,7 +68,7 @@ class Bundle:
         self._entries = {item.name: item for item in self.manifest.signatures}
         self._freeze = freeze
         self._functions: dict[int, LoadedFunction] = {}
-        self._lock = survives(threading.Lock())
+        self._lock = fork_safe(threading.Lock())
         self._closed = False
 
     @classmethod
@@ -104,7 +104,7 @@ class Bundle:
         """
         canonical = parse_device(device)
         require(canonical)
-        sources = steadily(path, lambda: Sources(path, verify=verify))
+        sources = open_consistently(path, lambda: Sources(path, verify=verify))
         return cls(sources, canonical, freeze=freeze, verify=verify)
 
     @property
@@ -190,7 +190,7 @@ class Bundle:
                 the message says in what; or this one was closed. Nothing has changed.
         """
         folder = self.path if path is None else path
-        new = steadily(folder, lambda: Sources(folder, verify=self._verify))
+        new = open_consistently(folder, lambda: Sources(folder, verify=self._verify))
         with self._lock:
             self._state.snapshot  # noqa: B018  raises if the bundle was closed
             old = self._sources
@@ -205,7 +205,7 @@ class Bundle:
                 self._sources, self.manifest, self.path = new, new.manifest, new.root
                 self._state.reload(new.take_values())
         if any(live[i] is not before[i] for i in live):
-            give_back()  # the copies of the weights that frozen sessions held
+            release_memory()  # the copies of the weights that frozen sessions held
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bundle again with the variables as they are now; graphs are copied.
@@ -217,9 +217,9 @@ class Bundle:
             AlreadyExistsError: There is something there which is no bundle.
             FailedPreconditionError: A graph would no longer fit the new variables.
         """
-        from tfx.loaders.resave import (
-            save_again,
-        )  # most programs never save: keep their start quick
+        from tfx.loaders.save_again import (
+            save_again,  # most programs never save: keep their start quick
+        )
 
         save_again(self._sources, self._state.snapshot, path)
 
@@ -239,7 +239,7 @@ class Bundle:
         self._state.close()
         self._sources.close()
         if was_used:
-            give_back()
+            release_memory()
 
     def __enter__(self) -> Self:
         """Return the bundle itself."""

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tfx.bundle.dtypes import BY_NAME, from_numpy
-from tfx.bundle.structure import TensorInfo
+from tfx.bundle.python_values import TensorInfo
 from tfx.core import dtypes
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
-from tfx.loaders.describe import describe, describe_array, describe_type
+from tfx.loaders.messages import describe, describe_array, describe_type
 
 _PYTHON = (bool, int, float, complex, str, bytes)
 # Kind of the array that NumPy makes of Python values -> the dtypes it may become: bool, integers,

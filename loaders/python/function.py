@@ -16,10 +16,10 @@ import numpy as np
 
 from tfx.bundle.manifest import ConcreteFunctionEntry
 from tfx.core.errors import AbortedError
+from tfx.loaders.open_files import Sources
 from tfx.loaders.plan import Plan
-from tfx.loaders.sources import Sources
 from tfx.loaders.state import Snapshot, Value
-from tfx.runtime.surviving import survives
+from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.values import RawValue
 
 
@@ -55,7 +55,7 @@ class LoadedFunction:
         self._may_freeze = freeze or not self._frozen_ids
         self._frozen: Plan | None = None
         self._live: Plan | None = None
-        self._lock = survives(threading.Lock())
+        self._lock = fork_safe(threading.Lock())
         self.updates = frozenset(
             item.index for item in entry.graph.outputs if item.target == "variable"
         )

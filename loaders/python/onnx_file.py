@@ -19,10 +19,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy.typing as npt
 
 from tfx.bundle.dtypes import BY_NUMBER
-from tfx.bundle.encodings import encode
-from tfx.bundle.structure import Shape
+from tfx.bundle.python_values import Shape
+from tfx.bundle.tensor_bytes import encode
 from tfx.core.errors import BundleError
-from tfx.loaders.wire import (
+from tfx.loaders.wire_format import (
     Field,
     WireError,
     bytes_field,

@@ -35,10 +35,10 @@ from tfx.core.errors import (
     UnsupportedVersionError,
 )
 from tfx.loaders.convert import fits
-from tfx.loaders.describe import describe, describe_type, listed
+from tfx.loaders.messages import describe, describe_type, listed
 from tfx.loaders.onnx_file import Initializer, OnnxFile
+from tfx.loaders.open_files import Sources
 from tfx.loaders.requirements import check_runtime
-from tfx.loaders.sources import Sources
 from tfx.loaders.state import Snapshot, Value
 from tfx.runtime.memory import hand_over
 from tfx.runtime.session import Session

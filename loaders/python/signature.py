@@ -19,7 +19,7 @@ from tfx.bundle.manifest import Signature as SignatureEntry
 from tfx.core.dims import is_automatic_dim
 from tfx.core.errors import InvalidArgumentError, NotFoundError
 from tfx.loaders.convert import to_array
-from tfx.loaders.describe import describe, listed, meant, nearest
+from tfx.loaders.messages import describe, listed, meant, nearest
 
 DEFAULT_SIGNATURE = "serving_default"
 

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from tfx.bundle.manifest import TensorInfo, VariableEntry
 from tfx.core.errors import FailedPreconditionError, NotFoundError
 from tfx.loaders.convert import to_array
-from tfx.loaders.describe import describe_type, nearest
+from tfx.loaders.messages import describe_type, nearest
+from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.memory import borrow
-from tfx.runtime.surviving import survives
 from tfx.runtime.values import RawValue, to_numpy
 
 
@@ -118,7 +118,7 @@ class State:
     ) -> None:
         """Take the loaded values; ``where`` names the bundle in messages."""
         self.entries = tuple(entries)
-        self.turn = survives(threading.RLock())
+        self.turn = fork_safe(threading.RLock())
         self.where = where
         self._snapshot: Snapshot | None = Snapshot(tuple(values))
 

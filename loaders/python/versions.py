@@ -15,9 +15,9 @@ import numpy as np
 from tfx.bundle.manifest import ConcreteFunctionEntry, GraphEntry, Manifest, VariableEntry
 from tfx.bundle.shards import Store
 from tfx.core.errors import BundleError, FailedPreconditionError
-from tfx.loaders.describe import describe_type, listed
+from tfx.loaders.messages import describe_type, listed
 from tfx.loaders.onnx_file import OnnxFile
-from tfx.loaders.sources import Sources
+from tfx.loaders.open_files import Sources
 
 ReadGraph = Callable[[str], bytes]
 

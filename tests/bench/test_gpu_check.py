@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from bench import gpu_check
-from tfx.runtime import diagnosis
+from tfx.runtime import gpu_diagnosis
 
 
 def run(*arguments):
@@ -39,7 +39,7 @@ def test_all_of_the_rehearsal():
 
 
 def test_a_machine_without_a_gpu(monkeypatch, capsys):
-    monkeypatch.setattr(diagnosis, "gpu_trouble", lambda: "there is none here.")
+    monkeypatch.setattr(gpu_diagnosis, "gpu_trouble", lambda: "there is none here.")
     assert gpu_check.main([]) == 2
     assert "There is no GPU to check: there is none here." in capsys.readouterr().out
 
@@ -48,7 +48,7 @@ def test_a_failed_check_fails_the_run(monkeypatch, capsys):
     def broken() -> str | None:
         raise AssertionError("wrong numbers")
 
-    monkeypatch.setattr(diagnosis, "gpu_trouble", lambda: None)
+    monkeypatch.setattr(gpu_diagnosis, "gpu_trouble", lambda: None)
     monkeypatch.setattr(gpu_check, "CHECKS", [("broken", broken), ("fine", lambda: "noted")])
     assert gpu_check.main([]) == 1
     lines = capsys.readouterr().out.splitlines()

@@ -23,7 +23,7 @@ import numpy as np
 
 import tfx as tf
 from tests.unit.saved_model.models import Trainer
-from tfx.bundle import limits, sums
+from tfx.bundle import limits, piece_checksums
 from tfx.bundle.manifest import is_bundle
 from tfx.loaders import Bundle
 
@@ -155,5 +155,5 @@ def main(target: Path, count: int, seed: int, how: str) -> None:
 if __name__ == "__main__":
     # The weights count as large, of many pieces: their sums belong to the version, too.
     large = mock.patch.object(limits, "HASH_ON_LOAD_BYTES", 1 << 16)
-    with large, mock.patch.object(sums, "PIECE", 1 << 16):
+    with large, mock.patch.object(piece_checksums, "PIECE", 1 << 16):
         main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

@@ -1,8 +1,8 @@
 """Disks that are full or read-only: the old bundle stays, and the error says what it was.
 
 A small disk in memory is mounted where that is allowed; elsewhere these tests are skipped, and
-those of ``tests/unit/bundle/test_atomic.py`` (injected errors) and of ``test_saving.py`` (limits of
-the process) stand alone.
+those of ``tests/unit/bundle/test_atomic_folder.py`` (injected errors) and of ``test_saving.py``
+(limits of the process) stand alone.
 """
 
 from __future__ import annotations

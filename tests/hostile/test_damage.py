@@ -13,7 +13,7 @@ import pytest
 import tfx as tf
 from tests.unit.saved_model import damage
 from tests.unit.saved_model.models import batch, numbers
-from tfx.bundle import limits, sums
+from tfx.bundle import limits, piece_checksums
 from tfx.bundle.manifest import read_manifest
 from tfx.loaders import Bundle
 
@@ -21,9 +21,9 @@ from tfx.loaders import Bundle
 # files of weights are compared when they are first used: as a whole by SHA-256 where a bundle has
 # no sums, else by CRC-32s of pieces, of which some are never used.
 SIZES = {
-    "small": (limits.HASH_ON_LOAD_BYTES, limits.HASH_ON_LOAD_BYTES, sums.PIECE),
-    "unsummed": (limits.HASH_ON_LOAD_BYTES, 64, sums.PIECE),
-    "large": (64, 64, sums.PIECE),
+    "small": (limits.HASH_ON_LOAD_BYTES, limits.HASH_ON_LOAD_BYTES, piece_checksums.PIECE),
+    "unsummed": (limits.HASH_ON_LOAD_BYTES, 64, piece_checksums.PIECE),
+    "large": (64, 64, piece_checksums.PIECE),
     "pieces": (64, 64, 256),
 }
 
@@ -39,7 +39,7 @@ def template(size: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     folder = tmp_path_factory.mktemp("damage") / "template"
     saving, reading, piece = SIZES[size]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sums, "PIECE", piece)
+        patch.setattr(piece_checksums, "PIECE", piece)
         patch.setattr(limits, "HASH_ON_LOAD_BYTES", saving)
         damage.make_bundle(folder)
         patch.setattr(limits, "HASH_ON_LOAD_BYTES", reading)

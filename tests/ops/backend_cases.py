@@ -13,7 +13,8 @@ import numpy as np
 import onnx
 
 from tfx import raw
-from tfx.graph import protos, schema
+from tfx.graph import schema
+from tfx.graph.serialization import protos
 
 
 class Case(NamedTuple):

@@ -18,7 +18,7 @@ from tfx.autodiff import backprop
 from tfx.framework import rules
 from tfx.framework.apply import apply_n
 
-assert backprop.families.FAMILIES  # the table is full
+assert backprop.registration.FAMILIES  # the table is full
 
 
 def smallest() -> Iterator[Case]:

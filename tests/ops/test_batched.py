@@ -13,9 +13,9 @@ from tests.ops.backend_cases import Case, cases
 from tests.ops.overrides import REFUSED
 from tests.ops.underivable import CONSTANT_INPUTS
 from tfx import raw
-from tfx.vectorize import convert, rules
+from tfx.vectorize import batcher, rules
 
-assert convert  # the table is full
+assert batcher  # the table is full
 
 SIZE = 3
 _LARGEST = 5_000

@@ -13,11 +13,11 @@ from tests.ops.underivable import CONSTANT_INPUTS, LEFT_OUT
 from tests.source_tree import ROOT
 from tfx.autodiff import backprop
 from tfx.framework import rules
-from tfx.function import recurrent_gradient
+from tfx.function.gradients import recurrent_rules
 from tfx.graph import schema
 
-assert backprop.families.FAMILIES  # the table is full
-assert recurrent_gradient
+assert backprop.registration.FAMILIES  # the table is full
+assert recurrent_rules
 
 # The reference walks over windows in Python: a few seconds for each of these operators.
 _SLOW = ("AveragePool", "LpPool")
@@ -101,7 +101,7 @@ ELSEWHERE = {
     "GlobalLpPool": "unit/ops/test_imported_rules.py",
     "If": _CONTROL,
     "Loop": _CONTROL,
-    "MaxRoiPool": "unit/ops/test_imported_regions.py",
+    "MaxRoiPool": "unit/ops/image/test_roi_align.py",
     "Optional": "unit/importing/test_optionals.py",
     "OptionalGetElement": "unit/importing/test_optionals.py",
     "SequenceAt": _SEQUENCES,

@@ -9,7 +9,7 @@ from tfx.core.namespaces import MissingNameError, complete
 from tfx.core.tracebacks import cover
 
 if TYPE_CHECKING:
-    from tfx.autodiff.forward import ForwardAccumulator as ForwardAccumulator
+    from tfx.autodiff.forward_accumulator import ForwardAccumulator as ForwardAccumulator
 
 __all__ = ["ForwardAccumulator"]
 
@@ -18,8 +18,8 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise MissingNameError("tfx.autodiff", name)
     # Whoever has tensors expects arithmetic on them.
-    importlib.import_module("tfx.ops.operators")
-    value = cover(getattr(importlib.import_module("tfx.autodiff.forward"), name))
+    importlib.import_module("tfx.ops.common.operator_overloads")
+    value = cover(getattr(importlib.import_module("tfx.autodiff.forward_accumulator"), name))
     globals()[name] = value
     return value
 

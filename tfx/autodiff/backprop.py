@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from tfx.autodiff import slices as sparse
-from tfx.autodiff.formulas import gradients_of
-from tfx.autodiff.masks import MASKING, Masks, shielded
-from tfx.autodiff.reasons import source_of
+from tfx.autodiff import indexed_slices_sums as sparse
+from tfx.autodiff.formula_gradients import gradients_of
+from tfx.autodiff.missing_gradients import source_of
+from tfx.autodiff.where_masking import MASKING, Masks, mask_singular
 from tfx.control_flow import sequences
 from tfx.control_flow.sequence_gradients import Part, Whole, with_known
 from tfx.core.errors import InternalError, NotFoundError
@@ -21,15 +21,15 @@ from tfx.core.source import bracketed
 from tfx.framework.apply import apply
 from tfx.framework.context import current, using
 from tfx.framework.indexed_slices import IndexedSlices
-from tfx.framework.naming import one_place, other_places
+from tfx.framework.indexed_slices_rules import makes_slices, slices_rule_of
+from tfx.framework.node_names import one_place, other_places
 from tfx.framework.rules import OpRecord, formula_of, rule_of
-from tfx.framework.slice_rules import makes_slices, slices_rule_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
+from tfx.ops.array.indexed_slices import dense
 
 # Importing the families fills the rule table.
-from tfx.ops import families as families
-from tfx.ops.slices import dense
+from tfx.ops.common import registration as registration
 
 # Modules of rules that call no code of the user.
 _OWN_RULES = "tfx.ops."
@@ -242,7 +242,7 @@ def input_gradients(
             return gradients_of(formula, op, dys, backpropagate)
         assert rule is not None
         if shield and dys[0] is not None:
-            result: Any = shielded(rule, op, dys[0])
+            result: Any = mask_singular(rule, op, dys[0])
         elif own:  # on another device
             result = rule(op, *dys)
         else:

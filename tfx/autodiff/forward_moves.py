@@ -12,8 +12,8 @@ from tfx.framework.apply import apply, apply_n
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, forward, linear
 from tfx.framework.tensor import Tensor
-from tfx.ops._shapes import reshape_to, shape_vector
-from tfx.ops.creation import zeros_like
+from tfx.ops.array.creation import zeros_like
+from tfx.ops.common.shapes import reshape_to, shape_vector
 
 linear("Identity", "Neg", "Transpose", "Flatten", "Concat", "SequenceConstruct")
 # What comes after the first input says where, and is no number to differentiate by.
@@ -53,7 +53,7 @@ def _scatter_forward(op: OpRecord, tx: Tensor | None, _: None, tu: Tensor | None
         left = zeros_like(x) if tx is None else tx
         right = zeros_like(updates) if tu is None else tu
         return apply(op.op, (left, indices, right), op.attrs)
-    from tfx.autodiff.pushforward import twice_transposed
+    from tfx.autodiff.jvp import twice_transposed
 
     return twice_transposed(op, (tx, None, tu))[0]
 

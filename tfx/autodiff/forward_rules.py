@@ -14,8 +14,8 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, elementwise, forward
 from tfx.framework.tensor import Tensor
-from tfx.ops._support import cast_to, scalar_like
-from tfx.ops.creation import ones_like, zeros_like
+from tfx.ops.array.creation import ones_like, zeros_like
+from tfx.ops.common.arguments import cast_to, scalar_like
 
 # Each element of the result depends on one element of the input.
 elementwise(

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from tfx.autodiff.backprop import backpropagate_slices
-from tfx.autodiff.reasons import why_none
-from tfx.autodiff.stand_ins import SparingRecord, StandIn, Unread, meant, stand_in
+from tfx.autodiff.missing_gradients import why_none
+from tfx.autodiff.record_placeholders import SparingRecord, StandIn, Unread, meant, stand_in
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.source import user_frame
@@ -22,7 +22,7 @@ from tfx.framework.convert import convert_to_tensor
 from tfx.framework.rules import OpRecord, is_differentiable
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
-from tfx.ops import creation
+from tfx.ops.array import creation
 
 _log = logging.getLogger("tfx")
 
@@ -407,7 +407,7 @@ class GradientTape:
             array([[2., 0.],
                    [0., 4.]], dtype=float32)
         """
-        from tfx.vectorize.jacobians import jacobian
+        from tfx.vectorize.jacobian import jacobian
 
         unconnected_kind(unconnected_gradients)
         return jacobian(
@@ -451,7 +451,7 @@ class GradientTape:
             >>> tape.batch_jacobian(y, x).shape
             TensorShape([2, 2, 2])
         """
-        from tfx.vectorize.jacobians import batch_jacobian
+        from tfx.vectorize.jacobian import batch_jacobian
 
         unconnected_kind(unconnected_gradients)
         return batch_jacobian(

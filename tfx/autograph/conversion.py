@@ -25,7 +25,7 @@ from tfx.autograph.private_names import PrivateNames
 from tfx.autograph.statements import LATER, OPERATORS, StatementConverter
 from tfx.autograph.stores import StoreRewriter
 from tfx.autograph.trees import statements, walk
-from tfx.runtime.surviving import survives
+from tfx.runtime.fork_safe_locks import fork_safe
 
 _FACTORY = "ag_factory"
 _MADE = "ag_made"
@@ -33,7 +33,7 @@ _MADE = "ag_made"
 _BLOCK = re.compile(r"ag_\w+\.<locals>\.")
 _SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
-_lock = survives(threading.RLock())
+_lock = fork_safe(threading.RLock())
 # Code of a function -> code of the converted one. By identity: code of two files may be equal.
 _converted: ByIdentity[types.CodeType, types.CodeType] = ByIdentity()
 # All code made here: functions that run it are converted already.

@@ -25,8 +25,8 @@ from tfx.bundle.check_values import (
     fail,
 )
 from tfx.bundle.codec import metadata_json
-from tfx.bundle.encodings import check_inline
 from tfx.bundle.files import check_path
+from tfx.bundle.piece_checksums import piece_count
 from tfx.bundle.records import (
     FORMAT_VERSION,
     ConstantEntry,
@@ -38,7 +38,7 @@ from tfx.bundle.records import (
     TableEntry,
     VariableEntry,
 )
-from tfx.bundle.sums import piece_count
+from tfx.bundle.tensor_bytes import check_inline
 from tfx.core.errors import UnsupportedVersionError
 
 KNOWN_FEATURES: frozenset[str] = frozenset()

@@ -19,6 +19,7 @@ from tfx.bundle.check_values import (
     compatible,
     fail,
 )
+from tfx.bundle.python_values import Shape, TensorInfo, Value, leaves
 from tfx.bundle.records import (
     ConcreteFunctionEntry,
     FunctionEntry,
@@ -29,7 +30,6 @@ from tfx.bundle.records import (
     Parameter,
     Signature,
 )
-from tfx.bundle.structure import Shape, TensorInfo, Value, leaves
 
 _ORDER = {
     "positional_only": 0,

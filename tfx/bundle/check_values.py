@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from tfx.bundle import limits
 from tfx.bundle.dtypes import BY_NAME, element_type
-from tfx.bundle.structure import (
+from tfx.bundle.python_values import (
     ConstantRef,
     DTypeValue,
     Leaf,

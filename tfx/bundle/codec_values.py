@@ -14,7 +14,7 @@ from typing import Any, cast
 from tfx.bundle import bundle_pb2 as pb
 from tfx.bundle import limits
 from tfx.bundle.dtypes import BY_NUMBER, element_type
-from tfx.bundle.structure import (
+from tfx.bundle.python_values import (
     ConstantRef,
     DTypeValue,
     Leaf,
@@ -171,7 +171,7 @@ def _special_to_proto(value: Value, where: str) -> pb.Value:
     raise BundleError(
         f"{where}: a value of type {type(value).__name__} ({value!r}) cannot be stored; expected "
         "None, a number, a string, bytes, a list, tuple or dict of those, or a record of "
-        "tfx.bundle.structure"
+        "tfx.bundle.python_values"
     )
 
 

@@ -19,6 +19,15 @@ from tfx.bundle import codec, limits
 from tfx.bundle.check import KNOWN_FEATURES as KNOWN_FEATURES
 from tfx.bundle.check import check_features, check_manifest
 from tfx.bundle.files import interrupted_save, read_limited
+from tfx.bundle.python_values import ConstantRef as ConstantRef
+from tfx.bundle.python_values import DTypeValue as DTypeValue
+from tfx.bundle.python_values import Leaf as Leaf
+from tfx.bundle.python_values import Opaque as Opaque
+from tfx.bundle.python_values import Record as Record
+from tfx.bundle.python_values import Shape as Shape
+from tfx.bundle.python_values import ShapeValue as ShapeValue
+from tfx.bundle.python_values import TensorInfo as TensorInfo
+from tfx.bundle.python_values import Value as Value
 from tfx.bundle.records import FORMAT_VERSION as FORMAT_VERSION
 from tfx.bundle.records import AssetEntry as AssetEntry
 from tfx.bundle.records import Child as Child
@@ -41,15 +50,6 @@ from tfx.bundle.records import SignatureTensor as SignatureTensor
 from tfx.bundle.records import Storage as Storage
 from tfx.bundle.records import TableEntry as TableEntry
 from tfx.bundle.records import VariableEntry as VariableEntry
-from tfx.bundle.structure import ConstantRef as ConstantRef
-from tfx.bundle.structure import DTypeValue as DTypeValue
-from tfx.bundle.structure import Leaf as Leaf
-from tfx.bundle.structure import Opaque as Opaque
-from tfx.bundle.structure import Record as Record
-from tfx.bundle.structure import Shape as Shape
-from tfx.bundle.structure import ShapeValue as ShapeValue
-from tfx.bundle.structure import TensorInfo as TensorInfo
-from tfx.bundle.structure import Value as Value
 from tfx.core.errors import BundleError, MissingFileError, UnsupportedVersionError
 
 MANIFEST_NAME = "bundle.pb"

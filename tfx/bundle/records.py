@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from tfx.bundle.structure import Shape, TensorInfo, Value
+from tfx.bundle.python_values import Shape, TensorInfo, Value
 
 FORMAT_VERSION = 1
 

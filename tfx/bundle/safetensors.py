@@ -23,12 +23,12 @@ from typing import Any, NamedTuple, Self
 import numpy.typing as npt
 
 from tfx.bundle import limits
-from tfx.bundle.encodings import Encoded, decode, encode
 from tfx.bundle.files import open_plain
+from tfx.bundle.large_files import HashingWriter
+from tfx.bundle.piece_checksums import Comparison, PieceSums
 from tfx.bundle.records import FileEntry
 from tfx.bundle.safetensors_header import ENCODING_KEY, TensorEntry, parse_header
-from tfx.bundle.sums import Comparison, PieceSums
-from tfx.bundle.writing import HashingWriter
+from tfx.bundle.tensor_bytes import Encoded, decode, encode
 from tfx.core.errors import BundleError
 
 _LENGTH = struct.Struct("<Q")

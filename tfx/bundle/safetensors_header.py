@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from tfx.bundle import limits
 from tfx.bundle.dtypes import BY_SAFETENSORS, element_type
-from tfx.bundle.encodings import stored_form
+from tfx.bundle.tensor_bytes import stored_form
 from tfx.core.errors import BundleError
 
 ENCODING_KEY = "tfx.encoding"

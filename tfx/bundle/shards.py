@@ -18,11 +18,11 @@ import numpy.typing as npt
 from tfx.bundle import limits
 from tfx.bundle.check_values import compatible
 from tfx.bundle.codec import unique_pairs
-from tfx.bundle.encodings import decode, encode
 from tfx.bundle.files import check_path, file_entry, locate, read_limited
 from tfx.bundle.records import ConstantEntry, FileEntry, Storage, VariableEntry
 from tfx.bundle.safetensors import SafetensorsFile, open_safetensors, write_safetensors
 from tfx.bundle.safetensors_header import TensorEntry
+from tfx.bundle.tensor_bytes import decode, encode
 from tfx.core.errors import BundleError
 
 INDEX_SUFFIX = ".safetensors.index.json"

@@ -16,12 +16,12 @@ from tfx.config.devices import (
 from tfx.config.devices import set_soft_device_placement as set_soft_device_placement
 from tfx.config.devices import set_visible_devices as set_visible_devices
 from tfx.core.namespaces import complete as _complete
-from tfx.function.settings import functions_run_eagerly as functions_run_eagerly
-from tfx.function.settings import run_functions_eagerly as run_functions_eagerly
+from tfx.function.tracing.settings import functions_run_eagerly as functions_run_eagerly
+from tfx.function.tracing.settings import run_functions_eagerly as run_functions_eagerly
 from tfx.runtime.devices import list_physical_devices as list_physical_devices
-from tfx.runtime.logical import LogicalDevice as LogicalDevice
-from tfx.runtime.logical import LogicalDeviceConfiguration as LogicalDeviceConfiguration
-from tfx.runtime.logical import PhysicalDevice as PhysicalDevice
+from tfx.runtime.logical_devices import LogicalDevice as LogicalDevice
+from tfx.runtime.logical_devices import LogicalDeviceConfiguration as LogicalDeviceConfiguration
+from tfx.runtime.logical_devices import PhysicalDevice as PhysicalDevice
 
 experimental_functions_run_eagerly = functions_run_eagerly
 experimental_run_functions_eagerly = run_functions_eagerly

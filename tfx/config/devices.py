@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfx.runtime import cuda, logical
+from tfx.runtime import cuda
+from tfx.runtime import logical_devices as logical
 from tfx.runtime.device_spec import DeviceSpec
 from tfx.runtime.devices import (
     canonical_name,
     list_physical_devices,
     physical_gpu,
 )
-from tfx.runtime.logical import LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
+from tfx.runtime.logical_devices import LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
 
 _KINDS = ("CPU", "GPU")
 

@@ -18,11 +18,11 @@ from tfx.config.devices import (
 from tfx.config.devices import set_memory_growth as set_memory_growth
 from tfx.config.devices import set_visible_devices as set_visible_devices
 from tfx.core.namespaces import complete as _complete
-from tfx.function.settings import function_trace_limit as get_function_trace_limit
-from tfx.function.settings import set_function_trace_limit as set_function_trace_limit
-from tfx.runtime import logical
+from tfx.function.tracing.settings import function_trace_limit as get_function_trace_limit
+from tfx.function.tracing.settings import set_function_trace_limit as set_function_trace_limit
+from tfx.runtime import logical_devices
 from tfx.runtime.devices import list_physical_devices as list_physical_devices
-from tfx.runtime.logical import LogicalDeviceConfiguration as VirtualDeviceConfiguration
+from tfx.runtime.logical_devices import LogicalDeviceConfiguration as VirtualDeviceConfiguration
 
 __all__ = [
     "VirtualDeviceConfiguration",
@@ -55,7 +55,7 @@ def enable_op_determinism() -> None:
         >>> import tfx as tf
         >>> tf.config.experimental.enable_op_determinism()
     """
-    logical.state.deterministic = True
+    logical_devices.state.deterministic = True
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:
@@ -70,12 +70,12 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
         >>> tf.config.experimental.tensor_float_32_execution_enabled()
         True
     """
-    logical.state.tf32 = bool(enabled)
+    logical_devices.state.tf32 = bool(enabled)
 
 
 def tensor_float_32_execution_enabled() -> bool:
     """Whether GPUs may round float32 products to TensorFloat-32."""
-    return logical.state.tf32
+    return logical_devices.state.tf32
 
 
 def get_synchronous_execution() -> bool:

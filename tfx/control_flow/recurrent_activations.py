@@ -12,8 +12,8 @@ from typing import Any
 
 from tfx.framework.apply import apply
 from tfx.framework.tensor import Tensor
-from tfx.ops._shapes import zeros_shaped
-from tfx.ops._support import cast_to, scalar_like
+from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.common.shapes import zeros_shaped
 
 # What a missing alpha or beta is; a name that is not here takes none and uses up none.
 _ALPHA = {

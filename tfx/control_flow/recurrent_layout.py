@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfx.control_flow.loops import WhileLoop
 from tfx.control_flow.tensor_array import TensorArray
+from tfx.control_flow.while_loop import WhileLoop
 from tfx.core import dtypes
 from tfx.framework.apply import apply
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops._shapes import dimension, filled, joined, product, reshape_to, shape_vector
-from tfx.ops._support import cast_to, scalar_like
+from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.common.shapes import concat_shape, dimension, filled, product, reshape_to, shape_vector
 
 Step = Callable[[list[Tensor], list[Tensor]], tuple[list[Tensor], list[Tensor]]]
 _BACK, _END = -1, -(2**63)
@@ -119,7 +119,7 @@ class RecurrentLayout:
         rows = self._rows(x)
         made = apply("MatMul", (rows, apply("Transpose", (w,), {"perm": (0, 2, 1)})))
         sizes = (int64_constant([2]), dimension(x, 0), dimension(x, 2), dimension(w, 1))
-        return apply("Transpose", (reshape_to(made, joined(*sizes)),), {"perm": (1, 0, 2, 3)})
+        return apply("Transpose", (reshape_to(made, concat_shape(*sizes)),), {"perm": (1, 0, 2, 3)})
 
     def pull_back(self, y: Tensor, w: Tensor) -> Tensor:
         """Every row times the weight."""
@@ -141,7 +141,7 @@ class RecurrentLayout:
     def before(self, states: Tensor, first: Tensor | None) -> Tensor:
         """What each step begins with: the state before."""
         if first is None:
-            shape = joined(int64_constant([1]), shape_vector(states, 1))
+            shape = concat_shape(int64_constant([1]), shape_vector(states, 1))
             head = filled(shape, 0, states.dtype)
         else:
             head = apply("Unsqueeze", (first, int64_constant([0])))
@@ -151,10 +151,10 @@ class RecurrentLayout:
     def _rows(self, x: Tensor) -> Tensor:
         """Time and batch as one axis."""
         if not self.both:
-            return reshape_to(x, joined(product(shape_vector(x, 0, 2)), dimension(x, 2)))
+            return reshape_to(x, concat_shape(product(shape_vector(x, 0, 2)), dimension(x, 2)))
         turned = apply("Transpose", (x,), {"perm": (1, 0, 2, 3)})
         rows = apply("Mul", (dimension(x, 0), dimension(x, 2)))
-        return reshape_to(turned, joined(int64_constant([2]), rows, dimension(x, 3)))
+        return reshape_to(turned, concat_shape(int64_constant([2]), rows, dimension(x, 3)))
 
     def _time_first(self, x: Tensor) -> Tensor:
         return apply("Transpose", (x,), {"perm": (1, 0, 2)}) if self._batch_first else x

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfx.control_flow import sequence_forms, sequences
-from tfx.control_flow.nodes import add_control
+from tfx.control_flow import packed_sequences, sequences
+from tfx.control_flow.control_nodes import add_control_node
 from tfx.core import dtypes
 from tfx.framework.apply import apply
 from tfx.framework.body_graph import LoopGraph
@@ -25,10 +25,10 @@ from tfx.graph.ir import Graph
 def _map_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     """Only sums, and what changes the form of elements, have a gradient, of all made here."""
     name = op.attrs["body"].name
-    if name == sequence_forms.FLAT:
-        return [sequence_forms.formed(dy, sequence_forms.forms(op.inputs[0]))]
-    if name == sequence_forms.FORMED:
-        return [sequence_forms.flat(dy), None]
+    if name == packed_sequences.FLAT:
+        return [packed_sequences.formed(dy, packed_sequences.forms(op.inputs[0]))]
+    if name == packed_sequences.FORMED:
+        return [packed_sequences.flat(dy), None]
     return [dy if name == sequences.SUM else None] * len(op.inputs)
 
 
@@ -128,7 +128,7 @@ def _cut(sequence: Tensor, count: Tensor) -> Tensor:
     made = body.add_node("SequenceErase", (before,), {}, [kind])
     body.outputs = [going, made.outputs[0]]
     inputs = (count, None, sequence)
-    return add_control(graph, "Loop", inputs, {"body": body}, [kind], [loop], name="cut")[0]
+    return add_control_node(graph, "Loop", inputs, {"body": body}, [kind], [loop], name="cut")[0]
 
 
 @gradient("SequenceInsert")

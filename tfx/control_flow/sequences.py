@@ -20,8 +20,8 @@ from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph import ir
 from tfx.graph.ir import Graph
-from tfx.ops import creation
-from tfx.ops._support import cast_to, static_int
+from tfx.ops.array import creation
+from tfx.ops.common.arguments import cast_to, static_int
 
 # Tag of the call that writes one element.
 WRITE = "tensor array write"

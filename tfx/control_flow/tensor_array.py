@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.control_flow import sequence_forms, sequences
-from tfx.control_flow.array_state import ArrayState, first_length, int32, shape_of
+from tfx.control_flow import packed_sequences, sequences
+from tfx.control_flow.tensor_array_state import ArrayState, first_length, int32, shape_of
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
@@ -20,10 +20,10 @@ from tfx.framework.apply import apply
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops._support import as_int64, cast_to, static_int, static_ints
-from tfx.ops.gathering import gather
-from tfx.ops.joining import concat, stack, unstack
-from tfx.ops.joining import split as split_tensor
+from tfx.ops.array.concat import concat, stack, unstack
+from tfx.ops.array.concat import split as split_tensor
+from tfx.ops.array.gather import gather
+from tfx.ops.common.arguments import as_int64, cast_to, static_int, static_ints
 
 
 class TensorArray(ArrayState):
@@ -212,7 +212,7 @@ class TensorArray(ArrayState):
         assert self._sequence is not None
         join = sequences.stacked
         if not self._shape.is_fully_defined():
-            join = sequence_forms.stacked_alike
+            join = packed_sequences.stacked_alike
         return self._shaped(self._nonempty(join), (None,))
 
     def concat(self, name: str | None = None) -> Tensor:
@@ -342,7 +342,7 @@ class TensorArray(ArrayState):
 
     def _nonempty(self, join: Any) -> Tensor:
         """``join(sequence)``, which ONNX Runtime refuses for an empty one."""
-        from tfx.control_flow.branches import Branching
+        from tfx.control_flow.cond import Branching
 
         sequence = self._sequence
         assert sequence is not None
@@ -380,7 +380,7 @@ def _flow_array(flow: Any) -> TensorArray:
 
 def _scatter_in_loop(array: TensorArray, places: Tensor, values: Tensor) -> TensorArray:
     """Write at indices whose number is known only at run time."""
-    from tfx.control_flow.loops import while_loop
+    from tfx.control_flow.while_loop import while_loop
 
     count = first_length(places)
 

@@ -13,15 +13,15 @@ from enum import Enum
 from typing import Any, NamedTuple, NoReturn
 
 from tfx.core import nest
+from tfx.framework.control_dependencies import group
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.indexed_slices import IndexedSlices
-from tfx.framework.ordering import group
 from tfx.framework.tensor import Tensor
-from tfx.ops.arithmetic import floormod, truediv
-from tfx.ops.casting import cast
-from tfx.ops.gathering import gather
-from tfx.ops.measuring import shape, size
-from tfx.ops.reduction import reduce_prod, reduce_sum
+from tfx.ops.array.gather import gather
+from tfx.ops.array.shape import shape, size
+from tfx.ops.math.arithmetic import floormod, truediv
+from tfx.ops.math.cast import cast
+from tfx.ops.math.reduction import reduce_prod, reduce_sum
 
 # Whether the code is between the replicas: inside of ``merge_call``.
 _crossing: ContextVar[bool] = ContextVar("tfx_cross_replica", default=False)

@@ -20,13 +20,11 @@ from tfx.core.errors import LeakedTensorError, OpError
 from tfx.core.source import user_frame
 from tfx.framework.context import Context, current
 from tfx.framework.device import DEFAULT_DEVICE, placed
-from tfx.framework.naming import name_node
+from tfx.framework.node_names import name_node
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
 from tfx.graph import ir
 from tfx.graph.infer import infer, refusal
-from tfx.graph.passes import prepare
-from tfx.graph.passes.empties import GUARDED
-from tfx.graph.passes.sums import (
+from tfx.graph.kernels.accurate_sums import (
     LEAST,
     PART_OF_SUM,
     STAGED,
@@ -36,9 +34,11 @@ from tfx.graph.passes.sums import (
     blocks_for,
     is_long,
 )
-from tfx.graph.serialize import to_model
+from tfx.graph.kernels.empty_inputs import GUARDED
+from tfx.graph.passes.pipeline import prepare
+from tfx.graph.serialization.serialize import to_model
 from tfx.graph.window_attributes import WINDOWS
-from tfx.runtime import interrupts, runners
+from tfx.runtime import interrupts, run_hooks
 from tfx.runtime.options import RUN_OPTIONS
 from tfx.runtime.session import Session, kernel_reason, translate
 from tfx.runtime.values import RawValue, from_numpy
@@ -96,7 +96,7 @@ class Kernel:
         self.input_names = [f"x{i}" for i in range(len(inputs))]
         self.output_names = self.session.output_names
         self.dtypes = [dtypes.from_onnx(code) for code, _ in types]
-        runners.register(self)
+        run_hooks.register(self)
 
 
 # Least recently made is dropped first; hits must not pay for bookkeeping.

@@ -125,7 +125,7 @@ def set_context(**changes: Any) -> None:
     _variable.set(current().replace(**changes))
 
 
-def lasting(tapes: tuple[Recorder, ...]) -> tuple[Recorder, ...]:
+def recorders_inside_traces(tapes: tuple[Recorder, ...]) -> tuple[Recorder, ...]:
     """Those recorders that also want to see what a function being traced does."""
     return tuple(t for t in tapes if getattr(t, "lasting", False)) if tapes else tapes
 

@@ -19,12 +19,12 @@ from tfx.core.errors import FailedPreconditionError, LeakedTensorError
 from tfx.core.source import SourceLocation
 from tfx.framework.context import current
 from tfx.framework.device import placed, trace_device
-from tfx.framework.graph_face import GraphFace
-from tfx.framework.naming import Place, name_node
+from tfx.framework.graph_api import GraphApi
+from tfx.framework.node_names import Place, name_node
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph import ir
 from tfx.graph.infer import infer
-from tfx.graph.symbolic import propagate
+from tfx.graph.symbolic_shapes import propagate
 
 if TYPE_CHECKING:
     from tfx.framework.variable import Variable
@@ -34,7 +34,7 @@ _INT64 = 7
 # Tag of a node through which no gradient flows.
 STOP_GRADIENT = "stop_gradient"
 # Tag of a node whose result is 0, but not before its inputs are there.
-LATER = "later"
+BARRIER = "later"
 
 # NumPy's kinds of dtypes that no derivative is taken by.
 _SHARED_KINDS = "biu"
@@ -97,7 +97,7 @@ class Assigned:
         self.again = again
 
 
-class FuncGraph(GraphFace):
+class FuncGraph(GraphApi):
     """A graph under construction.
 
     Args:

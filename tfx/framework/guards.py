@@ -15,7 +15,7 @@ from tfx.framework.context import using
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph.ir import Node, RawShape, Value
-from tfx.graph.symbolic import elements
+from tfx.graph.symbolic_shapes import elements
 
 # Of the others, kernels have no comparisons or no minimum.
 _COMPARED = (dtypes.int32, dtypes.int64)

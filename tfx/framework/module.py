@@ -8,8 +8,8 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from tfx.framework.context import current, name_scope
-from tfx.framework.deferred import AutoTrackable
-from tfx.framework.remaking import remake_with
+from tfx.framework.deferred_restores import AutoTrackable
+from tfx.framework.function_wrappers import remake_with
 from tfx.framework.variable import Variable
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])

@@ -1,6 +1,6 @@
 """``Operand``: what ``Tensor`` and ``Variable`` have in common for type checkers.
 
-The operators are attached by ``ops.operators``; here are only their types.
+The operators are attached by ``ops.common.operator_overloads``; here are only their types.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from tfx.framework.tensor import SymbolicTensor
 from tfx.graph import schema
 from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value
 from tfx.graph.passes.dead_code import has_effects
-from tfx.graph.serialize import to_model
+from tfx.graph.serialization.serialize import to_model
 
 if TYPE_CHECKING:
     from tfx.framework.func_graph import FuncGraph

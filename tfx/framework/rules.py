@@ -26,7 +26,7 @@ from tfx.framework.tensor import Tensor
 Gradients: TypeAlias = "Tensor | Sequence[Tensor | None] | None"
 Rule: TypeAlias = "Callable[..., Gradients]"
 Formula: TypeAlias = "Callable[[OpRecord], Tensor | Sequence[Tensor]]"
-Tangents: TypeAlias = "Tensor | Sequence[Tensor | None] | Widened | None"
+Tangents: TypeAlias = "Tensor | Sequence[Tensor | None] | ExtendedControl | None"
 ForwardRule: TypeAlias = "Callable[..., Tangents]"
 
 
@@ -56,10 +56,10 @@ class OpRecord:
 
 
 # Attribute of a record: by the ``id`` of an ``If`` or ``Loop``, what was added to it for tangents.
-WIDENED = "widened"
+EXTENDED_CONTROL = "widened"
 
 
-class Widened:
+class ExtendedControl:
     """What the forward rules of ``If`` and ``Loop`` return: they add tangents to the node itself.
 
     Attributes:
@@ -96,14 +96,14 @@ _elementwise: set[str] = set()
 # Operators whose rules stand in packages above ``autodiff``, and the modules that have them. They
 # are known by name alone: nothing here imports a package above while it is being imported itself.
 ELSEWHERE: dict[str, tuple[str, ...]] = {
-    "If": ("tfx.function.if_gradient", "tfx.function.forward_if"),
-    "Loop": ("tfx.function.loop_gradient", "tfx.function.forward_loop"),
-    "Call": ("tfx.function.pure",),
-    "FunctionCall": ("tfx.function.pure",),
-    "CustomGradient": ("tfx.function.marker",),
-    "GRU": ("tfx.function.recurrent_gradient",),
-    "LSTM": ("tfx.function.recurrent_gradient",),
-    "RNN": ("tfx.function.recurrent_gradient",),
+    "If": ("tfx.function.gradients.if_gradient", "tfx.function.gradients.if_tangents"),
+    "Loop": ("tfx.function.gradients.loop_gradient", "tfx.function.gradients.loop_tangents"),
+    "Call": ("tfx.function.gradients.pure_function",),
+    "FunctionCall": ("tfx.function.gradients.pure_function",),
+    "CustomGradient": ("tfx.function.gradients.gradient_marker",),
+    "GRU": ("tfx.function.gradients.recurrent_rules",),
+    "LSTM": ("tfx.function.gradients.recurrent_rules",),
+    "RNN": ("tfx.function.gradients.recurrent_rules",),
 }
 # Those whose modules were not imported by ``fetch`` yet.
 _elsewhere = dict(ELSEWHERE)

@@ -1,8 +1,8 @@
 """``Tensor`` and its two kinds: ``EagerTensor`` holds numbers, ``SymbolicTensor`` stands for them.
 
 Tensors are immutable and have identity: a tape knows them by ``id``. Arithmetic is attached by
-``ops.operators`` so that this module need not know any operation. Eager tensors wrap an ORT value
-whose shape and dtype are read only when somebody asks.
+``ops.common.operator_overloads`` so that this module need not know any operation. Eager tensors wrap
+an ORT value whose shape and dtype are read only when somebody asks.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tfx.core.errors import (
 from tfx.core.shapes import TensorShape
 from tfx.core.source import user_frame
 from tfx.framework.context import using
+from tfx.framework.function_wrappers import reason_at
 from tfx.framework.operand import Operand
-from tfx.framework.unconverted import reason_at
 from tfx.graph import ir
 from tfx.runtime import memory, values
 from tfx.runtime.devices import full_name, require
@@ -45,7 +45,7 @@ class Tensor(Operand):
     __slots__ = ("__dict__", "__weakref__")
     __array_priority__ = 100
 
-    # Only a part of a variable has it: ``v[1:].assign(...)``, see ``ops.slice_assignment``.
+    # Only a part of a variable has it: ``v[1:].assign(...)``, see ``ops.array.slice_assignment``.
     assign: Callable[..., Variable]
 
     @property

@@ -29,7 +29,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from tfx.core.nest_kinds import namedtuple_fields
-from tfx.framework.deferred import UNTRACKED_PREFIX, AutoTrackable
+from tfx.framework.deferred_restores import UNTRACKED_PREFIX, AutoTrackable
 from tfx.framework.variable import Variable
 
 # Machinery: what hangs off it (traces, sessions, threads, arrays) is no part of a user's object.

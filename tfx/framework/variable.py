@@ -20,20 +20,20 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
-from tfx.framework import deferred, locks
+from tfx.framework import deferred_restores, variable_locks
 from tfx.framework.apply import apply
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.creators import VariableKind
 from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
 from tfx.framework.indexed_slices import IndexedSlices
-from tfx.framework.observing import observers, tell_observers
+from tfx.framework.indices import from_the_front
 from tfx.framework.operand import Operand
-from tfx.framework.positions import from_the_front
 from tfx.framework.tensor import EagerTensor, Reference, SymbolicTensor, Tensor, label
+from tfx.framework.variable_creators import VariableKind
+from tfx.framework.variable_observers import observers, tell_observers
 from tfx.runtime import values
 from tfx.runtime.devices import full_name
-from tfx.runtime.surviving import survives
+from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.values import RawValue
 
 READ_VARIABLE = "ReadVariable"
@@ -43,7 +43,7 @@ new_variable_number = itertools.count().__next__
 # Every variable by its number.
 living: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
 # Guards every variable's set of plans: the sets are touched when something changes only.
-_plans_lock = survives(threading.Lock())
+_plans_lock = fork_safe(threading.Lock())
 
 
 class Origin(Protocol):
@@ -151,7 +151,7 @@ class Variable(Operand, metaclass=VariableKind):
         self._constraint = constraint
         self.synchronization = synchronization
         self.aggregation = aggregation
-        self._lock_number = locks.new_number()
+        self._lock_number = variable_locks.new_number()
         self._number = new_variable_number()
         self._plans: weakref.WeakSet[Any] | None = None
         self.aside: Callable[[Any, int], Any] | None = None
@@ -175,7 +175,7 @@ class Variable(Operand, metaclass=VariableKind):
         if context.graph is not None:
             _register_created(context.graph, self)
         living[self._number] = self
-        deferred.created(self)
+        deferred_restores.created(self)
 
     # Facts
 
@@ -314,7 +314,7 @@ class Variable(Operand, metaclass=VariableKind):
         self.check_shape(tensor.shape)
         graph = current().graph
         if graph is None:
-            with locks.writing((self._lock_number,)):
+            with variable_locks.writing((self._lock_number,)):
                 self._swap(tensor._value)  # type: ignore[attr-defined]
             return self
         changed: Variable = graph.assign(self, tensor)
@@ -371,7 +371,7 @@ class Variable(Operand, metaclass=VariableKind):
         graph = current().graph
         if graph is not None:
             return self.assign(function(graph.read(self)))
-        with locks.writing((self._lock_number,)):
+        with variable_locks.writing((self._lock_number,)):
             result = self._at_home(function)
             self.check_shape(result.shape)
             self._swap(result._value)  # type: ignore[attr-defined]

@@ -2,7 +2,7 @@
 
 The results of such a part pass through a ``Call`` of a graph without nodes, the *marker*, whose tag
 is a ``CustomGradient``. This file owns the tag and the walk through the graphs that tags hold; what
-derivatives make of it is in ``function.marker``.
+derivatives make of it is in ``function.gradients.gradient_marker``.
 """
 
 from __future__ import annotations

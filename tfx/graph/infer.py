@@ -20,8 +20,9 @@ import onnx.shape_inference
 from tfx.core import dtypes
 from tfx.core.dims import format_shape
 from tfx.core.errors import InvalidArgumentError
-from tfx.graph import ir, protos, schema, symbolic
+from tfx.graph import ir, schema, symbolic_shapes
 from tfx.graph.ir import RawShape, Value
+from tfx.graph.serialization import protos
 from tfx.graph.window_attributes import WINDOWS, window_problem
 
 Types = list[tuple[int, RawShape]]
@@ -135,7 +136,7 @@ def _infer(
         types.append(protos.type_of(found[name], sequences=True))
     if op == "Attention":
         types = [(code, _without_zeros(shape, inputs)) for code, shape in types]
-    types = symbolic.refine_shapes(op, inputs, attrs, types)
+    types = symbolic_shapes.refine_shapes(op, inputs, attrs, types)
     if op == "Reshape":
         _check_element_count(inputs, types[0][1])
     return types

@@ -16,13 +16,13 @@ from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
-from tfx.function.inline import inline_nodes
-from tfx.function.polymorphic import Function
-from tfx.graph.foreign.reading import read_model, used_values
+from tfx.function.gradients.inline_graph import inline_nodes
+from tfx.function.tracing.function import Function
 from tfx.graph.ir import Value
-from tfx.graph.models import ForeignModel
-from tfx.importing.arrays import put_together, taken_apart
-from tfx.importing.ports import InputPort
+from tfx.graph.onnx_import.read_model import read_model, used_values
+from tfx.graph.serialization.models import ForeignModel
+from tfx.importing.model_inputs import InputPort
+from tfx.importing.sequence_results import put_together, taken_apart
 
 _UNSAFE = re.compile(r"\W")
 

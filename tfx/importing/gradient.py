@@ -18,8 +18,9 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.context import using
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import Tensor
-from tfx.function.inline import inline_nodes
-from tfx.graph.foreign.reading import (
+from tfx.function.gradients.inline_graph import inline_nodes
+from tfx.graph.ir import Value
+from tfx.graph.onnx_import.read_model import (
     ForeignGraph,
     flat,
     guarded,
@@ -27,16 +28,15 @@ from tfx.graph.foreign.reading import (
     read_model,
     used_values,
 )
-from tfx.graph.foreign.weights import Weight, find_weights, is_float
-from tfx.graph.ir import Value
-from tfx.graph.models import ForeignModel
-from tfx.graph.passes import prepare
-from tfx.graph.serialize import Initializer, to_model
-from tfx.importing.blocking import check_flow
-from tfx.importing.opening import open_model
-from tfx.importing.ports import ports_of
-from tfx.importing.writing import describe_as, port_names, unique, write_model
-from tfx.ops.creation import ones_like
+from tfx.graph.onnx_import.weights import Weight, find_weights, is_float
+from tfx.graph.passes.pipeline import prepare
+from tfx.graph.serialization.models import ForeignModel
+from tfx.graph.serialization.serialize import Initializer, to_model
+from tfx.importing.blocked_gradients import check_flow
+from tfx.importing.model_inputs import ports_of
+from tfx.importing.open_model import open_model
+from tfx.importing.write_model import describe_as, port_names, unique, write_model
+from tfx.ops.array.creation import ones_like
 
 
 def export_gradient(

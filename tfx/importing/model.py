@@ -20,17 +20,17 @@ from tfx.core.specs import TensorSpec
 from tfx.framework.context import init_scope
 from tfx.framework.module import Module
 from tfx.framework.variable import Variable
-from tfx.function.concrete import ConcreteFunction
-from tfx.function.polymorphic import Function
-from tfx.graph.foreign.reading import ForeignGraph, guarded, read_model
-from tfx.graph.foreign.weights import find_weights
+from tfx.function.execution.concrete_function import ConcreteFunction
+from tfx.function.tracing.function import Function
 from tfx.graph.ir import Value
-from tfx.graph.models import ForeignModel
+from tfx.graph.onnx_import.read_model import ForeignGraph, guarded, read_model
+from tfx.graph.onnx_import.weights import find_weights
+from tfx.graph.serialization.models import ForeignModel
 from tfx.importing.call import Call, identifiers
-from tfx.importing.choice import Trainable, choose
-from tfx.importing.opening import open_model
-from tfx.importing.ports import ports_of
-from tfx.importing.writing import stored_model, write_model
+from tfx.importing.model_inputs import ports_of
+from tfx.importing.open_model import open_model
+from tfx.importing.trainable_choice import Trainable, choose
+from tfx.importing.write_model import stored_model, write_model
 
 
 def import_onnx(

@@ -19,7 +19,7 @@ from tfx.framework.context import init_scope
 from tfx.framework.convert import embed
 from tfx.framework.tensor import Tensor
 from tfx.initializers.initializer import Initializer, floating_dtype, known_shape
-from tfx.ops import random
+from tfx.ops.random import random
 
 Sampler = Callable[..., Tensor]
 

@@ -11,8 +11,11 @@ from typing import Any, TypeAlias
 
 from tfx.core import dtypes
 from tfx.framework.convert import convert_to_tensor
-from tfx.ops import arithmetic, clipping, elementwise, masking, slices, trigonometry
-from tfx.ops._support import cast_to, tensor
+from tfx.ops.array import indexed_slices
+from tfx.ops.array import where as where_ops
+from tfx.ops.common.arguments import cast_to, tensor
+from tfx.ops.math import arithmetic, elementwise, trigonometry
+from tfx.ops.math import clip as clip_ops
 from tfx.optimizers.rows import Rows
 
 Array: TypeAlias = Any
@@ -25,7 +28,7 @@ log: Callable[[Array], Array] = elementwise.log
 cos: Callable[[Array], Array] = trigonometry.cos
 maximum: Callable[[Array, Any], Array] = arithmetic.maximum
 minimum: Callable[[Array, Any], Array] = arithmetic.minimum
-where: Callable[[Array, Any, Any], Array] = masking.where
+where: Callable[[Array, Any, Any], Array] = where_ops.where
 
 
 def absolute(x: Array) -> Array:
@@ -41,8 +44,8 @@ def sign(x: Array) -> Array:
 def clip(x: Array, low: float, high: float) -> Array:
     """Elements brought between two limits with 0 between them."""
     if isinstance(x, Rows):
-        return x.mapped(lambda values: clipping.clip_by_value(values, low, high))
-    return clipping.clip_by_value(x, low, high)
+        return x.mapped(lambda values: clip_ops.clip_by_value(values, low, high))
+    return clip_ops.clip_by_value(x, low, high)
 
 
 def times(x: Array, factor: Array, function: Callable[[Array], Array]) -> Array:
@@ -62,7 +65,7 @@ def over(x: Array, divisor: Array, function: Callable[[Array], Array]) -> Array:
 def largest(old: Array, new: Array) -> Array:
     """The larger of two arrays without negative elements."""
     if isinstance(new, Rows):
-        return slices.largest_of(old, new.slices())
+        return indexed_slices.largest_of(old, new.slices())
     return maximum(old, new)
 
 

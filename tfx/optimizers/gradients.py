@@ -18,7 +18,7 @@ from tfx.framework.convert import convert_to_tensor
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
-from tfx.ops._support import cast_to, scalar_like
+from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.optimizers.formulas import Array, clip, maximum, sqrt
 from tfx.optimizers.rows import Rows, rows_of
 

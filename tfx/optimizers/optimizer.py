@@ -16,13 +16,13 @@ import numpy as np
 
 from tfx.autodiff.tape import GradientTape
 from tfx.core import dtypes
-from tfx.framework import deferred
+from tfx.framework import deferred_restores
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.module import Module
 from tfx.framework.tensor import Reference, Tensor, from_array
 from tfx.framework.variable import Variable
-from tfx.ops._support import cast_to
+from tfx.ops.common.arguments import cast_to
 from tfx.optimizers.formulas import Array
 from tfx.optimizers.gradients import compute_dtype
 from tfx.optimizers.options import Options, checked
@@ -197,7 +197,7 @@ class Optimizer(Module):
         for variable in new.values():
             self._add_slots(variable)
         if new:
-            deferred.changed(self)
+            deferred_restores.changed(self)
 
     def get_slot(self, variable: Variable, name: str) -> Variable:
         """The slot of a variable.

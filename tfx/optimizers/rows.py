@@ -19,9 +19,9 @@ from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
-from tfx.ops import slices
-from tfx.ops._shapes import filled, shape_vector
-from tfx.ops._support import cast_to, is_tensor_like
+from tfx.ops.array import indexed_slices as slices
+from tfx.ops.common.arguments import cast_to, is_tensor_like
+from tfx.ops.common.shapes import filled, shape_vector
 
 Array = Any
 

@@ -15,8 +15,8 @@ from tfx.core import dtypes
 from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops._support import cast_to
-from tfx.ops.comparison import greater, less
+from tfx.ops.common.arguments import cast_to
+from tfx.ops.math.comparison import greater, less
 from tfx.optimizers.formulas import Array, ceil, cos, floor, log, maximum, minimum, real, where
 
 

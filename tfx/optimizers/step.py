@@ -15,8 +15,8 @@ from tfx.core.dtypes import DType
 from tfx.framework.context import executing_eagerly
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
-from tfx.ops._support import cast_to
-from tfx.ops.comparison import equal
+from tfx.ops.common.arguments import cast_to
+from tfx.ops.math.comparison import equal
 from tfx.optimizers import gradients
 from tfx.optimizers.formulas import Array, real, where
 

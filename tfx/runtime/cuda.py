@@ -18,7 +18,7 @@ import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.core.errors import InternalError, ResourceExhaustedError
-from tfx.runtime.libraries import load
+from tfx.runtime.shared_libraries import load
 
 _DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 _COMPUTE_MAJOR, _COMPUTE_MINOR = 75, 76  # CUdevice_attribute

@@ -10,10 +10,10 @@ import functools
 import logging
 
 from tfx.core.errors import InvalidArgumentError, NotFoundError
-from tfx.runtime import cuda, logical
+from tfx.runtime import cuda, logical_devices
 from tfx.runtime.device_spec import DeviceSpec
-from tfx.runtime.diagnosis import gpu_trouble
-from tfx.runtime.logical import PhysicalDevice
+from tfx.runtime.gpu_diagnosis import gpu_trouble
+from tfx.runtime.logical_devices import PhysicalDevice
 
 __all__ = [
     "DeviceSpec",
@@ -87,7 +87,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
     wanted = None if device_type is None else device_type.upper()
     found: list[PhysicalDevice] = []
     if wanted in (None, "CPU"):
-        found.append(logical.CPU)
+        found.append(logical_devices.CPU)
     if wanted in (None, "GPU"):
         if gpu_trouble() is None:
             numbers = range(len(cuda.devices()))
@@ -119,7 +119,7 @@ def require(device: str) -> None:
         trouble = gpu_trouble()
         if trouble is not None:
             raise NotFoundError(f"Device '/{device}' was asked for, but {trouble}")
-    if device != "CPU:0" and int(number) >= logical.count(kind, list_physical_devices):
+    if device != "CPU:0" and int(number) >= logical_devices.count(kind, list_physical_devices):
         raise InvalidArgumentError(
             f"Could not satisfy device specification '/{device}': there is no such device. "
             f"{_existing()} One CPU or GPU becomes several with "
@@ -137,13 +137,13 @@ def place(device: str) -> str:
     Raises:
         OpError: see ``require``; only where falling back is not allowed.
     """
-    logical.settle()
+    logical_devices.settle()
     try:
         require(device)
     except (InvalidArgumentError, NotFoundError) as e:
-        if not logical.soft_placement():
+        if not logical_devices.soft_placement():
             raise
-        logical.tell_fallback(device, str(e))
+        logical_devices.tell_fallback(device, str(e))
         return "CPU:0"
     return device
 
@@ -152,7 +152,7 @@ def _existing() -> str:
     devices = [
         full_name(f"{kind}:{i}")
         for kind in ("CPU", "GPU")
-        for i in range(logical.count(kind, list_physical_devices))
+        for i in range(logical_devices.count(kind, list_physical_devices))
     ]
     return f"All available devices: [{', '.join(devices)}]."
 
@@ -173,7 +173,7 @@ def providers_for(device: str, options: dict[str, str] | None = None) -> list[ob
     if trouble is not None:
         raise NotFoundError(f"Device '/{device}' was asked for, but {trouble}")
     number, limit = _gpu_behind(device)
-    settings = {"device_id": str(number), **logical.cuda_options(limit), **(options or {})}
+    settings = {"device_id": str(number), **logical_devices.cuda_options(limit), **(options or {})}
     return [(CUDA_PROVIDER, settings), CPU_PROVIDER]
 
 
@@ -184,15 +184,15 @@ def physical_gpu(device: str) -> int:
 
 def _gpu_behind(device: str) -> tuple[int, float | None]:
     number = int(device.split(":")[1])
-    if not logical.state.divisions and not logical.state.visible:
+    if not logical_devices.state.divisions and not logical_devices.state.visible:
         return number, None
-    return logical.gpu_behind(number, list_physical_devices)
+    return logical_devices.gpu_behind(number, list_physical_devices)
 
 
 def gpu_name(number: int) -> str:
     """The canonical name of (the first part of) the GPU to which CUDA gives a number."""
-    if logical.state.divisions or logical.state.visible:
+    if logical_devices.state.divisions or logical_devices.state.visible:
         wanted = f"/physical_device:GPU:{number}"
-        parts = logical.logical_devices("GPU", list_physical_devices)
+        parts = logical_devices.logical_devices("GPU", list_physical_devices)
         number = next((i for i, (d, _) in enumerate(parts) if d.name == wanted), number)
     return f"GPU:{number}"

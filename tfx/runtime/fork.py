@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfx.core.errors import FailedPreconditionError
-from tfx.runtime import inside, runners, values
+from tfx.runtime import run_hooks, running_threads, values
 from tfx.runtime.values import RawValue
 
 # Seconds that a fork waits for runs of other threads.
@@ -92,9 +92,9 @@ def _before() -> None:
 
 def _wait_for_runs() -> None:
     _state.gate.clear()
-    runners.add_layer(_gated)
+    run_hooks.add_layer(_gated)
     deadline = time.monotonic() + PATIENCE
-    while inside.are_others_inside():
+    while running_threads.are_others_inside():
         if time.monotonic() > deadline:
             _state.quiet = False
             return
@@ -127,7 +127,7 @@ def _is_running(thread: int) -> bool:
         return False
 
 
-def _gated(holder: Any, run: runners.Run) -> runners.Run:
+def _gated(holder: Any, run: run_hooks.Run) -> run_hooks.Run:
     """Runs wait here while the process forks."""
 
     def gated(feeds: dict[str, RawValue], outputs: list[str], options: Any) -> Sequence[RawValue]:
@@ -142,7 +142,7 @@ def _wait() -> None:
         _state.gate.wait(1)
 
 
-inside.waiting.add(_wait.__code__)
+running_threads.waiting.add(_wait.__code__)
 
 
 def _after_in_child() -> None:
@@ -162,15 +162,15 @@ def _after_in_child() -> None:
             f"been used, and CUDA does not work in a forked child. {_INSTEAD}"
         )
     if _state.broken or _state.broken_gpu:
-        runners.add_layer(_refusing)
+        run_hooks.add_layer(_refusing)
 
 
 def _open() -> None:
-    runners.remove_layer(_gated)
+    run_hooks.remove_layer(_gated)
     _state.gate.set()
 
 
-def _refusing(holder: Any, run: runners.Run) -> runners.Run:
+def _refusing(holder: Any, run: run_hooks.Run) -> run_hooks.Run:
     """Runs in a child that cannot run end with an exception."""
     session = getattr(holder, "session", holder)
     device = str(getattr(session, "device", "CPU:0"))

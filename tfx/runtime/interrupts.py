@@ -28,8 +28,8 @@ from typing import Any
 
 from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
-from tfx.runtime.inside import is_creating, is_thread_inside
 from tfx.runtime.options import RUN_OPTIONS
+from tfx.runtime.running_threads import is_creating, is_thread_inside
 from tfx.runtime.values import RawValue
 
 _ENDED = "terminate flag being set"

@@ -11,9 +11,9 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from tfx.runtime import runners
+from tfx.runtime import run_hooks
 from tfx.runtime.devices import full_name
-from tfx.runtime.runners import Run
+from tfx.runtime.run_hooks import Run
 from tfx.runtime.values import RawValue
 
 _on = False
@@ -35,11 +35,11 @@ def set_log_device_placement(enabled: bool) -> None:
     """
     global _on
     if enabled and not _on:
-        runners.add_layer(_telling)  # functions there are: noted, not told
+        run_hooks.add_layer(_telling)  # functions there are: noted, not told
         _on = True
     elif not enabled:
         _on = False
-        runners.remove_layer(_telling)
+        run_hooks.remove_layer(_telling)
 
 
 def get_log_device_placement() -> bool:

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Protocol
 
 from tfx.core.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError
 from tfx.core.system_errors import starting_threads
-from tfx.runtime import interrupts, runners
+from tfx.runtime import interrupts, run_hooks
 from tfx.runtime.options import new_run_options
 from tfx.runtime.values import RawValue
 
@@ -32,7 +32,7 @@ class Recorder(Protocol):
     def run(
         self,
         holder: Any,
-        raw: runners.Run,
+        raw: run_hooks.Run,
         feeds: dict[str, RawValue],
         outputs: list[str],
         options: Any,
@@ -182,7 +182,7 @@ class Call:
         self._options = options
         self._subject = subject
         # A call inside another one ends with it.
-        outer = runners.around.get()
+        outer = run_hooks.run_hook.get()
         self._outer = outer if isinstance(outer, Call) else None
         self.recorder = recorder
         if recorder is None and self._outer is not None:
@@ -219,7 +219,7 @@ class Call:
             self._outer.check()
 
     def run(
-        self, holder: Any, raw: runners.Run, feeds: dict[str, RawValue], outputs: list[str]
+        self, holder: Any, raw: run_hooks.Run, feeds: dict[str, RawValue], outputs: list[str]
     ) -> Sequence[RawValue]:
         """Run a session with run options of this call; see ``runners.Around``."""
         while True:
@@ -251,7 +251,7 @@ class Call:
     def _work(
         self,
         holder: Any,
-        raw: runners.Run,
+        raw: run_hooks.Run,
         feeds: dict[str, RawValue],
         outputs: list[str],
         options: Any,
@@ -289,17 +289,17 @@ class Call:
     @contextmanager
     def active(self) -> Iterator[Call]:
         """Run the sessions of this thread or task inside the block with these options."""
-        runners.accept_around()
+        run_hooks.accept_around()
         limit = self._options.timeout_in_ms
         late = f"did not finish within {limit:g} ms"
         if self._options.cancellation is not None:
             self._options.cancellation._watch(self)
         timer = _deadlines.after(limit / 1e3, self, late) if limit else None
-        token = runners.around.set(self)
+        token = run_hooks.run_hook.set(self)
         try:
             yield self
         finally:
-            runners.around.reset(token)
+            run_hooks.run_hook.reset(token)
             if timer is not None:
                 _deadlines.forget(timer)
 

@@ -19,12 +19,20 @@ from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.core import errors
 from tfx.core.refusals import refusal_in
-from tfx.runtime import cuda, fork, interrupts, leaving, logical, memory_pool, runners
-from tfx.runtime.binding import BoundRunner
-from tfx.runtime.capture import ENABLE, CapturingRunner, can_be_captured
+from tfx.runtime import (
+    cuda,
+    fork,
+    interrupts,
+    logical_devices,
+    memory_pool,
+    process_exit,
+    run_hooks,
+)
+from tfx.runtime.cuda_graphs import ENABLE, CapturingRunner, can_be_captured
 from tfx.runtime.devices import CUDA_PROVIDER, physical_gpu, providers_for
-from tfx.runtime.diagnosis import missing_later_libraries
-from tfx.runtime.kept import KeptRunner
+from tfx.runtime.gpu_diagnosis import missing_later_libraries
+from tfx.runtime.io_binding import BoundRunner
+from tfx.runtime.kept_binding import KeptRunner
 from tfx.runtime.memory import lend
 from tfx.runtime.options import RUN_OPTIONS, SILENT
 from tfx.runtime.threads import use_threads
@@ -106,7 +114,7 @@ _OUT_OF_RANGE = re.compile(
     r"out of data bounds, idx=(-?\d+) must be within the inclusive range \[-(\d+),"
     r"|invalid ind(?:ex|ice) found, ind(?:ex|ice) = (-?\d+)"
 )
-# What is added to a row for coordinates that are out of range, see ``graph.passes.positions``.
+# What is added to a row for coordinates that are out of range, see ``graph.kernels.indexing``.
 _FAR = 1 << 40
 
 
@@ -168,7 +176,7 @@ class Session:
         keeps_binding: bool = False,
     ) -> None:
         fork.session_made(device)
-        leaving.check()
+        process_exit.check()
         interrupts.arm()
         self.device = device
         source = model if isinstance(model, bytes) else os.fspath(model)
@@ -210,7 +218,7 @@ class Session:
         if keeps_binding:
             handle = self._inference._sess
             self.run_raw = KeptRunner(handle, self.run_raw, self.input_names, self.output_names)
-        runners.register(self)
+        run_hooks.register(self)
 
     def run(self, feeds: dict[str, RawValue], options: Any = RUN_OPTIONS) -> Sequence[RawValue]:
         """Run the whole model.
@@ -277,7 +285,7 @@ def run_once(model: bytes) -> RawValue:
         OpError: the model cannot be compiled or run.
     """
     fork.session_made("CPU:0")
-    leaving.check()
+    process_exit.check()
     try:
         session = _ort.InferenceSession(_plain_options(), model, False, False)
         session.initialize_session([], [], set())
@@ -300,7 +308,7 @@ def _session_options(optimize: bool, prepack: bool, profile_prefix: str | None) 
     """ONNX Runtime's session options; the arguments are those of ``Session``."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = SILENT
-    if logical.state.deterministic:
+    if logical_devices.state.deterministic:
         options.use_deterministic_compute = True
     if not optimize:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -390,7 +398,7 @@ def _bring_home(holder: Any, run: Runner) -> Runner:
     return brought
 
 
-when_gpu_used(lambda: runners.add_layer(_bring_home))
+when_gpu_used(lambda: run_hooks.add_layer(_bring_home))
 
 
 def _require_provider(inference: Any, device: str) -> None:

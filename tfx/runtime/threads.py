@@ -33,8 +33,8 @@ from typing import Any
 import onnxruntime
 
 from tfx.runtime import memory_pool
+from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.string_model import constant_model
-from tfx.runtime.surviving import survives
 
 _GIB = 1 << 30
 # The second pool that is asked for: 256 GiB of bookkeeping alone.
@@ -44,7 +44,7 @@ _ROOM, _MOST_ROOM = 8 * _GIB, 96 * _GIB
 _STACK = 64 << 20
 _log = logging.getLogger("tfx")
 
-_lock = survives(threading.Lock())
+_lock = fork_safe(threading.Lock())
 _configured = False
 _requested: int | None = None
 

@@ -12,10 +12,10 @@ from tfx.bundle.records import FunctionEntry, Parameter
 from tfx.core.errors import BundleError, InvalidArgumentError
 from tfx.core.tracebacks import cover
 from tfx.framework.variable import Variable
-from tfx.function.concrete import ConcreteFunction
-from tfx.function.polymorphic import Function
-from tfx.saved_model.calls import arguments_of
-from tfx.saved_model.matching import MismatchError, match, shown_call
+from tfx.function.execution.concrete_function import ConcreteFunction
+from tfx.function.tracing.function import Function
+from tfx.saved_model.argument_matching import MismatchError, match, shown_call
+from tfx.saved_model.call_structures import arguments_of
 from tfx.saved_model.traces import LoadedFiles
 from tfx.saved_model.values import from_value
 

@@ -20,16 +20,16 @@ from tfx.framework.asset import Asset
 from tfx.framework.context import init_scope
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.variable import Variable, VariableAggregation, VariableSynchronization
-from tfx.loaders.sources import Sources
+from tfx.loaders.consistent_open import open_consistently
+from tfx.loaders.open_files import Sources
 from tfx.loaders.state import Value
-from tfx.loaders.steady import steadily
 from tfx.runtime.memory import borrow
 from tfx.saved_model.functions import RestoredFunction
 from tfx.saved_model.objects import LoadedObject as LoadedObject
 from tfx.saved_model.signature import SignatureFunction, Signatures
 from tfx.saved_model.tables import LoadedTable, table_of
 from tfx.saved_model.traces import LoadedFiles
-from tfx.saved_model.unchecked import check_first
+from tfx.saved_model.unchecked_variables import check_first
 from tfx.saved_model.values import from_value, named_tuple
 
 _TAGS = frozenset(("serve",))
@@ -117,7 +117,7 @@ def load(
         )
     verify, freeze = options.verify, options.freeze
     with init_scope(), _without_collections():
-        return steadily(export_dir, lambda: _Loader(export_dir, verify, freeze).load())
+        return open_consistently(export_dir, lambda: _Loader(export_dir, verify, freeze).load())
 
 
 def open_files(export_dir: str, fingerprint: str) -> LoadedFiles:
@@ -133,7 +133,7 @@ def open_files(export_dir: str, fingerprint: str) -> LoadedFiles:
         FailedPreconditionError: it is another one.
     """
     with init_scope():
-        loader = steadily(export_dir, lambda: _Loader(export_dir, None))
+        loader = open_consistently(export_dir, lambda: _Loader(export_dir, None))
     loader.sources.check_fingerprint(fingerprint)
     return loader.files
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from tfx.core.tracebacks import cover
 from tfx.framework.module import Module
-from tfx.saved_model.closing import close, warmup
+from tfx.saved_model.close import close, warmup
 from tfx.saved_model.signature import SignatureFunction
-from tfx.saved_model.swapping import assign, reload
 from tfx.saved_model.traces import LoadedFiles
+from tfx.saved_model.variable_swap import assign, reload
 
 
 @cover

@@ -13,7 +13,7 @@ from tfx.saved_model.functions import RestoredFunction
 from tfx.saved_model.load import open_files
 from tfx.saved_model.signature import SignatureFunction
 from tfx.saved_model.traces import LoadedFiles
-from tfx.saved_model.unchecked import value_of
+from tfx.saved_model.unchecked_variables import value_of
 
 
 def _files(files: LoadedFiles) -> tuple[Any, ...]:

@@ -13,9 +13,9 @@ from tfx.core.tracebacks import cover
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
-from tfx.function.arguments import check_names, check_tensor, has_named_dims
-from tfx.function.concrete import ConcreteFunction
-from tfx.function.signature import Parameters
+from tfx.function.execution.concrete_function import ConcreteFunction
+from tfx.function.tracing.call_signature import check_names, check_tensor, has_named_dims
+from tfx.function.tracing.parameters import Parameters
 from tfx.saved_model.traces import LoadedFiles, Trace
 from tfx.saved_model.values import to_spec
 

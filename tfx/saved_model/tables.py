@@ -10,10 +10,10 @@ from tfx.core.errors import BundleError, OpError
 from tfx.framework.module import Module
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.variable import Variable
+from tfx.lookup_ops.mutable_tables import MutableHashTable
+from tfx.lookup_ops.static_tables import StaticHashTable, StaticVocabularyTable
+from tfx.lookup_ops.table_initializers import KeyValueTensorInitializer
 from tfx.saved_model.objects import LoadedObject
-from tfx.tables.initializers import KeyValueTensorInitializer
-from tfx.tables.mutable import MutableHashTable
-from tfx.tables.static import StaticHashTable, StaticVocabularyTable
 
 
 class LoadedTable(MutableHashTable, LoadedObject):

@@ -39,23 +39,23 @@ from tfx.framework.device import DEFAULT_DEVICE
 from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
 from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable
-from tfx.function.arguments import CallSignature
-from tfx.function.concrete import ConcreteFunction
-from tfx.function.polymorphic import Function
-from tfx.function.signature import Parameters
-from tfx.graph.deserialize import Imported, from_model
+from tfx.function.execution.concrete_function import ConcreteFunction
+from tfx.function.tracing.call_signature import CallSignature
+from tfx.function.tracing.function import Function
+from tfx.function.tracing.parameters import Parameters
 from tfx.graph.ir import Graph, RawShape, Value
-from tfx.graph.models import parse_model
-from tfx.graph.texts import replaced_texts
-from tfx.loaders.describe import describe_type, listed
+from tfx.graph.serialization.deserialize import Imported, from_model
+from tfx.graph.serialization.models import parse_model
+from tfx.graph.string_constants import replaced_texts
+from tfx.loaders.messages import describe_type, listed
 from tfx.loaders.onnx_file import OnnxFile
+from tfx.loaders.open_files import Sources
 from tfx.loaders.requirements import check_runtime
-from tfx.loaders.sources import Sources
+from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.memory import borrow
-from tfx.runtime.surviving import survives
 from tfx.runtime.values import RawValue
-from tfx.saved_model.calls import arguments_of, parameters_of, results_of
-from tfx.saved_model.unchecked import value_of
+from tfx.saved_model.call_structures import arguments_of, parameters_of, results_of
+from tfx.saved_model.unchecked_variables import value_of
 
 # The graph files of a bundle by their paths: mapped, or their bytes.
 Graphs: TypeAlias = dict[str, mmap.mmap | bytes]
@@ -109,7 +109,7 @@ class LoadedFiles:
         self.functions: weakref.WeakSet[Function] = weakref.WeakSet()
         self.closed = False
         self._freezes = freeze
-        self._lock = survives(threading.RLock())
+        self._lock = fork_safe(threading.RLock())
         self.adopt(sources, self.opened(sources), [value_of(v) for v in self.variables])
         self._adopt()
 
@@ -201,7 +201,7 @@ class LoadedFiles:
         vars(other).update(vars(self))
         other.variables = [copy.deepcopy(v, memo) for v in self.variables]
         other._adopt()
-        other._traces, other._lock = {}, survives(threading.RLock())
+        other._traces, other._lock = {}, fork_safe(threading.RLock())
         other.functions = weakref.WeakSet()
         return other
 

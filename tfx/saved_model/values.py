@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from tfx.bundle.structure import (
+from tfx.bundle.python_values import (
     ConstantRef,
     DTypeValue,
     Leaf,

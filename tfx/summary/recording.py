@@ -12,11 +12,11 @@ from tfx.core import dtypes
 from tfx.framework.context import current, name_scope
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
-from tfx.framework.host import host_call
+from tfx.framework.host_call import host_call
 from tfx.framework.tensor import EagerTensor, Tensor, from_array
 from tfx.framework.variable import Variable
 from tfx.graph.ir import HostCall
-from tfx.ops._support import tensor
+from tfx.ops.common.arguments import tensor
 from tfx.summary import event_pb2 as pb
 from tfx.summary.messages import metadata_message, value_summary
 from tfx.summary.state import InTrace, Settings, change, changed, setting, settings

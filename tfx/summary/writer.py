@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tfx.framework.host import host_call
+from tfx.framework.host_call import host_call
 from tfx.framework.tensor import Tensor
 from tfx.graph.ir import HostCall
-from tfx.ops.static_value import get_static_value
+from tfx.ops.array.static_value import get_static_value
 from tfx.summary import event_pb2 as pb
 from tfx.summary.event_file import EventFile
 from tfx.summary.messages import graph_event, summary_event

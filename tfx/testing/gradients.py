@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from tfx.autodiff.forward import ForwardAccumulator
+from tfx.autodiff.forward_accumulator import ForwardAccumulator
 from tfx.autodiff.tape import GradientTape
 from tfx.core import dtypes, nest
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
-from tfx.ops.arithmetic import add_n, multiply
-from tfx.ops.casting import cast
-from tfx.ops.reduction import reduce_sum
+from tfx.ops.math.arithmetic import add_n, multiply
+from tfx.ops.math.cast import cast
+from tfx.ops.math.reduction import reduce_sum
 from tfx.testing.close import joined
 
 _Array = np.ndarray[Any, Any]

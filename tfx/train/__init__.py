@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from tfx.core.namespaces import complete as _complete
 from tfx.train import experimental as experimental
-from tfx.train.averages import ExponentialMovingAverage as ExponentialMovingAverage
-from tfx.train.background import BackgroundSave as BackgroundSave
+from tfx.train.async_save import BackgroundSave as BackgroundSave
 from tfx.train.checkpoint import Checkpoint as Checkpoint
+from tfx.train.latest_checkpoint_file import CheckpointState as CheckpointState
+from tfx.train.latest_checkpoint_file import checkpoints_iterator as checkpoints_iterator
+from tfx.train.latest_checkpoint_file import get_checkpoint_state as get_checkpoint_state
+from tfx.train.latest_checkpoint_file import latest_checkpoint as latest_checkpoint
 from tfx.train.manager import CheckpointManager as CheckpointManager
+from tfx.train.moving_averages import ExponentialMovingAverage as ExponentialMovingAverage
 from tfx.train.options import CheckpointOptions as CheckpointOptions
 from tfx.train.reader import CheckpointReader as CheckpointReader
 from tfx.train.reader import list_variables as list_variables
 from tfx.train.reader import load_checkpoint as load_checkpoint
 from tfx.train.reader import load_variable as load_variable
 from tfx.train.report import RestoreReport as RestoreReport
-from tfx.train.state import CheckpointState as CheckpointState
-from tfx.train.state import checkpoints_iterator as checkpoints_iterator
-from tfx.train.state import get_checkpoint_state as get_checkpoint_state
-from tfx.train.state import latest_checkpoint as latest_checkpoint
 from tfx.train.status import CheckpointLoadStatus as CheckpointLoadStatus
 
 _complete(__name__, "experimental")

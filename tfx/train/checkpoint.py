@@ -17,20 +17,20 @@ import numpy as np
 import numpy.typing as npt
 
 from tfx.core import dtypes
-from tfx.framework import deferred
+from tfx.framework import deferred_restores
 from tfx.framework.context import current, init_scope
-from tfx.framework.deferred import UNTRACKED_PREFIX, AutoTrackable
-from tfx.framework.locks import installs
+from tfx.framework.deferred_restores import UNTRACKED_PREFIX, AutoTrackable
 from tfx.framework.tensor import EagerTensor
 from tfx.framework.trackable import is_trackable, members, walk
 from tfx.framework.variable import Variable
-from tfx.train.background import Writer
+from tfx.framework.variable_locks import installs
+from tfx.train.async_save import Writer
 from tfx.train.files import write_files
-from tfx.train.graph import from_nodes, renamed, to_json, without_slots
+from tfx.train.latest_checkpoint_file import write_state
+from tfx.train.object_graph import from_nodes, renamed, to_json, without_slots
 from tfx.train.options import CheckpointOptions, takes_argument
 from tfx.train.reader import FORMAT, FORMAT_KEY, GRAPH_KEY, CheckpointReader
 from tfx.train.restore import COUNTER, Restore
-from tfx.train.state import write_state
 from tfx.train.status import CheckpointLoadStatus, InitializationOnlyStatus
 
 
@@ -181,8 +181,8 @@ class Checkpoint(AutoTrackable):
     ) -> str:
         _refuse_in_function("save")
         self.sync()
-        deferred.look()
-        for restore in deferred.pending():
+        deferred_restores.resolve_pending()
+        for restore in deferred_restores.pending():
             if isinstance(restore, Restore) and restore.concerns(self):
                 restore.warn("A checkpoint is saved")
         options = options or CheckpointOptions()
@@ -301,7 +301,7 @@ class Checkpoint(AutoTrackable):
             nodes = renamed(nodes, rename, str(reader.path))
             if counter is not None:  # it is the checkpoint's own and stays where it is
                 nodes[0].children.setdefault(COUNTER, counter)
-        for older in deferred.pending():
+        for older in deferred_restores.pending():
             if isinstance(older, Restore) and older.concerns(self):
                 older.cancel()
         if counting or counter is not None:

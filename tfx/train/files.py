@@ -28,11 +28,11 @@ from typing import Any
 import numpy.typing as npt
 
 from tfx.bundle import limits
-from tfx.bundle.encodings import encode
 from tfx.bundle.files import path_problem
+from tfx.bundle.folder_swap import sync_folder
 from tfx.bundle.safetensors import write_safetensors
 from tfx.bundle.shards import INDEX_SUFFIX, read_index, write_store
-from tfx.bundle.swap import sync_folder
+from tfx.bundle.tensor_bytes import encode
 from tfx.core.errors import (
     BundleError,
     NotFoundError,
@@ -42,7 +42,7 @@ from tfx.core.errors import (
     UnavailableError,
 )
 from tfx.core.system_errors import FULL
-from tfx.train.checksums import (
+from tfx.train.piece_checksums import (
     CHECKSUM_KEY,
     HEADER_KEY,
     NO_SUM,

@@ -15,8 +15,8 @@ from typing import Any
 
 from tfx.train.checkpoint import Checkpoint
 from tfx.train.files import delete_files, find_files
+from tfx.train.latest_checkpoint_file import get_checkpoint_state, latest_checkpoint, write_state
 from tfx.train.options import CheckpointOptions
-from tfx.train.state import get_checkpoint_state, latest_checkpoint, write_state
 
 _HOUR = 3600.0
 

@@ -29,12 +29,12 @@ from tfx.core.errors import (
     NotFoundError,
     UnsupportedVersionError,
 )
-from tfx.train.checksums import CHECKSUM_KEY, HEADER_KEY, parse_checksums
 from tfx.train.files import SUFFIX, find_files
-from tfx.train.graph import SavedNode, from_json, from_keys
-from tfx.train.nearest import nearest
-from tfx.train.payload import Payload, Wanted
-from tfx.train.state import latest_checkpoint
+from tfx.train.latest_checkpoint_file import latest_checkpoint
+from tfx.train.name_hints import nearest
+from tfx.train.object_graph import SavedNode, from_json, from_keys
+from tfx.train.piece_checksums import CHECKSUM_KEY, HEADER_KEY, parse_checksums
+from tfx.train.values import Payload, Wanted
 
 FORMAT = 1
 FORMAT_KEY = "tfx.checkpoint"

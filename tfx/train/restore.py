@@ -17,15 +17,15 @@ from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.source import user_frame
-from tfx.framework import awaiting, deferred
-from tfx.framework.deferred import AutoTrackable
-from tfx.framework.locks import in_order, installs, writing, writing_if_free
+from tfx.framework import awaited_variables, deferred_restores
+from tfx.framework.deferred_restores import AutoTrackable
 from tfx.framework.trackable import is_container, path_text, slots_of, walk
 from tfx.framework.variable import Variable, install, living
+from tfx.framework.variable_locks import in_order, installs, writing, writing_if_free
 from tfx.runtime import values
-from tfx.runtime.surviving import survives
-from tfx.train.graph import SavedNode, edges_of
-from tfx.train.places import Place, mark_of
+from tfx.runtime.fork_safe_locks import fork_safe
+from tfx.train.attachment_points import Place, mark_of
+from tfx.train.object_graph import SavedNode, edges_of
 from tfx.train.reader import CheckpointReader
 from tfx.train.report import Form, RestoreReport, Row, make_report
 
@@ -50,7 +50,7 @@ class Restore:
         self._reader = reader
         self._nodes = nodes
         self._skip_mismatch = skip_mismatch
-        self._lock = survives(threading.RLock())
+        self._lock = fork_safe(threading.RLock())
         self._objects: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._bound: dict[int, weakref.ref[Any]] = {}
         # What restored variables are, by id; None: a later restore has taken the variable over.
@@ -74,7 +74,7 @@ class Restore:
         self._bind(root, 0)
         if also_root is not None:
             self._remember(also_root, 0)
-        deferred.register(self)
+        deferred_restores.register(self)
         try:
             self._match([(root, 0)], whole=True)
         except BaseException:
@@ -83,7 +83,7 @@ class Restore:
         if self._watched and self._left:
             for variable in tuple(living.values()):
                 if not self._is_restored(variable):
-                    awaiting.wait(variable)
+                    awaited_variables.wait(variable)
 
     # Hearing of new parts
 
@@ -105,7 +105,9 @@ class Restore:
     def traced(self, variables: Iterable[Any], created: Iterable[Any]) -> None:
         """A function is about to run first: its new variables get their values."""
         used = list(variables)
-        new = {id(variable) for variable in (*created, *filter(awaiting.is_awaiting, used))}
+        new = {
+            id(variable) for variable in (*created, *filter(awaited_variables.is_awaiting, used))
+        }
         if new:
             self._match(self._roots(), only=new)
         if any(self._is_restored(variable) for variable in used):
@@ -115,7 +117,7 @@ class Restore:
         """There is a new variable: it may belong where nobody tells."""
         if self._watched is None or self._watched:
             self._watched = None
-            awaiting.wait(variable)
+            awaited_variables.wait(variable)
 
     def look(self) -> bool:
         """An awaiting variable is about to be used; whether looking again later makes sense."""
@@ -217,8 +219,8 @@ class Restore:
             self._variables[id(variable)] = (weakref.ref(variable), number)
             self._left.discard(number)
             self._matched.add(number)
-            awaiting.release(variable)
-        for restore in deferred.pending():
+            awaited_variables.release(variable)
+        for restore in deferred_restores.pending():
             if restore is self:
                 break  # only older ones: those that come after this one have the last word
             if isinstance(restore, Restore):
@@ -255,7 +257,7 @@ class Restore:
             self._end()
 
     def _end(self) -> None:
-        deferred.unregister(self)
+        deferred_restores.unregister(self)
         self._reader.close()
 
     def _reference(self, item: Any) -> weakref.ref[Any] | None:

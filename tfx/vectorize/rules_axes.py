@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops._support import cast_to, scalar_like, static_ints
+from tfx.ops.common.arguments import cast_to, scalar_like, static_ints
 from tfx.vectorize.rules import BatchedOp, CannotBatchError, Results, batching
 
 # Operators with an attribute "axis" and its default.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.vectorize.folding import folded, known_size, per_channel, unfolded
+from tfx.vectorize.merged_axes import folded, known_size, per_channel, unfolded
 from tfx.vectorize.rules import BatchedOp, Results, batching
 
 

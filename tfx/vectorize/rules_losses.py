@@ -5,8 +5,8 @@ from __future__ import annotations
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops._shapes import filled, shape_vector
-from tfx.vectorize.folding import known_rank
+from tfx.ops.common.shapes import filled, shape_vector
+from tfx.vectorize.merged_axes import known_rank
 from tfx.vectorize.rules import BatchedOp, Results, batching
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops._shapes import joined, product, shape_vector
-from tfx.ops._support import cast_to
-from tfx.vectorize.folding import known_rank
+from tfx.ops.common.arguments import cast_to
+from tfx.ops.common.shapes import concat_shape, product, shape_vector
+from tfx.vectorize.merged_axes import known_rank
 from tfx.vectorize.rules import BatchedOp, CannotBatchError, Results, batching
 
 POOLS = ("AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LRN", "LpPool")
@@ -51,10 +51,10 @@ def _max_unpool(op: BatchedOp) -> Results:
         length = product(shape)
     else:
         target = None
-        length = product(joined(shape_vector(x, 1, 3), _unpooled(op, x)))
+        length = product(concat_shape(shape_vector(x, 1, 3), _unpooled(op, x)))
     moved = apply("Add", (places, _starts(op, places, length)))
     lead = int64_constant([-1])
-    given = [apply("Reshape", (v, joined(lead, shape_vector(v, 2)))) for v in (x, moved)]
+    given = [apply("Reshape", (v, concat_shape(lead, shape_vector(v, 2)))) for v in (x, moved)]
     return op.split(op.apply((*given, target) if target is not None else given)[0])
 
 

@@ -8,7 +8,7 @@ import string
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops._support import scalar_like
+from tfx.ops.common.arguments import scalar_like
 from tfx.vectorize.rules import BatchedOp, CannotBatchError, Results, aligned, batching
 
 

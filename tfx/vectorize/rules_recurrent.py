@@ -6,7 +6,7 @@ Weights that differ between the elements take a loop: the operators have one set
 from __future__ import annotations
 
 from tfx.framework.tensor import Tensor
-from tfx.vectorize.folding import folded, unfolded
+from tfx.vectorize.merged_axes import folded, unfolded
 from tfx.vectorize.rules import BatchedOp, Results, batching
 
 _LENGTHS, _STATES = 4, (5, 6)

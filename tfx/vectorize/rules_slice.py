@@ -9,7 +9,7 @@ from __future__ import annotations
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops._support import static_ints
+from tfx.ops.common.arguments import static_ints
 from tfx.vectorize.rules import BatchedOp, CannotBatchError, Results, batching
 from tfx.vectorize.rules_axes import shifted_axes
 from tfx.vectorize.rules_index import as_int64, gathered

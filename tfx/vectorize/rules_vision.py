@@ -5,9 +5,16 @@ from __future__ import annotations
 from tfx.framework.apply import apply
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
-from tfx.ops._shapes import dimension, joined, raw_shape, reshape_to, shape_vector, symbolic_items
-from tfx.ops._support import cast_to
-from tfx.vectorize.folding import folded, unfolded
+from tfx.ops.common.arguments import cast_to
+from tfx.ops.common.shapes import (
+    concat_shape,
+    dimension,
+    raw_shape,
+    reshape_to,
+    shape_vector,
+    symbolic_items,
+)
+from tfx.vectorize.merged_axes import folded, unfolded
 from tfx.vectorize.rules import BatchedOp, CannotBatchError, Results, batching
 
 
@@ -74,7 +81,7 @@ def _affine_grid(op: BatchedOp) -> Results:
     size = op.input(1)
     first = apply("Slice", (size, int64_constant([0]), int64_constant([1])))
     rest = apply("Slice", (size, int64_constant([1]), int64_constant([2**62])))
-    whole = joined(apply("Mul", (first, op.lead())), rest)
+    whole = concat_shape(apply("Mul", (first, op.lead())), rest)
     return op.split(op.apply((op.merged(0), whole))[0])
 
 
@@ -108,5 +115,5 @@ def _max_roi_pool(op: BatchedOp) -> Results:
     first = cast_to(apply("Unsqueeze", (_first_images(op), int64_constant([2]))), rois.dtype)
     width = int64_constant([0, 0, 0, 0, 0, 4])
     moved = apply("Add", (rois, apply("Pad", (first, width))))
-    flat = reshape_to(moved, joined(int64_constant([-1]), shape_vector(moved, 2)))
+    flat = reshape_to(moved, concat_shape(int64_constant([-1]), shape_vector(moved, 2)))
     return op.split(op.apply((op.merged(0), flat))[0])

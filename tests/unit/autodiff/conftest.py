@@ -7,4 +7,4 @@ from __future__ import annotations
 
 import importlib
 
-importlib.import_module("tfx.function.concrete")
+importlib.import_module("tfx.function.execution.concrete_function")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
-from tfx.function.pure import Pair
+from tfx.function.gradients.pure_function import Pair
 
 SIZES = {"static": None, "open": [tf.TensorSpec([None, None])] * 2}
 

@@ -12,7 +12,7 @@ from tfx.bundle.check_values import (
     check_value,
     compatible,
 )
-from tfx.bundle.structure import DTypeValue, Record, Shape, ShapeValue, Value
+from tfx.bundle.python_values import DTypeValue, Record, Shape, ShapeValue, Value
 from tfx.core.errors import BundleError
 
 

@@ -21,7 +21,7 @@ from tfx.bundle.codec_values import (
     value_to_proto,
 )
 from tfx.bundle.dtypes import BY_NAME
-from tfx.bundle.structure import (
+from tfx.bundle.python_values import (
     ConstantRef,
     DTypeValue,
     Leaf,

@@ -12,6 +12,7 @@ import pytest
 
 from tfx.bundle.examples import difference, is_finite, max_difference, variables_digest
 from tfx.bundle.manifest import manifest_bytes, parse_manifest
+from tfx.bundle.python_values import Leaf, TensorInfo
 from tfx.bundle.records import (
     ConcreteFunctionEntry,
     Example,
@@ -28,7 +29,6 @@ from tfx.bundle.records import (
     Storage,
     VariableEntry,
 )
-from tfx.bundle.structure import Leaf, TensorInfo
 from tfx.core.errors import BundleError
 
 NAN, INF = float("nan"), float("inf")

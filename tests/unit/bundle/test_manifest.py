@@ -252,7 +252,7 @@ def test_records_are_immutable() -> None:
 
 def test_importing_the_manifest_brings_neither_onnx_nor_onnxruntime() -> None:
     program = (
-        "import sys, tfx.bundle.manifest, tfx.bundle.shards, tfx.bundle.atomic\n"
+        "import sys, tfx.bundle.manifest, tfx.bundle.shards, tfx.bundle.atomic_folder\n"
         "print([m for m in ('onnx', 'onnxruntime', 'optree', 'tfx.graph', 'tfx.runtime') "
         "if m in sys.modules])"
     )

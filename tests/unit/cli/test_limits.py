@@ -13,7 +13,7 @@ import tfx as tf
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.test_app import start
 from tfx.loaders import verify
-from tfx.loaders.verifying import RUN_SECONDS
+from tfx.loaders.verify_bundle import RUN_SECONDS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 

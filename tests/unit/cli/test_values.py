@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tfx.cli import _values
 from tfx.cli._errors import OperationError
 from tfx.core import dtypes
-from tfx.loaders.describe import describe_type
+from tfx.loaders.messages import describe_type
 
 
 def read(text: str, *, is_float: bool = False) -> Any:

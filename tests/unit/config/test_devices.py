@@ -9,13 +9,13 @@ import textwrap
 import pytest
 
 import tfx as tf
-from tfx.runtime import cuda, devices, logical, threads
+from tfx.runtime import cuda, devices, logical_devices, threads
 
 
 @pytest.fixture
 def fresh(monkeypatch):
     """Pretend that nothing ran yet in this process."""
-    monkeypatch.setattr(logical, "state", logical.State())
+    monkeypatch.setattr(logical_devices, "state", logical_devices.State())
     monkeypatch.setattr(threads, "_configured", False)
 
 
@@ -164,9 +164,9 @@ def test_precision(gpu) -> None:
 
 
 def test_determinism(monkeypatch) -> None:
-    monkeypatch.setattr(logical, "state", logical.State())
+    monkeypatch.setattr(logical_devices, "state", logical_devices.State())
     tf.config.experimental.enable_op_determinism()
-    assert logical.state.deterministic
+    assert logical_devices.state.deterministic
     f = tf.function(lambda x: tf.nn.relu(x) * 2.0)
     assert f(tf.constant([-1.0, 2.0])).numpy().tolist() == [0.0, 4.0]
 

@@ -8,7 +8,7 @@ import pytest
 import tfx as tf
 from tfx.core.refusals import Refusal
 from tfx.framework.guards import not_negative, refused_if_negative, refused_unless
-from tfx.graph.symbolic import elements
+from tfx.graph.symbolic_shapes import elements
 
 INVALID = tf.errors.InvalidArgumentError
 DEPTH = "depth must be non-negative in OneHot"

@@ -7,7 +7,7 @@ import pytest
 
 import tfx as tf
 from tfx.framework.context import using
-from tfx.framework.host import host_call
+from tfx.framework.host_call import host_call
 from tfx.graph.ir import HostCall
 
 

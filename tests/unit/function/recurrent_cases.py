@@ -12,8 +12,8 @@ from tfx.autodiff.tape import GradientTape
 from tfx.framework.apply import apply_n
 from tfx.framework.convert import constant
 from tfx.framework.tensor import Tensor
-from tfx.ops.arithmetic import add_n
-from tfx.ops.reduction import reduce_sum
+from tfx.ops.math.arithmetic import add_n
+from tfx.ops.math.reduction import reduce_sum
 
 Array = np.ndarray[Any, Any]
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}

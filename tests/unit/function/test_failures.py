@@ -9,7 +9,7 @@ import pytest
 
 import tfx as tf
 from tfx.core.errors import InvalidArgumentError
-from tfx.function.failure import failed_node
+from tfx.function.execution.run_errors import failed_node
 from tfx.graph.ir import Graph
 
 ANY = tf.TensorSpec(None, tf.float32)

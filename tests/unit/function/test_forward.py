@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
-from tfx.function import pure
+from tfx.function.gradients import pure_function
 
 Accumulator = tf.autodiff.ForwardAccumulator
 
@@ -120,13 +120,13 @@ def test_agrees_with_jax(program, way: str) -> None:
 
 def test_one_graph_for_each_signature(monkeypatch: pytest.MonkeyPatch) -> None:
     made, traces = [], []
-    original = pure.pushed_forward
+    original = pure_function.pushed_forward
 
     def counted(function, needs):
         made.append(needs)
         return original(function, needs)
 
-    monkeypatch.setattr(pure, "pushed_forward", counted)
+    monkeypatch.setattr(pure_function, "pushed_forward", counted)
 
     @tf.function
     def f(x, y):
@@ -149,9 +149,9 @@ def test_one_graph_for_each_signature(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_products_with_the_hessian_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    original = pure.pushed_forward
+    original = pure_function.pushed_forward
     monkeypatch.setattr(
-        pure, "pushed_forward", lambda f, needs: made.append(needs) or original(f, needs)
+        pure_function, "pushed_forward", lambda f, needs: made.append(needs) or original(f, needs)
     )
     v = tf.Variable([1.0, 2.0])
     f = tf.function(lambda: tf.reduce_sum(tf.sin(v) * v))

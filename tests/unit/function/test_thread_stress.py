@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
-from tfx.framework import locks
+from tfx.framework import variable_locks
 
 SECONDS = 0.4
 
@@ -275,7 +275,7 @@ def test_readers_wait_for_whoever_installs():
         assert not seen
         b._swap(tf.constant(2.0)._value)
 
-    locks.installs.during(install)
+    variable_locks.installs.during(install)
     thread.join(30)
     np.testing.assert_array_equal(seen[0], [2.0, 2.0])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import tfx as tf
-from tfx.graph.passes import prepare
 from tfx.graph.passes.dead_state import remove_dead_state
+from tfx.graph.passes.pipeline import prepare
 from tfx.graph.verify import verify
 
 

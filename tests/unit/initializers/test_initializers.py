@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
-from tfx.ops.generator import set_seed
+from tfx.ops.random.generator import set_seed
 
 init = tf.initializers
 SCALED = {

@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from tfx.bundle.atomic import AtomicDirectory
+from tfx.bundle.atomic_folder import AtomicDirectory
 from tfx.bundle.dtypes import BY_NAME, from_numpy
 from tfx.bundle.files import file_entry
 from tfx.bundle.manifest import (

@@ -13,7 +13,7 @@ from tfx.bundle.dtypes import BY_NAME
 from tfx.bundle.records import FORMAT_VERSION
 from tfx.core import errors
 from tfx.loaders.onnx_file import MAX_EXPANDED_NODES
-from tfx.loaders.sources import MAX_GRAPH_BYTES
+from tfx.loaders.open_files import MAX_GRAPH_BYTES
 
 SPEC = Path(__file__).parents[3] / "loaders" / "SPEC.md"
 TEXT = SPEC.read_text(encoding="utf-8")

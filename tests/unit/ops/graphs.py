@@ -9,7 +9,7 @@ from tfx.core import dtypes, nest
 from tfx.framework.context import using
 from tfx.framework.func_graph import FuncGraph
 from tfx.graph.ir import Graph
-from tfx.graph.passes import prepare
+from tfx.graph.passes.pipeline import prepare
 
 
 def traced(f: Callable[..., Any], *shapes: Sequence[Any], dtype: str = "float32") -> Graph:

@@ -11,7 +11,7 @@ from tfx.autodiff.tape import GradientTape
 from tfx.framework.apply import apply
 from tfx.framework.convert import constant
 from tfx.framework.tensor import Tensor
-from tfx.ops.reduction import reduce_sum
+from tfx.ops.math.reduction import reduce_sum
 
 Array = np.ndarray[Any, Any]
 

@@ -15,23 +15,22 @@ import numpy as np
 import scipy.special
 from hypothesis import strategies as st
 
-import tfx.ops.operators  # noqa: F401
-from tfx.ops import (
+import tfx.ops.common.operator_overloads  # noqa: F401
+from tfx.ops.array import reshape, where
+from tfx.ops.math import (
+    argmax,
     arithmetic,
-    casting,
-    clipping,
+    cast,
+    clip,
     comparison,
     cumulative,
     elementwise,
-    extremes,
-    logistic,
-    masking,
+    error_functions,
     reduction,
-    shaping,
-    special,
     statistics,
     trigonometry,
 )
+from tfx.ops.nn import softmax
 
 # Shapes of one row broadcast together. The second is long enough for vector instructions.
 SHAPES = [
@@ -97,7 +96,7 @@ class Program:
     def _in_range(self, y: Any) -> Any:
         if self.smooth:
             return trigonometry.tanh(y / LIMIT) * LIMIT
-        return clipping.clip_by_value(y, -LIMIT, LIMIT)
+        return clip.clip_by_value(y, -LIMIT, LIMIT)
 
     def check(self, values: Sequence[Any]) -> None:
         """Assert that each value is what NumPy makes of the values that it was made from."""
@@ -164,7 +163,7 @@ def _in_dtype(f: Any) -> Any:
 def _cast(dtype: str) -> Operation:
     # Negative floats have no meaning in unsigned dtypes: their size is cast.
     def run(x: Any) -> Any:
-        return casting.cast(elementwise.abs(x) if x.dtype.is_floating else x, dtype)
+        return cast.cast(elementwise.abs(x) if x.dtype.is_floating else x, dtype)
 
     def reference(x: Any) -> Any:
         return (np.abs(x) if x.dtype.kind == "f" else x).astype(dtype)
@@ -183,10 +182,10 @@ _UNARY = [
     Operation("sinh", trigonometry.sinh, np.sinh, ("f",), True),
     Operation("tanh", trigonometry.tanh, np.tanh, ("f",), True),
     Operation("asinh", trigonometry.asinh, np.arcsinh, ("f",), True),
-    Operation("erf", special.erf, scipy.special.erf, ("f",), True),
-    Operation("erfc", special.erfc, scipy.special.erfc, ("f",), True),
-    Operation("sigmoid", logistic.sigmoid, scipy.special.expit, ("f",), True),
-    Operation("softplus", logistic.softplus, lambda x: np.logaddexp(0.0, x), ("f",), True),
+    Operation("erf", error_functions.erf, scipy.special.erf, ("f",), True),
+    Operation("erfc", error_functions.erfc, scipy.special.erfc, ("f",), True),
+    Operation("sigmoid", softmax.sigmoid, scipy.special.expit, ("f",), True),
+    Operation("softplus", softmax.softplus, lambda x: np.logaddexp(0.0, x), ("f",), True),
     Operation("abs", elementwise.abs, np.abs, ("f",)),
     Operation("sign", elementwise.sign, np.sign, ("f",)),
     Operation("floor", elementwise.floor, np.floor, ("f",)),
@@ -219,7 +218,7 @@ _BINARY = [
     ),
     Operation(
         "divide_no_nan",
-        lambda x, y: special.divide_no_nan(x, elementwise.round(y)),
+        lambda x, y: error_functions.divide_no_nan(x, elementwise.round(y)),
         lambda x, y: np.where(np.round(y) == 0, 0.0, x / np.round(y)),
         ("f", "="),
     ),
@@ -228,7 +227,7 @@ _BINARY = [
     Operation("greater_equal", comparison.greater_equal, np.greater_equal, ("fi", "=")),
     Operation("logical_and", comparison.logical_and, np.logical_and, ("b", "=")),
     Operation("logical_xor", comparison.logical_xor, np.logical_xor, ("b", "=")),
-    Operation("where", masking.where, np.where, ("b", "fib", "=")),
+    Operation("where", where.where, np.where, ("b", "fib", "=")),
 ]
 _REDUCTIONS = [
     *_reduced("reduce_sum", reduction, _in_dtype(np.sum), "fi", True),
@@ -245,7 +244,7 @@ _REDUCTIONS = [
 _ALONG_LAST = [
     Operation(
         "softmax",
-        _along_last(logistic.softmax),
+        _along_last(softmax.softmax),
         _along_last(lambda x: scipy.special.softmax(x, -1)),
         ("f",),
         True,
@@ -266,7 +265,7 @@ _ALONG_LAST = [
     ),
     Operation(
         "argmax",
-        _along_last(lambda x: shaping.expand_dims(extremes.argmax(x, -1), -1)),
+        _along_last(lambda x: reshape.expand_dims(argmax.argmax(x, -1), -1)),
         _along_last(lambda x: np.argmax(x, -1, keepdims=True)),
         ("i",),
     ),

@@ -16,8 +16,8 @@ import onnxruntime
 import pytest
 
 import tfx as tf
-from tfx.graph.passes import prepare
-from tfx.graph.passes.sums import PART_OF_SUM
+from tfx.graph.kernels.accurate_sums import PART_OF_SUM
+from tfx.graph.passes.pipeline import prepare
 
 KINDS = ("same", "uniform", "around three")
 # Shape and reduced axes: lengths on both sides of what is cut, with and without good divisors.

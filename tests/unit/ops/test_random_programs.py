@@ -13,9 +13,9 @@ from tests.unit.ops.programs import Operation, Program, Step, programs
 from tfx.autodiff.tape import GradientTape
 from tfx.core.specs import TensorSpec
 from tfx.framework.convert import constant
-from tfx.function.polymorphic import function
-from tfx.ops.arithmetic import add_n, subtract
-from tfx.ops.reduction import reduce_sum
+from tfx.function.tracing.function import function
+from tfx.ops.math.arithmetic import add_n, subtract
+from tfx.ops.math.reduction import reduce_sum
 from tfx.testing import assert_close, check_grads
 
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-import tfx.ops.operators  # noqa: F401
+import tfx.ops.common.operator_overloads  # noqa: F401
 from tfx.autodiff.tape import GradientTape
 from tfx.core import dtypes
 from tfx.framework.context import using
 from tfx.framework.func_graph import FuncGraph
-from tfx.ops.blocks import space_to_depth
-from tfx.ops.creation import eye, fill, ones, zeros_like
-from tfx.ops.gathering import gather, gather_nd
-from tfx.ops.joining import concat, split, stack, unstack
-from tfx.ops.layout import reverse, roll, transpose
-from tfx.ops.masking import boolean_mask, where
-from tfx.ops.measuring import shape
-from tfx.ops.one_hot import one_hot
-from tfx.ops.padding import pad
-from tfx.ops.ranges import linspace, range
-from tfx.ops.repeating import meshgrid, repeat, sequence_mask, tile
-from tfx.ops.shaping import broadcast_to, expand_dims, reshape, squeeze
-from tfx.ops.sorting import argsort, searchsorted, sort, top_k
+from tfx.ops.array.concat import concat, split, stack, unstack
+from tfx.ops.array.creation import eye, fill, ones, zeros_like
+from tfx.ops.array.gather import gather, gather_nd
+from tfx.ops.array.one_hot import one_hot
+from tfx.ops.array.pad import pad
+from tfx.ops.array.ranges import linspace, range
+from tfx.ops.array.reshape import broadcast_to, expand_dims, reshape, squeeze
+from tfx.ops.array.shape import shape
+from tfx.ops.array.sort import argsort, searchsorted, sort, top_k
+from tfx.ops.array.space_to_batch import space_to_depth
+from tfx.ops.array.tile import meshgrid, repeat, sequence_mask, tile
+from tfx.ops.array.transpose import reverse, roll, transpose
+from tfx.ops.array.where import boolean_mask, where
 
 # x: [batch, time, 8], i: int64 [batch, 3], m: bool [batch]
 RESULTS = {

@@ -12,8 +12,8 @@ from tfx.core.shapes import TensorShape
 from tfx.framework.context import using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
-from tfx.graph.passes import prepare
-from tfx.graph.serialize import to_model
+from tfx.graph.passes.pipeline import prepare
+from tfx.graph.serialization.serialize import to_model
 from tfx.runtime.session import Session
 from tfx.runtime.values import from_numpy, to_numpy
 

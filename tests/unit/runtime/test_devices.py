@@ -7,14 +7,14 @@ import logging
 import pytest
 
 from tfx.core.errors import InvalidArgumentError, NotFoundError
-from tfx.runtime import cuda, devices, diagnosis, logical
+from tfx.runtime import cuda, devices, gpu_diagnosis, logical_devices
 
 
 @pytest.fixture
 def state(monkeypatch):
     """Give a configuration of this test's own."""
-    fresh = logical.State()
-    monkeypatch.setattr(logical, "state", fresh)
+    fresh = logical_devices.State()
+    monkeypatch.setattr(logical_devices, "state", fresh)
     return fresh
 
 
@@ -118,9 +118,12 @@ def test_providers_of_gpus(two_gpus):
 
 def test_a_divided_gpu(two_gpus, state):
     first, second = devices.list_physical_devices("GPU")
-    parts = (logical.LogicalDeviceConfiguration(512), logical.LogicalDeviceConfiguration(256))
+    parts = (
+        logical_devices.LogicalDeviceConfiguration(512),
+        logical_devices.LogicalDeviceConfiguration(256),
+    )
     state.divisions[first] = parts
-    assert logical.count("GPU", devices.list_physical_devices) == 3
+    assert logical_devices.count("GPU", devices.list_physical_devices) == 3
     numbers = [devices.physical_gpu(f"GPU:{i}") for i in range(3)]
     assert numbers == [0, 0, 1]
     options = devices.providers_for("GPU:1")[0][1]
@@ -132,5 +135,5 @@ def test_a_divided_gpu(two_gpus, state):
 
 
 def test_the_diagnosis_is_that_of_this_machine():
-    trouble = diagnosis.gpu_trouble()
+    trouble = gpu_diagnosis.gpu_trouble()
     assert bool(trouble) == (not devices.list_physical_devices("GPU"))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
-from tfx.runtime import fork, surviving, values
+from tfx.runtime import fork, fork_safe_locks, values
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork"),
@@ -243,7 +243,10 @@ def test_a_pool_of_forked_processes():
 
 
 def test_locks_survive():
-    for lock in (surviving.survives(threading.Lock()), surviving.survives(threading.RLock())):
+    for lock in (
+        fork_safe_locks.fork_safe(threading.Lock()),
+        fork_safe_locks.fork_safe(threading.RLock()),
+    ):
         held, done = threading.Event(), threading.Event()
 
         def hold(lock=lock, held=held, done=done):
@@ -258,7 +261,7 @@ def test_locks_survive():
         assert not lock.acquire(blocking=False), "the parent's is still held"
         done.set()
         thread.join(60)
-    own = surviving.survives(threading.RLock())
+    own = fork_safe_locks.fork_safe(threading.RLock())
     with own:
         assert in_child(lambda: own._is_owned()) is True
 

@@ -217,7 +217,7 @@ def test_in_a_loop_of_asyncio_and_in_a_forked_child(run):
 def test_a_run_that_nobody_meant_is_repeated(run):
     # The signal is served already when the run is ended: as if it had come a moment earlier.
     found = run("""
-        from tfx.runtime import interrupts, inside
+        from tfx.runtime import interrupts; from tfx.runtime import running_threads as inside
 
         def press_nothing():
             time.sleep(0.1)

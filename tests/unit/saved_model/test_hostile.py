@@ -26,7 +26,7 @@ from tfx.bundle.manifest import (
     ObjectNode,
     read_manifest,
 )
-from tfx.bundle.structure import Leaf, ShapeValue
+from tfx.bundle.python_values import Leaf, ShapeValue
 from tfx.framework.trackable import walk
 from tfx.loaders import Bundle
 

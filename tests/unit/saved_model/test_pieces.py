@@ -12,7 +12,7 @@ import pytest
 
 import tfx as tf
 from tests.unit.saved_model import damage
-from tfx.bundle import limits, sums
+from tfx.bundle import limits, piece_checksums
 from tfx.bundle.manifest import read_manifest
 from tfx.bundle.safetensors import open_safetensors
 from tfx.loaders import Bundle
@@ -26,7 +26,7 @@ PIECE = 4096
 def small_limits() -> Any:
     """Make every file a large one, of several pieces."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sums, "PIECE", PIECE)
+        patch.setattr(piece_checksums, "PIECE", PIECE)
         patch.setattr(limits, "HASH_ON_LOAD_BYTES", 0)
         yield
 

@@ -161,7 +161,7 @@ def test_what_is_not_a_bundle_is_never_replaced(tmp_path: Any) -> None:
 
 
 def test_a_save_that_fails_leaves_the_old_bundle(tmp_path: Any, monkeypatch: Any) -> None:
-    import tfx.exporters.writing as writing
+    import tfx.exporters.write_files as writing
 
     model = Trainer()
     tf.saved_model.save(model, tmp_path / "m", signatures=model.signatures)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import tfx.ops.operators  # noqa: F401
+import tfx.ops.common.operator_overloads  # noqa: F401
 from tfx.framework.convert import constant
-from tfx.ops.arithmetic import add, multiply
-from tfx.ops.casting import cast, stop_gradient
-from tfx.ops.elementwise import abs, exp, square
-from tfx.ops.reduction import reduce_sum
-from tfx.ops.trigonometry import sin
+from tfx.ops.math.arithmetic import add, multiply
+from tfx.ops.math.cast import cast, stop_gradient
+from tfx.ops.math.elementwise import abs, exp, square
+from tfx.ops.math.reduction import reduce_sum
+from tfx.ops.math.trigonometry import sin
 from tfx.testing import check_grads
 
 

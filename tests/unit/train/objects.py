@@ -34,13 +34,13 @@ class Keeper(Module):
         self._self_of: list[Variable] = []
 
     def build(self, variables: list[Variable], value: float = 0.0) -> None:
-        from tfx.framework import deferred
+        from tfx.framework import deferred_restores
 
         for variable in variables:
             slot = Variable(np.full(variable.shape.as_list(), value, np.float32))
             self._slots[str(len(self._slots))] = {"m": slot}
             self._self_of.append(variable)
-        deferred.changed(self)
+        deferred_restores.changed(self)
 
     def slot(self, variable: Variable) -> Variable:
         return next(slot for _, of, slot in self._trackable_slots() if of is variable)

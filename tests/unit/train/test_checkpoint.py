@@ -21,7 +21,7 @@ from tfx.core.shapes import TensorShape
 from tfx.framework.convert import constant
 from tfx.framework.trackable import walk
 from tfx.framework.variable import Variable
-from tfx.function.polymorphic import function
+from tfx.function.tracing.function import function
 from tfx.train import Checkpoint, CheckpointOptions, files, list_variables, load_checkpoint
 
 

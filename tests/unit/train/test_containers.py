@@ -16,8 +16,8 @@ import pytest
 import tfx as tf
 from tests.unit.train.objects import Plain, f, module, v
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework import awaiting, deferred, locks
-from tfx.framework.awaiting import is_awaiting
+from tfx.framework import awaited_variables, deferred_restores, variable_locks
+from tfx.framework.awaited_variables import is_awaiting
 from tfx.framework.variable import Variable
 from tfx.train import Checkpoint
 
@@ -26,7 +26,7 @@ from tfx.train import Checkpoint
 def nothing_stays_pending() -> Iterator[None]:
     yield
     gc.collect()
-    assert deferred.pending() == []
+    assert deferred_restores.pending() == []
 
 
 class Pair(NamedTuple):
@@ -181,7 +181,7 @@ def test_a_variable_stops_to_wait(saved: str) -> None:
     checkpoint, model = restored(saved)
     x = v(9.0)
     assert is_awaiting(x)
-    for _ in range(awaiting._LOOKS + 1):
+    for _ in range(awaited_variables._LOOKS + 1):
         x.numpy()
     assert type(x) is Variable
     model.items.append(x)
@@ -204,7 +204,7 @@ def test_waiting_ends_with_the_restore(saved: str) -> None:
     assert is_awaiting(x)
     del checkpoint, model
     gc.collect()
-    assert deferred.pending() == []
+    assert deferred_restores.pending() == []
     assert f(x) == 9.0
     assert type(x) is Variable
 
@@ -235,7 +235,7 @@ def test_reading_inside_of_a_call_does_not_wait_for_itself(saved: str) -> None:
     _checkpoint, model = restored(saved)
     x = v(9.0)
     model.items.append(x)
-    with locks.writing((x._lock_number,)):
+    with variable_locks.writing((x._lock_number,)):
         assert f(x) == 2.0
     assert type(x) is Variable
 

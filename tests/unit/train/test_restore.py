@@ -13,7 +13,7 @@ import pytest
 
 from tests.unit.train.objects import Keeper, Plain, f, module, v
 from tfx.core.errors import InvalidArgumentError, NotFoundError
-from tfx.framework import awaiting, deferred
+from tfx.framework import awaited_variables, deferred_restores
 from tfx.framework.module import Module
 from tfx.framework.variable import Variable
 from tfx.train import Checkpoint
@@ -23,7 +23,7 @@ from tfx.train import Checkpoint
 def nothing_stays_pending() -> Iterator[None]:
     yield
     gc.collect()
-    assert deferred.pending() == []
+    assert deferred_restores.pending() == []
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_attributes_that_are_assigned_later(saved: str) -> None:
         status.assert_consumed()
     model.b = v()
     status.assert_consumed()
-    assert deferred.pending() == []
+    assert deferred_restores.pending() == []
 
 
 def test_whole_branches_that_are_assigned_later(saved: str) -> None:
@@ -250,8 +250,8 @@ def test_new_variables_of_a_trace_get_their_values(tmp_path: Path) -> None:
     checkpoint.read(path)
     layers.append(v())
     old = v(3.0)
-    deferred.traced([*layers, old], created=[layers[1]])
-    assert not any(map(awaiting.is_awaiting, layers))
+    deferred_restores.traced([*layers, old], created=[layers[1]])
+    assert not any(map(awaited_variables.is_awaiting, layers))
     assert [f(x) for x in layers] == [1.0, 2.0]
 
 
@@ -259,14 +259,14 @@ def test_warns_when_a_function_is_called_first(saved: str) -> None:
     model = module(a=v(), x=v())
     checkpoint = Checkpoint(model=model)
     checkpoint.read(saved)
-    deferred.traced([v()])  # has nothing to do with it
+    deferred_restores.traced([v()])  # has nothing to do with it
     with pytest.warns(UserWarning, match=r"A function is called first while .*\(2\).*model/b"):
-        deferred.traced([model.a])
-    deferred.traced([model.a])  # once is enough
+        deferred_restores.traced([model.a])
+    deferred_restores.traced([model.a])  # once is enough
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         checkpoint.read(saved).expect_partial()
-        deferred.traced([model.a])
+        deferred_restores.traced([model.a])
 
 
 def test_values_survive_the_checkpoint_object_and_the_file(saved: str) -> None:
@@ -281,10 +281,10 @@ def test_values_survive_the_checkpoint_object_and_the_file(saved: str) -> None:
 def test_the_restore_ends_with_its_objects(saved: str) -> None:
     model = Module()
     Checkpoint(model=model).read(saved)
-    assert len(deferred.pending()) == 1
+    assert len(deferred_restores.pending()) == 1
     del model
     gc.collect()
-    assert deferred.pending() == []
+    assert deferred_restores.pending() == []
 
 
 def test_a_clash_later(saved: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfx.autograph.operators.staging import is_staged
 from tfx.autograph.operators.symbols import as_unbound_local
-from tfx.ops.assertions import Assert
+from tfx.ops.debugging.assertions import Assert
 
 
 def assert_stmt(test: Any, message: Callable[[], Any] | None = None) -> None:

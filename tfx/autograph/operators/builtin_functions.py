@@ -13,24 +13,17 @@ from typing import Any
 from tfx.autograph.operators.iteration import Counted, counted
 from tfx.autograph.operators.staging import is_staged
 from tfx.autograph.operators.tensor_lists import TensorList
-from tfx.control_flow import mapping
+from tfx.control_flow import map_fn
 from tfx.core import dtypes, nest
 from tfx.core.errors import OperatorNotAllowedInGraphError
 from tfx.framework.apply import apply
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops import (
-    arithmetic,
-    comparison,
-    elementwise,
-    measuring,
-    printing,
-    ranges,
-    reduction,
-    sorting,
-)
-from tfx.ops.casting import cast
+from tfx.ops.array import ranges, shape, sort
+from tfx.ops.debugging import print as print_ops
+from tfx.ops.math import arithmetic, comparison, elementwise, reduction
+from tfx.ops.math.cast import cast
 
 _PYTHON_PRINT = builtins.print
 
@@ -70,7 +63,7 @@ def _reduce(convert: Callable[[Any], Any], function: Any, iterable: Any, /, *ini
     called = convert(function)
     if not is_staged(iterable):
         return functools.reduce(called, iterable, *initial)
-    return mapping.foldl(called, iterable, *initial)
+    return map_fn.foldl(called, iterable, *initial)
 
 
 def _with_key(builtin: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,7 +88,7 @@ def _print(*objects: Any, sep: str | None = " ", end: str | None = "\n", **kwarg
         return _PYTHON_PRINT(*objects, sep=sep, end=end, **kwargs)
     stream = kwargs.get("file")
     options = {} if stream is None else {"output_stream": stream}
-    return printing.print(
+    return print_ops.print(
         *objects, sep=" " if sep is None else sep, end="\n" if end is None else end, **options
     )
 
@@ -109,7 +102,7 @@ def _len(x: Any) -> Any:
     if tensor.shape.rank == 0:
         raise TypeError(f"len requires a tensor with a first dimension; got the scalar {tensor!r}.")
     first = tensor.shape[0] if tensor.shape.rank is not None else None
-    return first if first is not None else measuring.shape(tensor)[0]
+    return first if first is not None else shape.shape(tensor)[0]
 
 
 def _range(*limits: Any) -> Any:
@@ -210,7 +203,7 @@ def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
         return sorted(iterable, key=key, reverse=reverse)
     direction = "DESCENDING" if reverse else "ASCENDING"
     if key is None:
-        return sorting.sort(iterable, direction=direction)
+        return sort.sort(iterable, direction=direction)
     raise OperatorNotAllowedInGraphError(
         "sorted of a tensor of the graph takes no key; sort by tf.argsort of the keys."
     )
@@ -251,7 +244,7 @@ def _listed(iterable: Any) -> Counted:
 
 def counted_eager(tensor: Tensor) -> Counted:
     """Steps over a tensor whose contents are known."""
-    from tfx.ops.gathering import gather
+    from tfx.ops.array.gather import gather
 
     length = tensor.shape[0]
     assert isinstance(length, int)

@@ -18,7 +18,7 @@ from tfx.autograph.operators.builtin_functions import counterpart
 from tfx.autograph.operators.exclusions import is_convertible, note_reason, warn_once
 from tfx.autograph.operators.functionals import with_converted
 from tfx.autograph.parsing import has_source
-from tfx.framework.remaking import maker_of
+from tfx.framework.function_wrappers import maker_of
 
 
 def call(callee: Any) -> Any:

@@ -19,8 +19,8 @@ from tfx.autograph.operators.staging import (
 from tfx.autograph.operators.state import State, is_synthetic, spoken, tracing
 from tfx.autograph.operators.symbols import UNDEFINED, as_unbound_local
 from tfx.autograph.operators.tensor_lists import TensorList
-from tfx.control_flow.branches import Branching, truth
-from tfx.control_flow.results import own, trace
+from tfx.control_flow.cond import Branching, truth
+from tfx.control_flow.structured_results import own, trace
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import nest
 from tfx.core.dtypes import bool as bool_
@@ -29,7 +29,7 @@ from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.ir import Node
-from tfx.ops.comparison import logical_and, logical_or
+from tfx.ops.math.comparison import logical_and, logical_or
 
 _BRANCHES = ("main", "else")
 # What may be computed in vain: so many operations, with so many results each.

@@ -7,10 +7,10 @@ from typing import Any
 
 from tfx.autograph.operators.logic import not_
 from tfx.autograph.operators.staging import is_staged, shown, where
-from tfx.control_flow.branches import truth
+from tfx.control_flow.cond import truth
 from tfx.framework.tensor import SymbolicTensor
-from tfx.ops.comparison import equal, logical_or
-from tfx.ops.reduction import reduce_any
+from tfx.ops.math.comparison import equal, logical_or
+from tfx.ops.math.reduction import reduce_any
 
 
 def set_item(value: Any, container: Any, key: Any) -> None:

@@ -8,7 +8,7 @@ import types
 from tfx.autograph import verbosity
 from tfx.autograph.conversion import is_converted
 from tfx.core.source import is_internal
-from tfx.framework import unconverted
+from tfx.framework import function_wrappers
 
 # First parts of the names of modules whose functions are left as they are, besides tfx and NumPy.
 LIBRARIES = frozenset(
@@ -32,7 +32,7 @@ def note_reason(function: types.FunctionType, error: Exception) -> None:
     """Let errors of the function's control flow say why it was not converted."""
     code = function.__code__
     reason = f"AutoGraph could not convert this function: {error}. "
-    unconverted.note(code.co_filename, code.co_name, reason)
+    function_wrappers.note(code.co_filename, code.co_name, reason)
 
 
 def warn_once(function: types.FunctionType, error: Exception) -> None:

@@ -13,20 +13,20 @@ from typing import Any
 
 _TAKING_FUNCTIONS = frozenset(
     (
-        "tfx.control_flow.branches.cond",
-        "tfx.control_flow.choices.case",
-        "tfx.control_flow.choices.switch_case",
-        "tfx.control_flow.loops.while_loop",
-        "tfx.control_flow.mapping.foldl",
-        "tfx.control_flow.mapping.foldr",
-        "tfx.control_flow.mapping.map_fn",
-        "tfx.control_flow.mapping.scan",
+        "tfx.control_flow.cond.cond",
+        "tfx.control_flow.case.case",
+        "tfx.control_flow.case.switch_case",
+        "tfx.control_flow.while_loop.while_loop",
+        "tfx.control_flow.map_fn.foldl",
+        "tfx.control_flow.map_fn.foldr",
+        "tfx.control_flow.map_fn.map_fn",
+        "tfx.control_flow.map_fn.scan",
         "tfx.core.nest.map_structure",
         "tfx.core.nest.map_structure_up_to",
         "tfx.core.nest.map_structure_with_path",
-        "tfx.function.custom_gradient.custom_gradient",
-        "tfx.function.custom_gradient.grad_pass_through",
-        "tfx.function.custom_gradient.recompute_grad",
+        "tfx.function.gradients.custom_gradient.custom_gradient",
+        "tfx.function.gradients.custom_gradient.grad_pass_through",
+        "tfx.function.gradients.custom_gradient.recompute_grad",
     )
 )
 # Whole packages whose functions do: derivatives and vectorised forms.

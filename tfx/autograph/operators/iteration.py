@@ -13,9 +13,9 @@ from tfx.framework.apply import apply
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import unguarded
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.ops._support import as_int64, cast_to, static_int
-from tfx.ops.gathering import gather
-from tfx.ops.measuring import shape
+from tfx.ops.array.gather import gather
+from tfx.ops.array.shape import shape
+from tfx.ops.common.arguments import as_int64, cast_to, static_int
 
 
 class Counted:

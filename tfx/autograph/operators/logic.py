@@ -12,8 +12,8 @@ from tfx.autograph.operators.symbols import as_unbound_local
 from tfx.autograph.operators.tensor_lists import TensorList
 from tfx.core import dtypes
 from tfx.framework.convert import convert_to_tensor
-from tfx.ops.casting import cast
-from tfx.ops.comparison import logical_not
+from tfx.ops.math.cast import cast
+from tfx.ops.math.comparison import logical_not
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,

@@ -22,7 +22,7 @@ from tfx.autograph.operators.staging import (
 from tfx.autograph.operators.state import NotLentError, State, is_synthetic, spoken, tracing
 from tfx.autograph.operators.symbols import UNDEFINED
 from tfx.autograph.operators.tensor_lists import TensorList
-from tfx.control_flow.branches import truth
+from tfx.control_flow.cond import truth
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import nest
 from tfx.core.dtypes import string
@@ -32,7 +32,7 @@ from tfx.core.specs import TensorSpec
 from tfx.framework.body_graph import LoopGraph
 from tfx.framework.context import current, using
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.ops.assertions import Assert
+from tfx.ops.debugging.assertions import Assert
 
 
 class _LearntError(Exception):

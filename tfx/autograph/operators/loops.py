@@ -16,12 +16,12 @@ from tfx.autograph.operators.staging import is_staged, where
 from tfx.autograph.operators.state import State, tracing
 from tfx.autograph.operators.symbols import as_unbound_local
 from tfx.autograph.operators.tensor_lists import TensorList
-from tfx.control_flow.loops import WhileLoop
+from tfx.control_flow.while_loop import WhileLoop
 from tfx.core.errors import OperatorNotAllowedInGraphError
 from tfx.framework.apply import apply
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
-from tfx.ops.comparison import logical_and
+from tfx.ops.math.comparison import logical_and
 
 Getter: TypeAlias = Callable[[], tuple[Any, ...]]
 Setter: TypeAlias = Callable[[Sequence[Any]], None]

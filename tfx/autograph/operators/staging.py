@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tfx.control_flow.results import spelled
+from tfx.control_flow.structured_results import spelled
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import nest
 from tfx.core.source import user_frame
@@ -14,7 +14,7 @@ from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
-from tfx.ops.creation import zeros
+from tfx.ops.array.creation import zeros
 
 NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 

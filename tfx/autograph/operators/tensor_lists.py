@@ -16,11 +16,11 @@ from tfx.core.errors import OperatorNotAllowedInGraphError
 from tfx.core.shapes import TensorShape
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
-from tfx.ops import measuring
-from tfx.ops._support import cast_to
-from tfx.ops.joining import concat
-from tfx.ops.layout import transpose
-from tfx.ops.shaping import reshape
+from tfx.ops.array import shape as shape_ops
+from tfx.ops.array.concat import concat
+from tfx.ops.array.reshape import reshape
+from tfx.ops.array.transpose import transpose
+from tfx.ops.common.arguments import cast_to
 
 
 class TensorList:
@@ -202,7 +202,7 @@ class TensorList:
         if not isinstance(axis, int) or rank is None:
             self._refuse(f"tf.concat along axis {axis!r}", "its elements' rank must be known")
         stacked = self.__tf_stack__(axis % rank)
-        sizes = measuring.shape(stacked)
+        sizes = shape_ops.shape(stacked)
         place = axis % rank
         return reshape(stacked, concat([sizes[:place], [-1], sizes[place + 2 :]], 0))
 

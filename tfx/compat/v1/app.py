@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from tfx.compat._table import names, namespace
+from tfx.compat.name_table import names, namespace
 from tfx.core.tracebacks import cover
 
 _OWN = names(
     {
-        "tfx.sessions.app": "run",
+        "tfx.compat.v1.app_run": "run",
     }
 )
 

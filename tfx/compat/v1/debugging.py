@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.compat._table import namespace
+from tfx.compat.name_table import namespace
 from tfx.core.tracebacks import cover
 
 _OWN: dict[str, tuple[str, str]] = {}

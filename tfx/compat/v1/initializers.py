@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.compat._table import names, namespace
+from tfx.compat.name_table import names, namespace
 from tfx.core.tracebacks import cover
 
 _OWN = names(
     {
-        "tfx.sessions.initializers": """
+        "tfx.compat.v1.variables.initializer_classes": """
             constant=Constant glorot_normal=GlorotNormal glorot_uniform=GlorotUniform he_normal
             he_uniform identity=Identity lecun_normal lecun_uniform ones=Ones
             random_normal=RandomNormal random_uniform=RandomUniform
             truncated_normal=TruncatedNormal variance_scaling=VarianceScaling zeros=Zeros
         """,
-        "tfx.sessions.initializing": """
+        "tfx.compat.v1.variables.initialization": """
             global_variables=global_variables_initializer
             local_variables=local_variables_initializer variables=variables_initializer
             tables_initializer

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.compat._table import names, namespace
+from tfx.compat.name_table import names, namespace
 from tfx.core.tracebacks import cover
 
 _OWN = names(
     {
-        "tfx.sessions.logging": """
+        "tfx.compat.v1.log_functions": """
             DEBUG ERROR FATAL INFO WARN debug error fatal get_verbosity info log set_verbosity vlog
             warn warning
         """,

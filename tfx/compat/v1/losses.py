@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.compat._table import names, namespace
+from tfx.compat.name_table import names, namespace
 from tfx.core.tracebacks import cover
 
 _OWN = names(
     {
-        "tfx.sessions.losses": """
+        "tfx.compat.v1.training.loss_functions": """
             Reduction absolute_difference add_loss compute_weighted_loss get_losses
             get_regularization_loss get_regularization_losses get_total_loss log_loss
             mean_squared_error sigmoid_cross_entropy softmax_cross_entropy

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.compat._table import names, namespace
+from tfx.compat.name_table import names, namespace
 from tfx.core.tracebacks import cover
 
 _OWN = names(
     {
-        "tfx.sessions.ops.neural": """
+        "tfx.compat.v1.ops.nn_ops": """
             avg_pool conv2d dropout l2_normalize log_softmax max_pool moments relu_layer
             sigmoid_cross_entropy_with_logits softmax softmax_cross_entropy_with_logits
             softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits

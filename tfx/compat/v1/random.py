@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.compat._table import names, namespace
+from tfx.compat.name_table import names, namespace
 from tfx.core.tracebacks import cover
 
 _OWN = names(
     {
-        "tfx.sessions.default": "set_random_seed",
-        "tfx.sessions.ops.arrays": """
+        "tfx.compat.v1.graph.default_graph": "set_random_seed",
+        "tfx.compat.v1.ops.array_ops": """
             multinomial normal=random_normal shuffle=random_shuffle truncated_normal
             uniform=random_uniform
         """,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.compat._table import names, namespace
+from tfx.compat.name_table import names, namespace
 from tfx.core.tracebacks import cover
 
 _OWN = names(
     {
-        "tfx.sessions.saved_models": "simple_save simple_load",
+        "tfx.compat.v1.saved_models": "simple_save simple_load",
     }
 )
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.compat._table import names, namespace
+from tfx.compat.name_table import names, namespace
 
 _OWN = names(
     {
-        "tfx.sessions.summaries": "FileWriter histogram merge merge_all scalar text",
+        "tfx.compat.v1.summaries": "FileWriter histogram merge merge_all scalar text",
         "tfx.summary.event_pb2": "Event Summary",
     }
 )

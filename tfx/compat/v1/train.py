@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.compat._table import names, namespace
+from tfx.compat.name_table import names, namespace
 from tfx.core.tracebacks import cover
 
 _OWN = names(
     {
-        "tfx.sessions.decays": """
+        "tfx.compat.v1.training.learning_rate_decay": """
             cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay
             linear_cosine_decay natural_exp_decay noisy_linear_cosine_decay piecewise_constant
             piecewise_constant_decay=piecewise_constant polynomial_decay
         """,
-        "tfx.sessions.global_step": """
+        "tfx.compat.v1.training.global_steps": """
             assert_global_step create_global_step get_global_step get_or_create_global_step
             global_step
         """,
-        "tfx.sessions.optimizers": "Optimizer",
-        "tfx.sessions.saver": "Saver",
-        "tfx.sessions.update_rules": """
+        "tfx.compat.v1.training.optimizers": "Optimizer",
+        "tfx.compat.v1.training.saver": "Saver",
+        "tfx.compat.v1.training.update_rules": """
             AdadeltaOptimizer AdagradOptimizer AdamOptimizer GradientDescentOptimizer
             MomentumOptimizer RMSPropOptimizer
         """,

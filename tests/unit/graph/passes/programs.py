@@ -8,8 +8,8 @@ import numpy as np
 
 import tfx as tf
 from tfx.graph.ir import Graph
-from tfx.graph.passes.legalize import legalize
-from tfx.graph.serialize import to_model
+from tfx.graph.kernels.legalize import legalize
+from tfx.graph.serialization.serialize import to_model
 from tfx.runtime.session import Session
 from tfx.runtime.values import from_numpy, to_numpy
 

@@ -11,28 +11,28 @@ import pytest
 import tfx as tf
 from tests.unit.graph.passes.programs import random_graph, run
 from tfx.graph.ir import Graph, Node
-from tfx.graph.passes import prepare
-from tfx.graph.passes.conditions import decide_conditions
+from tfx.graph.kernels.legalize import legalize
+from tfx.graph.passes.common_subexpressions import eliminate_common
 from tfx.graph.passes.dead_code import remove_dead_nodes
 from tfx.graph.passes.dead_state import remove_dead_state
-from tfx.graph.passes.expansions import narrow_expansions
-from tfx.graph.passes.fold import fold_constants
-from tfx.graph.passes.hoist import hoist_constants
-from tfx.graph.passes.identities import forward_identities
-from tfx.graph.passes.legalize import legalize
-from tfx.graph.passes.share import share_common
+from tfx.graph.passes.fold_branches import fold_branches
+from tfx.graph.passes.fold_constants import fold_constants
+from tfx.graph.passes.hoist_constants import hoist_constants
+from tfx.graph.passes.pipeline import prepare
+from tfx.graph.passes.remove_copies import remove_copies
+from tfx.graph.passes.sink_expands import sink_expands
 from tfx.graph.summary import PassEffect, count_nodes
 from tfx.graph.verify import verify
 
 PASSES: dict[str, Callable[[Graph], Graph]] = {
-    "copies": forward_identities,
+    "copies": remove_copies,
     "dead nodes": remove_dead_nodes,
     "dead state": remove_dead_state,
-    "expansions": narrow_expansions,
+    "expansions": sink_expands,
     "kernels": legalize,
-    "conditions": lambda g: decide_conditions(g, {}),
+    "conditions": lambda g: fold_branches(g, {}),
     "constants": fold_constants,
-    "common": share_common,
+    "common": eliminate_common,
     "hoisting": lambda g: hoist_constants(g, 8),
     "all": prepare,
 }
@@ -69,7 +69,7 @@ def test_the_second_time_nothing_happens(name: str) -> None:
 def test_no_node_is_dead_constant_or_repeated_afterwards() -> None:
     for seed in SEEDS:
         graph = prepare(random_graph(seed))
-        for change in (fold_constants, share_common, remove_dead_nodes, forward_identities):
+        for change in (fold_constants, eliminate_common, remove_dead_nodes, remove_copies):
             assert count_nodes(change(graph)) == count_nodes(graph)
 
 

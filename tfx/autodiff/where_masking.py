@@ -1,0 +1,178 @@
+"""Gradients that were masked: a branch of ``where`` that was not taken has none, whatever it did.
+
+The gradient of what was not chosen is 0. Further back it meets slopes, and at the points that a
+``where`` is there to avoid they are infinite or NaN: ``where(x > 0, log(x), 0)`` would have the
+gradient ``0 / 0`` at 0. So behind an operator that chooses, an operator with such points gets other
+values in their place where the gradient is 0 already. This is exact: nothing depends on them there.
+
+It is only done on the way from a choice through operators that keep elements apart. A product of
+matrices ends it; everything else costs what it did.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from tfx.framework.apply import apply
+from tfx.framework.rules import OpRecord
+from tfx.framework.tensor import Tensor
+from tfx.ops.common.arguments import scalar_like, unbroadcast
+
+# Take one of several values.
+_CHOOSE = frozenset(("Where",))
+# The same; what they are used for rarely has more before it than one function.
+_LIMIT = frozenset(("Clip", "Max", "Min"))
+MASKING = _CHOOSE | _LIMIT
+_SINGULAR_UNARY = frozenset(
+    ("Acos", "Acosh", "Asin", "Atanh", "Cosh", "Exp", "Log", "Reciprocal", "Sinh", "Sqrt", "Tan")
+)
+_SINGULAR_BINARY = frozenset(("Div", "Mul", "Pow"))
+# Whose slope may be infinite where the result is finite, and what tells these points.
+_AT_ZERO = frozenset(("Pow", "Sqrt"))
+_AT_ONE = frozenset(("Acos", "Acosh", "Asin"))
+# Hand gradients on element by element, or to whole groups of elements.
+_KEEP_APART = (
+    _SINGULAR_UNARY
+    | _SINGULAR_BINARY
+    | frozenset(
+        [
+            "Abs",
+            "Add",
+            "Atan",
+            "Cast",
+            "Concat",
+            "Cos",
+            "Erf",
+            "Expand",
+            "Gather",
+            "Identity",
+            "Neg",
+            "Pad",
+            "ReduceMean",
+            "ReduceSum",
+            "Reshape",
+            "Sigmoid",
+            "Sin",
+            "Slice",
+            "Softplus",
+            "Split",
+            "Squeeze",
+            "Sub",
+            "Sum",
+            "Tanh",
+            "Transpose",
+            "Unsqueeze",
+        ]
+    )
+)
+# Inside the domain of every operator above, with a finite slope.
+_HARMLESS = 0.5
+
+
+_seeds_are_masked: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    "seeds_are_masked", default=False
+)
+
+
+@contextlib.contextmanager
+def masked_seeds() -> Iterator[None]:
+    """Within it the gradients that a walk begins with count as masked: who knows where from."""
+    token = _seeds_are_masked.set(True)
+    try:
+        yield
+    finally:
+        _seeds_are_masked.reset(token)
+
+
+class Masks:
+    """Which gradients of a reverse walk were masked; values are known by their ``id``.
+
+    Args:
+        seeds: Those that it begins with.
+
+    Attributes:
+        active: False as long as nothing was masked.
+    """
+
+    def __init__(self, seeds: Iterable[int]) -> None:
+        self._chosen: set[int] = set(seeds) if _seeds_are_masked.get() else set()
+        self._limited: set[int] = set()
+        self.active = bool(self._chosen)
+
+    def after(self, record: OpRecord) -> tuple[bool, bool]:
+        """Whether what a record hands back was masked: by a choice, by a limit."""
+        if record.op in _CHOOSE:
+            return True, False
+        if not (self._chosen or self._limited):
+            return False, record.op in _LIMIT
+        kept = record.op in _KEEP_APART
+        chosen = kept and any(id(y) in self._chosen for y in record.outputs)
+        limited = kept and any(id(y) in self._limited for y in record.outputs)
+        return chosen, limited or record.op in _LIMIT
+
+    def note(self, x: Any, masked: tuple[bool, bool], first: bool) -> None:
+        """What was handed back to a value; with a part that is not masked the sum is not."""
+        if not (masked[0] or masked[1] or self._chosen or self._limited):
+            return
+        for known, is_masked in zip((self._chosen, self._limited), masked, strict=True):
+            if not is_masked:
+                known.discard(id(x))
+            elif first:
+                self.active = True
+                known.add(id(x))
+
+    def shields(self, record: OpRecord) -> bool:
+        """Whether the rule of a record must be kept from the points without a finite slope."""
+        if not (self._chosen or self._limited) or len(record.outputs) != 1:
+            return False
+        y = id(record.outputs[0])
+        if record.op in _SINGULAR_UNARY:
+            return y in self._chosen or y in self._limited
+        return record.op in _SINGULAR_BINARY and y in self._chosen and not _by_one_number(record)
+
+
+def _by_one_number(record: OpRecord) -> bool:
+    """Whether a factor or divisor is a single number, which is not what a choice avoids."""
+    x, y = record.inputs
+    return (
+        y.shape.rank == 0
+        if record.op == "Div"
+        else record.op == "Mul" and 0 in (x.shape.rank, y.shape.rank)
+    )
+
+
+def mask_singular(rule: Callable[..., Any], op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    """The gradients of an operation's inputs; 0 where ``dy`` is 0 and the slope is not finite.
+
+    Args:
+        rule: The operator's rule.
+        op: The operation, with ``needs``.
+        dy: The gradient of its result.
+    """
+    unused = apply("And", (apply("Equal", (dy, scalar_like(0, dy))), _is_singular(op)))
+    harmless = scalar_like(_HARMLESS, dy)
+    inputs = [  # an exponent may be of another dtype
+        apply("Where", (unused, harmless, x)) if x.dtype is dy.dtype else x for x in op.inputs
+    ]
+    outputs = [apply("Where", (unused, harmless, y)) for y in op.outputs]
+    other = OpRecord(op.op, op.attrs, inputs, outputs)
+    other.needs = op.needs
+    found = rule(other, dy)
+    grads = (found,) if isinstance(found, Tensor) or found is None else found
+    return [None if g is None else unbroadcast(g, x) for g, x in zip(grads, op.inputs, strict=True)]
+
+
+def _is_singular(op: OpRecord) -> Tensor:
+    """Where the slope may not be finite."""
+    x, y = op.inputs[0], op.outputs[0]
+    infinite = scalar_like(float("inf"), y)
+    singular = apply("Not", (apply("Less", (apply("Abs", (y,)), infinite)),))
+    if op.op in _AT_ZERO:
+        return apply("Or", (singular, apply("Equal", (x, scalar_like(0, x)))))
+    if op.op in _AT_ONE:
+        one = scalar_like(1, x)
+        return apply("Or", (singular, apply("Equal", (apply("Abs", (x,)), one))))
+    return singular

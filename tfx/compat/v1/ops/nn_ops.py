@@ -1,0 +1,238 @@
+"""``nn`` with TensorFlow 1's names and arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.compat.v1.ops.renamed_arguments import one_of, only_named
+from tfx.framework.tensor import Tensor
+from tfx.ops.linalg import matmul
+from tfx.ops.math import statistics
+from tfx.ops.math.cast import stop_gradient
+from tfx.ops.nn import convolution, losses, normalization, pooling
+from tfx.ops.nn import dropout as dropping
+from tfx.ops.nn import softmax as softmax_ops
+from tfx.ops.nn.activations import relu
+
+
+def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """``exp(logits)`` scaled to the sum 1 along an axis.
+
+    Args:
+        logits: A tensor.
+        axis: The axis; None: the last.
+        name: Name of the operation.
+        dim: Older name of ``axis``.
+    """
+    axis = one_of("axis", axis, "dim", dim)
+    return softmax_ops.softmax(logits, -1 if axis is None else axis)
+
+
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """The logarithm of ``softmax``."""
+    axis = one_of("axis", axis, "dim", dim)
+    return softmax_ops.log_softmax(logits, -1 if axis is None else axis)
+
+
+def dropout(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Tensor:
+    """Set elements to zero at random, and scale up the others.
+
+    Args:
+        x: A tensor.
+        keep_prob: The probability that an element is kept: ``1 - rate``.
+        noise_shape: Shape of what is drawn; broadcasts against ``x``.
+        seed: See ``random_normal``.
+        name: Name of the operation.
+        rate: The probability that an element is dropped.
+
+    Raises:
+        ValueError: neither ``keep_prob`` nor ``rate`` is given.
+    """
+    if keep_prob is not None:
+        rate = one_of("rate", rate, "keep_prob", 1 - keep_prob)
+    if rate is None:
+        raise ValueError("You must provide a rate to dropout.")
+    return dropping.dropout(x, rate, noise_shape, seed)
+
+
+def softmax_cross_entropy_with_logits(
+    _sentinel: Any = None,
+    labels: Any = None,
+    logits: Any = None,
+    dim: int = -1,
+    name: str | None = None,
+    axis: Any = None,
+) -> Tensor:
+    """Cross entropy between probabilities and ``softmax(logits)``; labels get no gradient.
+
+    Args:
+        _sentinel: Must be None: give the other arguments by name.
+        labels: Probabilities.
+        logits: Unnormalized log-probabilities.
+        dim: Older name of ``axis``.
+        name: Name of the operation.
+        axis: The axis of the classes.
+    """
+    only_named("softmax_cross_entropy_with_logits", _sentinel)
+    return losses.softmax_cross_entropy_with_logits(
+        stop_gradient(labels), logits, dim if axis is None else axis
+    )
+
+
+def softmax_cross_entropy_with_logits_v2(
+    labels: Any, logits: Any, axis: Any = None, name: str | None = None, dim: Any = None
+) -> Tensor:
+    """Cross entropy between probabilities and ``softmax(logits)``; labels get a gradient, too."""
+    axis = one_of("axis", axis, "dim", dim)
+    return losses.softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis)
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """Cross entropy between class numbers and ``softmax(logits)``.
+
+    Args:
+        _sentinel: Must be None: give the other arguments by name.
+        labels: Class numbers.
+        logits: Unnormalized log-probabilities.
+        name: Name of the operation.
+    """
+    only_named("sparse_softmax_cross_entropy_with_logits", _sentinel)
+    return losses.sparse_softmax_cross_entropy_with_logits(labels, logits)
+
+
+def sigmoid_cross_entropy_with_logits(
+    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """Cross entropy between probabilities and ``sigmoid(logits)``, each element for itself.
+
+    Args:
+        _sentinel: Must be None: give the other arguments by name.
+        labels: Probabilities.
+        logits: Unnormalized log-probabilities.
+        name: Name of the operation.
+    """
+    only_named("sigmoid_cross_entropy_with_logits", _sentinel)
+    return losses.sigmoid_cross_entropy_with_logits(labels, logits)
+
+
+def moments(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> Any:
+    """Mean and variance over some axes.
+
+    Args:
+        x: A tensor.
+        axes: The axes.
+        shift: Accepted for compatibility.
+        name: Name of the operation.
+        keep_dims: Older name of ``keepdims``.
+        keepdims: Whether the axes stay, with one element.
+    """
+    return normalization.moments(
+        x, axes, keepdims=bool(one_of("keepdims", keepdims, "keep_dims", keep_dims))
+    )
+
+
+def l2_normalize(
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+) -> Tensor:
+    """``x`` scaled to the norm 1 along an axis.
+
+    Args:
+        x: A tensor.
+        axis: The axis, or axes.
+        epsilon: Least square of the norm.
+        name: Name of the operation.
+        dim: Older name of ``axis``.
+    """
+    return statistics.l2_normalize(x, one_of("axis", axis, "dim", dim), epsilon)
+
+
+def conv2d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """A convolution over two axes; see ``tf.nn.conv2d``.
+
+    Args:
+        input: ``[batch, height, width, channels]``.
+        filter: ``[height, width, channels, filters]``.
+        strides: One, two or four numbers.
+        padding: ``"SAME"``, ``"VALID"`` or the padding of each axis.
+        use_cudnn_on_gpu: Accepted for compatibility.
+        data_format: ``"NHWC"`` or ``"NCHW"``.
+        dilations: One, two or four numbers.
+        name: Name of the operation.
+        filters: Newer name of ``filter``.
+    """
+    kernel = one_of("filters", filters, "filter", filter)
+    return convolution.conv2d(input, kernel, strides, padding, data_format, list(dilations))
+
+
+def max_pool(
+    value: Any = None,
+    ksize: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """The greatest element of each window; see ``tf.nn.max_pool2d``.
+
+    Args:
+        value: ``[batch, height, width, channels]``.
+        ksize: Size of the window.
+        strides: One, two or four numbers.
+        padding: ``"SAME"`` or ``"VALID"``.
+        data_format: ``"NHWC"`` or ``"NCHW"``.
+        name: Name of the operation.
+        input: Newer name of ``value``.
+    """
+    x = one_of("input", input, "value", value)
+    return pooling.max_pool2d(x, ksize, strides, padding, data_format)
+
+
+def avg_pool(
+    value: Any = None,
+    ksize: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """The mean of each window; see ``max_pool``."""
+    x = one_of("input", input, "value", value)
+    return pooling.avg_pool2d(x, ksize, strides, padding, data_format)
+
+
+def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """``matmul(x, weights) + biases``."""
+    return convolution.bias_add(matmul.matmul(x, weights), biases)
+
+
+def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+    """``relu(matmul(x, weights) + biases)``."""
+    return relu(xw_plus_b(x, weights, biases))

@@ -1,0 +1,1 @@
+"""``Session``: parts of a graph compiled to functions of their feeds, and run."""

@@ -1,0 +1,265 @@
+"""Summaries of TensorFlow 1: tensors that hold encoded values, which a ``FileWriter`` writes.
+
+In a graph a summary is a text that a session computes; ``merge_all`` puts those of a collection
+together. Values are encoded as those of ``tf.summary`` are, which TensorBoard reads.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from tfx.compat.v1.graph.collections import GraphKeys
+from tfx.compat.v1.graph.default_graph import get_default_graph
+from tfx.compat.v1.graph.graph import Graph
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.context import current
+from tfx.script_ops.py_function import numpy_function
+from tfx.summary import event_pb2 as pb
+from tfx.summary.event_file import EventFile
+from tfx.summary.graphs import graph_message
+from tfx.summary.histograms import table
+from tfx.summary.messages import graph_event, plugin, summary_event, value_summary
+
+
+def scalar(
+    name: str, tensor: Any, collections: Sequence[Any] | None = None, family: str | None = None
+) -> Any:
+    """A summary of a number.
+
+    Args:
+        name: Its name; name scopes come in front.
+        tensor: A scalar.
+        collections: The collections to add it to; None: the summaries.
+        family: Put in front of the name, so that TensorBoard shows families together.
+
+    Returns:
+        A tensor with the encoded summary.
+
+    Example:
+        >>> import tfx.compat.v1 as tf
+        >>> with tf.Graph().as_default(), tf.Session() as session:
+        ...     loss = tf.summary.scalar("loss", tf.constant(0.5))
+        ...     merged = tf.summary.merge_all()
+        ...     print(type(session.run(merged)).__name__)
+        bytes
+    """
+    tag = _tag(name, family)
+
+    def encode(array: Any) -> bytes:
+        array = np.asarray(array)
+        if array.size != 1:
+            raise InvalidArgumentError(
+                f"Summary {tag!r} takes a scalar; got a tensor of shape {array.shape}. Reduce it "
+                "first, or use summary.histogram."
+            )
+        number = array.reshape(()).astype(np.float32)
+        return value_summary(tag, number, plugin("scalars")).SerializeToString()
+
+    return _collected(numpy_function(encode, [tensor], dtypes.string, False), collections)
+
+
+def histogram(
+    name: str, values: Any, collections: Sequence[Any] | None = None, family: str | None = None
+) -> Any:
+    """A summary of how a tensor's elements are distributed.
+
+    Args:
+        name: Its name; name scopes come in front.
+        values: A tensor of numbers, of any shape.
+        collections: The collections to add it to; None: the summaries.
+        family: Put in front of the name.
+
+    Returns:
+        A tensor with the encoded summary.
+    """
+    tag = _tag(name, family)
+
+    def encode(array: Any) -> bytes:
+        made = value_summary(tag, table(np.asarray(array), _BUCKETS), plugin("histograms"))
+        return made.SerializeToString()
+
+    return _collected(numpy_function(encode, [values], dtypes.string, False), collections)
+
+
+_BUCKETS = 30
+
+
+def text(name: str, tensor: Any, collections: Sequence[Any] | None = None) -> Any:
+    """A summary of texts; TensorBoard shows Markdown.
+
+    Args:
+        name: Its name; name scopes come in front.
+        tensor: A tensor of texts.
+        collections: The collections to add it to; None: the summaries.
+
+    Returns:
+        A tensor with the encoded summary.
+    """
+    tag = _tag(name, None)
+
+    def encode(array: Any) -> bytes:
+        made = value_summary(tag, np.asarray(array, object), plugin("text"))
+        return made.SerializeToString()
+
+    return _collected(numpy_function(encode, [tensor], dtypes.string, False), collections)
+
+
+def merge(inputs: Sequence[Any], collections: Sequence[Any] | None = None, name: Any = None) -> Any:
+    """One summary of the values of several.
+
+    Args:
+        inputs: Tensors with encoded summaries.
+        collections: Collections to add it to; None: none.
+        name: Accepted for compatibility.
+
+    Returns:
+        A tensor with the encoded summary.
+    """
+    # Messages of one kind after another are one message with the values of all.
+    joined = numpy_function(lambda *parts: b"".join(parts), list(inputs), dtypes.string, False)
+    return _collected(joined, collections or ())
+
+
+def merge_all(key: Any = GraphKeys.SUMMARIES, scope: str | None = None, name: Any = None) -> Any:
+    """One summary of the values of all that were collected.
+
+    Args:
+        key: The collection.
+        scope: Only those whose names begin so.
+        name: Accepted for compatibility.
+
+    Returns:
+        A tensor with the encoded summary; None if there are no summaries.
+    """
+    found = get_default_graph().get_collection(key, scope)
+    return merge(found, name=name) if found else None
+
+
+def _tag(name: str, family: str | None) -> str:
+    within = name if family is None else f"{family}/{name}"
+    return f"{current().scope}{within}"
+
+
+def _collected(summary: Any, collections: Sequence[Any] | None) -> Any:
+    summary.set_shape([])
+    graph = current().graph
+    if isinstance(graph, Graph):
+        names = [GraphKeys.SUMMARIES] if collections is None else list(collections)
+        graph.add_to_collections(names, summary)
+    return summary
+
+
+class FileWriter:
+    """Writes summaries that a session computed into an event file.
+
+    Args:
+        logdir: The folder.
+        graph: A graph to write, too.
+        max_queue: How many records may wait.
+        flush_secs: How long records may wait.
+        graph_def: Accepted for compatibility: give ``graph``.
+        filename_suffix: The end of the file's name.
+        session: Accepted for compatibility: records are written at once.
+
+    Example:
+        >>> import tempfile
+        >>> import tfx.compat.v1 as tf
+        >>> with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default() as graph:
+        ...     loss = tf.summary.scalar("loss", tf.constant(0.5))
+        ...     with tf.summary.FileWriter(folder, graph) as writer, tf.Session() as session:
+        ...         writer.add_summary(session.run(loss), global_step=1)
+    """
+
+    def __init__(
+        self,
+        logdir: Any,
+        graph: Any = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        graph_def: Any = None,
+        filename_suffix: str | None = None,
+        session: Any = None,
+    ) -> None:
+        self._logdir = str(logdir)
+        self._made_with = (max_queue, flush_secs * 1000.0, filename_suffix or "")
+        self._file: EventFile | None = None
+        self.reopen()
+        if graph is not None:
+            self.add_graph(graph)
+
+    def get_logdir(self) -> str:
+        """The folder."""
+        return self._logdir
+
+    def add_summary(self, summary: Any, global_step: Any = None) -> None:
+        """Write a summary.
+
+        Args:
+            summary: What a session computed of one, or a ``Summary`` message.
+            global_step: The number of the step; None: 0.
+        """
+        if hasattr(summary, "SerializeToString"):
+            summary = summary.SerializeToString()
+        if isinstance(summary, np.ndarray):
+            summary = summary.item()
+        message = pb.Summary.FromString(summary)
+        self._add(summary_event(time.time(), int(global_step or 0), message))
+
+    def add_event(self, event: Any) -> None:
+        """Write an ``Event`` message.
+
+        Args:
+            event: The message.
+        """
+        self._add(event.SerializeToString())
+
+    def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
+        """Write the operations of a graph.
+
+        Args:
+            graph: The graph.
+            global_step: Accepted for compatibility.
+            graph_def: Accepted for compatibility: give ``graph``.
+        """
+        self._add(graph_event(time.time(), graph_message(graph).SerializeToString()))
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self) -> None:
+        """Write what waits and close; ``reopen`` begins another file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def reopen(self) -> None:
+        """Begin another file if this writer was closed."""
+        if self._file is None:
+            self._file = EventFile(Path(self._logdir), *self._made_with)
+
+    def _add(self, record: bytes) -> None:
+        if self._file is None:
+            raise RuntimeError(
+                f"The FileWriter of {self._logdir!r} is closed; call reopen() to write on."
+            )
+        self._file.add(record)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

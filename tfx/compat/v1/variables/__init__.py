@@ -1,0 +1,1 @@
+"""Variables of graphs: scopes, sharing by name, initialization, assignment."""

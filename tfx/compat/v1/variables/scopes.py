@@ -1,0 +1,405 @@
+"""``variable_scope`` and ``get_variable``: variables shared by name."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any
+
+from tfx.compat.v1.graph.collections import GraphKeys
+from tfx.compat.v1.graph.default_graph import building
+from tfx.compat.v1.graph.graph import Graph
+from tfx.compat.v1.variables.variable_store import get_or_make, store_of
+from tfx.core import dtypes
+from tfx.core.dtypes import DType, DTypeLike
+from tfx.framework.context import current, name_scope
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.function_wrappers import remake_with
+from tfx.framework.variable import VariableAggregation, VariableSynchronization
+
+
+class _Reuse(enum.Enum):
+    AUTO_REUSE = 1
+
+
+AUTO_REUSE = _Reuse.AUTO_REUSE
+
+
+class VariableScope:
+    """What ``get_variable`` does inside a ``variable_scope``.
+
+    Attributes:
+        name: Prefix of variables' names, without the last ``/``.
+        original_name_scope: The name scope that was opened first with it.
+    """
+
+    def __init__(
+        self,
+        reuse: Any,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        name_scope: str = "",
+        dtype: DTypeLike = dtypes.float32,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+    ) -> None:
+        self.name = name
+        self.initializer = initializer
+        self.regularizer = regularizer
+        self.caching_device = caching_device
+        self.partitioner = partitioner
+        self.custom_getter = custom_getter
+        self.original_name_scope = name_scope
+        self.dtype: DType = dtypes.as_dtype(dtype)
+        self.use_resource = use_resource
+        self.constraint = constraint
+        self._reuse = reuse
+
+    @property
+    def reuse(self) -> Any:
+        """True: variables must exist; False or None: they must not; or ``AUTO_REUSE``."""
+        return self._reuse
+
+    def reuse_variables(self) -> None:
+        """Let ``get_variable`` return what exists from here on."""
+        self._reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        """Set the initializer of variables that are given none."""
+        self.initializer = initializer
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        """Set the regularizer of variables that are given none."""
+        self.regularizer = regularizer
+
+    def set_custom_getter(self, custom_getter: Any) -> None:
+        """Set what ``get_variable`` calls."""
+        self.custom_getter = custom_getter
+
+    def set_dtype(self, dtype: DTypeLike) -> None:
+        """Set the dtype of variables that are given none."""
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def set_use_resource(self, use_resource: bool) -> None:
+        """Accepted for compatibility."""
+        self.use_resource = use_resource
+
+    def get_collection(self, name: Any) -> list[Any]:
+        """What a collection holds from this scope."""
+        return building().get_collection(name, f"{self.name}/" if self.name else None)
+
+    def global_variables(self) -> list[Any]:
+        """The variables of this scope."""
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self) -> list[Any]:
+        """The local variables of this scope."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def trainable_variables(self) -> list[Any]:
+        """The trainable variables of this scope."""
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def copy(self, **changes: Any) -> VariableScope:
+        """The same with some attributes changed."""
+        other = VariableScope(self._reuse)
+        other.__dict__.update(self.__dict__)
+        other.__dict__.update(changes)
+        return other
+
+    def get_variable(
+        self,
+        name: str,
+        shape: Any = None,
+        dtype: DTypeLike | None = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        reuse: Any = None,
+        trainable: bool | None = None,
+        collections: Sequence[Any] | None = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        validate_shape: bool = True,
+        use_resource: bool | None = None,
+        custom_getter: Any = None,
+        constraint: Any = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+    ) -> Any:
+        """See ``tf.compat.v1.get_variable``."""
+        if partitioner is not None or self.partitioner is not None:
+            raise ValueError(
+                f"Variable {name} cannot be partitioned: here a variable is one array. Leave the "
+                "partitioner out."
+            )
+        full = f"{self.name}/{name}" if self.name else name
+        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        if initializer is None:
+            initializer = self.initializer
+        if initializer is not None and not callable(initializer):
+            kind = convert_to_tensor(initializer).dtype
+            if wanted is not None and wanted is not kind:
+                raise ValueError(
+                    f"Initializer type '{kind.name}' and explicit dtype '{wanted.name}' don't "
+                    "match."
+                )
+            wanted = kind
+        reuse = self._reuse if reuse is None else reuse
+        options: dict[str, Any] = {
+            "shape": shape,
+            "dtype": wanted or self.dtype,
+            "initializer": initializer,
+            "regularizer": self.regularizer if regularizer is None else regularizer,
+            "reuse": reuse,
+            "trainable": trainable,
+            "collections": collections,
+            "validate_shape": validate_shape,
+            "constraint": self.constraint if constraint is None else constraint,
+            "synchronization": synchronization,
+            "aggregation": aggregation,
+        }
+        getter = self.custom_getter if custom_getter is None else custom_getter
+        if getter is None:
+            return _true_getter(full, **options)
+        return _accepting(getter)(_true_getter, full, **options)
+
+
+def _true_getter(name: str, shape: Any = None, **options: Any) -> Any:
+    """What a custom getter calls to get the variable."""
+    for unused in ("caching_device", "partitioner", "use_resource"):
+        options.pop(unused, None)
+    defaults: dict[str, Any] = {
+        "dtype": dtypes.float32,
+        "initializer": None,
+        "regularizer": None,
+        "reuse": None,
+        "trainable": None,
+        "collections": None,
+        "validate_shape": True,
+        "constraint": None,
+    }
+    options = {**defaults, **options}
+    options["dtype"] = dtypes.as_dtype(options["dtype"])
+    auto = options["reuse"] is AUTO_REUSE
+    return get_or_make(name=name, shape=shape, auto=auto, **options)
+
+
+def _accepting(getter: Callable[..., Any]) -> Callable[..., Any]:
+    """A custom getter that is only given the options it takes."""
+    parameters = inspect.signature(getter).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return getter
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return getter(*args, **{k: v for k, v in kwargs.items() if k in parameters})
+
+    return call
+
+
+def get_variable_scope() -> VariableScope:
+    """The current variable scope.
+
+    Example:
+        >>> import tfx.compat.v1 as tf
+        >>> with tf.Graph().as_default(), tf.variable_scope("a"), tf.variable_scope("b"):
+        ...     tf.get_variable_scope().name
+        'a/b'
+    """
+    store = store_of()
+    if store.scope is None:
+        store.scope = VariableScope(False)
+    scope: VariableScope = store.scope
+    return scope
+
+
+def get_variable(
+    name: str, shape: Any = None, dtype: DTypeLike | None = None, **options: Any
+) -> Any:
+    """The variable of a name in the current variable scope, made if it does not exist.
+
+    Args:
+        name: Name, below the scope's.
+        shape: Shape; not with an initializer that is a tensor or numbers.
+        dtype: Element type; None: the scope's, float32.
+        **options: ``initializer`` (a function of shape and dtype, one without arguments, a tensor
+            or numbers; None: the scope's, or Glorot's uniform numbers, or zeros), ``regularizer``
+            (a function from the variable to a loss, which is collected), ``trainable``,
+            ``collections``, ``validate_shape``, ``constraint``, ``custom_getter``, ``reuse``;
+            ``caching_device``, ``use_resource``, ``synchronization`` and ``aggregation`` are
+            accepted for compatibility, and a ``partitioner`` is refused.
+
+    Returns:
+        The variable.
+
+    Raises:
+        ValueError: it exists and the scope does not reuse, or the other way round; or what is said
+            of it does not fit.
+
+    Example:
+        >>> import tfx.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     with tf.variable_scope("layer"):
+        ...         w = tf.get_variable("w", [2, 3])
+        ...     with tf.variable_scope("layer", reuse=True):
+        ...         print(w.name, tf.get_variable("w") is w)
+        layer/w:0 True
+    """
+    return get_variable_scope().get_variable(name, shape, dtype, **options)
+
+
+def get_local_variable(name: str, shape: Any = None, dtype: Any = None, **options: Any) -> Any:
+    """``get_variable`` for the collection of local variables, not trainable."""
+    options["trainable"] = False
+    collections = options.get("collections") or []
+    options["collections"] = [*collections, GraphKeys.LOCAL_VARIABLES]
+    return get_variable(name, shape, dtype, **options)
+
+
+class variable_scope:  # noqa: N801
+    """Prefix the names that ``get_variable`` finds variables by, and say how.
+
+    Args:
+        name_or_scope: A name, or a ``VariableScope`` to enter again.
+        default_name: Name, made unique, where ``name_or_scope`` is None.
+        values: Accepted for compatibility.
+        initializer: For variables that are given none.
+        regularizer: For variables that are given none.
+        caching_device: Accepted for compatibility.
+        partitioner: Refused when a variable is made.
+        custom_getter: Called instead of the usual way to get a variable, with that way as its
+            first argument.
+        reuse: True: variables must exist. False: what the scope around says. ``AUTO_REUSE``: those
+            that exist are used, the others made.
+        dtype: For variables that are given none.
+        use_resource: Accepted for compatibility.
+        constraint: For variables that are given none.
+        auxiliary_name_scope: Whether a name scope of the same name is opened too.
+
+    Raises:
+        TypeError: neither a name nor a default name.
+        ValueError: ``reuse`` is something else, or given without a name.
+    """
+
+    def __init__(
+        self,
+        name_or_scope: Any,
+        default_name: str | None = None,
+        values: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        reuse: Any = None,
+        dtype: DTypeLike | None = None,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+        auxiliary_name_scope: bool = True,
+    ) -> None:
+        if default_name is None and name_or_scope is None:
+            raise TypeError("If default_name is None then name_or_scope is required")
+        if reuse not in (None, True, False, AUTO_REUSE):
+            raise ValueError("The reuse parameter must be True or False or None.")
+        if name_or_scope is not None and not isinstance(name_or_scope, str | VariableScope):
+            raise TypeError(
+                "VariableScope: name_or_scope must be a string or VariableScope; got "
+                f"{name_or_scope!r}."
+            )
+        if name_or_scope is None and reuse:
+            raise ValueError("reuse=True cannot be used without a name_or_scope")
+        self._name_or_scope = name_or_scope
+        self._default_name = default_name
+        self._reuse = reuse or None
+        self._auxiliary = auxiliary_name_scope
+        self._custom_getter = custom_getter
+        given = {
+            "initializer": initializer,
+            "regularizer": regularizer,
+            "caching_device": caching_device,
+            "partitioner": partitioner,
+            "dtype": None if dtype is None else dtypes.as_dtype(dtype),
+            "use_resource": use_resource,
+            "constraint": constraint,
+        }
+        self._changes = {k: v for k, v in given.items() if v is not None}
+        self._entered: list[tuple[ExitStack, Any, Any]] = []
+
+    def __enter__(self) -> VariableScope:
+        store, outer = store_of(), get_variable_scope()
+        label: str
+        given = self._name_or_scope
+        if isinstance(given, VariableScope):
+            label, full, base = given.name.rpartition("/")[2], given.name, given
+        else:
+            label = str(self._default_name) if given is None else given
+            if given is None:
+                given = store.unique_scope(outer.name, label)
+            full = f"{outer.name}/{given}" if outer.name else given
+            base = outer
+        stack = ExitStack()
+        names = stack.enter_context(_name_scope(label)) if self._auxiliary and label else ""
+        inner = base.copy(name=full, **self._changes)
+        inner._reuse = self._reuse or (base.reuse if base.reuse else outer.reuse)
+        if base is outer:
+            inner.original_name_scope = names if self._auxiliary else current().scope
+        getter = self._custom_getter
+        if getter is not None:
+            inner.custom_getter = _composed(getter, base.custom_getter)
+        counts = dict(store.opened)
+        store.open_scope(full)
+        self._entered.append((stack, outer, counts if base is not outer else None))
+        store.scope = inner
+        return inner
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        stack, outer, counts = self._entered.pop()
+        store = store_of()
+        store.close_subscopes(store.scope.name)
+        if counts is not None:
+            store.opened = counts
+        store.scope = outer
+        stack.close()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """As a decorator: every call of the function is inside the scope."""
+
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        remake_with(inside, lambda convert: self(convert(function)))
+        return inside
+
+
+def _name_scope(name: str) -> Any:
+    graph = current().graph
+    return graph.name_scope(name) if isinstance(graph, Graph) else name_scope(name)
+
+
+def _composed(inner: Callable[..., Any], outer: Callable[..., Any] | None) -> Callable[..., Any]:
+    """A custom getter inside the scope of another one: it is called first."""
+    if outer is None:
+        return inner
+
+    def both(getter: Any, *args: Any, **kwargs: Any) -> Any:
+        return _accepting(inner)(functools.partial(_accepting(outer), getter), *args, **kwargs)
+
+    return both
+
+
+def no_regularizer(_: Any) -> None:
+    """A regularizer for variables that the scope's shall not apply to."""

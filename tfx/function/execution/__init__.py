@@ -1,0 +1,1 @@
+"""Calls of traces: plans, feeds, results, variables that are read and written, errors."""

@@ -1,0 +1,189 @@
+"""A graph compiled to a session, and how its inputs and outputs are bound.
+
+A *live* plan takes variables as inputs. A *frozen* one holds them as initializers, which ONNX
+Runtime can fold and prepack (1.15 to 1.6 times faster).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.core.errors import OpError
+from tfx.framework.tensor import EagerTensor
+from tfx.function.execution.cuda_graph_check import can_capture
+from tfx.function.execution.feeds import by_values, feeds_from_tensors
+from tfx.function.execution.run_errors import Run, translate_failure
+from tfx.graph.ir import Graph, Value
+from tfx.graph.passes.fold_branches import has_branches
+from tfx.graph.passes.gemm_transposes import share_transposes
+from tfx.graph.passes.hoist_constants import hoist_constants
+from tfx.graph.passes.loops_to_scans import scan_loops
+from tfx.graph.passes.pipeline import prepare
+from tfx.graph.serialization.serialize import ExternalData, to_model
+from tfx.runtime import interrupts, run_hooks
+from tfx.runtime.kept_binding import serves
+from tfx.runtime.options import RUN_OPTIONS
+from tfx.runtime.session import Runner, Session
+from tfx.runtime.threads import thread_count
+from tfx.runtime.values import RawValue, from_numpy
+
+# Constants above this size are shared with the session instead of copied into the model.
+_INLINE_LIMIT = 1 << 16
+
+
+class Plan:
+    """One session for a graph.
+
+    Args:
+        graph: What to run; inputs are fed in order, or frozen.
+        device: Canonical device name.
+        frozen: Values of inputs that never change while the plan is used.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "dtypes",
+        "feed_tensors",
+        "feed_values",
+        "frozen",
+        "graph",
+        "input_names",
+        "output_names",
+        "run_raw",
+        "session",
+    )
+
+    def __init__(
+        self, graph: Graph, device: str = "CPU:0", frozen: dict[Value, RawValue] | None = None
+    ) -> None:
+        frozen = frozen or {}
+        self.graph = graph
+        self.frozen = frozen
+        ready = prepare(graph, device=device, known=frozen)
+        if device.startswith("CPU"):
+            ready = share_transposes(scan_loops(ready), thread_count())
+        ready = hoist_constants(ready, _INLINE_LIMIT + 1)
+        # Names that no value of a graph has: constants keep theirs.
+        names = [f"%in{i}" for i in range(len(graph.inputs))]
+        shared = {
+            v: from_numpy(v.const, owned=True)
+            for v in ready.constants
+            if v.const is not None
+            and v.const.nbytes > _INLINE_LIMIT
+            and not v.const.dtype.hasobject
+        }
+        values = {**frozen, **shared}
+        stand_ins = {v: _external(raw, i) for i, (v, raw) in enumerate(values.items())}
+        model = to_model(
+            ready,
+            input_names=names,
+            output_names=[f"%out{i}" for i in range(len(graph.outputs))],
+            initializers=stand_ins,
+        )
+        self.input_names = [n for n, v in zip(names, graph.inputs, strict=True) if v not in frozen]
+        self.feed_tensors = feeds_from_tensors(self.input_names)
+        self.feed_values = by_values(self.input_names)
+        # Constants of called graphs can have equal names, which the model made unique.
+        raw_values = list(values.values())
+        given = {
+            t.name: raw_values[int(t.external_data[0].value)]
+            for t in model.graph.initializer
+            if t.external_data
+        }
+        self.run_raw: Runner = _run_nothing
+        if graph.outputs:  # ONNX Runtime takes no model without outputs
+            try:
+                serialized = model.SerializeToString()
+                self.session = Session(
+                    serialized,
+                    device=device,
+                    initializers=given,
+                    capture=can_capture(graph, device),
+                    folds=not has_branches(ready),
+                    keeps_binding=not values and _is_small(graph, device, len(serialized)),
+                )
+            except OpError as e:
+                raise translate_failure(e, graph, None, _compiled) from e
+            self.run_raw = self.session.run_raw
+            run_hooks.register(self)
+        self.output_names = [f"%out{i}" for i in range(len(graph.outputs))]
+        self.dtypes = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
+
+    def run(self, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
+        """Run with one value for each input that is not frozen."""
+        try:
+            return self.run_raw(self.feed_values(*inputs), self.output_names, RUN_OPTIONS)
+        except Exception as e:
+            return self.rescued(e, inputs)
+
+    def rescued(self, error: Exception, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
+        """The results of a run that was only ended on behalf of another thread.
+
+        Args:
+            error: What the run raised.
+            inputs: A value for each input that is not frozen.
+
+        Raises:
+            OpError: the run failed by itself.
+        """
+        try:
+            feeds = self.feed_values(*inputs)
+            return interrupts.repeated(error, self, feeds, self.output_names)
+        except Exception as e:
+            raise self.failure(e, inputs) from None
+
+    def failure(self, error: Exception, inputs: Sequence[RawValue]) -> OpError:
+        """The exception for a failed run: operator, reason, the shapes it met, the user's line."""
+        fed = iter(inputs)
+        every = [self.frozen[v] if v in self.frozen else next(fed) for v in self.graph.inputs]
+        return translate_failure(error, self.graph, every, _compiled)
+
+    def run_raw_values(self, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
+        """``run`` without translation of errors."""
+        return self.run_raw(self.feed_values(*inputs), self.output_names, RUN_OPTIONS)
+
+    def run_tensors(self, inputs: Sequence[EagerTensor]) -> list[EagerTensor]:
+        """``run`` on tensors."""
+        raw = self.run([t._value for t in inputs])
+        # By number: an iterator over ONNX Runtime's vector costs 35 us.
+        return [EagerTensor(raw[i], d) for i, d in enumerate(self.dtypes)]
+
+
+def _run_nothing(feeds: dict[str, RawValue], outputs: list[str], options: Any) -> list[RawValue]:
+    """Run a graph that returns nothing."""
+    return []
+
+
+def _compiled(graph: Graph) -> Run:
+    """What runs a part of a graph that failed."""
+    plan, count = Plan(graph), len(graph.outputs)
+
+    def run(inputs: Sequence[RawValue]) -> Sequence[RawValue]:
+        values = plan.run_raw_values(inputs)
+        return [values[i] for i in range(count)]
+
+    return run
+
+
+def _is_small(graph: Graph, device: str, model_bytes: int) -> bool:
+    """Whether calls gain from a binding that is kept."""
+    sizes = [_size(value) for value in graph.inputs]
+    return device.startswith("CPU") and serves(sizes, len(graph.outputs), model_bytes)
+
+
+def _size(value: Value) -> int | None:
+    """Bytes of an input, None where only a call tells."""
+    shape = value.shape
+    if shape is None or value.dtype == dtypes.string.onnx:
+        return None
+    if not all(isinstance(dim, int) for dim in shape):
+        return None
+    return math.prod(shape) * dtypes.from_onnx(value.dtype).size  # type: ignore[arg-type]
+
+
+def _external(raw: RawValue, number: int) -> ExternalData:
+    """A stand-in, told by its number, for contents that are given to the session directly."""
+    return ExternalData(str(number), 0, 0, tuple(raw.shape()))

@@ -1,0 +1,67 @@
+"""The forward rule of ``If``: each branch also returns the tangents of what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfx.framework.func_graph import Assigned
+from tfx.framework.rules import EXTENDED_CONTROL, ExtendedControl, OpRecord, forward
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.function.gradients.body_gradient import extended
+from tfx.function.gradients.body_tangents import NodeTangents
+from tfx.graph.ir import Value
+
+
+@forward("If")
+def _if_forward(op: OpRecord, *tangents: Tensor | None) -> ExtendedControl:
+    """Tangents of the results by the branch that is taken."""
+    store: dict[int, Any] = op.attrs[EXTENDED_CONTROL]
+    node = op.attrs["control"].node
+    widened: IfTangents | None = store.get(id(node))
+    if widened is None:
+        widened = store[id(node)] = IfTangents(op, tangents, store)
+    return widened.record(op)
+
+
+class IfTangents(NodeTangents):
+    """What forward mode added to an ``If``."""
+
+    def __init__(
+        self, op: OpRecord, tangents: Sequence[Tensor | None], store: dict[int, NodeTangents]
+    ) -> None:
+        super().__init__(op, tangents, store)
+        self._branches = [self.node.attrs["then_branch"], self.node.attrs["else_branch"]]
+        self._bodies = [self.body(branch) for branch in self._branches]
+
+    def record(self, op: OpRecord) -> ExtendedControl:
+        """The tangents of a record's results, and the record for those around."""
+        found = [self.tangent_of(y._value) for y in op.outputs]  # type: ignore[attr-defined]
+        attrs = {k: v for k, v in op.attrs.items() if k != EXTENDED_CONTROL}
+        return ExtendedControl(found, *self.described(attrs, op.outputs, self._bodies))
+
+    def tangent_of(self, value: Value) -> SymbolicTensor | None:
+        """The tangent of a result: one more result if some branch has it."""
+        if id(value) not in self.found:
+            self.found[id(value)] = self._find(value)
+            self.add_tangents(self._bodies)
+        return self.found[id(value)]
+
+    def _find(self, value: Value) -> SymbolicTensor | None:
+        node = self.node
+        place = next(i for i, v in enumerate(node.outputs) if v is value)
+        if isinstance(node.tag, Assigned) and place in node.tag.outputs:
+            return None
+        if not self.is_floating(value):
+            return None
+        for body in self._bodies:
+            body.run()
+        inside = [branch.outputs[place] for branch in self._branches]
+        if all(b.tangent(v) is None for b, v in zip(self._bodies, inside, strict=True)):
+            return None
+        for branch, body, made in zip(self._branches, self._bodies, inside, strict=True):
+            branch.outputs.append(body.output(made))
+        name = self._branches[0].unique_name(f"t_{value.name}")
+        new = SymbolicTensor(extended(node, Value(name, value.dtype, value.shape)), self.owner)
+        self.new.append(new)
+        return new

@@ -1,0 +1,153 @@
+"""The forward rule of ``Loop``: the loop carries the tangents of what it carries.
+
+A carried value has a tangent if it starts with one, or if it comes to depend on something that has
+one in some iteration; the others are left alone. Scan outputs get a scan output of tangents beside
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfx.autodiff.backprop import reachable
+from tfx.control_flow import sequences
+from tfx.framework.context import using
+from tfx.framework.func_graph import Assigned
+from tfx.framework.rules import EXTENDED_CONTROL, ExtendedControl, OpRecord, forward
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.function.gradients.body_gradient import extended
+from tfx.function.gradients.body_tangents import NodeTangents
+from tfx.graph.ir import Graph, Value
+
+
+@forward("Loop")
+def _loop_forward(op: OpRecord, *tangents: Tensor | None) -> ExtendedControl:
+    """Tangents of the last values, and of what was collected."""
+    store: dict[int, Any] = op.attrs[EXTENDED_CONTROL]
+    node = op.attrs["control"].node
+    widened: LoopTangents | None = store.get(id(node))
+    if widened is None:
+        widened = store[id(node)] = LoopTangents(op, tangents, store)
+    return widened.record(op)
+
+
+class LoopTangents(NodeTangents):
+    """What forward mode added to a ``Loop``."""
+
+    def __init__(
+        self, op: OpRecord, tangents: Sequence[Tensor | None], store: dict[int, NodeTangents]
+    ) -> None:
+        super().__init__(op, tangents, store)
+        self._graph: Graph = self.node.attrs["body"]
+        self._body = self.body(self._graph)
+        # By the ``id`` of the input that a carried value enters the body by.
+        self._carried: dict[int, SymbolicTensor] = {}
+        # By the ``id`` of that input, tangents to start from.
+        self._starts = {
+            id(self._graph.inputs[i]): t
+            for i, t in enumerate(tangents[: self.first])
+            if i >= 2 and t is not None
+        }
+        if isinstance(self.node.tag, Assigned):
+            for place, state in self.node.tag.outputs.items():
+                leaf = self.leaves.get(id(state.ref()))
+                tangent = self.known.get(id(leaf))
+                if tangent is not None:
+                    # What is read after an assignment depends on the variable.
+                    self._body.set_tangent(self._graph.inputs[2 + place], tangent)
+
+    def record(self, op: OpRecord) -> ExtendedControl:
+        """The tangents of a record's results, and the record for those around."""
+        found = [self.tangent_of(y._value) for y in op.outputs]  # type: ignore[attr-defined]
+        attrs = {k: v for k, v in op.attrs.items() if k != EXTENDED_CONTROL}
+        return ExtendedControl(found, *self.described(attrs, op.outputs, [self._body]))
+
+    def tangent_of(self, value: Value) -> SymbolicTensor | None:
+        """The tangent of a result."""
+        if id(value) not in self.found:
+            self._carry()
+            if id(value) not in self.found:
+                self.found[id(value)] = self._collect(value)
+            self.add_tangents([self._body])
+        return self.found[id(value)]
+
+    def _assigned(self, place: int) -> bool:
+        tag = self.node.tag
+        return isinstance(tag, Assigned) and place in tag.outputs
+
+    def _carry(self) -> None:
+        """Carry the tangents of all carried values that have one and have none yet."""
+        body, graph, node = self._body, self._graph, self.node
+        count = len(node.inputs) - 2
+        records = body.records()
+        added = {id(t._value) for t in self._carried.values()}
+        places = [
+            k
+            for k in range(count)
+            if body.tensor(graph.inputs[2 + k]).dtype.is_floating
+            and id(graph.inputs[2 + k]) not in added
+            and id(graph.inputs[2 + k]) not in self._carried
+            and not self._assigned(k)
+        ]
+        active = self._active(places, records)
+        for k in active:
+            before = graph.inputs[2 + k]
+            inside = Value(graph.unique_name(f"t_{before.name}"), before.dtype, before.shape)
+            tangent = SymbolicTensor(inside, body.graph)
+            self._carried[id(before)] = tangent
+            body.set_tangent(before, tangent)
+        body.run()
+        for number, k in enumerate(active):
+            place = count + number
+            before, result = graph.inputs[2 + k], node.outputs[k]
+            inside = self._carried[id(before)]._value
+            start = self._start(before, k)
+            graph.inputs.append(inside)
+            graph.outputs.insert(1 + place, body.output(graph.outputs[1 + k]))
+            self.give(start)
+            new = Value(graph.unique_name(f"t_{result.name}"), result.dtype, result.shape)
+            tensor = SymbolicTensor(extended(node, new, at=place), self.owner)
+            self.found[id(result)] = tensor
+            self.new.append(tensor)
+
+    def _active(self, places: list[int], records: list[OpRecord]) -> list[int]:
+        """The carried values that have a tangent in some iteration."""
+        body, graph = self._body, self._graph
+        entering = {k: id(body.tensor(graph.inputs[2 + k])) for k in places}
+        leaving = {k: id(body.tensor(graph.outputs[1 + k])) for k in places}
+        active = {k for k in places if id(graph.inputs[2 + k]) in self._starts}
+        always = body.known()
+        while True:
+            found = reachable(records, {*always, *(entering[k] for k in active)})
+            more = {k for k in places if leaving[k] in found and k not in active}
+            if not more:
+                return sorted(active)
+            active |= more
+
+    def _start(self, before: Value, k: int) -> Tensor:
+        """The tangent before the first iteration."""
+        known = self._starts.get(id(before))
+        if known is not None:
+            return known
+        value = self.node.inputs[2 + k]
+        assert value is not None
+        first = SymbolicTensor(value, self.owner)
+        if value.node is not None and value.node.op == "SequenceEmpty":
+            return first
+        with using(graph=self.owner):
+            return sequences.zeros_like(first)
+
+    def _collect(self, value: Value) -> SymbolicTensor | None:
+        """The tangents of a scan output, as one more."""
+        node, graph, body = self.node, self._graph, self._body
+        place = next(i for i, v in enumerate(node.outputs) if v is value)
+        if place < len(node.inputs) - 2 or not self.is_floating(value):
+            return None
+        if body.tangent(graph.outputs[1 + place]) is None:
+            return None
+        graph.outputs.append(body.output(graph.outputs[1 + place]))
+        new = Value(graph.unique_name(f"t_{value.name}"), value.dtype, value.shape)
+        tensor = SymbolicTensor(extended(node, new), self.owner)
+        self.new.append(tensor)
+        return tensor

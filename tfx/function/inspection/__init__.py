@@ -1,0 +1,1 @@
+"""Looking at functions: profiles, placement, descriptions, values from their middle."""

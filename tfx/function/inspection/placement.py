@@ -1,0 +1,201 @@
+"""``placement()``: which device and which execution provider run each node of a function.
+
+The table is read off the compiled plan, after optimization: what ONNX Runtime folded away or could
+not give to a GPU is in it. It is made anew when somebody asks, and compiles the plan if need be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfx.core import nest
+from tfx.core.dtypes import DType, from_onnx
+from tfx.framework.device import DEFAULT_DEVICE
+from tfx.framework.func_graph import FuncGraph
+from tfx.framework.tensor import EagerTensor, label
+from tfx.function.execution.plan import Plan
+from tfx.graph.ir import CALL, Graph, Node
+from tfx.runtime.devices import CPU_PROVIDER
+
+_PYTHON = "Python"
+_HEADINGS = ("node", "operator", "device", "provider", "why")
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlacement:
+    """Where one node runs.
+
+    Attributes:
+        node: Its name in the graph.
+        op: The ONNX operator.
+        device: Canonical device name, such as ``"GPU:0"``.
+        provider: ONNX Runtime's execution provider, or ``"Python"`` for a host call; empty: ONNX
+            Runtime runs no such node.
+        why: Why it is there, where that is known.
+    """
+
+    node: str
+    op: str
+    device: str
+    provider: str
+    why: str
+
+
+class Placement(Sequence[NodePlacement]):
+    """Where the nodes of one trace run; printed, a table.
+
+    Attributes:
+        function: The trace's name and signature.
+        device: The device that it was traced for.
+        rows: One entry for each node.
+    """
+
+    def __init__(self, function: str, device: str, rows: Sequence[NodePlacement]) -> None:
+        self.function = function
+        self.device = device
+        self.rows = tuple(rows)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices that it uses, in order of first use."""
+        return tuple(dict.fromkeys(row.device for row in self.rows))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        lines = [_HEADINGS, *((r.node, r.op, r.device, r.provider, r.why) for r in self.rows)]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADINGS))]
+        table = [
+            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        ]
+        return "\n".join([f"{self.function} on {self.device}", *table])
+
+    def __repr__(self) -> str:
+        return f"<Placement of {self.function}: {len(self)} nodes on {', '.join(self.devices)}>"
+
+
+class Placements(list[Placement]):
+    """One ``Placement`` for each trace of a function; printed, one table below the other."""
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(one) for one in self)
+
+
+def signature_line(graph: FuncGraph) -> str:
+    """A trace's name and arguments in one line."""
+    arguments = [
+        f"{v.name}: {from_onnx(v.dtype).name}{'' if v.shape is None else list(v.shape)}"
+        for v in graph.arguments
+    ]
+    return f"{graph.name}({', '.join(arguments)})"
+
+
+def placement(name: str, device: str, plan: Any) -> Placement:
+    """Where the nodes of a compiled function run.
+
+    Args:
+        name: Name and signature of the trace.
+        device: The device that it was traced for.
+        plan: Its ``Plan`` or ``SteppedPlan``.
+    """
+    return Placement(name, device, list(_rows(plan, device)))
+
+
+def _rows(plan: Any, device: str) -> Iterator[NodePlacement]:
+    if isinstance(plan, Plan):
+        yield from _session_rows(plan, device)
+        return
+    for step in plan.steps:
+        part = getattr(step, "plan", None)
+        if isinstance(part, Plan):
+            yield from _session_rows(part, device)
+        else:
+            yield from _python_rows(step, device)
+
+
+def _python_rows(step: Any, device: str) -> Iterator[NodePlacement]:
+    """A host call, or a branch or loop that Python drives."""
+    node = getattr(step, "node", None)
+    if node is not None:
+        why = f"a host call ({step.call.kind})" if hasattr(step, "call") else "driven by Python"
+        yield NodePlacement(node.name, node.op, DEFAULT_DEVICE, _PYTHON, why)
+    bodies = [*getattr(step, "branches", ()), getattr(step, "body", None)]
+    for body in bodies:
+        if body is not None:
+            yield from _rows(body.plan, device)
+
+
+def _session_rows(plan: Plan, device: str) -> Iterator[NodePlacement]:
+    session = getattr(plan, "session", None)
+    where = device if session is None else session.device
+    if session is None or where.startswith("CPU"):
+        for node, path in _nodes(plan.graph, ""):
+            yield NodePlacement(path, node.op, where, CPU_PROVIDER, _scope_reason(where, device))
+        return
+    assigned = {name: (op, provider) for name, op, provider in session.assignments()}
+    for node, path in _nodes(plan.graph, ""):
+        op, provider = assigned.pop(_assigned_name(node.name, path, assigned), (node.op, ""))
+        yield NodePlacement(path, op, where, provider, _gpu_reason(provider, where, device))
+    for name, (op, provider) in assigned.items():  # made by ONNX Runtime's optimizations
+        yield NodePlacement(name, op, where, provider, _gpu_reason(provider, where, device))
+
+
+def _assigned_name(name: str, path: str, assigned: Mapping[str, Any]) -> str:
+    """What ONNX Runtime calls a node: those of called functions get names when it inlines them."""
+    if name == path or path in assigned:
+        return path
+    inlined = (n for n in assigned if n.startswith("_inlfunc_") and n.endswith(f"_{name}"))
+    return next(inlined, path)
+
+
+def _nodes(graph: Graph, prefix: str) -> Iterator[tuple[Node, str]]:
+    """All nodes, those of called functions with the call's name before theirs."""
+    for node in graph.nodes:
+        if node.op == CALL:
+            yield from _nodes(node.attrs["graph"], f"{prefix}{node.name}/")
+        else:
+            yield node, f"{prefix}{node.name}"
+
+
+def _scope_reason(where: str, device: str) -> str:
+    return "" if where == device else "a device scope inside the function"
+
+
+def _gpu_reason(provider: str, where: str, device: str) -> str:
+    if provider == CPU_PROVIDER:
+        return (
+            "ONNX Runtime keeps it on the host: no CUDA kernel for it and its dtypes, or it works "
+            "on shapes, which kernels read there"
+        )
+    if not provider:
+        return "ONNX Runtime folded it, or fused it into another node"
+    return _scope_reason(where, device)
+
+
+def labelled(
+    pack: Callable[[Sequence[Any], list[DType]], Any], device: str
+) -> Callable[[Sequence[Any], list[DType]], Any]:
+    """What makes a function's results, with the logical CPU noted that the function runs on.
+
+    Args:
+        pack: Makes them.
+        device: Canonical device name.
+    """
+    if device == DEFAULT_DEVICE or not device.startswith("CPU"):
+        return pack
+
+    def packed(raw: Sequence[Any], kinds: list[DType]) -> Any:
+        results = pack(raw, kinds)
+        for leaf in nest.flatten(results):
+            if isinstance(leaf, EagerTensor):
+                label(leaf, device)
+        return results
+
+    return packed

@@ -1,0 +1,743 @@
+"""Reductions over many elements, in stages that keep the rounding errors small.
+
+Seen in ONNX Runtime 1.31: its kernels add one element after the other, eight at a time where the
+reduced axis is the last one. Of ten million float32 values ``0.1`` the mean is 0.101, along a first
+axis it is wrong in the fifth digit after a thousand. Here such a reduction becomes two: sums of
+blocks of up to 128 elements, which are a view of the input, and the reduction of those sums in
+float64. In float64 itself there are as many stages as it takes. Few elements are summed as before:
+where sizes are known while the graph is compiled nothing is added for them, elsewhere the graph
+asks at run time. On a GPU the kernels are right.
+
+``Softmax`` and what else sums inside of its kernel is written with reductions, or divided by what
+its result adds up to.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.graph.ir import Attributes, Graph, Node, RawDim, Value
+from tfx.graph.kernels.integers import SAFE_DIVISOR
+from tfx.graph.writer import Writer
+
+_FLOAT, _INT64, _BOOL, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 7, 9, 10, 11, 16
+_REAL = (_FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16)
+
+# Whether the graph is one that other runtimes will run, too.
+_is_portable: ContextVar[bool] = ContextVar("is_portable", default=False)
+
+
+@contextmanager
+def portable(asked: bool) -> Iterator[None]:
+    """Add float32 in float32 alone: builds of the runtime for the web have no float64 at all."""
+    token = _is_portable.set(asked)
+    try:
+        yield
+    finally:
+        _is_portable.reset(token)
+
+
+def _type_of_sums(dtype: int) -> int:
+    """The type in which sums of blocks are added; where it is no wider, in more stages."""
+    return dtype if _is_portable.get() else _DOUBLE
+
+
+# Tag of what is summed right already, or only where it is short.
+PART_OF_SUM = "part of a sum"
+
+# Below that many elements a second pass over the input in float64 is cheaper than blocks.
+_WIDE_SIZE = 4096
+# Cut to a multiple of these where no block divides the length.
+_CUT, _CUT_SHORT = 64, 24
+# Elements of a later stage over sums in float64 whose number is not known.
+_STAGE = 16
+# Of sizes known at run time, the shortest blocks: rows of fewer cost more than a copy of the input.
+_LEAST_BLOCK, _LEAST_BLOCK_INSIDE, _LEAST_BLOCK_SLOW = 32, 12, 12
+# A run of reduced axes shorter than this leaves the blocks to a longer one.
+_SHORT = 32
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How a reduction is made of several.
+
+    Attributes:
+        limit: Up to that many elements its kernel is as accurate as a sum in pairs.
+        first: The reduction of the blocks.
+        rest: The reduction of what came of them.
+        last: What is done with the result.
+        neutral: An element that changes nothing.
+        vectors: Whether the kernel of ``first`` adds eight at a time along the last axis.
+    """
+
+    limit: int
+    first: str
+    rest: str = "ReduceSum"
+    last: str | None = None
+    neutral: float = 0.0
+    vectors: bool = True
+
+
+_KINDS = {
+    "ReduceL1": _Kind(64, "ReduceL1", vectors=False),
+    "ReduceL2": _Kind(64, "ReduceSumSquare", last="Sqrt", vectors=False),
+    "ReduceLogSum": _Kind(128, "ReduceSum", last="Log"),
+    "ReduceLogSumExp": _Kind(1024, "ReduceLogSumExp", "ReduceLogSumExp", neutral=-math.inf),
+    "ReduceMean": _Kind(128, "ReduceSum"),
+    "ReduceSum": _Kind(128, "ReduceSum"),
+    "ReduceSumSquare": _Kind(64, "ReduceSumSquare", vectors=False),
+}
+REDUCED = frozenset(_KINDS)
+_KINDS |= {
+    "LogSoftmax": _Kind(8192, "ReduceLogSumExp", "ReduceLogSumExp"),
+    "Softmax": _Kind(8192, "ReduceSum"),
+}
+SUMMED = frozenset(_KINDS)
+# Everything that has a correction here.
+STAGED = SUMMED.union(
+    ("AveragePool", "GlobalAveragePool", "InstanceNormalization", "LayerNormalization")
+)
+# Of the operators that are summed, the fewest elements that anything is done about.
+LEAST = 64
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Blocks that were chosen for one shape; a compiled operator has them for all like it.
+
+    Attributes:
+        axes: The reduced axes, in order.
+        run: The first and last of the adjacent axes that are cut into blocks.
+        length: Elements in a block; 0: everything is summed in float64.
+        cut: Whether no length divides the size, and something is left over.
+        lone: Whether all axes behind are of length 1.
+    """
+
+    axes: tuple[int, ...]
+    run: tuple[int, int]
+    length: int
+    cut: bool
+    lone: bool
+
+
+# Everything is summed in float64, whatever the shape.
+WIDE = Blocks((), (0, 0), 0, False, False)
+
+
+@functools.lru_cache(maxsize=1024)
+def blocks_for(
+    op: str, dtype: int, shape: tuple[int, ...], axes: tuple[int, ...] | None
+) -> Blocks | None:
+    """What to do about a reduction of a given shape alone; None: nothing.
+
+    Args:
+        op: The reduction.
+        dtype: ONNX code of the element type.
+        shape: The shape.
+        axes: The axes; None: all of them.
+    """
+    if dtype not in _REAL or 0 in shape:
+        return None
+    places = range(len(shape)) if axes is None else axes
+    if not all(-len(shape) <= a < len(shape) for a in places):
+        return None
+    found = tuple(sorted({a % len(shape) for a in places}))
+    if math.prod(shape[a] for a in found) <= _KINDS[op].limit:
+        return None
+    return _choose(op, dtype, shape, found)
+
+
+def _choose(op: str, dtype: int, shape: Sequence[RawDim], axes: tuple[int, ...]) -> Blocks:
+    """Blocks for known reduced sizes."""
+    run = _best_run(shape, axes)
+    lone = all(d == 1 for d in shape[run[1] + 1 :])
+    sizes = [d for d in shape if isinstance(d, int)]
+    small = len(sizes) == len(shape) and math.prod(sizes) <= _WIDE_SIZE
+    if dtype != _type_of_sums(dtype) and small:
+        return Blocks(axes, run, 0, False, lone)
+    size, vectors = _product(shape, run), _has_vectors(op, dtype, lone)
+    length = next((b for b in _preferred(lone, vectors) if size % b == 0), 0)
+    return Blocks(axes, run, length or (_CUT if vectors else _CUT_SHORT), not length, lone)
+
+
+def _has_vectors(op: str, dtype: int, inner: bool) -> bool:
+    """Whether blocks may be long; in float64 no later stage is more precise than the first."""
+    return _KINDS[op].vectors and (inner or dtype != _type_of_sums(dtype))
+
+
+def is_long(op: str, shape: Sequence[RawDim], attrs: Attributes) -> bool:
+    """Whether an operator that sums inside of its kernel sums much more than the kernel does well.
+
+    Args:
+        op: The operator.
+        shape: The shape of its input. What has unknown sizes is not long.
+        attrs: Its attributes.
+    """
+    if op == "AveragePool":
+        return math.prod(attrs["kernel_shape"]) > _LEAST_POSITIONS
+    first = attrs.get("axis", -1) % len(shape) if op == "LayerNormalization" and shape else 2
+    sizes = [d for d in shape[first:] if isinstance(d, int)]
+    limit = _LEAST_NORMALIZED if op == "LayerNormalization" else _LEAST_POSITIONS
+    return len(sizes) == len(shape) - first > 0 and math.prod(sizes) > limit
+
+
+def _runs(axes: Sequence[int]) -> list[tuple[int, int]]:
+    """Adjacent axes put together: the first and last of each."""
+    runs: list[tuple[int, int]] = []
+    for a in axes:
+        if runs and runs[-1][1] == a - 1:
+            runs[-1] = (runs[-1][0], a)
+        else:
+            runs.append((a, a))
+    return runs
+
+
+def _product(shape: Sequence[RawDim], run: tuple[int, int]) -> int:
+    return math.prod(d for d in shape[run[0] : run[1] + 1] if isinstance(d, int))
+
+
+def _best_run(shape: Sequence[RawDim], axes: Sequence[int]) -> tuple[int, int]:
+    """The last run unless it is short: blocks of what lies together are summed fastest."""
+    runs = _runs(axes)
+    if _product(shape, runs[-1]) >= _SHORT:
+        return runs[-1]
+    return max(runs, key=lambda run: _product(shape, run))
+
+
+@functools.cache
+def _preferred(inner: bool, vectors: bool) -> tuple[int, ...]:
+    """Lengths of blocks, best first: short enough to be summed right, long enough to pay."""
+    if not vectors:
+        return tuple(sorted(range(8, 49), key=lambda b: (b < 12, b > 32, abs(b - 20))))
+    if inner:
+        lengths = range(16, 161)
+        return tuple(
+            sorted(lengths, key=lambda b: (b > 128, b % 8 > 0, b < 48, b % 16 > 0, abs(b - 72)))
+        )
+    return tuple(sorted(range(12, 81), key=lambda b: (b < 24, abs(b - 48))))
+
+
+def _reduction(out: Graph, node: Node, asks: bool) -> bool:
+    """Write a reduction in stages; False: it is short, or not of real numbers.
+
+    Args:
+        out: The graph under construction.
+        node: The reduction.
+        asks: Whether the graph may ask for sizes at run time, with an ``If``. In branches and
+            called graphs it must not: branches inside of branches are avoided.
+    """
+    x = node.inputs[0]
+    if node.tag == PART_OF_SUM or x is None or x.dtype not in _REAL:
+        return False
+    if isinstance(node.tag, Blocks):
+        plain = node.replaced()
+        plain.tag = None
+        return _in_blocks(out, plain, node.tag, True)
+    found = _static_axes(node)
+    if x.shape is None or found is None:
+        return _in_double(out, node)
+    count = [x.shape[a] for a in found]
+    known = math.prod(d for d in count if isinstance(d, int))
+    if not found or known == 0:
+        return False
+    if all(isinstance(d, int) for d in count):
+        if known <= _KINDS[node.op].limit:
+            return False
+        return _in_blocks(out, node, _choose(node.op, x.dtype, x.shape, found), False)
+    return _ask(out, node, x, found) if asks else _in_double(out, node)
+
+
+def _static_axes(node: Node) -> tuple[int, ...] | None:
+    """The axes, counted from the front; None: they are known at run time only."""
+    x, axes = (*node.inputs, None)[:2]
+    assert x is not None
+    if axes is not None and axes.const is None:
+        return None
+    given = [] if axes is None else [int(a) for a in axes.const.reshape(-1)]  # type: ignore[union-attr]
+    if not given:
+        if node.attrs.get("noop_with_empty_axes"):
+            return ()
+        return None if x.shape is None else tuple(range(len(x.shape)))
+    if x.shape is None:
+        return None
+    return tuple(sorted({a % len(x.shape) for a in given}))
+
+
+def _in_double(out: Graph, node: Node) -> bool:
+    """Sum in float64 what nothing is known of; sums of float64 stay as they are."""
+    x = node.inputs[0]
+    assert x is not None
+    if x.dtype == _DOUBLE or _is_portable.get():
+        return False
+    write = Writer(out, node)
+    total = _part(write, node.op, (write.cast(x, _DOUBLE), *node.inputs[1:]), node.attrs)
+    write.cast(total, node.outputs[0].dtype)
+    return write.finish()
+
+
+def _part(write: Writer, op: str, inputs: Sequence[Value | None], attrs: Attributes) -> Value:
+    made = write.add(op, inputs, attrs)
+    assert made.node is not None
+    made.node.tag = PART_OF_SUM
+    return made
+
+
+def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
+    """With blocks that were chosen already; ``sure``: the input is known to have elements."""
+    x = node.inputs[0]
+    assert x is not None
+    if not blocks.length:
+        return _in_double(out, node)
+    write = Writer(out, node)
+    kind = _KINDS[node.op]
+    if x.dtype in (_FLOAT16, _BFLOAT16):
+        x = write.cast(x, _FLOAT)
+    divisor = _count(write, x, blocks.axes) if node.op == "ReduceMean" else None
+    length = write.ints([blocks.length])
+    if blocks.cut:
+        parts = _sums_of_head_and_tail(write, x, blocks, length, kind.first, sure)
+    else:
+        parts = _sums_of_blocks(write, x, blocks, length, kind.first, sure)
+    attrs, axes = {"keepdims": node.attrs.get("keepdims", 1)}, write.ints(blocks.axes)
+    assert parts.shape is not None
+    wide = _type_of_sums(x.dtype)
+    if x.dtype != wide:
+        result = _part(write, kind.rest, (write.cast(parts, wide), axes), attrs)
+    elif all(isinstance(d, int) for d in parts.shape):
+        # A reduction like any other, which may need stages too.
+        result = write.add(kind.rest, (parts, axes), attrs)
+    else:
+        result = _part(write, kind.rest, (_stages(write, parts, blocks.axes, kind), axes), attrs)
+    _finished(write, node, kind, result, divisor)
+    return write.finish()
+
+
+def _finished(write: Writer, node: Node, kind: _Kind, result: Value, divisor: Value | None) -> None:
+    """What is done with the sum in float64, and its own type."""
+    if divisor is not None:
+        result = write.op("Div", result, divisor)
+    if kind.last is not None:
+        result = write.op(kind.last, result)
+    if node.outputs[0].dtype != result.dtype:
+        write.cast(result, node.outputs[0].dtype)
+    elif result.node is not None and result.node.tag == PART_OF_SUM:
+        write.op("Identity", result)  # the tag stays with the sum
+
+
+def _count(write: Writer, x: Value, axes: Sequence[int]) -> Value:
+    """How many elements are reduced to one, in the type of their sum."""
+    wide = _type_of_sums(x.dtype)
+    assert x.shape is not None
+    known = [d for d in (x.shape[a] for a in axes) if isinstance(d, int)]
+    if len(known) == len(axes):
+        return write.constant(math.prod(known), wide)
+    if len(axes) == len(x.shape):
+        return write.cast(write.op("Size", x), wide)
+    found = write.op("Gather", write.op("Shape", x), write.ints(axes))
+    return write.cast(write.add("ReduceProd", (found,), {"keepdims": 0}), wide)
+
+
+def _sums_of_blocks(
+    write: Writer, x: Value, blocks: Blocks, length: Value, op: str, sure: bool
+) -> Value:
+    """``x`` with the axes of the run as one of a number for each block, behind axes of length 1."""
+    first, last = blocks.run
+    assert x.shape is not None
+    run = x.shape[first : last + 1]
+    if sure:
+        many = write.ints([-1])
+    elif all(isinstance(d, int) for d in run) and length.const is not None:
+        many = write.ints([math.prod(d for d in run if isinstance(d, int)) // int(length.const[0])])
+    else:
+        if length.node is not None:
+            length.node.tag = SAFE_DIVISOR
+        many = write.op("Div", _size_of_run(write, x, blocks.run), length)
+    before, ones = write.ints([0] * first), write.ints([1] * (last - first))
+    behind, attrs = x.shape[last + 1 :], {"allowzero": 0}
+    if blocks.lone:
+        parts = [before, ones, many, write.ints([1] * len(behind)), length]
+    elif all(isinstance(d, int) for d in behind):
+        sizes = write.ints([d for d in behind if isinstance(d, int)])
+        parts = [before, ones, many, length, sizes]
+    else:
+        if not sure:
+            # One of the sizes may be 0, which must not be taken for "as in the input".
+            attrs = {"allowzero": 1}
+            before = write.add("Shape", (x,), {"start": 0, "end": first})
+        parts = [before, ones, many, length, write.add("Shape", (x,), {"start": last + 1})]
+    return _sums_of_view(write, x, blocks, _joined(write, parts), op, attrs)
+
+
+def _sums_of_view(
+    write: Writer, x: Value, blocks: Blocks, target: Value, op: str, attrs: Attributes
+) -> Value:
+    assert x.shape is not None
+    place = len(x.shape) if blocks.lone else blocks.run[1] + 1
+    cut = write.add("Reshape", (x, target), attrs)
+    return _part(write, op, (cut, write.ints([place])), {"keepdims": 0})
+
+
+def _size_of_run(write: Writer, x: Value, run: tuple[int, int]) -> Value:
+    size = write.add("Shape", (x,), {"start": run[0], "end": run[1] + 1})
+    return size if run[0] == run[1] else write.add("ReduceProd", (size,), {"keepdims": 1})
+
+
+def _sums_of_head_and_tail(
+    write: Writer, x: Value, blocks: Blocks, length: Value, op: str, sure: bool
+) -> Value:
+    """The same where no block divides the size: what is left over makes one more sum."""
+    x = _as_one_axis(write, x, blocks.run)
+    last = blocks.run[1]
+    assert x.shape is not None
+    size = x.shape[last]
+    if isinstance(size, int):
+        end = write.ints([size - size % blocks.length])
+    else:
+        found = write.add("Shape", (x,), {"start": last, "end": last + 1})
+        end = write.op("Sub", found, write.op("Mod", found, length))
+    axis = write.ints([last])
+    head = write.op("Slice", x, write.ints([0]), end, axis)
+    tail = write.op("Slice", x, end, write.ints([2**62]), axis)
+    sums = (
+        _sums_of_blocks(write, head, blocks, length, op, sure),
+        _part(write, op, (tail, axis), {"keepdims": 1}),
+    )
+    return write.add("Concat", sums, {"axis": last})
+
+
+def _as_one_axis(write: Writer, x: Value, run: tuple[int, int]) -> Value:
+    """``x`` with the elements of a run of axes on the last of them."""
+    first, last = run
+    if first == last:
+        return x
+    assert x.shape is not None
+    before = write.add("Shape", (x,), {"start": 0, "end": first})
+    behind = write.add("Shape", (x,), {"start": last + 1})
+    sizes = [d for d in x.shape[first : last + 1] if isinstance(d, int)]
+    known = len(sizes) == last + 1 - first
+    size = write.ints([math.prod(sizes)]) if known else _size_of_run(write, x, run)
+    parts = [before, write.ints([1] * (last - first)), size, behind]
+    made = write.add("Reshape", (x, _joined(write, parts)), {"allowzero": 1})
+    if known:
+        ones = (1,) * (last - first)
+        made.shape = (*x.shape[:first], *ones, math.prod(sizes), *x.shape[last + 1 :])
+    return made
+
+
+def _joined(write: Writer, parts: Sequence[Value]) -> Value:
+    """Vectors of sizes in one."""
+    known = [p.const for p in parts]
+    if all(k is not None for k in known):
+        return write.ints([int(d) for k in known if k is not None for d in k])
+    return write.add("Concat", [p for p in parts if p.shape != (0,)], {"axis": 0})
+
+
+def _stages(write: Writer, parts: Value, axes: tuple[int, ...], kind: _Kind) -> Value:
+    """Four more stages for each run over sums in float64 whose number is not known."""
+    for run in _runs(axes):
+        parts = _as_one_axis(write, parts, run)
+        assert parts.shape is not None
+        last = run[1]
+        lone = all(d == 1 for d in parts.shape[last + 1 :])
+        again = Blocks(axes, (last, last), 0, False, lone)
+        for _ in range(4):
+            size = write.add("Shape", (parts,), {"start": last, "end": last + 1})
+            # As many as there are, where they are few: padding must not make a tensor large.
+            length = write.op("Min", size, write.ints([_STAGE]))
+            assert length.node is not None
+            length.node.tag = SAFE_DIVISOR
+            missing = write.op("Mod", write.op("Neg", size), length)
+            # Not Pad, which onnx does not bring to older opsets.
+            neutral = write.graph.add_constant(
+                np.array(kind.neutral, dtypes.from_onnx(parts.dtype).as_numpy_dtype), parts.dtype
+            )
+            before = write.add("Shape", (parts,), {"start": 0, "end": last})
+            behind = write.add("Shape", (parts,), {"start": last + 1})
+            rest = write.op("Expand", neutral, _joined(write, [before, missing, behind]))
+            padded = write.add("Concat", (parts, rest), {"axis": last})
+            parts = _sums_of_blocks(write, padded, again, length, kind.rest, False)
+    return parts
+
+
+# Of sizes known at run time only
+
+
+def _ask(out: Graph, node: Node, x: Value, axes: tuple[int, ...]) -> bool:
+    """The reduction as it is where it is short, in stages where it is long."""
+    return _branch(out, node, x, axes, lambda w, n: _with_found_blocks(w, n, x, axes))
+
+
+def _branch(
+    out: Graph,
+    node: Node,
+    x: Value,
+    axes: tuple[int, ...],
+    write_long: Callable[[Writer, Node], Value],
+) -> bool:
+    write, (result,) = Writer(out, node), node.outputs
+    many = _is_long(write, x, axes, _KINDS[node.op].limit)
+    long, short = Graph(f"{node.name}_long", out), Graph(f"{node.name}_short", out)
+    inner = Node(node.op, node.inputs, node.attrs, out.unique_name(f"{node.name}_long"), None)
+    inner.source, inner.outputs = node.source, node.outputs
+    long.outputs = [write_long(Writer(long, inner), inner)]
+    short.outputs = [_part(Writer(short, inner), node.op, node.inputs, node.attrs)]
+    write.add_bodies("If", (many,), {"then_branch": long, "else_branch": short}, result)
+    write.finish()
+    out.nodes[-1].tag = PART_OF_SUM
+    return True
+
+
+def _is_long(write: Writer, x: Value, axes: Sequence[int], limit: int) -> Value:
+    assert x.shape is not None
+    others = [d for a, d in enumerate(x.shape) if a not in axes]
+    unknown = [a for a in axes if not isinstance(x.shape[a], int)]
+    if all(isinstance(d, int) for d in others):
+        size = write.op("Size", x)
+        limit *= math.prod(d for d in others if isinstance(d, int))
+    elif len(unknown) == 1:
+        sizes = write.add("Shape", (x,), {"start": unknown[0], "end": unknown[0] + 1})
+        size = write.op("Squeeze", sizes)
+        limit //= math.prod(x.shape[a] for a in axes if a not in unknown)  # type: ignore[misc]
+    else:
+        sizes = write.op("Gather", write.op("Shape", x), write.ints(axes))
+        size = write.add("ReduceProd", (sizes,), {"keepdims": 0})
+    return write.op("Greater", size, write.constant(limit, _INT64))
+
+
+def _with_found_blocks(write: Writer, node: Node, x: Value, axes: tuple[int, ...]) -> Value:
+    """In stages, with the first of the preferred lengths that divides the size.
+
+    Where none does, everything is one block, and the reduction is made again of a head and a tail:
+    by a loop of one iteration, since branches inside of branches are avoided.
+    """
+    kind = _KINDS[node.op]
+    assert x.shape is not None
+    runs = _runs(axes)
+    unknown = [r for r in runs if not all(isinstance(d, int) for d in x.shape[r[0] : r[1] + 1])]
+    run = runs[-1] if _product(x.shape, runs[-1]) >= _SHORT else unknown[-1]
+    lone = all(d == 1 for d in x.shape[run[1] + 1 :])
+    vectors = _has_vectors(node.op, x.dtype, lone)
+    blocks = Blocks(axes, run, _CUT if vectors else _CUT_SHORT, True, lone)
+    divisor = _count(write, x, axes) if node.op == "ReduceMean" else None
+    if x.dtype in (_FLOAT16, _BFLOAT16):
+        x = write.cast(x, _FLOAT)
+    assert x.shape is not None
+    least = _LEAST_BLOCK_SLOW if not vectors else _LEAST_BLOCK if lone else _LEAST_BLOCK_INSIDE
+    lengths = [b for b in _preferred(lone, vectors) if b >= least]
+    size = _size_of_run(write, x, run)
+    rests = write.op("Mod", size, write.ints(lengths))
+    # The first rest of 0; behind all of them stands one that is.
+    rests = write.add("Concat", (rests, write.ints([0])), {"axis": 0})
+    place = write.add("ArgMin", (rests,), {"axis": 0, "keepdims": 0})
+    others = [d for a, d in enumerate(x.shape) if a not in axes]
+    sure = all(isinstance(d, int) for d in others)
+    behind = [d for d in x.shape[run[1] + 1 :] if isinstance(d, int)]
+    if sure and len(behind) == len(x.shape) - run[1] - 1:
+        start = [0] * run[0] + [1] * (run[1] - run[0])
+        pairs = [*((-1, b) for b in lengths), (1, -1)]
+        views = [[*start, m, *behind, b] if lone else [*start, m, b, *behind] for m, b in pairs]
+        target = write.op("Gather", write.matrix(views), place)
+        parts = _sums_of_view(write, x, blocks, target, kind.first, {"allowzero": 0})
+    else:
+        choices = write.add("Concat", (write.ints(lengths), size), {"axis": 0})
+        length = write.op("Unsqueeze", write.op("Gather", choices, place), write.ints([0]))
+        parts = _sums_of_blocks(write, x, blocks, length, kind.first, sure)
+    attrs = {"keepdims": node.attrs.get("keepdims", 1)}
+    result = _sum_of_parts(write, x, parts, axes, kind, attrs)
+
+    def cut(inner: Writer) -> Value:
+        length = inner.ints([blocks.length])
+        parts = _sums_of_head_and_tail(inner, x, blocks, length, kind.first, sure)
+        return _sum_of_parts(inner, x, parts, axes, kind, attrs)
+
+    none = write.op("Equal", place, write.constant(len(lengths), _INT64))
+    result = _instead_if(write, node, none, result, cut)
+    _finished(write, node, kind, result, divisor)
+    return write.last()
+
+
+def _sum_of_parts(
+    write: Writer,
+    x: Value,
+    parts: Value,
+    axes: tuple[int, ...],
+    kind: _Kind,
+    attrs: Attributes,
+) -> Value:
+    """The sum of sums of blocks, in float64."""
+    wide = _type_of_sums(x.dtype)
+    parts = _stages(write, parts, axes, kind) if x.dtype == wide else write.cast(parts, wide)
+    return _part(write, kind.rest, (parts, write.ints(axes)), attrs)
+
+
+def _instead_if(
+    write: Writer, node: Node, condition: Value, value: Value, other: Callable[[Writer], Value]
+) -> Value:
+    """Another value where a condition holds, which is not computed elsewhere."""
+    body = Graph(f"{node.name}_cut", write.graph)
+    inner = Node(node.op, node.inputs, node.attrs, body.unique_name(f"{node.name}_cut"), None)
+    inner.source = node.source
+    body.add_input("iteration", _INT64, ())
+    goes_on = body.add_input("goes_on", _BOOL, ())
+    body.add_input("value", value.dtype, value.shape)
+    body.outputs = [goes_on, other(Writer(body, inner))]
+    # As many iterations as the condition has ones.
+    made = write.add_bodies(
+        "Loop", (write.cast(condition, _INT64), None, value), {"body": body}, value
+    )
+    assert made.node is not None
+    made.node.tag = PART_OF_SUM
+    return made
+
+
+def _softmax(out: Graph, node: Node, asks: bool) -> bool:
+    """A softmax over what it adds up to; of its logarithm that is the ``log(sum(exp))`` of it."""
+    x = node.inputs[0]
+    if node.tag == PART_OF_SUM or x is None or x.dtype not in _REAL or not x.shape:
+        return False
+    axis = node.attrs.get("axis", -1) % len(x.shape)
+    size, blocks = x.shape[axis], node.tag if isinstance(node.tag, Blocks) else None
+    plain = node.replaced()
+    plain.tag = None
+    if blocks is not None or isinstance(size, int):
+        if blocks is None and isinstance(size, int) and size <= _KINDS[node.op].limit:
+            return False
+        write = Writer(out, plain)
+
+        def total(y: Value) -> Value:
+            found = write.add(_KINDS[node.op].first, (y, write.ints([axis])), {"keepdims": 1})
+            assert found.node is not None
+            found.node.tag = blocks
+            return found
+
+        _normalized(write, plain, x, total)
+        return write.finish()
+    if not asks:
+        return False
+    return _branch(out, node, x, (axis,), lambda w, n: _long_softmax(w, n, x, axis))
+
+
+def _long_softmax(write: Writer, node: Node, x: Value, axis: int) -> Value:
+    def total(y: Value) -> Value:
+        op = _KINDS[node.op].first
+        summed = Node(op, (y,), {"keepdims": 1}, node.name, node.source)
+        summed.outputs = (Value(node.name, y.dtype, None),)
+        return _with_found_blocks(write, summed, y, (axis,))
+
+    return _normalized(write, node, x, total)
+
+
+def _normalized(write: Writer, node: Node, x: Value, total: Callable[[Value], Value]) -> Value:
+    half = x.dtype in (_FLOAT16, _BFLOAT16)
+    y = _part(write, node.op, (write.cast(x, _FLOAT) if half else x,), node.attrs)
+    y = write.op("Div" if node.op == "Softmax" else "Sub", y, total(y))
+    return write.cast(y, x.dtype) if half else y
+
+
+def _global_average(out: Graph, node: Node, asks: bool) -> bool:
+    """A mean, where there are many positions."""
+    x = node.inputs[0]
+    if x is None or x.shape is None or len(x.shape) < 3:
+        return False
+    known = all(isinstance(d, int) for d in x.shape[2:])
+    if not (is_long(node.op, x.shape, node.attrs) if known else asks) or node.tag is not None:
+        return False
+    write = Writer(out, node)
+    write.add("ReduceMean", (x, write.ints(range(2, len(x.shape)))), {"keepdims": 1})
+    return write.finish()
+
+
+def _average(out: Graph, node: Node, asks: bool) -> bool:
+    """A window of many elements, along one axis after the other."""
+    x = node.inputs[0]
+    kernel = node.attrs["kernel_shape"]
+    if x is None or x.shape is None or not is_long(node.op, x.shape, node.attrs):
+        return False
+    attrs = node.attrs
+    whole = tuple(x.shape[2:]) == tuple(kernel) and not any(attrs.get("pads", ()))
+    write = Writer(out, node)
+    if whole and max(attrs.get("dilations", (1,))) == 1:
+        write.add("ReduceMean", (x, write.ints(range(2, len(x.shape)))), {"keepdims": 1})
+        return write.finish()
+    axes = [i for i, k in enumerate(kernel) if k > 1]
+    if len(axes) < 2:
+        return False
+    rank, neutral = len(kernel), {"kernel_shape": 1, "strides": 1, "dilations": 1, "pads": 0}
+    for i in reversed(range(rank)):
+        mine = dict(attrs)
+        for name, nothing in neutral.items():
+            if name in attrs:
+                keep = (i, i + rank) if name == "pads" else (i,)
+                mine[name] = tuple(v if j in keep else nothing for j, v in enumerate(attrs[name]))
+        x = write.add("AveragePool", (x,), mine)
+    return write.finish()
+
+
+def _layer_normalization(out: Graph, node: Node, asks: bool) -> bool:
+    """Over many elements: by its definition."""
+    x, scale, *bias = node.inputs
+    if x is None or scale is None or x.shape is None or len(node.outputs) > 1:
+        return False
+    if not is_long(node.op, x.shape, node.attrs):
+        return False
+    rank = len(x.shape)
+    axes = range(node.attrs.get("axis", -1) % rank, rank)
+    write = Writer(out, node)
+    y = _standardized(write, x, axes, node.attrs.get("epsilon", 1e-5))
+    y = write.op("Mul", write.cast(y, x.dtype) if y.dtype != x.dtype else y, scale)
+    if bias and bias[0] is not None:
+        write.op("Add", y, bias[0])
+    return write.finish()
+
+
+def _instance_normalization(out: Graph, node: Node, asks: bool) -> bool:
+    """Of images of many pixels: by its definition."""
+    x, scale, bias = node.inputs
+    if x is None or scale is None or bias is None or x.shape is None or len(x.shape) < 3:
+        return False
+    axes = range(2, len(x.shape))
+    if node.tag is not None or not is_long(node.op, x.shape, node.attrs):
+        return False
+    write = Writer(out, node)
+    y = _standardized(write, x, axes, node.attrs.get("epsilon", 1e-5))
+    y = write.cast(y, x.dtype) if y.dtype != x.dtype else y
+    shape = write.ints([-1] + [1] * len(axes))
+    y = write.op("Mul", y, write.op("Reshape", scale, shape))
+    write.op("Add", y, write.op("Reshape", bias, shape))
+    return write.finish()
+
+
+def _standardized(write: Writer, x: Value, axes: Sequence[int], epsilon: float) -> Value:
+    """Less the mean, over the standard deviation; of narrow types in float32."""
+    if x.dtype in (_FLOAT16, _BFLOAT16):
+        x = write.cast(x, _FLOAT)
+    places, keep = write.ints(axes), {"keepdims": 1}
+    centered = write.op("Sub", x, write.add("ReduceMean", (x, places), keep))
+    squares = write.op("Mul", centered, centered)
+    variance = write.add("ReduceMean", (squares, places), keep)
+    kind = dtypes.from_onnx(x.dtype).as_numpy_dtype
+    least = write.graph.add_constant(np.array(epsilon, kind), x.dtype)
+    return write.op("Div", centered, write.op("Sqrt", write.op("Add", variance, least)))
+
+
+# Positions that an average's kernel sums as accurately as a sum in pairs.
+_LEAST_POSITIONS = 256
+_LEAST_NORMALIZED = 4096
+
+CORRECTIONS: dict[str, Callable[[Graph, Node, bool], bool]] = {
+    **dict.fromkeys(REDUCED, _reduction),
+    "AveragePool": _average,
+    "GlobalAveragePool": _global_average,
+    "InstanceNormalization": _instance_normalization,
+    "LayerNormalization": _layer_normalization,
+    "LogSoftmax": _softmax,
+    "Softmax": _softmax,
+}

@@ -1,0 +1,38 @@
+"""A real inverse ``DFT`` of a length that its input does not have exactly.
+
+Seen in ONNX Runtime 1.31: with ``inverse``, ``onesided`` and a ``dft_length`` of ``n``, frequencies
+beyond ``n // 2`` are not left out and missing ones are not zeros; with just ``n // 2 + 1`` of them
+the result is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfx.graph.ir import Graph, Node
+from tfx.graph.writer import Writer
+
+_INT64 = 7
+
+
+def _fitted(out: Graph, node: Node) -> bool:
+    """The frequencies cut, or filled up with zeros."""
+    x, length, *rest = (*node.inputs, None)
+    if not (node.attrs.get("inverse") and node.attrs.get("onesided")) or length is None:
+        return False
+    assert x is not None
+    if isinstance(x.node, Node) and x.node.op == "Pad" and x.node.name.startswith(node.name):
+        return False
+    write = Writer(out, node)
+    axis = write.ints([-2]) if not rest or rest[0] is None else rest[0]
+    axis = write.op("Reshape", write.cast(axis, _INT64), write.ints([1]))
+    size = write.op("Reshape", write.cast(length, _INT64), write.ints([1]))
+    half = write.op("Add", write.op("Div", size, write.ints([2])), write.ints([1]))
+    have = write.op("Gather", write.op("Shape", x), axis)
+    pads = write.add("Concat", (write.ints([0]), write.op("Sub", half, have)), {"axis": 0})
+    given = write.add("Pad", (x, pads, None, axis), {})
+    write.add("DFT", (given, *node.inputs[1:]), node.attrs)
+    return write.finish()
+
+
+CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {"DFT": _fitted}

@@ -1,0 +1,158 @@
+"""Extremes of floating numbers that lose NaN.
+
+Seen in ONNX Runtime 1.31: ``ReduceMax``, ``ReduceMin`` and ``ReduceLogSumExp`` pass NaN on or not,
+by where it stands; ``ArgMax`` and ``ArgMin`` take a NaN for the extreme where it comes first and
+only there; ``LogSoftmax`` of float64 gives finite numbers beside a NaN. Here a NaN makes the
+extreme NaN, and is never what ``ArgMax`` finds.
+
+What costs least is a sum, which is NaN wherever an element is. It also is where infinities of both
+signs meet or sums overflow, so where it is NaN, and only there, the input is looked at once more:
+of all other inputs one element along one axis is. Small inputs are squared and summed instead,
+which is slower for each element and needs no second look: squares do not cancel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.writer import Writer
+
+# Tag of the extremes that are made here.
+_CLEAN = "without nan"
+_FLOAT, _INT32, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 6, 10, 11, 16
+_FLOATING = frozenset((_FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16))
+_FAR = 2**31 - 1
+# Up to so many elements squares are quicker than a second look.
+_SMALL = 1 << 14
+
+
+def _reduced(out: Graph, node: Node) -> bool:
+    """An extreme over axes, or NaN."""
+    x = node.inputs[0]
+    if x is None or x.dtype not in _FLOATING or node.tag == _CLEAN or _has_none(x):
+        return False
+    axes = node.inputs[1] if len(node.inputs) > 1 else None
+    if axes is not None and axes.const is not None and not axes.const.size:
+        axes = None
+        if node.attrs.get("noop_with_empty_axes"):
+            return False
+    write = Writer(out, node)
+    wide = x if x.dtype in (_FLOAT, _DOUBLE) else write.cast(x, _FLOAT)
+    over = (wide,) if axes is None else (wide, axes)
+    extreme = of_numbers(write.add(node.op, over, node.attrs))
+    # The axes may be none at run time, which means to do nothing.
+    uncertain = axes is not None and axes.const is None and node.attrs.get("noop_with_empty_axes")
+    if _is_small(x) or uncertain:
+        squares = write.add("ReduceSumSquare", over, node.attrs)
+    else:
+        suspect = write.op("IsNaN", write.add("ReduceSum", over, node.attrs))
+        if axes is None:
+            looked = write.op("Reshape", wide, write.ints([-1]))
+            looked = _if_suspect(write, looked, suspect, _numbers(write, [0]))
+            squares = write.add("ReduceSumSquare", (looked,), {"keepdims": 0})
+        else:
+            looked = _if_suspect(write, wide, suspect, _first(write, axes))
+            squares = write.add("ReduceSumSquare", (looked, axes), node.attrs)
+    result = write.op("Where", write.op("IsNaN", squares), squares, extreme)
+    if wide is not x:
+        write.cast(result, x.dtype)
+    return write.finish()
+
+
+def _position(out: Graph, node: Node) -> bool:
+    """The index of an extreme among the numbers."""
+    (x,) = node.inputs
+    if x is None or x.dtype not in _FLOATING or node.tag == _CLEAN or _has_none(x):
+        return False
+    axis = node.attrs.get("axis", 0)
+    if x.shape is not None and (not x.shape or x.shape[axis] == 0):
+        return False
+    write = Writer(out, node)
+    wide = x if x.dtype in (_FLOAT, _DOUBLE) else write.cast(x, _FLOAT)
+    keepdims = {"keepdims": node.attrs.get("keepdims", 1)}
+    lowest = -math.inf if node.op == "ArgMax" else math.inf
+    worst = write.cast(write.number(lowest), wide.dtype)
+
+    def among_numbers(values: Value) -> Value:
+        numbers = write.op("Where", write.op("IsNaN", values), worst, values)
+        return of_numbers(write.add(node.op, (numbers,), node.attrs))
+
+    if _is_small(x):
+        among_numbers(wide)
+        return write.finish()
+    found = of_numbers(write.add(node.op, (wide,), node.attrs))
+    suspect = write.op("IsNaN", write.add("ReduceSum", (wide, write.ints([axis])), keepdims))
+    looked = _if_suspect(write, wide, suspect, _numbers(write, [axis]))
+    write.op("Where", suspect, among_numbers(looked), found)
+    return write.finish()
+
+
+def _log_softmax(out: Graph, node: Node) -> bool:
+    """``LogSoftmax`` of float64, whose kernel gives finite numbers beside a NaN."""
+    (x,) = node.inputs
+    if x is None or x.dtype != _DOUBLE:
+        return False
+    write = Writer(out, node)
+    axis = write.ints([node.attrs.get("axis", -1)])
+    most = of_numbers(write.add("ReduceMax", (x, axis), {"keepdims": 1}))
+    below = write.op("Sub", x, most)
+    total = write.add("ReduceSum", (write.op("Exp", below), axis), {"keepdims": 1})
+    write.op("Sub", below, write.op("Log", total))
+    return write.finish()
+
+
+def of_numbers(extreme: Value) -> Value:
+    """Say that an extreme is one of values of which none is NaN, or that NaN does not matter."""
+    assert extreme.node is not None
+    extreme.node.tag = _CLEAN
+    return extreme
+
+
+def _has_none(x: Value) -> bool:
+    """Whether NaN was just replaced: ``where(is_nan(x), number, x)``."""
+    if x.node is None or x.node.op != "Where":
+        return False
+    condition, number, rest = x.node.inputs
+    asked = None if condition is None else condition.node
+    if asked is None or asked.op != "IsNaN" or number is None or number.const is None:
+        return False
+    return asked.inputs[0] is rest and not np.isnan(number.const).any()
+
+
+def _is_small(x: Value) -> bool:
+    shape = x.shape
+    if shape is None:
+        return False
+    known = [d for d in shape if isinstance(d, int)]
+    return len(known) == len(shape) and math.prod(known) <= _SMALL
+
+
+def _numbers(write: Writer, values: list[int]) -> Value:
+    return write.cast(write.ints(values), _INT32)
+
+
+def _first(write: Writer, axes: Value) -> Value:
+    """One of the axes; 0 where none is given and all are meant."""
+    if axes.const is not None:
+        return _numbers(write, [int(axes.const.reshape(-1)[0])])
+    given = write.cast(write.add("Concat", (axes, write.ints([0])), {"axis": 0}), _INT32)
+    return write.op("Gather", given, write.ints([0]))
+
+
+def _if_suspect(write: Writer, x: Value, suspect: Value, axis: Value) -> Value:
+    """All of ``x`` if something is suspect, otherwise its last element along an axis."""
+    all_of_it, last = write.constant(-_FAR, _INT32), write.constant(-1, _INT32)
+    starts = write.op("Reshape", write.op("Where", suspect, all_of_it, last), write.ints([-1]))
+    start = write.add("ReduceMin", (starts,), {"keepdims": 1})
+    return write.op("Slice", x, start, _numbers(write, [_FAR]), axis)
+
+
+CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {
+    **dict.fromkeys(("ReduceLogSumExp", "ReduceMax", "ReduceMin"), _reduced),
+    **dict.fromkeys(("ArgMax", "ArgMin"), _position),
+    "LogSoftmax": _log_softmax,
+}

@@ -1,0 +1,68 @@
+"""Reductions along an axis that is counted from the end.
+
+Seen in ONNX Runtime 1.31: of an input without elements they return the input's shape, as if nothing
+had been reduced. Counted from the front the axes are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.writer import Writer
+
+REDUCTIONS = (
+    *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean"),
+    *("ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"),
+)
+
+
+def _from_the_front(out: Graph, node: Node) -> bool:
+    x, axes = (*node.inputs, None)[:2]
+    if x is None or axes is None:
+        return False
+    write = Writer(out, node)
+    found = _positive(write, x, axes)
+    if found is None:
+        return False
+    write.add(node.op, (x, found), node.attrs)
+    return write.finish()
+
+
+def _extreme_place(out: Graph, node: Node) -> bool:
+    """The axis of ``ArgMax`` and ``ArgMin`` is an attribute."""
+    x, axis = node.inputs[0], node.attrs.get("axis", 0)
+    if x is None or x.shape is None or axis >= 0:
+        return False
+    write = Writer(out, node)
+    write.add(node.op, (x,), {**node.attrs, "axis": axis + len(x.shape)})
+    return write.finish()
+
+
+def _positive(write: Writer, x: Value, axes: Value) -> Value | None:
+    """The axes; None: they are fine, or it is a compiled operator alone, for any rank."""
+    rank = None if x.shape is None else len(x.shape)
+    if axes.const is not None:
+        given = [int(a) for a in axes.const.reshape(-1)]
+        if not any(a < 0 for a in given):
+            return None
+        if rank is not None:
+            return write.ints([a % rank if a < 0 else a for a in given])
+        count = write.op("Size", write.op("Shape", x))
+        return write.op("Mod", write.op("Add", axes, count), count)
+    if rank is None or not rank or _is_positive(axes):
+        return None
+    count = write.ints([rank])
+    return write.op("Mod", write.op("Add", axes, count), count)
+
+
+def _is_positive(axes: Value) -> bool:
+    """Whether they come from this correction, or from what gives no negative numbers."""
+    return isinstance(axes.node, Node) and axes.node.op in ("Mod", "NonZero", "Range")
+
+
+CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {
+    **dict.fromkeys(REDUCTIONS, _from_the_front),
+    "ArgMax": _extreme_place,
+    "ArgMin": _extreme_place,
+}

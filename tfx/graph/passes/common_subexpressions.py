@@ -1,0 +1,153 @@
+"""Compute once what is computed several times: common subexpressions, and equal constants.
+
+Gradient rules write what they need again (a shape, a comparison, the sigmoid of the forward pass);
+here the backward part of a graph meets its forward part. Only what is the same to the last bit is
+shared: the same operator with the same attributes on the same values. What draws random numbers,
+has effects or carries a tag is left alone, and so are branches and loops as a whole; what stands in
+their bodies is shared within the body and with what the graph around it has made before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfx.graph.ir import CALL, HOST, Attributes, Graph, Node, RawShape, Value, attributes_key
+from tfx.graph.kernels.accurate_sums import PART_OF_SUM
+from tfx.graph.random_ops import RANDOM_OPS
+
+# a + b is b + a to the last bit.
+_COMMUTATIVE = frozenset(("Add", "Mul", "And", "Or", "Xor", "Equal"))
+# Larger constants are only shared if they are one array.
+_COMPARED_BYTES = 1024
+
+
+def eliminate_common(graph: Graph) -> Graph:
+    """A copy of the graph, bodies and callees included, without nodes that repeat an earlier one.
+
+    Args:
+        graph: The graph. Constants that nothing uses any more stay: dead code is another pass's
+            business.
+    """
+    return _Sharer().run(graph, ())
+
+
+class _Sharer:
+    def __init__(self) -> None:
+        # id of a value -> what takes its place; bodies see outer values too.
+        self._same: dict[int, Value] = {}
+        self._callees: dict[int, Graph] = {}
+        self._pure: dict[int, bool] = {}
+
+    def run(self, graph: Graph, outer: tuple[dict[Any, Sequence[Value]], ...]) -> Graph:
+        """Rewrite a graph; ``outer``: what the graphs around it have made, innermost first."""
+        known: dict[Any, Sequence[Value]] = {}
+        scopes = (known, *outer)
+        result = graph.copy()
+        result.constants = [v for v in graph.constants if not self._replaced_constant(v, scopes)]
+        result.nodes = []
+        for node in graph.nodes:
+            inputs = self._replaced(node.inputs)
+            key = self._key(node, inputs)
+            earlier = None if key is None else _find(key, scopes)
+            if earlier is not None and _fit(earlier, node.outputs):
+                for old, new in zip(node.outputs, earlier, strict=True):
+                    self._same[id(old)] = new
+                continue
+            if key is not None and earlier is None:
+                known[key] = node.outputs
+            attrs = self._attributes(node, scopes)
+            if attrs is node.attrs and inputs == node.inputs:
+                result.nodes.append(node)
+            else:
+                result.nodes.append(node.replaced(inputs, attrs))
+        result.outputs = [self._same.get(id(v), v) for v in graph.outputs]
+        return result
+
+    def _replaced(self, inputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        same = self._same
+        if not same or not any(id(v) in same for v in inputs):
+            return inputs
+        return tuple(None if v is None else same.get(id(v), v) for v in inputs)
+
+    def _replaced_constant(
+        self, value: Value, scopes: tuple[dict[Any, Sequence[Value]], ...]
+    ) -> bool:
+        """Whether an equal constant takes the place of this one."""
+        const = value.const
+        if const is None or const.dtype.hasobject:
+            return False
+        contents: Any = const.tobytes() if const.nbytes <= _COMPARED_BYTES else id(const)
+        key = ("constant", value.dtype, const.shape, contents)
+        earlier = _find(key, scopes)
+        if earlier is None:
+            scopes[0][key] = (value,)
+            return False
+        self._same[id(value)] = earlier[0]
+        return True
+
+    def _key(self, node: Node, inputs: Sequence[Value | None]) -> Any:
+        """Equal for nodes that compute the same; None: not to be shared."""
+        op, attrs = node.op, node.attrs
+        if node.tag not in (None, PART_OF_SUM) or op == HOST or op in RANDOM_OPS or not inputs:
+            return None
+        given: Any = tuple([id(v) if v is not None else 0 for v in inputs])
+        if op in _COMMUTATIVE:
+            given = tuple(sorted(given))
+        if not attrs:
+            return (op, given, node.device, len(node.outputs))
+        bodies = [v for v in attrs.values() if isinstance(v, Graph)]
+        if bodies and (op != CALL or not self._is_pure(bodies[0])):
+            return None
+        return (op, given, node.device, len(node.outputs), attributes_key(attrs))
+
+    def _is_pure(self, graph: Graph) -> bool:
+        """Whether a called graph gives the same for the same, and does nothing else."""
+        found = self._pure.get(id(graph))
+        if found is None:
+            found = self._pure[id(graph)] = all(
+                n.op != HOST and n.op not in RANDOM_OPS
+                for part in (graph, *graph.subgraphs())
+                for n in part.nodes
+            )
+        return found
+
+    def _attributes(self, node: Node, scopes: tuple[dict[Any, Sequence[Value]], ...]) -> Attributes:
+        if not node.attrs or not any(isinstance(v, Graph) for v in node.attrs.values()):
+            return node.attrs
+        attrs = dict(node.attrs)
+        for name, body in node.attrs.items():
+            if isinstance(body, Graph):
+                attrs[name] = self._callee(body) if node.op == CALL else self.run(body, scopes)
+        return attrs
+
+    def _callee(self, graph: Graph) -> Graph:
+        """A called graph, rewritten once: its calls must go on sharing one function."""
+        known = self._callees.get(id(graph))
+        if known is None:
+            known = self._callees[id(graph)] = self.run(graph, ())
+        return known
+
+
+def _find(key: Any, scopes: tuple[dict[Any, Sequence[Value]], ...]) -> Sequence[Value] | None:
+    for known in scopes:
+        found = known.get(key)
+        if found is not None:
+            return found
+    return None
+
+
+def _fit(earlier: Sequence[Value], outputs: Sequence[Value]) -> bool:
+    """Whether the earlier values may take the place of others: as much is known of their shapes."""
+    return all(
+        a.dtype == b.dtype and (a.shape == b.shape or _is_as_precise(a.shape, b.shape))
+        for a, b in zip(earlier, outputs, strict=True)
+    )
+
+
+def _is_as_precise(shape: RawShape, other: RawShape) -> bool:
+    if other is None:
+        return True
+    if shape is None or len(shape) != len(other):
+        return False
+    return all(a == b or b is None for a, b in zip(shape, other, strict=True))

@@ -1,0 +1,97 @@
+"""What becomes of the markers of custom gradients in a graph that is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from tfx.graph.custom_gradients import GRADIENT_NOT_SAVED, CustomGradient
+from tfx.graph.ir import CALL, Graph, Node, Value, bodies_below
+from tfx.graph.passes.hoist_constants import hoist_constants, is_large
+
+Transform: TypeAlias = Callable[[Graph], Graph | None]
+
+
+def rewrite_gradients(graph: Graph, transform: Transform, nbytes: int) -> Graph:
+    """A copy of the graph, bodies and callees included, with other gradients in its markers.
+
+    Args:
+        graph: The graph.
+        transform: The graph to take in place of a gradient; None: the marker becomes copies whose
+            tag says that there was a gradient which is gone.
+        nbytes: Constants of gradients that have so many bytes become inputs of the marker, since
+            local functions hold theirs as text of the model.
+    """
+    return _Rewriter(transform, nbytes).run(graph)
+
+
+def forget_gradients(graph: Graph) -> Graph:
+    """A copy of the graph whose markers are copies that nothing can be differentiated through."""
+    return rewrite_gradients(graph, lambda gradient: None, 0)
+
+
+class _Rewriter:
+    def __init__(self, transform: Transform, nbytes: int) -> None:
+        self._transform = transform
+        self._nbytes = nbytes
+        self._graphs: dict[int, Graph] = {}
+        self._gradients: dict[int, Graph | None] = {}
+
+    def run(self, graph: Graph) -> Graph:
+        known = self._graphs.get(id(graph))
+        if known is not None:
+            return known
+        result = self._graphs[id(graph)] = graph.copy()
+        result.nodes = []
+        for node in graph.nodes:
+            if isinstance(node.tag, CustomGradient):
+                result.nodes += self._marker(result, node, node.tag)
+            elif any(True for _ in node.bodies()):
+                attrs = {
+                    k: self.run(v) if isinstance(v, Graph) else v for k, v in node.attrs.items()
+                }
+                result.nodes.append(node.replaced(attrs=attrs))
+            else:
+                result.nodes.append(node)
+        return result
+
+    def _marker(self, graph: Graph, node: Node, tag: CustomGradient) -> Iterator[Node]:
+        if id(tag.graph) not in self._gradients:
+            self._gradients[id(tag.graph)] = self._transform(tag.graph)
+        gradient = self._gradients[id(tag.graph)]
+        if gradient is None:
+            yield from _copies(graph, node)
+            return
+        gradient, large = _without_large(gradient, self._nbytes)
+        known = {id(v) for v in graph.constants}
+        graph.constants += [v for v in large if id(v) not in known]
+        callee = node.attrs["graph"].copy()
+        for value in large:
+            callee.add_input(value.name, value.dtype, value.shape)
+        made = Node(CALL, (*node.inputs, *large), {"graph": callee}, node.name, node.source)
+        made.outputs, made.device = node.outputs, node.device
+        made.tag = CustomGradient(gradient, tag.present, tag.results)
+        yield made
+
+
+def _copies(graph: Graph, node: Node) -> Iterator[Node]:
+    for i, output in enumerate(node.outputs):
+        name = node.name if i == 0 else graph.unique_name(node.name)
+        copy = Node("Identity", (node.inputs[i],), {}, name, node.source)
+        copy.outputs, copy.tag, copy.device = (output,), GRADIENT_NOT_SAVED, node.device
+        yield copy
+
+
+def _without_large(graph: Graph, nbytes: int) -> tuple[Graph, list[Value]]:
+    """The graph with its large constants as further inputs, and these constants."""
+    result = hoist_constants(graph, nbytes)
+    large = {
+        id(v): v
+        for part in (result, *bodies_below(result))
+        for v in part.constants
+        if is_large(v, nbytes)
+    }
+    for part in (result, *bodies_below(result)):
+        part.constants = [v for v in part.constants if id(v) not in large]
+    result.inputs = [*result.inputs, *large.values()]
+    return result, list(large.values())

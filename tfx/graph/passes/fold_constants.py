@@ -1,0 +1,280 @@
+"""Compute now what does not depend on any input: constant expressions.
+
+Sizes of static shapes and arithmetic on them are known since the graph was traced. Everything else
+is computed by the kernels that would run it, all of a graph at once, so the results are the same to
+the last bit. ONNX Runtime folds too, but not in what is saved, and not where there are branches
+(see ``conditions``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from typing import Any
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.errors import OpError
+from tfx.graph.ir import CALL, HOST, WITH_BODIES, Graph, Node, Value, attributes_key
+from tfx.graph.random_ops import RANDOM_OPS
+from tfx.graph.serialization.serialize import to_model
+from tfx.runtime.fork_safe_locks import fork_safe
+from tfx.runtime.session import Session
+from tfx.runtime.values import to_numpy
+
+# What a folded node may take in and give out, in bytes. Beyond the least size a result must not be
+# larger than what it is made from: a vector of zeros is better made than stored.
+_MOST_IN = 1 << 20
+_MOST_OUT = 1 << 14
+_LEAST_OUT = 1 << 10
+# Copies mean something where they are left; ONNX Runtime looks for quantizations of constants.
+_LEFT = frozenset(
+    ("Identity", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", *RANDOM_OPS)
+)
+_INTEGERS = (dtypes.int64.onnx, dtypes.int32.onnx)
+
+# Results by what computes them: functions are compiled several times.
+_known: dict[bytes, np.ndarray[Any, Any]] = {}
+_KNOWN_LIMIT = 4096
+_lock = fork_safe(threading.Lock())
+
+
+def fold_constants(graph: Graph) -> Graph:
+    """A copy of the graph, bodies and callees included, without constant expressions.
+
+    Args:
+        graph: The graph. Constants that nothing uses any more stay: dead code is another pass's
+            business.
+    """
+    folder = _Folder(runs=True)
+    result = folder.run(graph)
+    try:
+        folder.compute()
+    except OpError:  # a division by zero is for the run to report
+        folder = _Folder(runs=False)
+        result = folder.run(graph)
+    return result
+
+
+def fold_sizes(graph: Graph) -> Graph:
+    """The same with nothing computed: only sizes of static shapes, and what follows from them."""
+    return _Folder(runs=False).run(graph)
+
+
+def may_fold_sizes(node: Node) -> bool:
+    """Whether ``fold_sizes`` may do anything about a node."""
+    if node.op in WITH_BODIES:
+        return True
+    value = node.outputs[0]
+    return value.dtype in _INTEGERS and (node.op == "Shape" or value.dims is not None)
+
+
+class _Folder:
+    """Args: runs: Whether kernels may be run; False: only what shapes tell is folded."""
+
+    def __init__(self, runs: bool) -> None:
+        self._runs = runs
+        # id of a value -> the constant that takes its place, whose contents may come later.
+        self._same: dict[int, Value] = {}
+        # id of such a constant -> the node that computes it, and the number of its result.
+        self._pending: dict[int, tuple[Node, int]] = {}
+        self._nodes: list[Node] = []
+        # id of a constant -> what computes it, down to the contents of what it is made from.
+        self._keys: dict[int, bytes] = {}
+        self._homes: dict[int, Graph] = {}
+        self._used: dict[int, Value] = {}
+        self._callees: dict[int, Graph] = {}
+
+    def run(self, graph: Graph) -> Graph:
+        """Take constant nodes out; ``compute`` fills in the contents of what they made."""
+        result = graph.copy()
+        result.nodes = []
+        for node in graph.nodes:
+            inputs = self._replaced(node.inputs)
+            if not self._folded(node, inputs, result):
+                self._use(inputs)
+                attrs = self._attributes(node)
+                if attrs is node.attrs and inputs == node.inputs:
+                    result.nodes.append(node)
+                else:
+                    result.nodes.append(node.replaced(inputs, attrs))
+        result.outputs = [self._same.get(id(v), v) for v in graph.outputs]
+        self._use(tuple(result.outputs))
+        return result
+
+    def compute(self) -> None:
+        """Give the constants that are used their contents.
+
+        Raises:
+            OpError: a kernel refuses.
+        """
+        missing: list[Value] = []
+        for value in self._used.values():
+            self._homes[id(value)].constants.append(value)
+            value.const = _known.get(self._keys[id(value)])
+            if value.const is None:
+                missing.append(value)
+        if missing:
+            with _lock:
+                if len(_known) > _KNOWN_LIMIT:
+                    _known.clear()
+            for value, array in zip(missing, self._computed(missing), strict=True):
+                array.flags.writeable = False
+                value.const = _known[self._keys[id(value)]] = array
+
+    def _replaced(self, inputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+        same = self._same
+        if not same or not any(id(v) in same for v in inputs):
+            return inputs
+        return tuple(None if v is None else same.get(id(v), v) for v in inputs)
+
+    def _use(self, values: tuple[Value | None, ...]) -> None:
+        if self._pending:
+            for v in values:
+                if v is not None and id(v) in self._pending:
+                    self._used[id(v)] = v
+
+    def _folded(self, node: Node, inputs: tuple[Value | None, ...], out: Graph) -> bool:
+        if node.tag is not None or node.op in _LEFT or not inputs:
+            return False
+        if len(node.outputs) == 1:
+            array = _told_by_shapes(node)
+            if array is not None:
+                self._put(node.outputs[0], array, out)
+                return True
+        if not self._runs or not self._is_constant(node, inputs):
+            return False
+        alone = node.replaced(inputs)
+        self._nodes.append(alone)
+        key = (node.op, attributes_key(node.attrs), *[v and self._key(v) for v in inputs])
+        for number, value in enumerate(node.outputs):
+            constant = self._put(value, None, out)
+            self._pending[id(constant)] = (alone, number)
+            self._keys[id(constant)] = _digest((number, *key))
+        return True
+
+    def _put(self, value: Value, array: np.ndarray[Any, Any] | None, out: Graph) -> Value:
+        constant = Value(value.name, value.dtype, value.shape, const=array)
+        constant.dims = value.dims
+        self._homes[id(constant)] = out
+        if array is not None:
+            out.constants.append(constant)
+        self._same[id(value)] = constant
+        return constant
+
+    def _is_constant(self, node: Node, inputs: tuple[Value | None, ...]) -> bool:
+        taken = 0
+        for v in inputs:
+            if v is None:
+                continue
+            if v.const is not None:
+                taken += v.const.nbytes
+            elif id(v) in self._pending:
+                taken += _size(v) or 0
+            else:
+                return False
+        if node.op in (CALL, HOST) or any(True for _ in node.bodies()) or taken > _MOST_IN:
+            return False
+        sizes = [_size(v) for v in node.outputs]
+        most = min(max(taken, _LEAST_OUT), _MOST_OUT)
+        return all(size is not None and size <= most for size in sizes)
+
+    def _attributes(self, node: Node) -> Any:
+        if not node.attrs or not any(isinstance(v, Graph) for v in node.attrs.values()):
+            return node.attrs
+        attrs = dict(node.attrs)
+        for name, body in node.attrs.items():
+            if isinstance(body, Graph):
+                attrs[name] = self._callee(body) if node.op == CALL else self.run(body)
+        return attrs
+
+    def _callee(self, graph: Graph) -> Graph:
+        """A called graph, rewritten once: its calls must go on sharing one function."""
+        known = self._callees.get(id(graph))
+        if known is None:
+            known = self._callees[id(graph)] = self.run(graph)
+        return known
+
+    def _key(self, value: Value) -> bytes:
+        key = self._keys.get(id(value))
+        if key is None:
+            key = self._keys[id(value)] = _contents_key(value)
+        return key
+
+    def _computed(self, wanted: list[Value]) -> list[np.ndarray[Any, Any]]:
+        part = Graph("constants")
+        needed = {id(self._pending[id(v)][0]) for v in wanted}
+        for node in reversed(self._nodes):
+            if id(node) in needed:
+                sources = [self._pending.get(id(v)) for v in node.inputs]
+                needed.update(id(source[0]) for source in sources if source is not None)
+        given: dict[int, Value] = {}
+        for node in self._nodes:
+            if id(node) in needed:
+                part.nodes.append(node.replaced([self._source(v, given) for v in node.inputs]))
+        part.constants = list(given.values())
+        part.outputs = [
+            node.outputs[number] for node, number in (self._pending[id(v)] for v in wanted)
+        ]
+        model = to_model(part, output_names=[f"c{i}" for i in range(len(wanted))])
+        found = Session(model.SerializeToString(), folds=False).run({})
+        return [np.array(to_numpy(found[i])) for i in range(len(wanted))]
+
+    def _source(self, value: Value | None, given: dict[int, Value]) -> Value | None:
+        """What a node that is run alone takes: the result of another such node, or a constant."""
+        if value is None:
+            return None
+        pending = self._pending.get(id(value))
+        if pending is None:
+            return given.setdefault(id(value), value)
+        node, number = pending
+        return node.outputs[number]
+
+
+def _told_by_shapes(node: Node) -> np.ndarray[Any, Any] | None:
+    """The contents of a result that follow from static shapes alone."""
+    value = node.outputs[0]
+    if value.dtype not in _INTEGERS:
+        return None
+    if node.op == "Shape" and node.inputs[0] is not None:
+        sizes = _static(node.inputs[0])
+        if sizes is not None:
+            part = sizes[node.attrs.get("start", 0) : node.attrs.get("end")]
+            return np.array(part, np.int64)
+    shape = _static(value)
+    dims = value.dims
+    if dims is None or shape is None or not all(isinstance(d, int) for d in dims):
+        return None
+    numpy_dtype = dtypes.from_onnx(value.dtype).as_numpy_dtype
+    return np.array(dims, numpy_dtype).reshape(shape)
+
+
+def _static(value: Value) -> list[int] | None:
+    if value.shape is None:
+        return None
+    sizes = [d for d in value.shape if isinstance(d, int)]
+    return sizes if len(sizes) == len(value.shape) else None
+
+
+def _size(value: Value) -> int | None:
+    """Bytes of a value of static shape; None: not known, or of no fixed size."""
+    sizes = _static(value)
+    if sizes is None or value.dtype > dtypes.SEQUENCE:
+        return None
+    dtype = dtypes.from_onnx(value.dtype)
+    if dtype == dtypes.string or not dtype.size:
+        return None
+    return math.prod(sizes) * dtype.size
+
+
+def _digest(key: Any) -> bytes:
+    return hashlib.blake2b(repr(key).encode(), digest_size=16).digest()
+
+
+def _contents_key(value: Value) -> bytes:
+    const = value.const
+    assert const is not None
+    contents = repr(const.tolist()).encode() if const.dtype.hasobject else const.tobytes()
+    return _digest((value.dtype, const.shape, hashlib.blake2b(contents, digest_size=16).digest()))

@@ -1,0 +1,1 @@
+"""Graphs and ONNX models: written, read, converted, and described."""

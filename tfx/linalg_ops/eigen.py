@@ -1,0 +1,305 @@
+"""Eigenvalues of symmetric matrices, singular values, and what follows from them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.tensor import Tensor
+from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.linalg_ops import jacobi_rotations
+from tfx.linalg_ops.qr import reflected
+from tfx.linalg_ops.row_loops import either, lower_part, matrices, places, run
+from tfx.ops.common.arguments import cast_to, scalar_like, tensor
+from tfx.ops.linalg.matmul import matmul, swap_last_two
+from tfx.ops.math.cast import stop_gradient
+from tfx.ops.math.reduction import reduce_max, reduce_sum
+
+
+class Eigh(NamedTuple):
+    """What ``eigh`` returns."""
+
+    e: Tensor
+    v: Tensor
+
+
+class Svd(NamedTuple):
+    """What ``svd`` returns."""
+
+    s: Tensor
+    u: Tensor
+    v: Tensor
+
+
+def eigh(tensor: Any, name: str | None = None) -> Eigh:
+    """Eigenvalues and eigenvectors of symmetric matrices.
+
+    Args:
+        tensor: ``[..., n, n]`` of a floating dtype; only the lower triangle is read.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``(e, v)``: eigenvalues ``[..., n]``, ascending, and eigenvectors as the columns of
+        ``[..., n, n]``. Signs of eigenvectors are not defined. Gradients leave out what equal
+        eigenvalues would divide by zero.
+
+    Raises:
+        InvalidArgumentError: no square matrices.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.eigh([[2.0, 0.0], [0.0, 1.0]]).e.numpy()
+        array([1., 2.], dtype=float32)
+    """
+    a = matrices(tensor, "SelfAdjointEigV2", square=True)
+    e, v = _symmetric(_mirrored(a))
+    return Eigh(e, v)
+
+
+def eigvalsh(tensor: Any, name: str | None = None) -> Tensor:
+    """The eigenvalues of symmetric matrices, ascending; see ``eigh``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy()
+        array([1., 2.], dtype=float32)
+    """
+    return eigh(tensor).e
+
+
+def _mirrored(a: Tensor) -> Tensor:
+    """The lower triangle and its mirror image."""
+    strict = lower_part(a, 0.0)
+    return lower_part(a) + swap_last_two(strict)
+
+
+@custom_gradient
+def _symmetric(a: Tensor) -> Any:
+    e, v = _eigen(a)
+
+    def grad(de: Tensor, dv: Tensor) -> Tensor:
+        e, v = either(_symmetric, _eigen)(a)
+        turned = matmul(v, dv, transpose_a=True)
+        inner = _gaps(e) * turned
+        inner = inner + _on_diagonal(de)
+        da = matmul(matmul(v, inner), v, transpose_b=True)
+        return (da + swap_last_two(da)) * 0.5
+
+    return (e, v), grad
+
+
+def _eigen(a: Tensor) -> list[Tensor]:
+    size = a.shape[-1]
+    return run(jacobi_rotations.symmetric, a, sizes=[[size], [size, size]])
+
+
+def _gaps(e: Tensor) -> Tensor:
+    """``1 / (e[j] - e[i])``, 0 where they are equal."""
+    columns = apply("Unsqueeze", (e, int64_constant([-2])))
+    rows = apply("Unsqueeze", (e, int64_constant([-1])))
+    gap = columns - rows
+    none = apply("Equal", (gap, scalar_like(0, gap)))
+    one = scalar_like(1, gap)
+    return apply("Where", (none, scalar_like(0, gap), one / apply("Where", (none, one, gap))))
+
+
+def _on_diagonal(x: Tensor) -> Tensor:
+    wide = apply("Unsqueeze", (x, int64_constant([-1])))
+    rows, columns = places(apply("MatMul", (wide, swap_last_two(wide))))
+    return apply("Where", (apply("Equal", (rows, columns)), wide, scalar_like(0, x)))
+
+
+def svd(
+    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
+) -> Any:
+    """The singular values of matrices, and their singular vectors.
+
+    ``tensor = u @ diag(s) @ transpose(v)``. (NumPy returns the transpose of ``v``, and another
+    order.)
+
+    Args:
+        tensor: ``[..., m, n]`` of a floating dtype, of static size.
+        full_matrices: Return all ``m`` columns of ``u`` and all ``n`` of ``v``; what they have
+            beside the first k has no gradient.
+        compute_uv: Return the vectors too, and not the singular values alone.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``(s, u, v)``: ``[..., k]`` in descending order, ``[..., m, k]`` and ``[..., n, k]``, where
+        ``k`` is the smaller of ``m`` and ``n``; or ``s`` alone. Signs of the vectors are not
+        defined.
+
+    Raises:
+        InvalidArgumentError: no matrices.
+        ValueError: the size is not known while a function is traced.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.svd([[0.0, 2.0], [1.0, 0.0]], compute_uv=False).numpy()
+        array([2., 1.], dtype=float32)
+    """
+    a = matrices(tensor, "Svd")
+    rows, columns = a.shape[-2:].as_list()
+    if rows is None or columns is None:
+        raise ValueError(f"svd needs matrices of static size; got {a.shape}.")
+    s, u, v = _decomposed(a)
+    if not compute_uv:
+        return s
+    if full_matrices and rows != columns:
+        u = _completed(u, rows) if rows > columns else u
+        v = _completed(v, columns) if columns > rows else v
+    return Svd(s, u, v)
+
+
+def _completed(u: Tensor, size: int) -> Tensor:
+    """Orthonormal columns with all others."""
+    k = u.shape[-1]
+    q = stop_gradient(reflected(u, True)[0])
+    ends = int64_constant([k]), int64_constant([size]), int64_constant([-1])
+    return apply("Concat", (u, apply("Slice", (q, *ends))), {"axis": -1})
+
+
+@custom_gradient
+def _decomposed(a: Tensor) -> Any:
+    s, u, v = _values(a)
+
+    def grad(ds: Tensor, du: Tensor, dv: Tensor) -> Tensor:
+        s, u, v = either(_decomposed, _values)(a)
+        gaps = _gaps(s * s)
+        rows = apply("Unsqueeze", (s, int64_constant([-1])))
+        columns = apply("Unsqueeze", (s, int64_constant([-2])))
+        j = gaps * matmul(u, du, transpose_a=True)
+        k = gaps * matmul(v, dv, transpose_a=True)
+        inner = (j + swap_last_two(j)) * columns + rows * (k + swap_last_two(k))
+        da = matmul(matmul(u, inner + _on_diagonal(ds)), v, transpose_b=True)
+        none = apply("Equal", (columns, scalar_like(0, s)))
+        one = scalar_like(1, s)
+        over = apply("Where", (none, scalar_like(0, s), one / apply("Where", (none, one, columns))))
+        # What the vectors do outside of the space that they span.
+        if a.shape[-2] != u.shape[-1]:
+            outside = (du - matmul(u, matmul(u, du, transpose_a=True))) * over
+            da = da + matmul(outside, v, transpose_b=True)
+        if a.shape[-1] != v.shape[-1]:
+            outside = (dv - matmul(v, matmul(v, dv, transpose_a=True))) * over
+            da = da + matmul(u, outside, transpose_b=True)
+        return da
+
+    return (s, u, v), grad
+
+
+def _values(a: Tensor) -> list[Tensor]:
+    """Singular values and vectors, through which no eager tape sees."""
+    rows, columns = a.shape[-2:].as_list()
+    assert rows is not None
+    assert columns is not None
+    wide = columns > rows
+    tall = swap_last_two(a) if wide else a
+    long, short = (columns, rows) if wide else (rows, columns)
+    scaled, s, v = run(
+        jacobi_rotations.singular, tall, sizes=[[long, short], [short], [short, short]]
+    )
+    lengths = apply("Unsqueeze", (s, int64_constant([-2])))
+    none = apply("LessOrEqual", (lengths, _tiny(s)))
+    one = scalar_like(1, s)
+    u = scaled / apply("Where", (none, one, lengths))
+    # Columns without a direction get one that is orthogonal to all others.
+    u = apply("Where", (none, scalar_like(0, s), u))
+    u = apply("Where", (none, reflected(u, False)[0], u))
+    return [s, v, u] if wide else [s, u, v]
+
+
+def _tiny(s: Tensor) -> Tensor:
+    """Below this a singular value is rounding."""
+    largest = reduce_max(s, -1, keepdims=True)
+    epsilon = scalar_like(float(np.finfo(s.dtype.as_numpy_dtype).eps), s)
+    return apply("Unsqueeze", (largest * epsilon, int64_constant([-2])))
+
+
+def matrix_rank(
+    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """How many singular values are not zero.
+
+    Args:
+        a: ``[..., m, n]`` of a floating dtype, of static size.
+        tol: What counts as zero; None: the largest one times the dtype's epsilon times the larger
+            of ``m`` and ``n``.
+        validate_args: Accepted for compatibility.
+        name: Accepted for compatibility.
+
+    Returns:
+        int32 ``[...]``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).numpy()
+        np.int32(1)
+    """
+    x = matrices(a, "matrix_rank")
+    s = svd(x, compute_uv=False)
+    if tol is None:
+        limit = reduce_max(s, -1, keepdims=True) * _relative(x)
+    else:
+        limit = cast_to(tensor(tol), s.dtype)
+        limit = apply("Unsqueeze", (limit, int64_constant([-1])))
+    return reduce_sum(cast_to(apply("Greater", (s, limit)), dtypes.int32), -1)
+
+
+def _relative(x: Tensor, factor: float = 1.0) -> Tensor:
+    size = max(int(d) for d in x.shape[-2:].as_list() if d is not None)
+    epsilon = float(np.finfo(x.dtype.as_numpy_dtype).eps)
+    return scalar_like(factor * size * epsilon, x)
+
+
+def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+    """The Moore-Penrose pseudo-inverse of matrices.
+
+    Args:
+        a: ``[..., m, n]`` of a floating dtype, of static size.
+        rcond: Singular values below this times the largest one count as zero; None: ten times the
+            larger of ``m`` and ``n`` times the dtype's epsilon.
+        validate_args: Accepted for compatibility.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[..., n, m]``, differentiable where the rank does not change.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.pinv([[2.0], [0.0]]).numpy()
+        array([[0.5, 0. ]], dtype=float32)
+    """
+    x = matrices(a, "pinv")
+    limit = _relative(x, 10.0) if rcond is None else tensor(rcond, x.dtype)
+    found: Tensor = _inverted(x, limit)
+    return found
+
+
+@custom_gradient
+def _inverted(a: Tensor, limit: Tensor) -> Any:
+    found = _pseudo(a, limit)
+
+    def grad(g: Tensor) -> Any:
+        p = either(_inverted, _pseudo)(a, limit)
+        turned, flat = swap_last_two(p), swap_last_two(g)
+        da = -matmul(turned, matmul(g, turned))
+        first = matmul(flat, matmul(p, turned))
+        da = da + first - matmul(a, matmul(p, first))
+        second = matmul(turned, matmul(p, flat))
+        return da + second - matmul(matmul(second, p), a), None
+
+    return found, grad
+
+
+def _pseudo(a: Tensor, limit: Tensor) -> Tensor:
+    s, u, v = _values(a)
+    cut = reduce_max(s, -1, keepdims=True) * apply("Unsqueeze", (limit, int64_constant([-1])))
+    none = apply("LessOrEqual", (s, cut))
+    one = scalar_like(1, s)
+    over = apply("Where", (none, scalar_like(0, s), one / apply("Where", (none, one, s))))
+    over = apply("Unsqueeze", (over, int64_constant([-2])))
+    return matmul(v * over, u, transpose_b=True)

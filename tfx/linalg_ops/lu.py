@@ -1,0 +1,299 @@
+"""LU decompositions with pivots, and the determinants that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DTypeLike
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.linalg_ops.row_loops import (
+    column,
+    count,
+    either,
+    loop,
+    lower_part,
+    matrices,
+    numbers,
+    row,
+    run,
+)
+from tfx.linalg_ops.solve import best_pivot
+from tfx.linalg_ops.triangular import cholesky, substituted, triangular_solve
+from tfx.ops.array.gather import gather
+from tfx.ops.array.sort import argsort
+from tfx.ops.common.arguments import cast_to, scalar_like, tensor
+from tfx.ops.common.traced_once import Composite
+from tfx.ops.linalg.diagonals import diag_part
+from tfx.ops.linalg.matmul import matmul, swap_last_two
+from tfx.ops.math.elementwise import abs, log, sign
+from tfx.ops.math.reduction import reduce_prod, reduce_sum
+
+
+class Lu(NamedTuple):
+    """What ``lu`` returns."""
+
+    lu: Tensor
+    p: Tensor
+
+
+class LogMatrixDeterminant(NamedTuple):
+    """What ``slogdet`` returns."""
+
+    sign: Tensor
+    log_abs_determinant: Tensor
+
+
+def lu(input: Any, output_idx_type: DTypeLike = dtypes.int32, name: str | None = None) -> Lu:
+    """The LU decomposition with exchanged rows: ``input[p] = l @ u``.
+
+    Args:
+        input: ``[..., n, n]`` of a floating dtype.
+        output_idx_type: int32 or int64, the dtype of ``p``.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``(lu, p)``: both factors in one matrix, without the ones on the diagonal of ``l``, and
+        the numbers of the rows, ``[..., n]``.
+
+    Raises:
+        InvalidArgumentError: no square matrices, or (eagerly) one that is not invertible.
+
+    Example:
+        >>> import tfx as tf
+        >>> factors, p = tf.linalg.lu([[1.0, 2.0], [2.0, 6.0]])
+        >>> factors.numpy(), p.numpy()
+        (array([[ 2. ,  6. ],
+               [ 0.5, -1. ]], dtype=float32), array([1, 0], dtype=int32))
+    """
+    a = matrices(input, "Lu", square=True)
+    factors, order, _ = _eliminated(a)
+    if isinstance(factors, EagerTensor):
+        _require_pivots(factors, "Lu")
+    return Lu(factors, cast_to(order, dtypes.as_dtype(output_idx_type)))
+
+
+def _require_pivots(factors: EagerTensor, op: str) -> None:
+    pivots = np.diagonal(factors.view(), axis1=-2, axis2=-1)
+    if (pivots == 0).any() or not np.isfinite(pivots).all():
+        raise InvalidArgumentError(f"Input is not invertible: {op} got a singular matrix.", op=op)
+
+
+@custom_gradient
+def _eliminated(a: Tensor) -> Any:
+    factors, order, swaps = eliminated(a)
+
+    def grad(dlu: Tensor, *_: Tensor) -> Tensor:
+        found, rows = either(lambda x: _eliminated(x)[:2], lambda x: eliminated(x)[:2])(a)
+        solve = either(triangular_solve, lambda m, b, lower: substituted(m, b, lower))
+        unit = lower_part(found, 0.0)
+        unit = unit + _identity(unit)
+        upper = found - lower_part(found, 0.0)
+        strict = lower_part(dlu, 0.0)
+        # l^-T (tril(l^T dl, -1) + triu(du u^T)) u^-T, and the rows put back.
+        below = lower_part(matmul(unit, strict, transpose_a=True), 0.0)
+        above = matmul(dlu - strict, upper, transpose_b=True)
+        middle = below + above - lower_part(above, 0.0)
+        left = solve(swap_last_two(unit), middle, lower=False)
+        turned = solve(upper, swap_last_two(left), lower=False)
+        # turned = u^-1 (l^-T middle)^T is the transpose of what is wanted.
+        found_rows = swap_last_two(turned)
+        back = argsort(rows, axis=-1)
+        return gather(found_rows, back, batch_dims=len(a.shape) - 2, axis=-2)
+
+    return (factors, order, swaps), grad
+
+
+def _identity(like: Tensor) -> Tensor:
+    size = count(like, -1)
+    rows = apply("Unsqueeze", (numbers(size), int64_constant([1])))
+    return cast_to(apply("Equal", (rows, numbers(size))), like.dtype)
+
+
+def eliminated(a: Tensor) -> list[Tensor]:
+    """Factors, order of the rows and the sign of that order; no eager tape sees how."""
+    size = a.shape[-1]
+    found = run(_elimination, a, sizes=[[size, size], [size], []])
+    return found
+
+
+def _eliminate(a: Tensor) -> Sequence[Tensor]:
+    size = count(a, 1)
+    steps = numbers(size)
+    rows = apply("Reshape", (steps, int64_constant([1, -1, 1])))
+    columns = apply("Reshape", (steps, int64_constant([1, 1, -1])))
+    batch = apply("Shape", (a,), {"end": 2})
+    order = apply("Expand", (steps, batch))
+    one = apply("Expand", (scalar_like(1, a), apply("Shape", (a,), {"end": 1})))
+
+    def body(j: Tensor, m: Tensor, order: Tensor, swaps: Tensor) -> list[Tensor]:
+        below = apply("GreaterOrEqual", (steps, j))
+        best = best_pivot(apply("Gather", (m, j), {"axis": 2}), below)
+        other = apply("Where", (apply("Equal", (steps, best)), j, steps))
+        places = apply("Where", (apply("Equal", (steps, j)), best, other))
+        order = apply("GatherElements", (order, places), {"axis": 1})
+        wide = apply("Unsqueeze", (places, int64_constant([2])))
+        wide = apply("Expand", (wide, apply("Shape", (m,))))
+        m = apply("GatherElements", (m, wide), {"axis": 1})
+        moved = apply("Not", (apply("Equal", (apply("Squeeze", (best, int64_constant([1]))), j)),))
+        swaps = apply("Where", (moved, apply("Neg", (swaps,)), swaps))
+        line = row(m, j)
+        pivot = column(line, j)
+        # A column of zeros needs no elimination; the zero stays on the diagonal.
+        none = apply("Equal", (pivot, scalar_like(0, m)))
+        factor = apply("Div", (column(m, j), apply("Where", (none, scalar_like(1, m), pivot))))
+        under, right = apply("Greater", (rows, j)), apply("Greater", (columns, j))
+        rest = apply("Sub", (m, apply("Mul", (factor, line))))
+        m = apply("Where", (apply("And", (under, right)), rest, m))
+        here = apply("And", (under, apply("Equal", (columns, j))))
+        return [apply("Where", (here, factor, m)), order, swaps]
+
+    return loop(size, body, a, order, one)
+
+
+_elimination = Composite(_eliminate, "lu")
+
+
+def lu_reconstruct(
+    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """The matrix that ``lu`` decomposed.
+
+    Args:
+        lower_upper: The factors, ``[..., n, n]``.
+        perm: The order of the rows, ``[..., n]``.
+        validate_args: Accepted for compatibility.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.lu_reconstruct(*tf.linalg.lu([[1.0, 2.0], [2.0, 6.0]])).numpy()
+        array([[1., 2.],
+               [2., 6.]], dtype=float32)
+    """
+    factors = matrices(lower_upper, "lu_reconstruct", square=True)
+    strict = lower_part(factors, 0.0)
+    found = matmul(strict + _identity(factors), factors - strict)
+    return gather(found, argsort(perm, axis=-1), batch_dims=len(factors.shape) - 2, axis=-2)
+
+
+def lu_solve(
+    lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """The solution of ``a @ x = rhs`` given ``lu(a)``.
+
+    Args:
+        lower_upper: The factors, ``[..., n, n]``.
+        perm: The order of the rows, ``[..., n]``.
+        rhs: ``[..., n, k]``.
+        validate_args: Accepted for compatibility.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.lu_solve(*tf.linalg.lu([[0.0, 2.0], [1.0, 0.0]]), [[4.0], [3.0]]).numpy()
+        array([[3.],
+               [2.]], dtype=float32)
+    """
+    factors = matrices(lower_upper, "lu_solve", square=True)
+    b = gather(tensor(rhs, factors.dtype), perm, batch_dims=len(factors.shape) - 2, axis=-2)
+    unit = lower_part(factors, 0.0) + _identity(factors)
+    return triangular_solve(factors, triangular_solve(unit, b), lower=False)
+
+
+def lu_matrix_inverse(
+    lower_upper: Any, perm: Any, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """The inverse of the matrix that ``lu`` decomposed; see ``lu_solve``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.lu_matrix_inverse(*tf.linalg.lu([[0.0, 2.0], [1.0, 0.0]])).numpy()
+        array([[0. , 1. ],
+               [0.5, 0. ]], dtype=float32)
+    """
+    factors = matrices(lower_upper, "lu_matrix_inverse", square=True)
+    one = apply("Expand", (_identity(factors), apply("Shape", (factors,))))
+    return lu_solve(factors, perm, one)
+
+
+def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
+    """The sign of determinants and the logarithm of their absolute value.
+
+    Args:
+        input: ``[..., n, n]`` of a floating dtype.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``(sign, log_abs_determinant)``; 0 and minus infinity for a singular matrix.
+
+    Raises:
+        InvalidArgumentError: no square matrices.
+
+    Example:
+        >>> import tfx as tf
+        >>> found = tf.linalg.slogdet([[0.0, 2.0], [1.0, 0.0]])
+        >>> found.sign.numpy(), found.log_abs_determinant.numpy()
+        (np.float32(-1.0), np.float32(0.6931472))
+    """
+    factors, _, swaps = _eliminated(matrices(input, "LogMatrixDeterminant", square=True))
+    pivots = diagonal(factors)
+    signs = reduce_prod(sign(pivots), -1) * swaps
+    return LogMatrixDeterminant(signs, reduce_sum(log(abs(pivots)), -1))
+
+
+def det(input: Any, name: str | None = None) -> Tensor:
+    """The determinants of square matrices.
+
+    Args:
+        input: ``[..., n, n]`` of a floating dtype.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[...]``. Its gradient needs an invertible matrix, as TensorFlow's does.
+
+    Raises:
+        InvalidArgumentError: no square matrices.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.det([[1.0, 2.0], [3.0, 4.0]]).numpy().round(4)
+        np.float32(-2.0)
+    """
+    factors, _, swaps = _eliminated(matrices(input, "MatrixDeterminant", square=True))
+    found: Tensor = reduce_prod(diagonal(factors), -1) * swaps
+    return found
+
+
+def logdet(matrix: Any, name: str | None = None) -> Tensor:
+    """The logarithm of the determinants of symmetric positive definite matrices.
+
+    Args:
+        matrix: ``[..., n, n]`` of a floating dtype.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: no square matrices, or (eagerly) one that is not positive definite.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.logdet([[1.0, 0.0], [0.0, 1.0]]).numpy()
+        np.float32(0.0)
+    """
+    logs = log(diagonal(cholesky(matrix)))
+    return reduce_sum(logs, -1) * scalar_like(2, logs)
+
+
+def diagonal(x: Tensor) -> Tensor:
+    """The main diagonal, whatever is known of the size."""
+    if x.shape[-2:].is_fully_defined():
+        return diag_part(x)
+    found: Tensor = reduce_sum(x * _identity(x), -1)
+    return found

@@ -1,0 +1,101 @@
+"""The square root of matrices: a product iteration that uses inverses alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.control_flow.while_loop import while_loop
+from tfx.core import dtypes
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.tensor import Tensor
+from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.linalg_ops.row_loops import either, matrices, places
+from tfx.linalg_ops.solve import inv, solve
+from tfx.ops.array.reshape import reshape
+from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.linalg.matmul import matmul, matrix_transpose
+from tfx.ops.math.cast import stop_gradient
+from tfx.ops.math.reduction import reduce_max
+
+_STEPS = 40
+# The iteration has converged when a step changes nothing beyond this.
+_SMALL = {dtypes.float64: 1e-15, dtypes.float32: 1e-7}
+
+
+def sqrtm(input: Any, name: str | None = None) -> Tensor:
+    """The principal square roots of square matrices: those whose eigenvalues have positive parts.
+
+    Args:
+        input: ``[..., n, n]`` of a floating dtype, invertible, without negative eigenvalues.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[..., n, n]`` with ``matmul(result, result)`` equal to ``input``; NaN where there is none.
+
+    Raises:
+        InvalidArgumentError: no square matrices, or one without inverse.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]]).numpy().round(4)
+        array([[2., 0.],
+               [0., 3.]], dtype=float32)
+    """
+    given = matrices(input, "sqrtm", square=True)
+    a = given if given.dtype.size >= 4 else cast_to(given, dtypes.float32)
+    return cast_to(_differentiable(a), given.dtype)
+
+
+@custom_gradient
+def _differentiable(a: Tensor) -> tuple[Tensor, Any]:
+    root = _iterated(stop_gradient(a))
+
+    def gradient(dy: Tensor) -> Tensor:
+        found = either(_differentiable, _iterated)(a)
+        return _sylvester(matrix_transpose(found), dy)
+
+    return root, gradient
+
+
+def _iterated(a: Tensor) -> Tensor:
+    """Denman and Beavers' iteration in its product form: ``x`` goes to the root, ``m`` to 1."""
+    rows, columns = places(a)
+    one = cast_to(apply("Equal", (rows, columns)), a.dtype)
+    half, quarter = scalar_like(0.5, a), scalar_like(0.25, a)
+
+    def more(i: Tensor, x: Tensor, m: Tensor, error: Tensor) -> Tensor:
+        wanted = apply("Greater", (error, scalar_like(_SMALL[a.dtype], a)))
+        return apply("And", (apply("Less", (i, int64_constant(_STEPS))), wanted))
+
+    def step(i: Tensor, x: Tensor, m: Tensor, error: Tensor) -> tuple[Tensor, ...]:
+        inverse = inv(m)
+        nearer = matmul(x, one + inverse) * half
+        rest = half * (one + half * (m + inverse))
+        change = reduce_max(apply("Abs", (rest - one,)))
+        # A step that no longer improves on rounding ends the loop.
+        settled = apply("GreaterOrEqual", (change, error * quarter))
+        small = apply("Less", (change, scalar_like(_SMALL[a.dtype] * 1e3, a)))
+        done = apply("And", (settled, small))
+        return i + 1, nearer, rest, apply("Where", (done, scalar_like(0, a), change))
+
+    start = scalar_like(1e30, a)
+    found: list[Tensor] = while_loop(more, step, [int64_constant(0), a, a, start])
+    return found[1]
+
+
+def _sylvester(s: Tensor, dy: Tensor) -> Tensor:
+    """The ``x`` of ``s x + x s = dy``, as one system of equations for all its elements."""
+    rows, columns = places(s)
+    one = cast_to(apply("Equal", (rows, columns)), s.dtype)
+    # Row by row: (s x) is kron(s, 1), (x s) is kron(1, transposed s).
+    turned = matrix_transpose(s)
+    left = s[..., :, None, :, None] * one[:, None, :]
+    right = one[:, None, :, None] * turned[..., None, :, None, :]
+    size = apply("Shape", (s,), {"start": -1})
+    many = apply("Mul", (size, size))
+    lead = apply("Shape", (s,), {"end": -2})
+    square = apply("Concat", (lead, many, many), {"axis": 0})
+    flat = apply("Concat", (lead, many, int64_constant([1])), {"axis": 0})
+    found = solve(reshape(left + right, square), reshape(dy, flat))
+    return reshape(found, apply("Shape", (s,)))

@@ -1,0 +1,217 @@
+"""QR decompositions by reflections, and least squares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.tensor import Tensor
+from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.linalg_ops.row_loops import (
+    column,
+    count,
+    either,
+    loop,
+    lower_part,
+    matrices,
+    numbers,
+    row,
+    run,
+)
+from tfx.linalg_ops.triangular import cholesky, cholesky_solve, substituted, triangular_solve
+from tfx.ops.common.arguments import same_dtype, scalar_like
+from tfx.ops.common.traced_once import Composite
+from tfx.ops.linalg.matmul import matmul, swap_last_two
+
+
+class Qr(NamedTuple):
+    """What ``qr`` returns."""
+
+    q: Tensor
+    r: Tensor
+
+
+def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
+    """The QR decomposition ``input = q @ r``, with orthonormal columns and an upper triangle.
+
+    Args:
+        input: ``[..., m, n]`` of a floating dtype.
+        full_matrices: Return ``q`` with all ``m`` columns, and ``r`` with all ``m`` rows. Only a
+            square ``q`` has a gradient then.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``q`` of ``[..., m, k]`` and ``r`` of ``[..., k, n]``, where ``k`` is the smaller of ``m``
+        and ``n``. Signs are those of LAPACK.
+
+    Raises:
+        InvalidArgumentError: no matrices.
+
+    Example:
+        >>> import tfx as tf
+        >>> q, r = tf.linalg.qr([[3.0, 1.0], [4.0, 2.0]])
+        >>> r.numpy().round(3)
+        array([[-5. , -2.2],
+               [ 0. ,  0.4]], dtype=float32)
+    """
+    a = matrices(input, "Qr")
+    if full_matrices and a.shape[-2] != a.shape[-1]:
+        return Qr(*reflected(a, True))
+    q, r = _decomposed(a)
+    return Qr(q, r)
+
+
+@custom_gradient
+def _decomposed(a: Tensor) -> Any:
+    q, r = reflected(a, False)
+
+    def grad(dq: Tensor, dr: Tensor) -> Tensor:
+        q, r = either(_decomposed, lambda x: reflected(x, False))(a)
+        size = count(q, -1)
+        ends = apply("Reshape", (size, int64_constant([1])))
+        wide = _is_wide(a)
+        if wide:  # what is behind the square part depends on q alone
+            behind = _columns(a, ends, None)
+            dq = dq + matmul(behind, _columns(dr, ends, None), transpose_b=True)
+        upper, d_upper = (_columns(x, None, ends) for x in (r, dr))
+        middle = matmul(upper, d_upper, transpose_b=True) - matmul(dq, q, transpose_a=True)
+        both = lower_part(middle) + swap_last_two(lower_part(middle, 0.0))
+        left = dq + matmul(q, both)
+        solve = either(
+            lambda m, b: triangular_solve(m, b, lower=False),
+            lambda m, b: substituted(m, b, False),
+        )
+        square = swap_last_two(solve(upper, swap_last_two(left)))
+        if not wide:
+            return square
+        return apply("Concat", (square, matmul(q, _columns(dr, ends, None))), {"axis": -1})
+
+    return (q, r), grad
+
+
+def _is_wide(a: Tensor) -> bool:
+    """Whether there may be more columns than rows."""
+    rows, columns = a.shape[-2:].as_list()
+    return rows is None or columns is None or columns > rows
+
+
+def _columns(x: Tensor, start: Tensor | None, end: Tensor | None) -> Tensor:
+    first = int64_constant([0]) if start is None else start
+    last = int64_constant([2**62]) if end is None else end
+    return apply("Slice", (x, first, last, int64_constant([-1])))
+
+
+def reflected(a: Tensor, full: bool) -> list[Tensor]:
+    """Both factors, through which no eager tape sees."""
+    rows, columns = a.shape[-2:].as_list()
+    least = None if rows is None or columns is None else min(rows, columns)
+    short = rows if full else least
+    return run(_reflection, a, sizes=[[rows, short], [short, columns]], full=full)
+
+
+def _reflect(a: Tensor, *, full: bool) -> Sequence[Tensor]:
+    size, width = count(a, 1), count(a, 2)
+    least = apply("Min", (size, width))
+    rows = apply("Reshape", (numbers(size), int64_constant([1, -1, 1])))
+    one, zero = scalar_like(1, a), scalar_like(0, a)
+    square = apply("Cast", (apply("Equal", (rows, numbers(size))),), {"to": a.dtype.onnx})
+    batch = apply("Shape", (a,), {"end": 2})
+    ends = apply("Reshape", (size, int64_constant([1])))
+    q = apply("Expand", (square, apply("Concat", (batch, ends), {"axis": 0})))
+
+    def body(j: Tensor, q: Tensor, r: Tensor) -> list[Tensor]:
+        here = apply("Equal", (rows, j))
+        x = apply("Where", (apply("Less", (rows, j)), zero, column(r, j)))
+        head = row(x, j)
+        tail = apply("Where", (here, zero, x))
+        axes = int64_constant([1])
+        below = apply("ReduceL2", (tail, axes), {"keepdims": 1})
+        length = apply("ReduceL2", (x, axes), {"keepdims": 1})
+        positive = apply("GreaterOrEqual", (head, zero))
+        # v = x + sign(x_j) |x| e_j, so that nothing cancels.
+        shift = apply("Where", (positive, length, apply("Neg", (length,))))
+        v = apply("Where", (here, apply("Add", (head, shift)), tail))
+        norm = apply("ReduceL2", (v, axes), {"keepdims": 1})
+        none = apply("Equal", (below, zero))
+        v = apply("Div", (v, apply("Where", (none, one, norm))))
+        v = apply("Where", (none, zero, v))
+        twice = apply("Add", (v, v))
+        inner = apply("MatMul", (swap_last_two(v), r))
+        r = apply("Sub", (r, apply("MatMul", (twice, inner))))
+        outer = apply("MatMul", (apply("MatMul", (q, v)), swap_last_two(twice)))
+        return [apply("Sub", (q, outer)), r]
+
+    q, r = loop(least, body, q, a)
+    columns = apply("Reshape", (numbers(width), int64_constant([1, 1, -1])))
+    r = apply("Where", (apply("Greater", (rows, columns)), zero, r))
+    if full:
+        return q, r
+    ends = apply("Reshape", (least, int64_constant([1])))
+    start = int64_constant([0])
+    return (
+        apply("Slice", (q, start, ends, int64_constant([2]))),
+        apply("Slice", (r, start, ends, int64_constant([1]))),
+    )
+
+
+_reflection = Composite(_reflect, "qr")
+
+
+def lstsq(
+    matrix: Any,
+    rhs: Any,
+    l2_regularizer: float = 0.0,
+    fast: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """The solution of ``matrix @ x = rhs`` with the least squares, and the least norm.
+
+    Args:
+        matrix: ``[..., m, n]`` of a floating dtype, of full rank.
+        rhs: ``[..., m, k]`` of the same dtype.
+        l2_regularizer: Weight of the squared norm of ``x`` beside the squared error.
+        fast: By the normal equations. False: by a QR decomposition, which loses half as many
+            digits and takes no ``l2_regularizer``.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[..., n, k]``.
+
+    Raises:
+        InvalidArgumentError: shapes or dtypes that do not fit, or (eagerly) a rank that is not
+            full.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.lstsq([[1.0], [1.0]], [[2.0], [4.0]]).numpy().round(3)
+        array([[3.]], dtype=float32)
+    """
+    a, b = same_dtype(matrix, rhs, "MatrixSolveLs")
+    a, b = matrices(a, "MatrixSolveLs"), matrices(b, "MatrixSolveLs")
+    rows, columns = a.shape[-2:].as_list()
+    if rows is None or columns is None:
+        raise ValueError(f"lstsq needs matrices of static size; got {a.shape}.")
+    if not a.shape[-2:-1].is_compatible_with(b.shape[-2:-1]):
+        raise InvalidArgumentError(
+            f"lstsq: expected as many rows in rhs as in the matrix; got {a.shape} and {b.shape}.",
+            op="MatrixSolveLs",
+        )
+    over = rows >= columns
+    if not fast:
+        q, r = qr(a if over else swap_last_two(a))
+        if over:
+            return triangular_solve(r, matmul(q, b, transpose_a=True), lower=False)
+        return matmul(q, triangular_solve(r, b, lower=False, adjoint=True))
+    gram = matmul(a, a, transpose_a=over, transpose_b=not over)
+    if l2_regularizer:
+        rows_of = apply("Unsqueeze", (numbers(count(gram, -1)), int64_constant([1])))
+        here = apply("Equal", (rows_of, numbers(count(gram, -1))))
+        weight = scalar_like(l2_regularizer, a)
+        gram = gram + apply("Where", (here, weight, scalar_like(0, a)))
+    factor = cholesky(gram)
+    if over:
+        return cholesky_solve(factor, matmul(a, b, transpose_a=True))
+    return matmul(a, cholesky_solve(factor, b), transpose_a=True)

@@ -1,0 +1,140 @@
+"""What the decompositions share: batches as one axis, loops over rows, gradients of gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfx.control_flow.while_loop import while_loop
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.context import executing_eagerly, using
+from tfx.framework.convert import int64_constant
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
+from tfx.ops.common.shapes import (
+    concat_shape,
+    dimension,
+    known_rank,
+    product,
+    reshape_to,
+    shape_vector,
+)
+from tfx.ops.common.traced_once import Composite
+
+KINDS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
+
+
+def matrices(x: Any, op: str, *, square: bool = False) -> Tensor:
+    """An argument ``[..., m, n]`` of a floating dtype.
+
+    Raises:
+        InvalidArgumentError: another dtype, fewer than two axes, or not square though it must be.
+    """
+    a = tensor(x)
+    require_dtype(a, a.dtype in KINDS, op, "a floating dtype")
+    if known_rank(a, op) < 2:
+        raise InvalidArgumentError(
+            f"{op} takes matrices [..., m, n]; got shape {a.shape}: the input must have at least "
+            "2 dimensions.",
+            op=op,
+        )
+    if square and not a.shape[-1:].is_compatible_with(a.shape[-2:-1]):
+        raise InvalidArgumentError(
+            f"Input matrix must be square: {op} takes [..., n, n]; got shape {a.shape}.", op=op
+        )
+    return a
+
+
+def run(
+    composite: Composite,
+    *inputs: Tensor,
+    sizes: Sequence[Sequence[int | None]],
+    **options: Any,
+) -> list[Tensor]:
+    """A composite on matrices whose batch is one axis; eager tapes do not see what is inside.
+
+    Half precision is computed in float32.
+
+    Args:
+        composite: Takes ``[batch, m, n]`` each.
+        inputs: ``[..., m, n]`` each, of one batch.
+        sizes: What is known of the axes of each result behind the batch.
+        options: Options of the composite.
+    """
+    with using(tapes=()) if executing_eagerly() else using():
+        kind = inputs[0].dtype
+        wide = kind if kind.size >= 4 else dtypes.float32
+        lead = shape_vector(inputs[0], 0, -2)
+        batch = product(lead)
+        flat = [
+            reshape_to(cast_to(x, wide), concat_shape(batch, shape_vector(x, -2))) for x in inputs
+        ]
+        found = composite(*flat, **options)
+        return [
+            _batched(cast_to(y, kind) if y.dtype is wide else y, lead, inputs[0], size)
+            for y, size in zip(found, sizes, strict=True)
+        ]
+
+
+def _batched(y: Tensor, lead: Tensor, like: Tensor, size: Sequence[int | None]) -> Tensor:
+    """A result with the axes of the batch again."""
+    made = reshape_to(y, concat_shape(lead, shape_vector(y, 1)))
+    if isinstance(made, SymbolicTensor):
+        made.set_shape([*like.shape[:-2], *size])
+    return made
+
+
+def count(x: Tensor, axis: int) -> Tensor:
+    """The length of an axis as a scalar."""
+    return apply("Squeeze", (dimension(x, axis),))
+
+
+def numbers(size: Tensor) -> Tensor:
+    """0, 1, 2... as int64."""
+    return apply("Range", (int64_constant(0), size, int64_constant(1)))
+
+
+def loop(times: Tensor, body: Callable[..., Sequence[Tensor]], *state: Tensor) -> list[Tensor]:
+    """``body(i, *state)`` for each i below ``times``."""
+
+    def step(i: Tensor, *values: Tensor) -> tuple[Tensor, ...]:
+        return (apply("Add", (i, int64_constant(1))), *body(i, *values))
+
+    found = while_loop(lambda i, *_: apply("Less", (i, times)), step, [int64_constant(0), *state])
+    return list(found[1:])
+
+
+def column(x: Tensor, j: Tensor) -> Tensor:
+    """``x[:, :, j]`` as ``[batch, m, 1]``."""
+    return apply("Gather", (x, apply("Reshape", (j, int64_constant([1])))), {"axis": 2})
+
+
+def row(x: Tensor, j: Tensor) -> Tensor:
+    """``x[:, j, :]`` as ``[batch, 1, n]``."""
+    return apply("Gather", (x, apply("Reshape", (j, int64_constant([1])))), {"axis": 1})
+
+
+def either(eager: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    """What a gradient uses for a decomposition.
+
+    A graph of a gradient is built at once: with gradients of its own in it, it had no end. There
+    the second derivative goes through the loop.
+    """
+    return eager if executing_eagerly() else traced
+
+
+def lower_part(x: Tensor, diagonal: float = 1.0) -> Tensor:
+    """The lower triangle, its diagonal times a number."""
+    rows, columns = places(x)
+    zero = scalar_like(0, x)
+    on = zero if diagonal == 0 else apply("Mul", (x, scalar_like(diagonal, x)))
+    rest = apply("Where", (apply("Equal", (rows, columns)), on, zero))
+    return apply("Where", (apply("Greater", (rows, columns)), x, rest))
+
+
+def places(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The number of the row, ``[m, 1]``, and of the column, ``[n]``, of each element."""
+    rows = apply("Unsqueeze", (numbers(count(x, -2)), int64_constant([1])))
+    return rows, numbers(count(x, -1))

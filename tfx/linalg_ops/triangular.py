@@ -1,0 +1,283 @@
+"""Triangular systems and Cholesky's decomposition, and what is solved with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.linalg_ops.row_loops import (
+    column,
+    count,
+    either,
+    loop,
+    lower_part,
+    matrices,
+    numbers,
+    row,
+    run,
+)
+from tfx.ops.common.arguments import same_dtype, scalar_like
+from tfx.ops.common.traced_once import Composite
+from tfx.ops.linalg.matmul import matmul, swap_last_two
+
+
+def triangular_solve(
+    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Tensor:
+    """The solution ``x`` of the systems ``matrix @ x = rhs`` with triangular matrices.
+
+    Args:
+        matrix: ``[..., n, n]`` of a floating dtype; the other triangle is not read.
+        rhs: ``[..., n, k]`` of the same dtype; batches broadcast.
+        lower: The lower triangle counts, and not the upper one.
+        adjoint: Solve with the transposed matrix.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[..., n, k]``.
+
+    Raises:
+        InvalidArgumentError: shapes or dtypes that do not fit, or (eagerly) a zero on the diagonal.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.triangular_solve([[2.0, 0.0], [1.0, 4.0]], [[4.0], [10.0]]).numpy()
+        array([[2.],
+               [2.]], dtype=float32)
+    """
+    op = "MatrixTriangularSolve"
+    a, b = same_dtype(matrix, rhs, op)
+    a, b = matrices(a, op, square=True), matrices(b, op)
+    if not a.shape[-1:].is_compatible_with(b.shape[-2:-1]):
+        raise InvalidArgumentError(
+            f"{op}: expected as many rows in rhs as in the matrix; got {a.shape} and {b.shape}.",
+            op=op,
+        )
+    if isinstance(a, EagerTensor) and (np.diagonal(a.view(), axis1=-2, axis2=-1) == 0).any():
+        raise InvalidArgumentError(
+            f"Input matrix is not invertible: {op} got a zero on the diagonal.", op=op
+        )
+    if a.shape[:-2] != b.shape[:-2] or not a.shape.is_fully_defined():
+        a, b = _of_one_batch(a, b)
+    if adjoint:
+        a = swap_last_two(a)
+    found: Tensor = _Triangle(lower != adjoint).solved(a, b)
+    return found
+
+
+def banded_triangular_solve(
+    bands: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Tensor:
+    """The solution ``x`` of ``matrix @ x = rhs`` for triangular matrices of a few diagonals.
+
+    Args:
+        bands: ``[..., k, n]`` of a floating dtype: the diagonals, from the upper to the lower one.
+            The main one is the first of a lower triangle, and the last of an upper one. Element
+            ``j`` of a diagonal is in row ``j``; elements beyond the matrix are not read.
+        rhs: ``[..., n, m]`` of the same dtype; batches broadcast.
+        lower: The triangle is the lower one.
+        adjoint: Solve with the transposed matrix.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[..., n, m]``.
+
+    Raises:
+        InvalidArgumentError: shapes or dtypes that do not fit, an unknown number of diagonals, or
+            (eagerly) a zero on the main one.
+
+    Example:
+        >>> import tfx as tf
+        >>> bands = [[2.0, 4.0], [0.0, 1.0]]
+        >>> tf.linalg.banded_triangular_solve(bands, [[4.0], [10.0]]).numpy()
+        array([[2.],
+               [2.]], dtype=float32)
+    """
+    op = "BandedTriangularSolve"
+    a, b = same_dtype(bands, rhs, op)
+    a, b = matrices(a, op), matrices(b, op)
+    width = a.shape[-2]
+    if width is None:
+        raise InvalidArgumentError(
+            f"{op}: the number of diagonals must be known; got bands of shape {a.shape}.", op=op
+        )
+    if not a.shape[-1:].is_compatible_with(b.shape[-2:-1]):
+        raise InvalidArgumentError(
+            f"{op}: expected as many rows in rhs as the bands have columns; got {a.shape} and "
+            f"{b.shape}.",
+            op=op,
+        )
+    columns = numbers(count(a, -1))
+    rows = apply("Unsqueeze", (columns, int64_constant([1])))
+    dense = scalar_like(0, a)
+    for i in range(width):
+        offset = -i if lower else width - 1 - i
+        there = apply("Equal", (apply("Sub", (columns, rows)), int64_constant(offset)))
+        diagonal = apply("Gather", (a, int64_constant(i)), {"axis": -2})
+        diagonal = apply("Unsqueeze", (diagonal, int64_constant([-1])))
+        dense = apply("Where", (there, diagonal, dense))
+    return triangular_solve(dense, b, lower, adjoint)
+
+
+def _of_one_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Both expanded to the batch that they have together."""
+    lead_a = apply("Shape", (a,), {"end": -2})
+    lead_b = apply("Shape", (b,), {"end": -2})
+    ones = int64_constant([1, 1])
+    shapes = [apply("Concat", (lead, ones), {"axis": 0}) for lead in (lead_a, lead_b)]
+    return apply("Expand", (a, shapes[1])), apply("Expand", (b, shapes[0]))
+
+
+class _Triangle:
+    """Solving with one of the triangles; two instances, so that gradients are named functions."""
+
+    def __init__(self, lower: bool) -> None:
+        self._lower = lower
+        self.solved = custom_gradient(self._solved)
+
+    def _solved(self, a: Tensor, b: Tensor) -> Any:
+        x = substituted(a, b, self._lower)
+
+        def grad(dx: Tensor) -> Any:
+            other = _Triangle(not self._lower).solved
+            turned = either(other, lambda a, b: substituted(a, b, not self._lower))
+            again = either(self.solved, lambda a, b: substituted(a, b, self._lower))
+            db = turned(swap_last_two(a), dx)
+            da: Any = -matmul(db, again(a, b), transpose_b=True)
+            return _triangle(da, self._lower), db
+
+        return x, grad
+
+
+def _triangle(x: Tensor, lower: bool) -> Tensor:
+    return lower_part(x) if lower else swap_last_two(lower_part(swap_last_two(x)))
+
+
+def substituted(a: Tensor, b: Tensor, lower: bool) -> Tensor:
+    """The solution row by row, through which no eager tape sees."""
+    return run(_substitution, a, b, sizes=[b.shape[-2:].as_list()], lower=lower)[0]
+
+
+def _substitute(a: Tensor, b: Tensor, *, lower: bool) -> Sequence[Tensor]:
+    size = count(a, 1)
+    rows = apply("Reshape", (numbers(size), int64_constant([1, -1, 1])))
+    columns = apply("Reshape", (numbers(size), int64_constant([1, 1, -1])))
+    last = apply("Sub", (size, int64_constant(1)))
+    zero = scalar_like(0, a)
+    # What is not read may be anything: NaN times zero is not zero.
+    others = apply("Where", (apply("Greater" if lower else "Less", (rows, columns)), a, zero))
+
+    def body(i: Tensor, x: Tensor) -> list[Tensor]:
+        j = i if lower else apply("Sub", (last, i))
+        # Rows of x that are not known yet are zeros.
+        rest = apply("Sub", (row(b, j), apply("MatMul", (row(others, j), x))))
+        found = apply("Div", (rest, column(row(a, j), j)))
+        return [apply("Where", (apply("Equal", (rows, j)), found, x))]
+
+    return loop(size, body, apply("Expand", (zero, apply("Shape", (b,)))))
+
+
+_substitution = Composite(_substitute, "triangular_solve")
+
+
+def cholesky(input: Any, name: str | None = None) -> Tensor:
+    """Lower triangular matrices ``l`` with ``l @ transpose(l) = input``.
+
+    Args:
+        input: ``[..., n, n]`` of a floating dtype, symmetric and positive definite; only the lower
+            triangle is read.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[..., n, n]``. While a function is traced a matrix that is not positive definite gives
+        NaN.
+
+    Raises:
+        InvalidArgumentError: no square matrices, or (eagerly) one that is not positive definite.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]).numpy()
+        array([[2., 0.],
+               [1., 2.]], dtype=float32)
+    """
+    a = matrices(input, "Cholesky", square=True)
+    found: Tensor = _factored(a)
+    return found
+
+
+@custom_gradient
+def _factored(a: Tensor) -> Any:
+    found = factored(a)
+    if isinstance(found, EagerTensor) and not np.isfinite(found.view()).all():
+        raise InvalidArgumentError(
+            "Cholesky decomposition was not successful. The input might not be valid: expected "
+            f"symmetric positive definite matrices; got shape {a.shape}.",
+            op="Cholesky",
+        )
+
+    def grad(dl: Tensor) -> Any:
+        factor = either(cholesky, factored)(a)
+        middle = lower_part(matmul(factor, dl, transpose_a=True), 0.5)
+        turned = either(
+            lambda m, b: triangular_solve(m, b, lower=False),
+            lambda m, b: substituted(m, b, False),
+        )
+        upper = swap_last_two(factor)
+        # l^-T middle l^-1, by two systems with the same matrix.
+        left = turned(upper, middle)
+        da = swap_last_two(turned(upper, swap_last_two(left)))
+        return (da + swap_last_two(da)) * 0.5
+
+    return found, grad
+
+
+def factored(a: Tensor) -> Tensor:
+    """The decomposition column by column, through which no eager tape sees."""
+    return run(_factoring, a, sizes=[a.shape[-2:].as_list()])[0]
+
+
+def _factor(a: Tensor) -> Sequence[Tensor]:
+    size = count(a, 1)
+    rows = apply("Reshape", (numbers(size), int64_constant([1, -1, 1])))
+    columns = apply("Reshape", (numbers(size), int64_constant([1, 1, -1])))
+
+    def body(j: Tensor, x: Tensor) -> list[Tensor]:
+        known = swap_last_two(row(x, j))
+        rest = apply("Sub", (column(a, j), apply("MatMul", (x, known))))
+        found = apply("Div", (rest, apply("Sqrt", (row(rest, j),))))
+        found = apply("Where", (apply("Less", (rows, j)), scalar_like(0, found), found))
+        return [apply("Where", (apply("Equal", (columns, j)), found, x))]
+
+    return loop(size, body, apply("Expand", (scalar_like(0, a), apply("Shape", (a,)))))
+
+
+_factoring = Composite(_factor, "cholesky")
+
+
+def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+    """The solution ``x`` of ``a @ x = rhs`` given ``chol = cholesky(a)``.
+
+    Args:
+        chol: ``[..., n, n]``, what ``cholesky`` returns.
+        rhs: ``[..., n, k]`` of the same dtype.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: shapes or dtypes that do not fit.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.cholesky_solve([[2.0, 0.0], [1.0, 2.0]], [[6.0], [7.0]]).numpy()
+        array([[1.],
+               [1.]], dtype=float32)
+    """
+    half = triangular_solve(chol, rhs)
+    return triangular_solve(chol, half, adjoint=True)

@@ -1,0 +1,215 @@
+"""Matrices with three diagonals: products, equations and eigenvalues.
+
+Equations and eigenvalues go through the whole matrix: ONNX has no operator for the short way, and
+a loop over rows costs more than the product for the sizes that are usual.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.framework.apply import apply
+from tfx.framework.tensor import Tensor
+from tfx.linalg_ops.eigen import eigh, eigvalsh
+from tfx.linalg_ops.row_loops import matrices
+from tfx.linalg_ops.solve import solve
+from tfx.ops.array.concat import unstack
+from tfx.ops.array.pad import pad
+from tfx.ops.array.transpose import transpose
+from tfx.ops.array.where import boolean_mask
+from tfx.ops.common.arguments import as_int64, static_ints, tensor
+from tfx.ops.linalg.diagonals import diag, diag_part
+from tfx.ops.linalg.matmul import matrix_transpose
+
+_FORMATS = ("compact", "matrix", "sequence")
+
+
+def _diagonals(diagonals: Any, diagonals_format: str, op: str) -> tuple[Tensor, Tensor, Tensor]:
+    """The diagonals above, in and below the middle, ``[..., n]`` each.
+
+    Raises:
+        ValueError: another format or shape.
+    """
+    if diagonals_format == "sequence":
+        if not isinstance(diagonals, list | tuple) or len(diagonals) != 3:
+            raise ValueError(f"{op}: Expected diagonals to be a sequence of length 3.")
+        above, middle, below = [tensor(d) for d in diagonals]
+        size = middle.shape[-1]
+        if size is not None:
+            above = pad(above, _at_end(above)) if above.shape[-1] == size - 1 else above
+            below = pad(below, _at_start(below)) if below.shape[-1] == size - 1 else below
+        return above, middle, below
+    if diagonals_format not in _FORMATS:
+        raise ValueError(
+            f"{op}: diagonals_format must be one of {list(_FORMATS)}; got {diagonals_format!r}."
+        )
+    x = tensor(diagonals)
+    if diagonals_format == "matrix":
+        whole = matrices(x, op, square=True)
+        middle = diag_part(whole)
+        above = diag_part(whole, k=1)
+        below = diag_part(whole, k=-1)
+        return pad(above, _at_end(above)), middle, pad(below, _at_start(below))
+    if (x.shape.rank or 2) < 2 or x.shape[-2] not in (3, None):
+        raise ValueError(f"{op}: Expected diagonals of shape [..., 3, n]; got {x.shape}.")
+    above, middle, below = unstack(x, 3, axis=-2)
+    return above, middle, below
+
+
+def _at_end(x: Tensor) -> list[list[int]]:
+    return [*[[0, 0]] * ((x.shape.rank or 1) - 1), [0, 1]]
+
+
+def _at_start(x: Tensor) -> list[list[int]]:
+    return [*[[0, 0]] * ((x.shape.rank or 1) - 1), [1, 0]]
+
+
+def tridiagonal_matmul(
+    diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
+) -> Tensor:
+    """Products of matrices with three diagonals and others.
+
+    Args:
+        diagonals: ``[..., 3, n]``: above, in and below the middle, of which the last element of the
+            first and the first of the last count for nothing; ``"sequence"``: three tensors;
+            ``"matrix"``: ``[..., n, n]``.
+        rhs: ``[..., n, k]``.
+        diagonals_format: ``"compact"``, ``"sequence"`` or ``"matrix"``.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[..., n, k]``.
+
+    Raises:
+        ValueError: another format or shape.
+
+    Example:
+        >>> import tfx as tf
+        >>> diagonals = [[1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [0.0, 1.0, 1.0]]
+        >>> tf.linalg.tridiagonal_matmul(diagonals, [[1.0], [2.0], [3.0]]).numpy().ravel()
+        array([4., 8., 8.], dtype=float32)
+    """
+    above, middle, below = _diagonals(diagonals, diagonals_format, "tridiagonal_matmul")
+    x = matrices(rhs, "tridiagonal_matmul")
+    lead: list[list[int]] = [[0, 0]] * ((x.shape.rank or 2) - 2)
+    later = pad(x[..., 1:, :], [*lead, [0, 1], [0, 0]])
+    earlier = pad(x[..., :-1, :], [*lead, [1, 0], [0, 0]])
+    return above[..., None] * later + middle[..., None] * x + below[..., None] * earlier
+
+
+def tridiagonal_solve(
+    diagonals: Any,
+    rhs: Any,
+    diagonals_format: str = "compact",
+    transpose_rhs: bool = False,
+    conjugate_rhs: bool = False,
+    name: str | None = None,
+    partial_pivoting: bool = True,
+    perturb_singular: bool = False,
+) -> Tensor:
+    """Solutions ``x`` of ``A x = rhs`` for matrices with three diagonals.
+
+    Args:
+        diagonals: See ``tridiagonal_matmul``.
+        rhs: ``[..., n, k]``, or ``[..., n]`` for one vector.
+        diagonals_format: See there.
+        transpose_rhs: ``rhs`` is ``[..., k, n]``.
+        conjugate_rhs: Without effect: there are no complex tensors.
+        name: Accepted for compatibility.
+        partial_pivoting: Accepted for compatibility: rows are exchanged always.
+        perturb_singular: Must be False.
+
+    Returns:
+        Of the shape of ``rhs`` (transposed, if that was).
+
+    Raises:
+        InvalidArgumentError: a matrix without inverse.
+        ValueError: another format or shape.
+
+    Example:
+        >>> import tfx as tf
+        >>> diagonals = [[1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [0.0, 1.0, 1.0]]
+        >>> tf.linalg.tridiagonal_solve(diagonals, [4.0, 8.0, 8.0]).numpy().round(4)
+        array([1., 2., 3.], dtype=float32)
+    """
+    if perturb_singular:
+        raise ValueError("perturb_singular=True is not available: singular matrices are refused.")
+    above, middle, below = _diagonals(diagonals, diagonals_format, "tridiagonal_solve")
+    right = tensor(rhs)
+    vector = right.shape.rank == (middle.shape.rank or 0)
+    if vector:
+        right = right[..., None]
+    elif transpose_rhs:
+        right = matrix_transpose(right)
+    found = solve(_whole(above, middle, below), right)
+    return found[..., 0] if vector else found
+
+
+def _whole(above: Tensor, middle: Tensor, below: Tensor) -> Tensor:
+    # Whole diagonals moved to the side, so that the length need not be known.
+    lead: list[list[int]] = [[0, 0]] * (middle.shape.rank or 1)
+    right = pad(diag(above)[..., :-1], [*lead, [1, 0]])
+    left = pad(diag(below)[..., 1:], [*lead, [0, 1]])
+    return diag(middle) + right + left
+
+
+def eigh_tridiagonal(
+    alpha: Any,
+    beta: Any,
+    eigvals_only: bool = True,
+    select: str = "a",
+    select_range: Any = None,
+    tol: float | None = None,
+    name: str | None = None,
+) -> Any:
+    """Eigenvalues, and eigenvectors, of one symmetric matrix with three diagonals.
+
+    Args:
+        alpha: The diagonal, ``[n]``.
+        beta: The one beside it, ``[n - 1]``.
+        eigvals_only: Only the values.
+        select: ``"a"``: all; ``"i"``: those with the indices of ``select_range``, both ends
+            included; ``"v"``: those with values in it, the lower end not included.
+        select_range: Two numbers.
+        tol: Accepted for compatibility: values are exact to rounding.
+        name: Accepted for compatibility.
+
+    Returns:
+        Values ``[m]``, rising; with eigenvectors also those, ``[n, m]``.
+
+    Raises:
+        ValueError: another ``select`` or a range that is none.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.eigh_tridiagonal([2.0, 2.0], [1.0]).numpy().round(4)
+        array([1., 3.], dtype=float32)
+    """
+    if select not in ("a", "i", "v"):
+        raise ValueError(f"select must have a value in {{'a', 'i', 'v'}}; got {select!r}.")
+    middle, beside = tensor(alpha), tensor(beta)
+    if middle.shape.rank != 1 or beside.shape.rank != 1:
+        raise ValueError(
+            f"alpha and beta must be vectors; got shapes {middle.shape} and {beside.shape}."
+        )
+    whole = diag(middle) + diag(beside, k=1) + diag(beside, k=-1)
+    if eigvals_only:
+        return _selected(eigvalsh(whole), None, select, select_range)
+    values, vectors = eigh(whole)
+    return _selected(values, vectors, select, select_range)
+
+
+def _selected(values: Tensor, vectors: Tensor | None, select: str, given: Any) -> Any:
+    if select == "i":
+        ends = None if given is None else static_ints(as_int64(given))
+        if ends is None or len(ends) != 2 or ends[0] > ends[1]:
+            raise ValueError(f"select_range must be two indices known now; got {given!r}.")
+        values = values[ends[0] : ends[1] + 1]
+        vectors = None if vectors is None else vectors[:, ends[0] : ends[1] + 1]
+    elif select == "v":
+        low, high = unstack(tensor(given, values.dtype), 2)
+        wanted = apply("And", (values > low, values <= high))
+        values = boolean_mask(values, wanted)
+        if vectors is not None:
+            vectors = transpose(boolean_mask(transpose(vectors), wanted))
+    return values if vectors is None else (values, vectors)

@@ -1,0 +1,1 @@
+"""Operations of ``tfx.nn`` that are loops of ordinary operators, traced once: CTC."""

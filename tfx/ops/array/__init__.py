@@ -1,0 +1,1 @@
+"""Arrangement of elements: creation, shapes, joining, indexing, sorting."""

@@ -1,0 +1,119 @@
+"""Positions: what gathering, slicing and their gradients share about indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.rules import OpRecord
+from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.ops.common.arguments import cast_to, tensor
+from tfx.ops.common.shapes import (
+    concat_shape,
+    describe,
+    filled,
+    product,
+    rank_of,
+    raw_shape,
+    reshape_to,
+    shape_vector,
+)
+
+_INDEX_DTYPES = (dtypes.int16, dtypes.int32, dtypes.int64)
+
+
+def integer_indices(indices: Any, op: str) -> Tensor:
+    """Indices as a tensor of a dtype that TensorFlow takes.
+
+    Raises:
+        InvalidArgumentError: not int16, int32 or int64.
+    """
+    where = tensor(indices)
+    if where.dtype not in _INDEX_DTYPES:
+        if where.dtype is dtypes.float32 and raw_shape(where) == (0,):
+            return cast_to(where, dtypes.int64)  # [] is float32
+        raise InvalidArgumentError(
+            f"Value for attr 'Tindices' of {where.dtype.name} is not in the list of allowed "
+            f"values: int16, int32, int64; {op} got the indices {indices!r}.",
+            op=op,
+        )
+    return where
+
+
+def explain_coordinates(x: Tensor, indices: Tensor, what: str, op: str, batch: int = 0) -> None:
+    """Raise in TensorFlow's words which row of coordinates was out of range."""
+    if not isinstance(indices, EagerTensor) or not isinstance(x, EagerTensor):
+        return
+    view, shape = indices.view(), list(x._value.shape())
+    if view.ndim == 0 or view.shape[-1] > len(shape) - batch:
+        return
+    sizes = np.array(shape[batch : batch + view.shape[-1]], np.int64)
+    bad = np.argwhere(((view < 0) | (view >= sizes)).any(axis=-1))
+    if len(bad):
+        place = tuple(bad[0].tolist())
+        at = f"[{','.join(map(str, place))}]" if place else ""
+        raise InvalidArgumentError(
+            f"indices{at} = {view[place].tolist()} does not index into {what} {describe(x)}.", op=op
+        ) from None
+
+
+def scatter_along(shape: Tensor, places: Tensor, rows: Tensor, axis: int) -> Tensor:
+    """Zeros of a shape with ``rows`` added along one axis at the places of a vector.
+
+    This is the gradient of everything that picks along an axis. It is a ``ScatterElements`` because
+    repeated places must add up (see ``graph.passes.scatter``); multiplying with a one-hot matrix
+    was measured slower from 50 places on, and would spread infinities.
+    """
+    rank = rank_of(rows)
+    if axis < 0 or rank is not None:
+        behind = -axis - 1 if axis < 0 else rank - axis - 1  # type: ignore[operator]
+        column = int64_constant([-1] + [1] * behind)
+    else:
+        count = apply("Sub", (apply("Size", (apply("Shape", (rows,)),)), int64_constant(axis + 1)))
+        ones = filled(apply("Reshape", (count, int64_constant([1]))), 1, dtypes.int64)
+        column = concat_shape(int64_constant([-1]), ones)
+    if rank != 1:
+        places = apply("Reshape", (places, column))
+        places = apply("Expand", (places, shape_vector(rows)))
+    attrs = {"axis": axis, "reduction": "add"}
+    return apply("ScatterElements", (filled(shape, 0, rows.dtype), places, rows), attrs)
+
+
+def coordinates_of_batch(indices: Tensor, batch: int) -> Tensor:
+    """Coordinates that count from the outermost axis, of ones that count within a batch entry."""
+    every = filled(shape_vector(indices, 0, batch), True, dtypes.bool)
+    grid = apply("Transpose", (apply("NonZero", (every,)),))
+    rank = rank_of(indices)
+    assert rank is not None, "GatherND with batch axes was made by gather, which knows the rank"
+    leading = shape_vector(indices, 0, batch)
+    ones = int64_constant([1] * (rank - 1 - batch) + [batch])
+    grid = apply("Reshape", (grid, concat_shape(leading, ones)))
+    grid = apply(
+        "Expand", (grid, concat_shape(shape_vector(indices, 0, -1), int64_constant([batch])))
+    )
+    return apply("Concat", (grid, indices), {"axis": -1})
+
+
+def put_back(op: OpRecord, dy: Tensor) -> Tensor:
+    """The gradient of an operator that moves elements of its first input, by their numbers.
+
+    The operator is applied to the numbers of the elements; each part of the gradient is added where
+    its number says. For cases in which not enough is known for less work.
+    """
+    x, *rest = op.inputs
+    vector, flat = shape_vector(x), int64_constant([-1])
+    count = product(vector)
+    stop = apply("Squeeze", (count, int64_constant([0])))
+    numbers = apply("Range", (int64_constant(0), stop, int64_constant(1)))
+    moved = apply(op.op, (reshape_to(numbers, vector), *rest), op.attrs)
+    added = apply(
+        "ScatterElements",
+        (filled(count, 0, dy.dtype), apply("Reshape", (moved, flat)), apply("Reshape", (dy, flat))),
+        {"axis": 0, "reduction": "add"},
+    )
+    return reshape_to(added, vector)

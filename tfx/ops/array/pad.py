@@ -1,0 +1,188 @@
+"""``pad``: a border of zeros, of a constant, or of mirrored elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
+from tfx.framework.apply import apply
+from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.guards import refused_if_negative
+from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.tensor import Tensor
+from tfx.ops.array.index_positions import put_back, scatter_along
+from tfx.ops.common.arguments import is_tensor_like, static_ints, tensor
+from tfx.ops.common.shapes import (
+    as_int64_shape,
+    concat_shape,
+    describe,
+    dimension,
+    known_rank,
+    raw_shape,
+    shape_vector,
+)
+
+_MODES = ("CONSTANT", "REFLECT", "SYMMETRIC")
+
+
+def pad(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    constant_values: Any = 0,
+    name: str | None = None,
+) -> Tensor:
+    """A tensor with elements added in front of and behind it along every axis.
+
+    Args:
+        tensor: Tensor of rank ``n``.
+        paddings: Integers ``[n, 2]``: how many in front of and behind each axis.
+        mode: ``"CONSTANT"``, ``"REFLECT"`` (mirrored, the outermost element not repeated) or
+            ``"SYMMETRIC"`` (mirrored, the outermost element repeated); upper or lower case.
+        constant_values: What ``"CONSTANT"`` adds.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: not ``[n, 2]`` paddings, a negative one, or more than can be mirrored.
+        ValueError: an unknown mode.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.pad([1, 2, 3], [[1, 2]], "REFLECT").numpy()
+        array([2, 1, 2, 3, 2, 1], dtype=int32)
+    """
+    x, amounts = _tensor(tensor), _tensor(paddings)
+    kind = mode.upper()
+    if kind not in _MODES:
+        raise ValueError(
+            'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". '
+            f"Received `mode` = {mode}"
+        )
+    flat = static_ints(amounts)
+    _check(x, amounts, flat, kind)
+    if flat is not None:
+        pads = int64_constant([*flat[::2], *flat[1::2]])
+        if not any(flat):
+            return apply("Identity", (x,))
+    else:
+        amounts = refused_if_negative(amounts, Refusal.PADDINGS)
+        turned = apply("Transpose", (as_int64_shape(amounts),), {"perm": (1, 0)})
+        pads = apply("Reshape", (turned, int64_constant([-1])))
+    if kind == "SYMMETRIC":
+        return _symmetric(x, pads)
+    if kind == "REFLECT":
+        return apply("Pad", (x, pads), {"mode": "reflect"})
+    if not is_tensor_like(constant_values) and not constant_values:
+        return apply("Pad", (x, pads))
+    return apply("Pad", (x, pads, convert_to_tensor(constant_values, x.dtype)))
+
+
+_tensor = tensor
+
+
+def _check(x: Tensor, amounts: Tensor, flat: list[int] | None, mode: str) -> None:
+    shape, given = raw_shape(x), raw_shape(amounts)
+    if not amounts.dtype.is_integer:
+        raise InvalidArgumentError(
+            f"Value for attr 'Tpaddings' of {amounts.dtype.name} is not in the list of allowed "
+            "values: int32, int64.",
+            op="Pad",
+        )
+    if shape is None or given is None:
+        return
+    wanted = (len(shape), 2)
+    fits = len(given) == 2 and all(
+        not isinstance(g, int) or g == w for g, w in zip(given, wanted, strict=True)
+    )
+    if not fits:
+        raise InvalidArgumentError(
+            f"The first dimension of paddings must be the rank of inputs{describe(amounts)} "
+            f"{describe(x)}; expected paddings of shape [{len(shape)},2].",
+            op="Pad",
+        )
+    if flat is None:
+        return
+    for dim, before, after in zip(shape, flat[::2], flat[1::2], strict=True):
+        if min(before, after) < 0:
+            raise InvalidArgumentError(f"Paddings must be non-negative: {before} {after}", op="Pad")
+        if not isinstance(dim, int):
+            continue
+        if mode == "REFLECT" and max(before, after) >= dim and max(before, after) > 0:
+            raise InvalidArgumentError(
+                f"paddings must be less than the dimension size: {before}, {after} not less than "
+                f"{dim}",
+                op="MirrorPad",
+            )
+        if mode == "SYMMETRIC" and max(before, after) > dim:
+            raise InvalidArgumentError(
+                f"paddings must be no greater than the dimension size: {before}, {after} greater "
+                f"than {dim}",
+                op="MirrorPad",
+            )
+
+
+def _symmetric(x: Tensor, pads: Tensor) -> Tensor:
+    """ONNX has no such mode: elements are gathered, axis by axis, from mirrored positions."""
+    rank = known_rank(x, "pad")
+    known = static_ints(pads)
+    zero, one = int64_constant(0), int64_constant(1)
+    for axis in range(rank):
+        if known is not None and not known[axis] and not known[axis + rank]:
+            continue
+        size = apply("Squeeze", (dimension(x, axis), int64_constant([0])))
+        before = apply("Gather", (pads, int64_constant(axis)))
+        after = apply("Gather", (pads, int64_constant(axis + rank)))
+        start, stop = apply("Sub", (zero, before)), apply("Add", (size, after))
+        place = apply("Range", (start, stop, one))
+        # ... 1 0 | 0 1 2 | 2 1 ...: places repeat every two lengths, the second one backwards.
+        period = apply("Max", (apply("Add", (size, size)), one))
+        turn = apply("Mod", (place, period))
+        mirrored = apply("Sub", (apply("Sub", (period, one)), turn))
+        x = apply("Gather", (x, apply("Min", (turn, mirrored))), {"axis": axis})
+    return x
+
+
+@gradient("Pad")
+def _pad_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    x, pads, *rest = op.inputs
+    axes = rest[1] if len(rest) > 1 else None
+    if op.attrs.get("mode", "constant") != "constant":
+        known = axes is None or static_ints(axes) is not None
+        dx = _mirror_grad(x, dy, pads, axes, op.attrs) if known else put_back(op, dy)
+        return dx, *[None] * (len(op.inputs) - 1)
+    cut = (dy, _negated(pads)) if axes is None else (dy, _negated(pads), None, axes)
+    inner = apply("Pad", cut)
+    border = None
+    if len(op.needs) > 2 and op.needs[2]:
+        total = apply("ReduceSum", (dy,), {"keepdims": 0})
+        border = apply("Sub", (total, apply("ReduceSum", (inner,), {"keepdims": 0})))
+    return (inner, None, border, None)[: len(op.inputs)]
+
+
+def _negated(pads: Tensor) -> Tensor:
+    known = static_ints(pads)
+    return apply("Neg", (pads,)) if known is None else int64_constant([-p for p in known])
+
+
+def _mirror_grad(
+    x: Tensor, dy: Tensor, pads: Tensor, axes: Tensor | None, attrs: dict[str, Any]
+) -> Tensor:
+    """Every element adds up where it was copied from: the positions are padded the same way."""
+    known, rank = static_ints(pads), known_rank(x, "the gradient of Pad")
+    along = list(range(rank)) if axes is None else static_ints(axes)
+    assert along is not None
+    for i, axis in enumerate(along):
+        ends = [i, i + len(along)]
+        if known is not None and not any(known[e] for e in ends):
+            continue
+        size = dimension(x, axis)
+        scalar = apply("Squeeze", (size, int64_constant([0])))
+        places = apply("Range", (int64_constant(0), scalar, int64_constant(1)))
+        amounts = apply("Gather", (pads, int64_constant(ends)))
+        places = apply("Pad", (places, amounts), attrs)
+        axis %= rank
+        shape = concat_shape(shape_vector(dy, 0, axis), size, shape_vector(dy, axis + 1))
+        dy = scatter_along(shape, places, dy, axis)
+    return dy

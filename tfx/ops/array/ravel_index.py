@@ -1,0 +1,124 @@
+"""Numbers of positions: coordinates from flat positions, and inverse permutations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.guards import refused_unless
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.ops.array.ranges import range as range_
+from tfx.ops.array.scatter import scatter_nd
+from tfx.ops.array.sort import sort
+from tfx.ops.common.arguments import cast_to, require_dtype, same_dtype, tensor
+from tfx.ops.math.arithmetic import floordiv, floormod
+from tfx.ops.math.cumulative import cumprod
+
+_INDEX_DTYPES = (dtypes.int32, dtypes.int64)
+
+
+def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
+    """The coordinates of elements that are given by their number in row-major order.
+
+    Args:
+        indices: int32 or int64 scalar or vector of numbers.
+        dims: Shape of the array, a vector of the same dtype.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[len(dims)]`` for a scalar, ``[len(dims), n]`` for a vector.
+
+    Raises:
+        InvalidArgumentError: a number that the array does not have, a matrix.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.unravel_index([2, 5, 7], [3, 3]).numpy()
+        array([[0, 1, 2],
+               [2, 2, 1]], dtype=int32)
+    """
+    numbers, shape = same_dtype(indices, dims, "UnravelIndex")
+    require_dtype(numbers, numbers.dtype in _INDEX_DTYPES, "UnravelIndex", "int32 or int64")
+    if numbers.shape.rank not in (0, 1, None):
+        raise InvalidArgumentError(
+            f"The indices can only be scalar or vector, got {indices!r}.", op="UnravelIndex"
+        )
+    if isinstance(numbers, EagerTensor) and isinstance(shape, EagerTensor):
+        count = int(np.prod(shape.view(), dtype=np.int64))
+        if ((numbers.view() < 0) | (numbers.view() >= count)).any():
+            raise InvalidArgumentError(
+                f"index is out of bound as with dims: got {indices!r} for the shape {dims!r} of "
+                f"{count} elements.",
+                op="UnravelIndex",
+            )
+    elif isinstance(shape, SymbolicTensor) or isinstance(numbers, SymbolicTensor):
+        total = apply("ReduceProd", (cast_to(shape, dtypes.int64),), {"keepdims": 0})
+        wide = cast_to(numbers, dtypes.int64)
+        above = apply("GreaterOrEqual", (wide, int64_constant(0)))
+        fine = apply("And", (above, apply("Less", (wide, total))))
+        shape = refused_unless(fine, shape, Refusal.UNRAVELED)
+    steps = cumprod(shape, exclusive=True, reverse=True)
+    if numbers.shape.rank != 0:
+        numbers = apply("Unsqueeze", (numbers, int64_constant([0])))
+        steps = apply("Unsqueeze", (steps, int64_constant([1])))
+        shape = apply("Unsqueeze", (shape, int64_constant([1])))
+    return floormod(floordiv(numbers, steps), shape)
+
+
+def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+    """The permutation that undoes another: ``y[x[i]] == i``.
+
+    Args:
+        x: int32 or int64 vector that holds each of ``0 ... n - 1`` once.
+        name: Accepted for compatibility.
+
+    Returns:
+        A vector of the same dtype.
+
+    Raises:
+        InvalidArgumentError: no permutation, or not a vector of integers.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.invert_permutation([3, 4, 0, 2, 1]).numpy()
+        array([2, 4, 3, 0, 1], dtype=int32)
+    """
+    order = tensor(x)
+    require_dtype(order, order.dtype in _INDEX_DTYPES, "InvertPermutation", "int32 or int64")
+    if order.shape.rank not in (1, None):
+        raise InvalidArgumentError(
+            f"invert_permutation expects a 1D vector; got the shape {order.shape}.",
+            op="InvertPermutation",
+        )
+    if isinstance(order, EagerTensor):
+        _require_permutation(order.view())
+    count = apply("Shape", (order,))
+    places = range_(apply("Squeeze", (count, int64_constant([0]))), dtype=order.dtype)
+    if isinstance(order, SymbolicTensor):
+        # Of a permutation, sorting is counting.
+        fine = apply("Equal", (sort(order), places))
+        order = refused_unless(fine, order, Refusal.PERMUTATION)
+    return scatter_nd(apply("Unsqueeze", (order, int64_constant([1]))), places, count)
+
+
+def _require_permutation(order: np.ndarray[Any, Any]) -> None:
+    outside = [int(i) for i in order if not 0 <= i < order.size]
+    if outside:
+        raise InvalidArgumentError(
+            f"{outside[0]} is not between 0 and {order.size}; expected each of the numbers 0 to "
+            f"{order.size - 1} once.",
+            op="InvertPermutation",
+        )
+    numbers, counts = np.unique(order, return_counts=True)
+    if (counts > 1).any():
+        raise InvalidArgumentError(
+            f"{numbers[counts > 1][0]} is duplicated in the input; expected each of the numbers 0 "
+            f"to {order.size - 1} once.",
+            op="InvertPermutation",
+        )

@@ -1,0 +1,310 @@
+"""``slice`` and ``strided_slice``, and the gradient of ONNX's ``Slice``."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.guards import not_negative, refused_unless, settled
+from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.ops.array.index_positions import put_back, scatter_along
+from tfx.ops.array.indexing import index_with
+from tfx.ops.common.arguments import INT64_MAX, INT64_MIN, static_ints, tensor
+from tfx.ops.common.shapes import (
+    as_int64_shape,
+    concat_shape,
+    dimension,
+    raw_shape,
+    shape_argument,
+    shape_vector,
+)
+
+
+def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """The block of ``size`` elements per axis that starts at ``begin``.
+
+    Args:
+        input_: Tensor.
+        begin: One start per axis, 0 or more.
+        size: One length per axis; -1 means all that is left.
+        name: Accepted for compatibility.
+
+    Returns:
+        The block. Lengths that are known only when a traced function runs are clamped to the
+        tensor rather than refused.
+
+    Raises:
+        InvalidArgumentError: the block is not inside of the tensor.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.slice([[1, 2, 3], [4, 5, 6]], [0, 1], [-1, 2]).numpy()
+        array([[2, 3],
+               [5, 6]], dtype=int32)
+    """
+    x = tensor(input_)
+    starts, sizes = shape_argument(begin, "Slice"), shape_argument(size, "Slice")
+    known_starts, known_sizes = static_ints(starts), static_ints(sizes)
+    _check_block(x, known_starts, known_sizes)
+    if known_starts is not None and known_sizes is not None:
+        if not known_starts:
+            return x
+        pairs = zip(known_starts, known_sizes, strict=True)
+        ends = int64_constant([INT64_MAX if n == -1 else b + n for b, n in pairs])
+    else:
+        if known_sizes is not None and not settled(starts):
+            whole = int64_constant([max(n, 0) for n in known_sizes])
+            room = apply("Sub", (apply("Sub", (apply("Shape", (x,)), starts)), whole))
+            inside = not_negative(apply("Concat", (starts, room), {"axis": 0}))
+            starts = refused_unless(inside, starts, Refusal.SLICED)
+        ends = apply("Add", (starts, sizes))
+        if known_sizes is None or -1 in known_sizes:
+            open_end = apply("Equal", (sizes, int64_constant(-1)))
+            ends = apply("Where", (open_end, int64_constant(INT64_MAX), ends))
+    result = apply("Slice", (x, starts, ends))
+    if known_sizes is not None and isinstance(result, SymbolicTensor):
+        result.set_shape([None if n == -1 else n for n in known_sizes])
+    return result
+
+
+def _check_block(x: Tensor, begin: list[int] | None, size: list[int] | None) -> None:
+    shape = raw_shape(x)
+    if shape is None:
+        return
+    for given in (begin, size):
+        if given is not None and len(given) != len(shape):
+            raise InvalidArgumentError(
+                f"Expected begin and size arguments to be 1-D tensors of size {len(shape)}, but "
+                f"got begin={begin} and size={size} instead.",
+                op="Slice",
+            )
+    for i, dim in enumerate(shape):
+        first = None if begin is None else begin[i]
+        if not isinstance(dim, int) or first is None:
+            continue
+        if not 0 <= first <= dim:
+            raise InvalidArgumentError(
+                f"Expected begin[{i}] in [0, {dim}], but got {first}.", op="Slice"
+            )
+        if size is not None and size[i] != -1 and not 0 <= size[i] <= dim - first:
+            raise InvalidArgumentError(
+                f"Expected size[{i}] in [0, {dim - first}], but got {size[i]}.", op="Slice"
+            )
+
+
+def strided_slice(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """What ``input_[begin:end:strides, ...]`` means, spelled with numbers and bit masks.
+
+    Args:
+        input_: Tensor.
+        begin: One start for each of the leading axes.
+        end: One end (exclusive) for each.
+        strides: One step for each; None means 1.
+        begin_mask: Bit ``i`` set: ``begin[i]`` is ignored, start as far out as possible.
+        end_mask: Bit ``i`` set: ``end[i]`` is ignored, go as far as possible.
+        ellipsis_mask: Bit ``i`` set: entry ``i`` stands for ``...``.
+        new_axis_mask: Bit ``i`` set: entry ``i`` inserts an axis of length 1.
+        shrink_axis_mask: Bit ``i`` set: entry ``i`` picks ``begin[i]`` and removes the axis.
+        var: Must be None; assign to variables with ``Variable.scatter_nd_update``.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: a picked index out of range, a stride of zero, more entries than axes.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strided_slice([[1, 2, 3], [4, 5, 6]], [0, 0], [2, 3], [1, 2]).numpy()
+        array([[1, 3],
+               [4, 6]], dtype=int32)
+    """
+    if var is not None:
+        raise ValueError(
+            f"strided_slice takes no var; got {var!r}. Use Variable.scatter_nd_update."
+        )
+    x = tensor(input_)
+    starts, ends = _entries(begin), _entries(end)
+    steps = [1] * len(starts) if strides is None else _entries(strides)
+    if not len(starts) == len(ends) == len(steps):
+        raise InvalidArgumentError(
+            "Expected begin, end, and strides to be 1D equal size tensors, but got lengths "
+            f"{len(starts)}, {len(ends)} and {len(steps)}.",
+            op="StridedSlice",
+        )
+    key: list[Any] = []
+    for i, (first, last, step) in enumerate(zip(starts, ends, steps, strict=True)):
+        bit = 1 << i
+        if ellipsis_mask & bit:
+            key.append(Ellipsis)
+        elif new_axis_mask & bit:
+            key.append(None)
+        elif shrink_axis_mask & bit:
+            if isinstance(step, int) and step <= 0:
+                raise InvalidArgumentError(
+                    f"only stride 1 allowed on non-range indexing; got strides[{i}] = {step}.",
+                    op="StridedSlice",
+                )
+            key.append(first)
+        else:
+            key.append(
+                builtins.slice(
+                    None if begin_mask & bit else first, None if end_mask & bit else last, step
+                )
+            )
+    return index_with(x, key)
+
+
+def _entries(bounds: Any) -> list[int | Tensor]:
+    """A vector of bounds one by one: numbers where they are known."""
+    vector = shape_argument(bounds, "StridedSlice")
+    known = static_ints(vector)
+    if known is not None:
+        return list(known)
+    if isinstance(bounds, list | tuple):
+        return [b if isinstance(b, int) else tensor(b) for b in bounds]
+    shape = raw_shape(vector)
+    if shape is None or not isinstance(shape[0], int):
+        raise InvalidArgumentError(
+            f"strided_slice needs bounds of known length; got {bounds!r}.", op="StridedSlice"
+        )
+    return [apply("Gather", (vector, int64_constant(i))) for i in range(shape[0])]
+
+
+@gradient("Slice")
+def _slice_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    """Zeros around the slice; a step of -1 turns around, any other goes back place by place."""
+    x, starts, ends, *rest = op.inputs
+    axes = _axes(rest[0] if rest else None, starts)
+    if axes is None:
+        return (put_back(op, dy), *[None] * (len(op.inputs) - 1))
+    steps = [1] * len(axes) if len(rest) < 2 else static_ints(rest[1])
+    cut: list[int] = []
+    for i, axis in enumerate(axes):
+        if steps is not None and steps[i] == 1:
+            cut.append(i)
+        elif steps is not None and _turns_around(x, axis, starts, ends, i, steps[i]):
+            last, far = int64_constant([-1]), int64_constant([INT64_MIN])
+            dy = apply("Slice", (dy, last, far, int64_constant([axis]), last))
+        else:
+            dy = _placed(x, dy, axis, [_item(v, i) for v in (starts, ends, rest[1])])
+    # Axes of known length first: that is a node with constant numbers.
+    for places in _by_knowledge(x, [(i, axes[i]) for i in cut]):
+        if places:
+            along = [axes[i] for i in places]
+            dy = _padded(x, dy, along, _items(starts, places), _items(ends, places))
+    return (dy, *[None] * (len(op.inputs) - 1))
+
+
+def _by_knowledge(x: Tensor, cuts: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Positions of the cuts whose axes have a static length, and of the others."""
+    shape = raw_shape(x)
+    known = [shape is not None and isinstance(shape[axis], int) for _, axis in cuts]
+    pairs = list(zip(cuts, known, strict=True))
+    return [i for (i, _), k in pairs if k], [i for (i, _), k in pairs if not k]
+
+
+def _axes(axes: Tensor | None, starts: Tensor) -> list[int] | None:
+    """The axes, None if they are known at run time only."""
+    known = None if axes is None else static_ints(axes)
+    if known is not None:
+        return known
+    shape = raw_shape(starts)
+    if axes is not None or shape is None or not isinstance(shape[0], int):
+        return None
+    return list(range(shape[0]))
+
+
+def _turns_around(x: Tensor, axis: int, starts: Tensor, ends: Tensor, i: int, step: int) -> bool:
+    """Whether a slice reverses a whole axis."""
+    first, last, shape = static_ints(starts), static_ints(ends), raw_shape(x)
+    if step != -1 or first is None or last is None:
+        return False
+    dim = None if shape is None else shape[axis]
+    size = dim if isinstance(dim, int) else INT64_MAX
+    whole = first[i] == -1 or first[i] >= size - 1
+    return whole and (last[i] == INT64_MIN or last[i] < -size)
+
+
+def _item(vector: Tensor, i: int) -> Tensor:
+    return _items(vector, [i])
+
+
+def _items(vector: Tensor, places: list[int]) -> Tensor:
+    """Some elements of a vector of bounds."""
+    known = static_ints(vector)
+    if known is not None:
+        return int64_constant([known[i] for i in places])
+    return apply("Gather", (as_int64_shape(vector), int64_constant(places)))
+
+
+def _placed(x: Tensor, dy: Tensor, axis: int, bounds: list[Tensor]) -> Tensor:
+    """``dy`` put back along one axis of any step: to where the slice took 0, 1, 2... from."""
+    start, end, step = bounds
+    size = dimension(x, axis)
+    scalar = apply("Squeeze", (size, int64_constant([0])))
+    places = apply("Range", (int64_constant(0), scalar, int64_constant(1)))
+    places = apply("Slice", (places, start, end, int64_constant([0]), step))
+    behind = [] if axis == -1 else [shape_vector(dy, axis + 1)]
+    shape = concat_shape(*([shape_vector(dy, 0, axis)] if axis else []), size, *behind)
+    return scatter_along(shape, places, dy, axis)
+
+
+def _padded(x: Tensor, dy: Tensor, axes: list[int], starts: Tensor, ends: Tensor) -> Tensor:
+    """``dy`` with the zeros in front and behind that make it as long as ``x`` along some axes."""
+    sizes, lengths = _sizes(x, axes), _sizes(dy, axes)
+    first, size_ints, length_ints = map(static_ints, (starts, sizes, lengths))
+    if first is not None and size_ints is not None and length_ints is not None:
+        front = [
+            min(max(s + n if s < 0 else s, 0), n) for s, n in zip(first, size_ints, strict=True)
+        ]
+        back = [n - f - m for n, f, m in zip(size_ints, front, length_ints, strict=True)]
+        if not any(front) and not any(back):
+            return dy
+        pads = int64_constant(front + back)
+    else:
+        pads = _dynamic_pads(starts, ends, sizes, lengths)
+    return apply("Pad", (dy, pads, None, int64_constant(axes)))
+
+
+def _dynamic_pads(starts: Tensor, ends: Tensor, sizes: Tensor, lengths: Tensor) -> Tensor:
+    first, last = static_ints(starts), static_ints(ends)
+    missing = apply("Sub", (sizes, lengths))
+    zero = int64_constant(0)
+    if first is not None and not any(first):
+        parts = [int64_constant([0] * len(first)), missing]
+    elif last is not None and all(e == INT64_MAX for e in last):
+        parts = [missing, int64_constant([0] * len(last))]
+    else:
+        counted = apply(
+            "Where", (apply("Less", (starts, zero)), apply("Add", (starts, sizes)), starts)
+        )
+        front = apply("Min", (apply("Max", (counted, zero)), sizes))
+        parts = [front, apply("Sub", (missing, front))]
+    return apply("Concat", parts, {"axis": 0})
+
+
+def _sizes(x: Tensor, axes: list[int]) -> Tensor:
+    """The dimensions of some axes."""
+    shape = raw_shape(x)
+    if shape is not None and all(isinstance(shape[a], int) for a in axes):
+        return int64_constant([shape[a] for a in axes])  # type: ignore[misc]
+    if len(axes) == 1:
+        return dimension(x, axes[0])
+    return apply("Gather", (apply("Shape", (x,)), int64_constant(axes)))

@@ -1,0 +1,226 @@
+"""Space to depth, space to batch, and back: blocks of neighbours moved to another axis.
+
+All of it is reshaping and transposing, so gradients come for nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.tensor import Tensor
+from tfx.ops.array.pad import pad
+from tfx.ops.common.arguments import INT64_MAX, static_ints, tensor
+from tfx.ops.common.shapes import (
+    concat_shape,
+    describe,
+    known_rank,
+    product,
+    raw_shape,
+    reshape_to,
+    shape_argument,
+    shape_vector,
+)
+
+
+def space_to_depth(
+    input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
+) -> Tensor:
+    """Blocks of ``block_size`` by ``block_size`` pixels laid behind each other as channels.
+
+    Args:
+        input: ``[batch, height, width, channels]``, or for ``"NCHW"`` with the channels second.
+        block_size: Length of a block's side, 2 or more.
+        data_format: ``"NHWC"`` or ``"NCHW"``.
+        name: Accepted for compatibility.
+
+    Returns:
+        An image of a ``block_size``-th of the height and width.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.nn.space_to_depth([[[[1], [2]], [[3], [4]]]], 2).numpy()
+        array([[[[1, 2, 3, 4]]]], dtype=int32)
+    """
+    x = _image(input, block_size, data_format)
+    height, width, channels = _places(data_format)
+    b = block_size
+    _divides(x, (height, width), b)
+    batch, depth = shape_vector(x, 0, 1), shape_vector(x, channels, channels + 1)
+    rows, columns = (_divided(shape_vector(x, a, a + 1), b) for a in (height, width))
+    side = int64_constant([b])
+    if data_format == "NCHW":
+        apart = reshape_to(x, concat_shape(batch, depth, rows, side, columns, side))
+        order: tuple[int, ...] = (0, 3, 5, 1, 2, 4)
+        shape = concat_shape(batch, product(concat_shape(depth, side, side)), rows, columns)
+    else:
+        apart = reshape_to(x, concat_shape(batch, rows, side, columns, side, depth))
+        order = (0, 1, 3, 2, 4, 5)
+        shape = concat_shape(batch, rows, columns, product(concat_shape(depth, side, side)))
+    return reshape_to(apply("Transpose", (apart,), {"perm": order}), shape)
+
+
+def depth_to_space(
+    input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
+) -> Tensor:
+    """The inverse of ``space_to_depth``: channels spread over blocks of pixels.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.nn.depth_to_space([[[[1, 2, 3, 4]]]], 2).numpy()[0, :, :, 0]
+        array([[1, 2],
+               [3, 4]], dtype=int32)
+    """
+    x = _image(input, block_size, data_format)
+    height, width, channels = _places(data_format)
+    b = block_size
+    _divides(x, (channels,), b * b)
+    batch = shape_vector(x, 0, 1)
+    rows, columns = shape_vector(x, height, height + 1), shape_vector(x, width, width + 1)
+    depth = _divided(shape_vector(x, channels, channels + 1), b * b)
+    side = int64_constant([b])
+    tall, wide = product(concat_shape(rows, side)), product(concat_shape(columns, side))
+    if data_format == "NCHW":
+        apart = reshape_to(x, concat_shape(batch, side, side, depth, rows, columns))
+        order: tuple[int, ...] = (0, 3, 4, 1, 5, 2)
+        shape = concat_shape(batch, depth, tall, wide)
+    else:
+        apart = reshape_to(x, concat_shape(batch, rows, columns, side, side, depth))
+        order = (0, 1, 3, 2, 4, 5)
+        shape = concat_shape(batch, tall, wide, depth)
+    return reshape_to(apply("Transpose", (apart,), {"perm": order}), shape)
+
+
+def _image(input: Any, block_size: int, data_format: str) -> Tensor:
+    if data_format not in ("NHWC", "NCHW"):
+        raise ValueError(f"data_format must be 'NHWC' or 'NCHW'; got {data_format!r}.")
+    x = tensor(input)
+    if block_size < 2:
+        raise InvalidArgumentError(
+            f"Value for attr 'block_size' of {block_size} must be at least minimum 2"
+        )
+    if known_rank(x, "space_to_depth and depth_to_space") != 4:
+        raise InvalidArgumentError(f"Input rank should be 4; got shape {describe(x)}.")
+    return x
+
+
+def _places(data_format: str) -> tuple[int, int, int]:
+    return (1, 2, 3) if data_format == "NHWC" else (2, 3, 1)
+
+
+def _divides(x: Tensor, axes: tuple[int, ...], by: int) -> None:
+    shape = raw_shape(x)
+    for a in axes:
+        dim = None if shape is None else shape[a]
+        if isinstance(dim, int) and dim % by:
+            raise InvalidArgumentError(
+                f"Dimension {a} of shape {describe(x)} must be divisible by {by}."
+            )
+
+
+def _divided(vector: Tensor, by: int) -> Tensor:
+    known = static_ints(vector)
+    if known is not None:
+        return int64_constant([d // by for d in known])
+    return apply("Div", (vector, int64_constant(by)))
+
+
+def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:
+    """Blocks of the axes behind the first laid behind each other as batch entries.
+
+    Args:
+        input: ``[batch, *space, ...]``.
+        block_shape: Length of a block along each axis of ``space``.
+        paddings: Zeros in front of and behind each axis of ``space``, ``[len(block_shape), 2]``.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[batch * prod(block_shape), *(padded space / block_shape), ...]``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.space_to_batch([[[[1], [2]], [[3], [4]]]], [2, 2], [[0, 0], [0, 0]]).shape
+        TensorShape([4, 1, 1, 1])
+    """
+    x = tensor(input)
+    blocks, borders = _block_lengths(block_shape), _pairs(paddings)
+    rank, count = known_rank(x, "space_to_batch"), len(blocks)
+    x = pad(x, [[0, 0], *borders, *[[0, 0]] * (rank - count - 1)])
+    batch, behind = shape_vector(x, 0, 1), shape_vector(x, count + 1)
+    shape = [batch]
+    sizes = []
+    for i, b in enumerate(blocks):
+        _divides(x, (i + 1,), b)
+        sizes.append(_divided(shape_vector(x, i + 1, i + 2), b))
+        shape += [sizes[-1], int64_constant([b])]
+    apart = reshape_to(x, concat_shape(*shape, behind))
+    order = (
+        *(2 * i + 2 for i in range(count)),
+        0,
+        *(2 * i + 1 for i in range(count)),
+        *range(2 * count + 1, rank + count),
+    )
+    entries = product(concat_shape(batch, int64_constant(blocks)))
+    moved = apply("Transpose", (apart,), {"perm": order})
+    return reshape_to(moved, concat_shape(entries, *sizes, behind))
+
+
+def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
+    """The inverse of ``space_to_batch``: batch entries spread over blocks, borders cut off.
+
+    Args:
+        input: ``[batch, *space, ...]``.
+        block_shape: Length of a block along each axis of ``space``.
+        crops: What to cut off in front of and behind each axis of ``space``.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> x = tf.reshape(tf.range(4), [4, 1, 1, 1])
+        >>> tf.batch_to_space(x, [2, 2], [[0, 0], [0, 1]]).shape
+        TensorShape([1, 2, 1, 1])
+    """
+    x = tensor(input)
+    blocks, borders = _block_lengths(block_shape), _pairs(crops)
+    rank, count = known_rank(x, "batch_to_space"), len(blocks)
+    whole = 1
+    for b in blocks:
+        whole *= b
+    _divides(x, (0,), whole)
+    batch = _divided(shape_vector(x, 0, 1), whole)
+    space = [shape_vector(x, i + 1, i + 2) for i in range(count)]
+    behind = shape_vector(x, count + 1)
+    apart = reshape_to(x, concat_shape(int64_constant(blocks), batch, *space, behind))
+    pairs = [axis for i in range(count) for axis in (count + 1 + i, i)]
+    order = (count, *pairs, *range(2 * count + 1, rank + count))
+    moved = apply("Transpose", (apart,), {"perm": order})
+    wide = [
+        product(concat_shape(s, int64_constant([b]))) for s, b in zip(space, blocks, strict=True)
+    ]
+    result = reshape_to(moved, concat_shape(batch, *wide, behind))
+    starts = [c[0] for c in borders]
+    ends = [-c[1] if c[1] else INT64_MAX for c in borders]
+    if not any(starts) and all(e == INT64_MAX for e in ends):
+        return result
+    axes = int64_constant(range(1, count + 1))
+    return apply("Slice", (result, int64_constant(starts), int64_constant(ends), axes))
+
+
+def _block_lengths(block_shape: Any) -> list[int]:
+    known = static_ints(shape_argument(block_shape, "block_shape"))
+    if known is None or min(known, default=1) < 1:
+        raise InvalidArgumentError(
+            f"block_shape must be numbers of 1 or more, known while tracing; got {block_shape!r}."
+        )
+    return known
+
+
+def _pairs(amounts: Any) -> list[list[int]]:
+    known = static_ints(tensor(amounts))
+    if known is None or len(known) % 2:
+        raise InvalidArgumentError(
+            f"Paddings and crops must be pairs of numbers known while tracing; got {amounts!r}."
+        )
+    return [known[i : i + 2] for i in range(0, len(known), 2)]

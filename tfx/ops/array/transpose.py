@@ -1,0 +1,336 @@
+"""The same elements in another order: ``transpose``, ``reverse``, ``roll`` and others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply, apply_n
+from tfx.framework.convert import int64_constant
+from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.tensor import Tensor
+from tfx.ops.common.arguments import (
+    INT64_MAX,
+    INT64_MIN,
+    cast_to,
+    is_tensor_like,
+    single_axis,
+    static_ints,
+    tensor,
+    transposed,
+)
+from tfx.ops.common.dynamic_axis import folded
+from tfx.ops.common.shapes import (
+    dimension,
+    known_rank,
+    movable,
+    rank_of,
+    raw_shape,
+    reshape_to,
+    shape_argument,
+    shape_vector,
+)
+from tfx.ops.math.cast import identity
+
+
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Tensor:
+    """A tensor with its axes in another order.
+
+    Args:
+        a: Tensor.
+        perm: The input's axis for each axis of the result; None turns the order around. One
+            that only a run tells costs a gather.
+        conjugate: Accepted for compatibility: there are no complex kernels, and a real number is
+            its own conjugate.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: ``perm`` is not a permutation of the axes.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.transpose([[1, 2, 3], [4, 5, 6]]).numpy()
+        array([[1, 4],
+               [2, 5],
+               [3, 6]], dtype=int32)
+    """
+    x = tensor(a)
+    if conjugate and x.dtype.is_complex:
+        raise InvalidArgumentError(
+            f"transpose cannot conjugate a {x.dtype.name} tensor; leave conjugate out.",
+            op="Transpose",
+        )
+    if perm is None:
+        return apply("Transpose", (x,))
+    order = static_ints(given := shape_argument(perm, "Transpose"))
+    if order is None:
+        return _transposed_late(x, given)
+    rank = rank_of(x)
+    if rank is not None and len(order) != rank:
+        raise InvalidArgumentError(
+            f"transpose expects a vector of size {rank}. But input(1) is a vector of size "
+            f"{len(order)}: perm={order}",
+            op="Transpose",
+        )
+    axes = [p + len(order) if p < 0 else p for p in order]
+    missing = sorted(set(range(len(order))) - set(axes))
+    if missing:
+        raise InvalidArgumentError(
+            f"{missing[0]} is missing from {{{','.join(map(str, order))}}}.", op="Transpose"
+        )
+    return apply("Transpose", (x,), {"perm": tuple(axes)})
+
+
+def _transposed_late(x: Tensor, perm: Tensor) -> Tensor:
+    """``transpose`` by an order that only a run tells: each element is fetched by its number.
+
+    ONNX has the order as an attribute. The places of an element along the axes of the result are
+    the digits of its number; with the strides that its axes have in ``x`` they give its number
+    there.
+    """
+    zero, one = int64_constant([0]), int64_constant([1])
+    shape = shape_vector(x)
+    rank = apply("Shape", (shape,))
+    perm = apply("Reshape", (perm, rank))  # refuses another number of axes
+    perm = apply("Where", (apply("Less", (perm, zero)), apply("Add", (perm, rank)), perm))
+    # Refuses an axis that is given twice: the different ones are fewer then.
+    different = apply("Reshape", (apply_n("Unique", (perm,), {}, 4)[0], rank))
+    perm = apply("Add", (perm, apply("Mul", (different, int64_constant([0])))))
+    sizes = apply("Gather", (shape, perm))
+    strides = apply("Gather", (_strides(shape), perm))
+    # A dimension of 0 leaves nothing to fetch; the division must not see it.
+    least = apply("Max", (sizes, one))
+    count = apply("ReduceProd", (sizes,), {"keepdims": 0})
+    numbers = apply("Range", (int64_constant(0), count, int64_constant(1)))
+    rows = apply("Unsqueeze", (numbers, one))
+    places = apply("Mod", (apply("Div", (rows, _strides(least))), least))
+    source = apply("ReduceSum", (apply("Mul", (places, strides)), one), {"keepdims": 0})
+    flat = reshape_to(x, int64_constant([-1])) if rank_of(x) != 1 else x
+    result = reshape_to(apply("Gather", (flat, source)), sizes)
+    known = rank_of(x)
+    if known is None:
+        length = raw_shape(perm)
+        known = length[0] if length is not None and isinstance(length[0], int) else None
+    if known is not None:
+        result.set_shape([None] * known)
+    return result
+
+
+def _strides(sizes: Tensor) -> Tensor:
+    """How many elements lie behind one step along each axis."""
+    behind = apply("Slice", (sizes, int64_constant([1]), int64_constant([INT64_MAX])))
+    padded = apply("Concat", (behind, int64_constant([1])), {"axis": 0})
+    # The running product from the end; CumProd would need a newer opset.
+    count = apply("Shape", (sizes,))
+    scalar = apply("Squeeze", (count, int64_constant([0])))
+    steps = apply("Range", (int64_constant(0), scalar, int64_constant(1)))
+    here = apply("Unsqueeze", (steps, int64_constant([1])))
+    later = apply("LessOrEqual", (here, apply("Unsqueeze", (steps, int64_constant([0])))))
+    grid = apply("Where", (later, padded, int64_constant(1)))
+    return apply("ReduceProd", (grid, int64_constant([1])), {"keepdims": 0})
+
+
+@gradient("Transpose")
+def _transpose_grad(op: OpRecord, dy: Tensor) -> Tensor:
+    perm = op.attrs.get("perm")
+    if perm is None:
+        return apply("Transpose", (dy,))
+    inverse = sorted(range(len(perm)), key=perm.__getitem__)
+    return transposed(dy, inverse)
+
+
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+    """A tensor with the elements along some axes in reverse order.
+
+    Args:
+        tensor: Tensor.
+        axis: A list of axes; negative ones count from the end.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: not a list, an axis out of range or given twice.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.reverse([[1, 2, 3], [4, 5, 6]], axis=[1]).numpy()
+        array([[3, 2, 1],
+               [6, 5, 4]], dtype=int32)
+    """
+    x = _tensor(tensor)
+    if isinstance(axis, int) or (is_tensor_like(axis) and rank_of(_tensor(axis)) == 0):
+        raise InvalidArgumentError(
+            f"'dims' must be 1-dimension, not 0; got axis={axis!r}, pass a list.", op="ReverseV2"
+        )
+    given = static_ints(vector := shape_argument(axis, "ReverseV2"))
+    if given is None:
+        for late in _late_axes(vector, "reverse"):
+            around = folded(x, late)
+            x = _like(x, around.unfolded(reversed_along(around.x, [1]), around.size))
+        return x
+    axes = [single_axis(a, x, "ReverseV2") for a in given]
+    for a in axes:
+        if axes.count(a) > 1:
+            raise InvalidArgumentError(f"axis {a} specified more than once.", op="ReverseV2")
+    return reversed_along(x, axes) if axes else identity(x)
+
+
+_tensor = tensor
+
+
+def _late_axes(vector: Tensor, op: str) -> list[Tensor]:
+    """The axes of a vector that only a run tells."""
+    count = raw_shape(vector)
+    if count is None or not isinstance(count[0], int):
+        raise InvalidArgumentError(
+            f"How many axes {op} has must be known while the function is traced; got {vector!r}."
+        )
+    return [apply("Gather", (vector, int64_constant([i]))) for i in range(count[0])]
+
+
+def _like(x: Tensor, result: Tensor) -> Tensor:
+    result.set_shape(x.shape)
+    return result
+
+
+def reversed_along(x: Tensor, axes: Sequence[int]) -> Tensor:
+    """``reverse`` of axes that are known to be right."""
+    last = int64_constant([-1] * len(axes))
+    end = int64_constant([INT64_MIN] * len(axes))
+    return apply("Slice", (x, last, end, int64_constant(axes), last))
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    """The elements moved along axes; what leaves at the end comes back at the start.
+
+    Args:
+        input: Tensor.
+        shift: By how many places, one number or one for each axis; negative ones move backwards.
+        axis: The axis or axes; one that is given twice moves by the sum.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: an axis out of range, or not as many shifts as axes.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.roll([0, 1, 2, 3, 4], shift=2, axis=0).numpy()
+        array([3, 4, 0, 1, 2], dtype=int32)
+    """
+    x = tensor(input)
+    axes = static_ints(given := shape_argument(axis, "Roll"))
+    places: list[int | Tensor]
+    if axes is None:
+        places = [*_late_axes(given, "roll")]
+    else:
+        places = [single_axis(a, x, "Roll") for a in axes]
+    vector = shape_argument(shift, "Roll")
+    count, known = raw_shape(vector), static_ints(vector)
+    if count is not None and isinstance(count[0], int) and count[0] != len(places):
+        raise InvalidArgumentError(
+            f"shift and axis must have the same size; got shift={shift!r} and axis={axis!r}.",
+            op="Roll",
+        )
+    for i, place in enumerate(places):
+        by: int | Tensor = known[i] if known else apply("Gather", (vector, int64_constant([i])))
+        if isinstance(place, int):
+            x = _rolled(x, by, place)
+        else:
+            around = folded(x, place)
+            x = _like(x, around.unfolded(_rolled(around.x, by, 1), around.size))
+    return x
+
+
+def _rolled(x: Tensor, shift: int | Tensor, axis: int) -> Tensor:
+    shape = raw_shape(x)
+    dim = None if shape is None else shape[axis]
+    if isinstance(shift, int) and isinstance(dim, int):
+        cut_at = -shift % dim if dim else 0
+        if cut_at == 0:
+            return x
+        cut = int64_constant([cut_at])
+    else:
+        back = int64_constant([-shift]) if isinstance(shift, int) else apply("Neg", (shift,))
+        # An axis of length 0 must not become a division by zero.
+        length = apply("Max", (dimension(x, axis), int64_constant([1])))
+        cut = apply("Mod", (back, length))
+    along = int64_constant([axis])
+    behind = apply("Slice", (x, cut, int64_constant([INT64_MAX]), along))
+    front = apply("Slice", (x, int64_constant([0]), cut, along))
+    rolled = apply("Concat", (behind, front), {"axis": axis})
+    rolled.set_shape(x.shape)
+    return rolled
+
+
+def reverse_sequence(
+    input: Any,
+    seq_lengths: Any,
+    seq_axis: int | None = None,
+    batch_axis: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The first ``seq_lengths[i]`` elements of entry ``i`` in reverse order, the rest as it is.
+
+    Args:
+        input: Tensor of rank 2 or more.
+        seq_lengths: One length for each entry of the batch axis.
+        seq_axis: The axis along which elements change places.
+        batch_axis: The axis of the entries; None means 0.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: an axis or a length out of range.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.reverse_sequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_axis=1).numpy()
+        array([[2, 1, 3],
+               [6, 5, 4]], dtype=int32)
+    """
+    x, lengths = tensor(input), cast_to(tensor(seq_lengths), dtypes.int64)
+    if seq_axis is None:
+        raise ValueError("reverse_sequence needs seq_axis; got None.")
+    rank = known_rank(x, "reverse_sequence")
+    time = single_axis(seq_axis, x, "ReverseSequence")
+    batch = single_axis(batch_axis or 0, x, "ReverseSequence")
+    if time == batch:
+        raise InvalidArgumentError(
+            f"batch_dim == seq_dim == {time}; they must be two axes.", op="ReverseSequence"
+        )
+    _check_lengths(x, lengths, time, batch)
+    if {time, batch} == {0, 1}:
+        return _reverse_sequence(x, lengths, time)
+    order = [batch, time, *(i for i in range(rank) if i not in (batch, time))]
+    back = sorted(range(rank), key=order.__getitem__)
+    moved = apply("Transpose", (x,), {"perm": tuple(order)})
+    return apply("Transpose", (_reverse_sequence(moved, lengths, 1),), {"perm": tuple(back)})
+
+
+def _reverse_sequence(x: Tensor, lengths: Tensor, time: int) -> Tensor:
+    attrs = {"time_axis": time, "batch_axis": 1 - time}
+    return cast_to(apply("ReverseSequence", (movable(x), lengths), attrs), x.dtype)
+
+
+def _check_lengths(x: Tensor, lengths: Tensor, time: int, batch: int) -> None:
+    known, shape = static_ints(lengths), raw_shape(x)
+    if known is None or shape is None:
+        return
+    if isinstance(shape[batch], int) and len(known) != shape[batch]:
+        raise InvalidArgumentError(
+            f"Length of seq_lens != input.dims({batch}), ({len(known)} vs. {shape[batch]})",
+            op="ReverseSequence",
+        )
+    size = shape[time]
+    for i, length in enumerate(known):
+        if length < 0 or (isinstance(size, int) and length > size):
+            raise InvalidArgumentError(
+                f"seq_lens({i}) = {length} must be in [0, {size}], the length of "
+                f"input.dims({time}).",
+                op="ReverseSequence",
+            )
+
+
+@gradient("ReverseSequence")
+def _reverse_sequence_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    return apply("ReverseSequence", (dy, op.inputs[1]), op.attrs), None

@@ -1,0 +1,1 @@
+"""What the operation families share: arguments, shapes, operators of tensors."""

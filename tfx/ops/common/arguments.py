@@ -1,0 +1,341 @@
+"""What the operation families share: argument conversion, axes, broadcasting in gradients."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.context import current
+from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.graph import schema
+from tfx.graph.symbolic_shapes import elements
+
+
+def is_tensor_like(x: object) -> bool:
+    """Whether ``x`` carries a dtype that others must follow (a tensor or a variable)."""
+    return isinstance(x, Tensor) or getattr(x, "_is_tfx_variable", False) is True
+
+
+def tensor(x: Any, dtype: DTypeLike | None = None) -> Tensor:
+    """``x`` as a tensor."""
+    if isinstance(x, Tensor) and dtype is None:
+        return x
+    return convert_to_tensor(x, dtype)
+
+
+def same_dtype(x: Any, y: Any, op: str) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors of one dtype: a Python or NumPy operand follows the tensor's.
+
+    Raises:
+        DTypeMismatchError: two tensors of different dtypes.
+        TypeError: a Python value that does not fit the other's dtype.
+    """
+    if isinstance(x, Tensor) and isinstance(y, Tensor):
+        a, b = x, y
+    elif is_tensor_like(x):
+        a = tensor(x)
+        b = y if isinstance(y, Tensor) else convert_to_tensor(y, dtype_hint=a.dtype)
+    elif is_tensor_like(y):
+        b = tensor(y)
+        a = convert_to_tensor(x, dtype_hint=b.dtype)
+    else:
+        a = convert_to_tensor(x)
+        b = convert_to_tensor(y, dtype_hint=a.dtype)
+    if a.dtype is not b.dtype:
+        if _promotion is not None:
+            return _promotion(x, y)
+        _refuse_mix(x, y, a, b, op)
+    return a, b
+
+
+_promotion: Callable[[Any, Any], tuple[Tensor, Tensor]] | None = None
+
+
+def set_promotion(convert: Callable[[Any, Any], tuple[Tensor, Tensor]] | None) -> None:
+    """What operands of two dtypes are converted by; None: they are refused."""
+    global _promotion
+    _promotion = convert
+
+
+def _refuse_mix(x: Any, y: Any, a: Tensor, b: Tensor, op: str) -> None:
+    for given, other in ((y, a), (x, b)):
+        if isinstance(given, bool | int | float | complex | str):
+            raise DTypeMismatchError(
+                f"Cannot convert {given!r} to EagerTensor of dtype {other.dtype.name}", op=op
+            )
+    raise DTypeMismatchError(
+        f"cannot compute {op} as input #1(zero-based) was expected to be a {a.dtype.name} tensor "
+        f"but is a {b.dtype.name} tensor; use tfx.cast to make them agree.",
+        op=op,
+    )
+
+
+def binary(op: str, x: Any, y: Any) -> Tensor:
+    """A broadcasting operator on two operands of one dtype."""
+    if type(x) is EagerTensor and type(y) is EagerTensor and x._dtype is y._dtype:
+        return apply(op, (x, y))
+    return apply(op, same_dtype(x, y, op))
+
+
+def cast_to(x: Tensor, dtype: DType) -> Tensor:
+    """``x`` in another dtype."""
+    return x if x.dtype is dtype else apply("Cast", (x,), {"to": dtype.onnx})
+
+
+def scalar_like(value: float, like: Tensor) -> Tensor:
+    """A scalar constant of another tensor's dtype."""
+    dtype = like.dtype
+    number = int(value) if dtype.is_integer else float(value)
+    graph = current().graph
+    if graph is not None and graph.shared_name is not None:  # within a gradient
+        return SymbolicTensor(graph.scalar(number, dtype.onnx, dtype.as_numpy_dtype), graph)
+    return convert_to_tensor(number, dtype)
+
+
+def normalize_axes(axis: Any, rank: int | None, op: str) -> list[int] | None:
+    """Axes as non-negative numbers where the rank is known; None: all axes.
+
+    Raises:
+        InvalidArgumentError: an axis out of range.
+    """
+    if axis is None:
+        return None
+    if is_tensor_like(axis) or hasattr(axis, "__array__"):
+        axis = tensor(axis).numpy().tolist()  # type: ignore[attr-defined]
+    axes = [int(a) for a in axis] if isinstance(axis, Sequence) else [int(axis)]
+    if rank is None:
+        return axes
+    for a in axes:
+        if not -rank <= a < rank:
+            raise InvalidArgumentError(
+                f"Invalid reduction dimension ({a} for input with {rank} dimension(s)) in {op}; "
+                f"expected a value in [{-rank}, {rank}).",
+                op=op,
+            )
+    return [a % rank for a in axes]
+
+
+def unbroadcast(dy: Tensor, like: Tensor) -> Tensor:
+    """Sum ``dy`` over the axes along which ``like`` was broadcast, back to its shape."""
+    have, want = _raw_shape(dy), _raw_shape(like)
+    if have is not None and have == want and None not in have:
+        return dy
+    if have is None or want is None or not _known_pattern(have, want):
+        return _unbroadcast_dynamic(dy, like)
+    lead = len(have) - len(want)
+    axes = [i for i, d in enumerate(have) if i < lead or (want[i - lead] == 1 and d != 1)]
+    if axes == list(range(lead)):
+        return apply("ReduceSum", (dy, int64_constant(axes)), {"keepdims": 0}) if axes else dy
+    dy = apply("ReduceSum", (dy, int64_constant(axes)), {"keepdims": 1})
+    return apply("Squeeze", (dy, int64_constant(range(lead)))) if lead else dy
+
+
+def _raw_shape(x: Tensor) -> tuple[int | str | None, ...] | None:
+    return x._value.shape if type(x) is SymbolicTensor else x.shape.symbolic
+
+
+def _known_pattern(have: tuple[int | str | None, ...], want: tuple[int | str | None, ...]) -> bool:
+    """Whether each axis is known to be broadcast or not."""
+    tail = have[len(have) - len(want) :]
+    return all(
+        w == 1 or (w is not None and w == h) or isinstance(w, int)
+        for h, w in zip(tail, want, strict=True)
+    )
+
+
+def _unbroadcast_dynamic(dy: Tensor, like: Tensor) -> Tensor:
+    """The same with axes found when the graph runs."""
+    target = apply("Shape", (like,))
+    lead = apply("Sub", (apply("Size", (apply("Shape", (dy,)),)), apply("Size", (target,))))
+    ones = apply("Expand", (int64_constant(1), apply("Unsqueeze", (lead, int64_constant([0])))))
+    padded = apply("Concat", (ones, target), {"axis": 0})
+    single = apply("Equal", (padded, int64_constant(1)))
+    axes = apply("Squeeze", (apply("NonZero", (single,)), int64_constant([0])))
+    summed = apply("ReduceSum", (dy, axes), {"keepdims": 1, "noop_with_empty_axes": 1})
+    return apply("Reshape", (summed, target))
+
+
+def transposed(x: Tensor, perm: Sequence[int]) -> Tensor:
+    """A transposition for gradients: one of a transposition is a single one, or none."""
+    context = current()
+    # A tape knows tensors, not what they are made from.
+    if type(x) is SymbolicTensor and x._graph is context.graph and not context.tapes:
+        node = x._value.node
+        inner = None if node is None or node.op != "Transpose" else node.attrs.get("perm")
+        if node is not None and inner and node.tag is None and node.device is None:
+            source = node.inputs[0]
+            assert source is not None
+            x, perm = SymbolicTensor(source, x._graph), [inner[p] for p in perm]
+            if perm == list(range(len(inner))):
+                return x
+    return apply("Transpose", (x,), {"perm": tuple(perm)})
+
+
+def require_dtype(x: Tensor, ok: bool, op: str, expected: str) -> None:
+    """Refuse a dtype that an operation does not take."""
+    if not ok:
+        raise InvalidArgumentError(
+            f"Value for attr 'T' of {x.dtype.name} is not allowed by {op}; expected {expected}.",
+            op=op,
+        )
+
+
+def as_int64(x: Any) -> Tensor:
+    """Integers (shape, axes, indices) as an int64 tensor."""
+    if isinstance(x, int) and not isinstance(x, bool):
+        return int64_constant(x)
+    if isinstance(x, list | tuple) and all(type(i) is int for i in x):
+        return int64_constant(x)
+    return cast_to(tensor(x), dtypes.int64)
+
+
+INT64_MAX, INT64_MIN = 2**63 - 1, -(2**63)
+
+
+def static_ints(x: Tensor) -> list[int] | None:
+    """The elements of an integer scalar or vector where they are known already."""
+    if isinstance(x, EagerTensor):
+        return [int(i) for i in x.view().reshape(-1)]
+    assert isinstance(x, SymbolicTensor)
+    const = x._value.const
+    if const is not None:
+        return [int(i) for i in const.reshape(-1)]
+    dims = elements(x._value)
+    if dims is None or not all(isinstance(d, int) for d in dims):
+        return None
+    return list(dims)  # type: ignore[arg-type]
+
+
+def static_int(x: Tensor) -> int | None:
+    """The value of an integer scalar where it is known already."""
+    known = static_ints(x)
+    return known[0] if known is not None and len(known) == 1 else None
+
+
+def required_int(x: Any, what: str) -> int:
+    """An integer, or the value of a tensor that is known now.
+
+    Raises:
+        InvalidArgumentError: a tensor that only a run tells.
+        TypeError: no integer.
+    """
+    if not is_tensor_like(x):
+        return operator.index(x)
+    known = static_int(tensor(x))
+    if known is None:
+        raise InvalidArgumentError(
+            f"The {what} must be known while the function is traced; got {x!r}. Pass a Python int."
+        )
+    return known
+
+
+def int64_vector(items: Sequence[int | Tensor]) -> Tensor:
+    """A vector of numbers some of which may be scalar tensors; runs of constants stay together."""
+    if all(isinstance(i, int) for i in items):
+        return int64_constant(items)  # type: ignore[arg-type]
+    parts: list[Tensor] = []
+    run: list[int] = []
+    for item in items:
+        if isinstance(item, int):
+            run.append(item)
+            continue
+        if run:
+            parts.append(int64_constant(run))
+            run = []
+        parts.append(apply("Reshape", (cast_to(item, dtypes.int64), int64_constant([1]))))
+    if run:
+        parts.append(int64_constant(run))
+    return parts[0] if len(parts) == 1 else apply("Concat", parts, {"axis": 0})
+
+
+def unary_floating(op: str, x: Any) -> Tensor:
+    """An operator of one input that takes floating dtypes only."""
+    a = tensor(x)
+    require_dtype(a, a.dtype.is_floating, op, "a floating dtype")
+    if a.dtype is dtypes.bfloat16 and not _takes_bfloat16(op):
+        return cast_to(apply(op, (cast_to(a, dtypes.float32),)), a.dtype)
+    return apply(op, (a,))
+
+
+@functools.cache
+def _takes_bfloat16(op: str) -> bool:
+    """Whether the standard does; some functions got bfloat16 in a later opset than ours."""
+    constraints = schema.operator(op).schema.type_constraints
+    return any("tensor(bfloat16)" in c.allowed_type_strs for c in constraints)
+
+
+def zeros_of(x: Tensor) -> Tensor:
+    """Zeros of a tensor's dtype and shape."""
+    return apply("Expand", (scalar_like(0, x), apply("Shape", (x,))))
+
+
+def reduction_axes(axis: Any, x: Tensor, op: str) -> list[int] | Tensor:
+    """The axes of a reduction, or a vector of them where they are known only at run time.
+
+    Raises:
+        InvalidArgumentError: an axis out of range or given twice.
+        TypeError: not an integer.
+    """
+    if isinstance(axis, list | tuple) and any(is_tensor_like(a) for a in axis):
+        axis = convert_to_tensor(axis, dtypes.int64)
+    if is_tensor_like(axis):
+        given = tensor(axis)
+        require_dtype(given, given.dtype.is_integer, f"axis of {op}", "an integer dtype")
+        known = static_ints(given)
+        if known is None:
+            return apply("Reshape", (cast_to(given, dtypes.int64), int64_constant([-1])))
+        axis = known
+    axes = normalize_axes(_integers(axis, op), x.shape.rank, op)
+    assert axes is not None
+    for a in axes:
+        if axes.count(a) > 1:
+            raise InvalidArgumentError(
+                f"Invalid reduction arguments: Axes contains duplicate dimension: {a} in {op}; "
+                f"got axis={axis!r}.",
+                op=op,
+            )
+    return axes
+
+
+def _integers(axis: Any, op: str) -> list[int]:
+    items = axis.reshape(-1).tolist() if hasattr(axis, "__array__") else axis
+    try:
+        return [operator.index(a) for a in (items if isinstance(items, Iterable) else [items])]
+    except TypeError as e:
+        raise TypeError(f"axis of {op} must be an integer or several; got {axis!r}.") from e
+
+
+def single_axis(axis: Any, x: Tensor, op: str) -> int:
+    """One axis that must be known now, non-negative where the rank is known.
+
+    Raises:
+        InvalidArgumentError: out of range, or known only at run time.
+    """
+    if is_tensor_like(axis):
+        known = static_int(tensor(axis))
+        if known is None:
+            raise InvalidArgumentError(
+                f"The axis of {op} must be known while the function is traced; got {axis!r}. "
+                "Pass a Python int.",
+                op=op,
+            )
+        axis = known
+    try:
+        index = operator.index(axis)
+    except TypeError as e:
+        raise TypeError(f"axis of {op} must be an integer; got {axis!r}.") from e
+    rank = x.shape.rank
+    if rank is None:
+        return index
+    if not -rank <= index < rank:
+        raise InvalidArgumentError(
+            f"{op}: Expected dimension in the range [{-rank}, {rank}), but got {index}", op=op
+        )
+    return index % rank

@@ -1,0 +1,1 @@
+"""``tfx.debugging`` and ``tfx.print``: checks of tensors, eagerly and in graphs."""

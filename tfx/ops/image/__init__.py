@@ -1,0 +1,1 @@
+"""``tfx.image``: colours, geometry, boxes, sampling."""

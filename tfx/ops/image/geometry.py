@@ -1,0 +1,443 @@
+"""``tfx.image``: turning, cropping and padding, sizes, and patches."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.framework.apply import apply
+from tfx.framework.convert import constant, int64_constant
+from tfx.framework.tensor import Tensor
+from tfx.ops.array.gather import gather
+from tfx.ops.array.pad import pad
+from tfx.ops.array.transpose import reverse
+from tfx.ops.array.transpose import transpose as transpose_
+from tfx.ops.array.where import where
+from tfx.ops.common.arguments import cast_to, static_ints, tensor
+from tfx.ops.image.resampling import weights
+from tfx.ops.linalg.einsum import einsum
+from tfx.ops.random.random import uniform
+
+
+class ResizeMethod(StrEnum):
+    """How ``resize`` finds pixels between others."""
+
+    BILINEAR = "bilinear"
+    NEAREST_NEIGHBOR = "nearest"
+    BICUBIC = "bicubic"
+    AREA = "area"
+    LANCZOS3 = "lanczos3"
+    LANCZOS5 = "lanczos5"
+    GAUSSIAN = "gaussian"
+    MITCHELLCUBIC = "mitchellcubic"
+
+
+def _image(image: Any) -> tuple[Tensor, int]:
+    """An image or a batch of images, and the axis of the rows.
+
+    Raises:
+        ValueError: neither three nor four axes.
+    """
+    x = tensor(image)
+    if x.shape.rank not in (3, 4):
+        raise ValueError(
+            f"'image' (shape {x.shape}) must have either 3 or 4 dimensions: [height, width, "
+            "channels], or a batch of them."
+        )
+    return x, x.shape.rank - 3
+
+
+def flip_left_right(image: Any) -> Tensor:
+    """Images mirrored: the first column becomes the last.
+
+    Args:
+        image: ``[height, width, channels]`` or a batch of them.
+
+    Raises:
+        ValueError: another rank.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.image.flip_left_right([[[1], [2]]]).numpy().ravel()
+        array([2, 1], dtype=int32)
+    """
+    x, top = _image(image)
+    return reverse(x, [top + 1])
+
+
+def flip_up_down(image: Any) -> Tensor:
+    """Images upside down; see ``flip_left_right``."""
+    x, top = _image(image)
+    return reverse(x, [top])
+
+
+def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+    """Each image mirrored with a chance of a half; see ``flip_left_right``."""
+    x, top = _image(image)
+    return _by_chance(x, reverse(x, [top + 1]), top, seed)
+
+
+def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
+    """Each image upside down with a chance of a half; see ``flip_left_right``."""
+    x, top = _image(image)
+    return _by_chance(x, reverse(x, [top]), top, seed)
+
+
+def _by_chance(x: Tensor, turned: Tensor, lead: int, seed: int | None) -> Tensor:
+    count = apply("Shape", (x,), {"end": lead})
+    ones = int64_constant([1, 1, 1])
+    chance = uniform(apply("Concat", (count, ones), {"axis": 0}), seed=seed)
+    return where(chance < 0.5, turned, x)
+
+
+def transpose(image: Any, name: str | None = None) -> Tensor:
+    """Rows as columns; see ``flip_left_right``."""
+    x, top = _image(image)
+    return transpose_(x, [*range(top), top + 1, top, top + 2])
+
+
+def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
+    """Images turned by 90 degrees counter-clockwise, ``k`` times.
+
+    Args:
+        image: ``[height, width, channels]`` or a batch of them.
+        k: How often; a Python integer.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.image.rot90([[[1], [2]]]).numpy().ravel()
+        array([2, 1], dtype=int32)
+    """
+    x, top = _image(image)
+    times = int(k) % 4
+    if times == 0:
+        return x
+    if times == 2:
+        return reverse(x, [top, top + 1])
+    turned = transpose(x)
+    return reverse(turned, [top if times == 1 else top + 1])
+
+
+def central_crop(image: Any, central_fraction: float) -> Tensor:
+    """The middle of images.
+
+    Args:
+        image: ``[height, width, channels]`` or a batch of them.
+        central_fraction: The part of each side that is kept, in ``(0, 1]``.
+
+    Raises:
+        ValueError: another fraction or rank.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.image.central_crop(tf.zeros([8, 8, 3]), 0.5).shape
+        TensorShape([4, 4, 3])
+    """
+    x, top = _image(image)
+    part = float(central_fraction)
+    if not 0.0 < part <= 1.0:
+        raise ValueError(f"central_fraction must be within (0, 1]; got {central_fraction!r}.")
+    if part == 1.0:
+        return x
+    sides = _sides(x, top)
+    starts = [int((side - side * part) / 2) for side in sides]
+    sizes = [side - 2 * start for side, start in zip(sides, starts, strict=True)]
+    return _cut(x, top, starts, sizes)
+
+
+def _sides(x: Tensor, top: int) -> list[int]:
+    found = x.shape[top : top + 2].as_list()
+    if None in found:
+        raise ValueError(
+            f"The height and width of the image must be known while a function is traced; got "
+            f"shape {x.shape}. Give them in the input_signature, or call set_shape."
+        )
+    return found  # type: ignore[return-value]
+
+
+def _cut(x: Tensor, top: int, starts: list[int], sizes: list[int]) -> Tensor:
+    ends = [a + b for a, b in zip(starts, sizes, strict=True)]
+    axes = int64_constant([top, top + 1])
+    return apply("Slice", (x, int64_constant(starts), int64_constant(ends), axes))
+
+
+def _numbers(*given: Any) -> list[int]:
+    found = [static_ints(cast_to(tensor(g), dtypes.int64)) for g in given]
+    if any(f is None for f in found):
+        raise ValueError(f"Offsets and sizes must be known now; got {given!r}. Pass Python ints.")
+    return [f[0] for f in found if f is not None]
+
+
+def crop_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Tensor:
+    """A rectangle of images.
+
+    Args:
+        image: ``[height, width, channels]`` or a batch of them.
+        offset_height: The first row.
+        offset_width: The first column.
+        target_height: How many rows.
+        target_width: How many columns.
+
+    Raises:
+        ValueError: a rectangle that is not within the image, or another rank.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.image.crop_to_bounding_box(tf.zeros([8, 8, 3]), 1, 2, 4, 3).shape
+        TensorShape([4, 3, 3])
+    """
+    x, top = _image(image)
+    values = _numbers(offset_height, offset_width, target_height, target_width)
+    starts, sizes = values[:2], values[2:]
+    for what, start, size, side in zip(
+        ("height", "width"), starts, sizes, x.shape[top : top + 2].as_list(), strict=True
+    ):
+        if start < 0 or size <= 0 or (side is not None and start + size > side):
+            raise ValueError(
+                f"{what} must be >= target + offset, offset >= 0 and target > 0; got offset {start}"
+                f" and target {size} for an image of shape {x.shape}."
+            )
+    return _cut(x, top, starts, sizes)
+
+
+def pad_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Tensor:
+    """Images in a rectangle of zeros.
+
+    Args:
+        image: ``[height, width, channels]`` or a batch of them.
+        offset_height: Rows of zeros above.
+        offset_width: Columns of zeros on the left.
+        target_height: Rows of the result.
+        target_width: Columns of the result.
+
+    Raises:
+        ValueError: a target that is too small, or another rank.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.image.pad_to_bounding_box(tf.ones([2, 2, 1]), 1, 0, 3, 4).shape
+        TensorShape([3, 4, 1])
+    """
+    x, top = _image(image)
+    values = _numbers(offset_height, offset_width, target_height, target_width)
+    behind = [t - o - s for t, o, s in zip(values[2:], values[:2], _sides(x, top), strict=True)]
+    if min(behind) < 0 or min(values[:2]) < 0:
+        raise ValueError(
+            f"target must be >= side + offset and offset >= 0; got offsets {values[:2]} and target "
+            f"{values[2:]} for an image of shape {x.shape}."
+        )
+    around = [[a, b] for a, b in zip(values[:2], behind, strict=True)]
+    return pad(x, [[0, 0]] * top + around + [[0, 0]])
+
+
+def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
+    """Images cut to a size around their middle, or with zeros around them.
+
+    Args:
+        image: ``[height, width, channels]`` or a batch of them.
+        target_height: Rows of the result.
+        target_width: Columns of the result.
+
+    Raises:
+        ValueError: a size below 1, or another rank.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.image.resize_with_crop_or_pad(tf.ones([2, 8, 1]), 4, 4).shape
+        TensorShape([4, 4, 1])
+    """
+    x, top = _image(image)
+    targets = _numbers(target_height, target_width)
+    if min(targets) < 1:
+        raise ValueError(f"target_height and target_width must be > 0; got {targets}.")
+    sides = _sides(x, top)
+    pairs = list(zip(sides, targets, strict=True))
+    starts = [max(s - t, 0) // 2 for s, t in pairs]
+    x = _cut(x, top, starts, [min(s, t) for s, t in pairs])
+    return pad_to_bounding_box(x, *[max(t - s, 0) // 2 for s, t in pairs], *targets)
+
+
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """A part of a tensor at a random place.
+
+    Args:
+        value: Tensor.
+        size: The size of the part along each axis, as Python integers.
+        seed: Seed of the place; see ``tfx.random.set_seed``.
+        name: Accepted for compatibility.
+
+    Raises:
+        ValueError: a part that is larger than the tensor.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.image.random_crop(tf.zeros([8, 8, 3]), [4, 4, 3]).shape
+        TensorShape([4, 4, 3])
+    """
+    x = tensor(value)
+    wanted = static_ints(cast_to(tensor(size), dtypes.int64))
+    if wanted is None or len(wanted) != (x.shape.rank or len(wanted)):
+        raise ValueError(f"size must name each axis of {x.shape} and be known now; got {size!r}.")
+    for have, part in zip(x.shape.as_list(), wanted, strict=True):
+        if have is not None and part > have:
+            raise ValueError(f"Need value.shape >= size, got {x.shape.as_list()} and {wanted}.")
+    room = apply("Shape", (x,)) - int64_constant(wanted) + int64_constant([1] * len(wanted))
+    chance = uniform([len(wanted)], dtype=dtypes.float64, seed=seed)
+    starts = cast_to(apply("Floor", (chance * cast_to(room, dtypes.float64),)), dtypes.int64)
+    ends = starts + int64_constant(wanted)
+    part_of = apply("Slice", (x, starts, ends, int64_constant(range(len(wanted)))))
+    if hasattr(part_of, "set_shape"):
+        part_of.set_shape(wanted)
+    return part_of
+
+
+def resize(
+    images: Any,
+    size: Any,
+    method: Any = ResizeMethod.BILINEAR,
+    preserve_aspect_ratio: bool = False,
+    antialias: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Images of another size.
+
+    Args:
+        images: ``[height, width, channels]`` or a batch of them.
+        size: ``[height, width]``, two integers.
+        method: A ``ResizeMethod`` or its value. For all but the first three, and with
+            ``antialias``, the size of the images must be known.
+        preserve_aspect_ratio: Take the largest size within ``size`` that has the same ratio.
+        antialias: Average over what is passed over when an image gets smaller.
+        name: Accepted for compatibility.
+
+    Returns:
+        float32; the dtype of ``images`` for ``"nearest"``, and where the size stays.
+
+    Raises:
+        ValueError: another method or rank, or sizes that are not known now.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.image.resize([[[0.0], [1.0]]], [1, 4]).numpy().ravel()
+        array([0.  , 0.25, 0.75, 1.  ], dtype=float32)
+    """
+    x, top = _image(images)
+    try:
+        how = ResizeMethod(method)
+    except ValueError:
+        raise ValueError(
+            f"Resize method is not implemented: {method!r}; expected one of "
+            f"{', '.join(repr(str(m)) for m in ResizeMethod)}."
+        ) from None
+    targets = static_ints(cast_to(tensor(size), dtypes.int64))
+    if targets is None or len(targets) != 2:
+        raise ValueError(f"'size' must be two integers that are known now; got {size!r}.")
+    sides = x.shape[top : top + 2].as_list()
+    if preserve_aspect_ratio:
+        rows, columns = _sides(x, top)
+        scale = min(targets[0] / rows, targets[1] / columns)
+        targets = [max(1, round(s * scale)) for s in (rows, columns)]
+    if min(targets) < 1:
+        raise ValueError(f"'size' must be positive; got {targets}.")
+    if sides == targets:
+        return x
+    nearest = how is ResizeMethod.NEAREST_NEIGHBOR
+    made = x if nearest else cast_to(x, dtypes.float32)
+    if how not in _MODES or (antialias and not nearest):
+        return _resampled(made, top, how, targets, antialias)
+    batch = made if top else apply("Unsqueeze", (made, int64_constant([0])))
+    # Channels first: the kernels are made for that layout.
+    batch = transpose_(batch, [0, 3, 1, 2])
+    lead = apply("Shape", (batch,), {"end": 2})
+    sizes = apply("Concat", (lead, int64_constant(targets)), {"axis": 0})
+    found = apply("Resize", (batch, None, None, sizes), _MODES[how])
+    found = transpose_(found, [0, 2, 3, 1])
+    return found if top else apply("Squeeze", (found, int64_constant([0])))
+
+
+def _resampled(
+    x: Tensor, top: int, method: ResizeMethod, targets: list[int], antialias: bool
+) -> Tensor:
+    """By a matrix of weights for each axis."""
+    rows, columns = (
+        constant(weights(str(method), side, target, antialias), x.dtype)
+        for side, target in zip(_sides(x, top), targets, strict=True)
+    )
+    return einsum("yh,...hwc,xw->...yxc", rows, x, columns)
+
+
+_MODES: dict[ResizeMethod, dict[str, Any]] = {
+    ResizeMethod.BILINEAR: {"mode": "linear", "coordinate_transformation_mode": "half_pixel"},
+    ResizeMethod.NEAREST_NEIGHBOR: {
+        "mode": "nearest",
+        "coordinate_transformation_mode": "half_pixel",
+        "nearest_mode": "round_prefer_ceil",
+    },
+    ResizeMethod.BICUBIC: {
+        "mode": "cubic",
+        "coordinate_transformation_mode": "half_pixel",
+        "cubic_coeff_a": -0.5,
+        "exclude_outside": 1,
+    },
+}
+
+
+def extract_patches(
+    images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """Windows of images, one after the other, with their pixels along the last axis.
+
+    Args:
+        images: ``[batch, height, width, channels]``.
+        sizes: ``[1, rows, columns, 1]``: the windows.
+        strides: ``[1, rows, columns, 1]``: how far windows are apart.
+        rates: ``[1, rows, columns, 1]``: how far the pixels of a window are apart.
+        padding: ``"SAME"`` or ``"VALID"``.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[batch, rows, columns, size * channels]``.
+
+    Raises:
+        ValueError: another rank or padding, or an image whose size is not known.
+
+    Example:
+        >>> import tfx as tf
+        >>> one = [1, 1, 1, 1]
+        >>> tf.image.extract_patches(tf.zeros([1, 4, 4, 2]), [1, 3, 3, 1], one, one, "SAME").shape
+        TensorShape([1, 4, 4, 18])
+    """
+    x, top = _image(images)
+    if top != 1:
+        raise ValueError(f"extract_patches takes [batch, height, width, channels]; got {x.shape}.")
+    if padding not in ("SAME", "VALID"):
+        raise ValueError(f"padding must be 'SAME' or 'VALID'; got {padding!r}.")
+    around, indices = [], []
+    for axis, side in enumerate(_sides(x, 1), start=1):
+        size, stride, rate = int(sizes[axis]), int(strides[axis]), int(rates[axis])
+        reach = (size - 1) * rate + 1
+        count = -(-side // stride) if padding == "SAME" else (side - reach) // stride + 1
+        missing = max((count - 1) * stride + reach - side, 0) if padding == "SAME" else 0
+        around.append([missing // 2, missing - missing // 2])
+        indices.append([[i * stride + j * rate for j in range(size)] for i in range(count)])
+    wide = pad(x, [[0, 0], *around, [0, 0]])
+    rows = gather(wide, indices[0], axis=1)
+    both = gather(rows, indices[1], axis=3)
+    # [batch, rows, y, columns, x, channels]
+    found = transpose_(both, [0, 1, 3, 2, 4, 5])
+    shape = [-1, len(indices[0]), len(indices[1])]
+    depth = len(indices[0][0] if indices[0] else []) * len(indices[1][0] if indices[1] else [])
+    channels = x.shape[-1]
+    if channels is None:
+        raise ValueError(f"extract_patches needs a known number of channels; got {x.shape}.")
+    made = apply("Reshape", (found, int64_constant([*shape, depth * channels])))
+    batch = x.shape[0]
+    if batch is not None and hasattr(made, "set_shape"):
+        made.set_shape([batch, *shape[1:], depth * channels])
+    return made

@@ -1,0 +1,1 @@
+"""``tfx.io``: files, PNG images and tensors as bytes."""

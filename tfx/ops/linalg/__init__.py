@@ -1,0 +1,1 @@
+"""Products, norms and diagonals of matrices. Solvers and decompositions are in ``linalg_ops``."""

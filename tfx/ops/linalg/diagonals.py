@@ -1,0 +1,427 @@
+"""Diagonals of matrices and what is cut along them: ``diag``, ``diag_part``, ``band_part``.
+
+A band is stored as TensorFlow does: one row for each diagonal, the upper ones first, padded to the
+longest at the side that ``align`` says. All functions rest on one table, ``_Band``, which tells for
+each place of a matrix where its element is stored; it is made of constants where sizes are static.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.convert import convert_to_tensor, embed, int64_constant
+from tfx.framework.tensor import Tensor
+from tfx.ops.common.arguments import as_int64, same_dtype, static_int, static_ints, tensor
+from tfx.ops.common.shapes import (
+    concat_shape,
+    dimension,
+    known_rank,
+    product,
+    reshape_to,
+    shape_vector,
+    static_dims,
+)
+from tfx.ops.math.reduction import reduce_sum
+
+_ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
+
+
+class _Band:
+    """The diagonals ``low`` to ``high`` of ``rows`` x ``columns`` matrices.
+
+    Attributes:
+        inside: Whether a place is in the band, ``[rows, columns]``.
+        index: Flat index in the stored band ``[diagonals, length]`` of each place, 0 outside.
+        length: Length of the longest diagonal.
+    """
+
+    def __init__(self, rows: int, columns: int, low: int, high: int, align: str) -> None:
+        self.length = _longest(rows, columns, low, high)
+        i, j = np.arange(rows)[:, None], np.arange(columns)[None, :]
+        number = j - i
+        self.inside = (number >= low) & (number <= high)
+        along = np.where(number >= 0, i, j) + _shifts(number, rows, columns, self.length, align)
+        self.index = np.where(self.inside, (high - number) * self.length + along, 0)
+
+    def places(self, rows: int, columns: int, low: int, high: int) -> tuple[Any, Any]:
+        """For the stored band: flat index in the matrix of each element, and which are padding."""
+        flat = np.zeros((high - low + 1) * self.length, np.int64)
+        filled = np.zeros(flat.shape, bool)
+        matrix = np.arange(rows * columns).reshape(rows, columns)
+        flat[self.index[self.inside]] = matrix[self.inside]
+        filled[self.index[self.inside]] = True
+        shape = (high - low + 1, self.length)
+        return flat.reshape(shape), filled.reshape(shape)
+
+
+def _longest(rows: int, columns: int, low: int, high: int) -> int:
+    return max(0, min(rows + min(high, 0), columns - max(low, 0)))
+
+
+def _shifts(number: Any, rows: int, columns: int, length: int, align: str) -> Any:
+    """How far the elements of each diagonal are moved to the right."""
+    own = np.minimum(rows + np.minimum(number, 0), columns - np.maximum(number, 0))
+    upper, lower = align.split("_")
+    right = np.where(number >= 0, upper == "RIGHT", lower == "RIGHT")
+    return np.where(right, length - own, 0)
+
+
+def _diagonals(k: Any, align: str, op: str) -> tuple[int, int]:
+    if align not in _ALIGNMENTS:
+        raise ValueError(f"align of {op} must be one of {_ALIGNMENTS}; got {align!r}.")
+    known = static_ints(as_int64(k))
+    if known is None or not 1 <= len(known) <= 2:
+        raise InvalidArgumentError(
+            f"k of {op} must be one or two integers that are known now; got {k!r}.", op=op
+        )
+    low, high = known[0], known[-1]
+    if low > high:
+        raise InvalidArgumentError(
+            f"lower_diag_index must not be larger than upper_diag_index: {low} > {high} in {op}.",
+            op=op,
+        )
+    return low, high
+
+
+def diag(
+    diagonal: Any,
+    name: str = "diag",
+    k: Any = 0,
+    num_rows: Any = -1,
+    num_cols: Any = -1,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
+    """Matrices with given diagonals.
+
+    Args:
+        diagonal: ``[..., n]``, or ``[..., diagonals, n]`` if ``k`` is a range.
+        name: Accepted for compatibility.
+        k: Which diagonal (0 the main one, positive above), or the lowest and the highest.
+        num_rows: Rows of the result; -1: as few as possible.
+        num_cols: Columns of the result; -1: as few as possible.
+        padding_value: What is outside the diagonals.
+        align: At which side diagonals of a range are aligned: that above, then that below.
+
+    Returns:
+        ``[..., rows, columns]``.
+
+    Raises:
+        InvalidArgumentError: sizes that do not fit.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.diag([1, 2]).numpy()
+        array([[1, 0],
+               [0, 2]], dtype=int32)
+    """
+    op = "MatrixDiagV3"
+    x = tensor(diagonal)
+    low, high = _diagonals(k, align, op)
+    rank = known_rank(x, op)
+    banded = low != high
+    if rank < 1 + banded:
+        raise InvalidArgumentError(
+            f"diagonal must be at least {1 + banded}-dim, received shape: {x.shape} in {op}.", op=op
+        )
+    given = static_dims(x)
+    if low == high == 0 and num_rows == num_cols == -1 and given is None:
+        return _square_diag(x, padding_value)
+    if given is None:
+        raise InvalidArgumentError(
+            f"{op} with k, num_rows or num_cols needs a static shape; got {x.shape}.", op=op
+        )
+    rows, columns = _matrix_sizes(given, low, high, num_rows, num_cols, op)
+    band = _Band(rows, columns, low, high, align)
+    if band.length != given[-1] or (banded and given[-2] != high - low + 1):
+        raise InvalidArgumentError(
+            f"The diagonals of {op} have shape {x.shape}; k={k!r} of {rows} x {columns} matrices "
+            f"needs {high - low + 1} of length {band.length}.",
+            op=op,
+        )
+    padding = convert_to_tensor(padding_value, x.dtype)
+    if band.length == 0:
+        batch = given[: -2 if banded else -1]
+        return apply("Expand", (padding, int64_constant([*batch, rows, columns])))
+    return apply("Where", (embed(band.inside), _from_band(x, band, banded), padding))
+
+
+def _from_band(x: Tensor, band: _Band, banded: bool) -> Tensor:
+    """The stored band spread over matrices."""
+    if banded:
+        x = reshape_to(x, concat_shape(shape_vector(x, 0, -2), product(shape_vector(x, -2))))
+    rank = x.shape.rank
+    assert rank is not None
+    return apply("Gather", (x, embed(band.index)), {"axis": rank - 1})
+
+
+def _square_diag(x: Tensor, padding_value: Any) -> Tensor:
+    """The main diagonal of square matrices whose size is known at run time."""
+    size = dimension(x, -1)
+    run = apply("Range", (int64_constant(0), _scalar(size), int64_constant(1)))
+    inside = apply("Equal", (run, apply("Unsqueeze", (run, int64_constant([1])))))
+    padding = convert_to_tensor(padding_value, x.dtype)
+    return apply("Where", (inside, apply("Unsqueeze", (x, int64_constant([-1]))), padding))
+
+
+def _scalar(vector: Tensor) -> Tensor:
+    return apply("Squeeze", (vector, int64_constant([0])))
+
+
+def _matrix_sizes(
+    given: Sequence[int], low: int, high: int, num_rows: Any, num_cols: Any, op: str
+) -> tuple[int, int]:
+    """Rows and columns: as few as hold the diagonals where they are not given."""
+    length = given[-1]
+    least_rows, least_columns = length - min(high, 0), length + max(low, 0)
+    rows, columns = (static_int(as_int64(n)) for n in (num_rows, num_cols))
+    if rows is None or columns is None:
+        raise InvalidArgumentError(f"num_rows and num_cols of {op} must be known now.", op=op)
+    if rows == columns == -1:
+        rows = columns = max(least_rows, least_columns)
+    elif rows == -1:
+        rows = least_rows
+    elif columns == -1:
+        columns = least_columns
+    if rows < least_rows or columns < least_columns:
+        raise InvalidArgumentError(
+            f"The number of rows or columns of {op} is too small: {rows} x {columns} for diagonals "
+            f"of length {length}.",
+            op=op,
+        )
+    return rows, columns
+
+
+def diag_part(
+    input: Any,
+    name: str = "diag_part",
+    k: Any = 0,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
+    """Diagonals of matrices.
+
+    Args:
+        input: ``[..., rows, columns]``.
+        name: Accepted for compatibility.
+        k: Which diagonal (0 the main one, positive above), or the lowest and the highest.
+        padding_value: What fills the shorter diagonals of a range up.
+        align: At which side diagonals of a range are aligned: that above, then that below.
+
+    Returns:
+        ``[..., n]``, or ``[..., diagonals, n]`` if ``k`` is a range.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.diag_part([[1, 2], [3, 4]]).numpy()
+        array([1, 4], dtype=int32)
+    """
+    op = "MatrixDiagPartV3"
+    x = _matrices(input, op)
+    low, high = _diagonals(k, align, op)
+    given = static_dims(x)
+    rank = known_rank(x, op)
+    flat = reshape_to(
+        x, concat_shape(shape_vector(x, 0, rank - 2), product(shape_vector(x, rank - 2)))
+    )
+    if given is not None:
+        _check_range(given[-2], given[-1], low, high, op)
+    if low == high:
+        return _one_diagonal(x, flat, low)
+    if given is None:
+        raise InvalidArgumentError(
+            f"{op} with a range of diagonals needs a static shape; got {x.shape}.", op=op
+        )
+    rows, columns = given[-2:]
+    band = _Band(rows, columns, low, high, align)
+    places, filled = band.places(rows, columns, low, high)
+    found = apply("Gather", (flat, embed(places)), {"axis": rank - 2})
+    padding = convert_to_tensor(padding_value, x.dtype)
+    return apply("Where", (embed(filled), found, padding))
+
+
+def _one_diagonal(x: Tensor, flat: Tensor, k: int) -> Tensor:
+    """Every (columns + 1)-th element of the flat matrices, where there are any."""
+    rank = x.shape.rank
+    assert rank is not None
+    rows, columns = dimension(x, rank - 2), dimension(x, rank - 1)
+    one = int64_constant([1])
+    start = int64_constant([k]) if k >= 0 else apply("Mul", (columns, int64_constant([-k])))
+    high = apply("Sub", (columns, int64_constant([max(k, 0)])))
+    length = apply("Min", (apply("Sub", (rows, int64_constant([max(-k, 0)]))), high))
+    length = apply("Max", (length, int64_constant([0])))
+    step = apply("Add", (columns, one))
+    end = apply("Add", (start, apply("Mul", (length, step))))
+    return apply("Slice", (flat, start, end, int64_constant([rank - 2]), step))
+
+
+def _matrices(x: Any, op: str) -> Tensor:
+    a = tensor(x)
+    if a.shape.rank is not None and a.shape.rank < 2:
+        raise InvalidArgumentError(
+            f"input must be at least 2-dim, received shape: {a.shape} in {op}.", op=op
+        )
+    return a
+
+
+def _check_range(rows: int, columns: int, low: int, high: int, op: str) -> None:
+    inside = all(-rows < k < columns or k == 0 for k in (low, high))
+    if not inside:
+        raise InvalidArgumentError(
+            f"lower_diag_index and upper_diag_index are out of bound: {low} and {high} for "
+            f"{rows} x {columns} matrices in {op}.",
+            op=op,
+        )
+
+
+def set_diag(
+    input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
+) -> Tensor:
+    """``input`` with some diagonals replaced.
+
+    Args:
+        input: ``[..., rows, columns]``.
+        diagonal: ``[..., n]``, or ``[..., diagonals, n]`` if ``k`` is a range.
+        name: Accepted for compatibility.
+        k: Which diagonal (0 the main one, positive above), or the lowest and the highest.
+        align: At which side diagonals of a range are aligned: that above, then that below.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.set_diag([[1, 2], [3, 4]], [8, 9]).numpy()
+        array([[8, 2],
+               [3, 9]], dtype=int32)
+    """
+    op = "MatrixSetDiagV3"
+    x, d = same_dtype(_matrices(input, op), diagonal, op)
+    low, high = _diagonals(k, align, op)
+    given = static_dims(x)
+    if given is None:
+        if low == high == 0 and None not in x.shape.as_list()[-2:]:
+            given = (0, *(int(s) for s in x.shape.as_list()[-2:] if s is not None))
+        else:
+            raise InvalidArgumentError(
+                f"{op} needs the static size of the matrices; got {x.shape}.", op=op
+            )
+    rows, columns = given[-2:]
+    _check_range(rows, columns, low, high, op)
+    band = _Band(rows, columns, low, high, align)
+    if d.shape.rank is not None and d.shape[-1] not in (None, band.length):
+        raise InvalidArgumentError(
+            f"The diagonals of {op} have shape {d.shape}; {rows} x {columns} matrices need length "
+            f"{band.length}.",
+            op=op,
+        )
+    if band.length == 0:
+        return x
+    return apply("Where", (embed(band.inside), _from_band(d, band, low != high), x))
+
+
+def trace(x: Any, name: str | None = None) -> Tensor:
+    """The sum of the main diagonal.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.trace([[1, 2], [3, 4]]).numpy()
+        np.int32(5)
+    """
+    return reduce_sum(diag_part(x), -1)
+
+
+def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
+    """``input`` with everything outside a band around the main diagonal set to 0.
+
+    Args:
+        input: ``[..., rows, columns]``.
+        num_lower: How many diagonals below the main one to keep; negative: all.
+        num_upper: How many above; negative: all.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.band_part([[1, 2], [3, 4]], -1, 0).numpy()
+        array([[1, 0],
+               [3, 4]], dtype=int32)
+    """
+    x = _matrices(input, "MatrixBandPart")
+    rank = known_rank(x, "band_part")
+    rows, columns = (
+        apply("Range", (int64_constant(0), _scalar(dimension(x, a)), int64_constant(1)))
+        for a in (rank - 2, rank - 1)
+    )
+    above = apply("Sub", (columns, apply("Unsqueeze", (rows, int64_constant([1])))))
+    kept = apply("And", (_within(apply("Neg", (above,)), num_lower), _within(above, num_upper)))
+    return apply("Where", (kept, x, convert_to_tensor(np.zeros((), x.dtype.as_numpy_dtype))))
+
+
+def _within(distance: Tensor, limit: Any) -> Tensor:
+    bound = as_int64(limit)
+    near = apply("LessOrEqual", (distance, bound))
+    return apply("Or", (near, apply("Less", (bound, int64_constant(0)))))
+
+
+def tensor_diag(diagonal: Any, name: str | None = None) -> Tensor:
+    """A tensor of twice the rank with ``diagonal`` on its main diagonal.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.tensor_diag([1, 2]).numpy()
+        array([[1, 0],
+               [0, 2]], dtype=int32)
+    """
+    x = tensor(diagonal)
+    if known_rank(x, "tensor_diag") < 1:
+        raise InvalidArgumentError("Input must be at least rank 1, got 0 in tensor_diag.")
+    shape = shape_vector(x)
+    flat = reshape_to(x, product(shape))
+    return reshape_to(_square_diag(flat, 0), concat_shape(shape, shape))
+
+
+def tensor_diag_part(input: Any, name: str | None = None) -> Tensor:
+    """The main diagonal of a tensor of even rank: the inverse of ``tensor_diag``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.tensor_diag_part([[1, 2], [3, 4]]).numpy()
+        array([1, 4], dtype=int32)
+    """
+    x = tensor(input)
+    rank = known_rank(x, "tensor_diag_part")
+    if rank % 2 or rank == 0:
+        raise InvalidArgumentError(f"input must have even and non-zero rank, input rank is {rank}")
+    half = shape_vector(x, 0, rank // 2)
+    known, dims = static_ints(half), x.shape.as_list()
+    if known is not None and dims[rank // 2 :] != known and None not in dims:
+        raise InvalidArgumentError(
+            f"Invalid shape {x.shape} of tensor_diag_part: both halves must be equal."
+        )
+    size = product(half)
+    matrix = reshape_to(x, concat_shape(size, size))
+    return reshape_to(diag_part(matrix), half)
+
+
+def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
+    """The cross product of vectors of three elements along the last axis.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.cross([1, 0, 0], [0, 1, 0]).numpy()
+        array([0, 0, 1], dtype=int32)
+    """
+    x, y = same_dtype(a, b, "Cross")
+    for t in (x, y):
+        if t.shape.rank is not None and (t.shape.rank == 0 or t.shape[-1] not in (None, 3)):
+            raise InvalidArgumentError(
+                f"Cross-products are only defined for 3-element vectors; got shape {t.shape}.",
+                op="Cross",
+            )
+    first, second = (int64_constant(order) for order in ([1, 2, 0], [2, 0, 1]))
+    axis = {"axis": known_rank(x, "cross") - 1}
+    p, q = (apply("Gather", (x, order), axis) for order in (first, second))
+    r, s = (apply("Gather", (y, order), axis) for order in (second, first))
+    return apply("Sub", (apply("Mul", (p, r)), apply("Mul", (q, s))))

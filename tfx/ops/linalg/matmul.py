@@ -1,0 +1,279 @@
+"""Products of matrices: ``matmul``, ``matvec``, and the transposition they rest on.
+
+Matrices are the last two axes; everything before is a batch, which broadcasts. Two matrices with
+one of them transposed are one ``Gemm``, which reads them in place; a batch is ``MatMul`` with
+``Transpose`` nodes, which ONNX Runtime fuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DTypeLike
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.tensor import Tensor
+from tfx.ops.common.arguments import (
+    cast_to,
+    require_dtype,
+    same_dtype,
+    scalar_like,
+    tensor,
+    unbroadcast,
+)
+
+_GEMM_DTYPES = frozenset((dtypes.float16, dtypes.float32, dtypes.float64, dtypes.bfloat16))
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: DTypeLike | None = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Matrix product of the last two axes; the axes before them broadcast.
+
+    Args:
+        a: ``[..., m, k]``, or ``[..., k, m]`` if transposed.
+        b: ``[..., k, n]``, or ``[..., n, k]`` if transposed; the dtype of ``a``.
+        transpose_a: Multiply by the transposed ``a``.
+        transpose_b: Multiply by the transposed ``b``.
+        adjoint_a: The same as ``transpose_a`` for real numbers.
+        adjoint_b: The same as ``transpose_b`` for real numbers.
+        a_is_sparse: Accepted for compatibility; has no effect.
+        b_is_sparse: Accepted for compatibility; has no effect.
+        output_type: dtype to compute and return in, such as int32 for int8 operands.
+        grad_a: Accepted for compatibility.
+        grad_b: Accepted for compatibility.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[..., m, n]``.
+
+    Raises:
+        InvalidArgumentError: shapes that do not fit, or operands of different dtypes.
+        ValueError: an operand both transposed and adjoint.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.matmul([[1, 2], [3, 4]], [[5], [6]]).numpy()
+        array([[17],
+               [39]], dtype=int32)
+    """
+    if transpose_a and adjoint_a:
+        raise ValueError("Only one of `transpose_a` and `adjoint_a` can be True; got both.")
+    if transpose_b and adjoint_b:
+        raise ValueError("Only one of `transpose_b` and `adjoint_b` can be True; got both.")
+    if output_type is None:
+        x, y = same_dtype(a, b, "MatMul")
+    else:
+        wanted = dtypes.as_dtype(output_type)
+        x, y = cast_to(tensor(a), wanted), cast_to(tensor(b), wanted)
+    ok = x.dtype.is_floating or x.dtype.is_integer
+    require_dtype(x, ok, "MatMul", "a number dtype")
+    left, right = bool(transpose_a or adjoint_a), bool(transpose_b or adjoint_b)
+    _check_matmul(x, y, left, right)
+    return product(x, y, transpose_a=left, transpose_b=right)
+
+
+def _check_matmul(x: Tensor, y: Tensor, left: bool, right: bool) -> None:
+    for i, operand in enumerate((x, y)):
+        rank = operand.shape.rank
+        if rank is not None and rank < 2:
+            raise InvalidArgumentError(
+                f"In[{i}] ndims must be >= 2: {rank}. MatMul multiplies matrices; got shape "
+                f"{operand.shape}. Use tfx.linalg.matvec or tfx.tensordot for vectors.",
+                op="MatMul",
+            )
+    if x.shape.rank is None or y.shape.rank is None:
+        return
+    inner_x, inner_y = x.shape[-2 if left else -1], y.shape[-1 if right else -2]
+    if inner_x is not None and inner_y is not None and inner_x != inner_y:
+        raise InvalidArgumentError(
+            f"Matrix size-incompatible: In[0]: {x.shape.as_list()}, In[1]: {y.shape.as_list()}; "
+            f"the inner dimensions must be equal, but are {inner_x} and {inner_y}"
+            f"{' (after transposition)' if left or right else ''}.",
+            op="MatMul",
+        )
+
+
+def product(
+    x: Tensor, y: Tensor, *, transpose_a: bool = False, transpose_b: bool = False
+) -> Tensor:
+    """``matmul`` of two tensors that are known to fit; small integers are widened to int32."""
+    if x.dtype.is_integer and x.dtype.size < 4:
+        wide = cast_to(x, dtypes.int32), cast_to(y, dtypes.int32)
+        return cast_to(product(*wide, transpose_a=transpose_a, transpose_b=transpose_b), x.dtype)
+    if not (transpose_a or transpose_b):
+        return apply("MatMul", (x, y))
+    if x.dtype in _GEMM_DTYPES and x.shape.rank == 2 and y.shape.rank == 2:
+        return apply("Gemm", (x, y), {"transA": int(transpose_a), "transB": int(transpose_b)})
+    x = swap_last_two(x) if transpose_a else x
+    return apply("MatMul", (x, swap_last_two(y) if transpose_b else y))
+
+
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Matrices ``a`` times vectors ``b``; the batch axes broadcast.
+
+    Args:
+        a: ``[..., m, n]``, or ``[..., n, m]`` if transposed.
+        b: ``[..., n]``, the same dtype.
+        transpose_a: Multiply by the transposed ``a``.
+        adjoint_a: The same for real numbers.
+        a_is_sparse: Accepted for compatibility.
+        b_is_sparse: Accepted for compatibility.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[..., m]``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()
+        array([3., 7.], dtype=float32)
+    """
+    x, y = same_dtype(a, b, "MatVec")
+    column = apply("Unsqueeze", (y, int64_constant([-1])))
+    result = matmul(x, column, transpose_a=transpose_a, adjoint_a=adjoint_a)
+    return apply("Squeeze", (result, int64_constant([-1])))
+
+
+def matrix_transpose(a: Any, name: str | None = None, conjugate: bool = False) -> Tensor:
+    """Exchange the last two axes.
+
+    Args:
+        a: Tensor of rank 2 or more.
+        name: Accepted for compatibility.
+        conjugate: Has no effect on real numbers.
+
+    Raises:
+        ValueError: rank below 2.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.linalg.matrix_transpose(tf.ones([2, 3, 4])).shape
+        TensorShape([2, 4, 3])
+    """
+    x = tensor(a)
+    if x.shape.rank is not None and x.shape.rank < 2:
+        raise ValueError(
+            f"Argument `a` should be a (batch) matrix with rank >= 2. Received shape {x.shape}."
+        )
+    return swap_last_two(x)
+
+
+def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+    """The conjugate transpose, which is the transpose of real matrices."""
+    return matrix_transpose(matrix)
+
+
+def swap_last_two(x: Tensor) -> Tensor:
+    """``x`` with its last two axes exchanged, also where the rank is unknown."""
+    rank = x.shape.rank
+    if rank is not None:
+        return apply("Transpose", (x,), {"perm": (*range(rank - 2), rank - 1, rank - 2)})
+    shape = apply("Shape", (x,))
+    rows, columns = (
+        apply("Shape", (x,), {"start": -2, "end": -1}),
+        apply("Shape", (x,), {"start": -1}),
+    )
+    batch = apply("Slice", (shape, int64_constant([0]), int64_constant([-2])))
+    flat = apply("Concat", (int64_constant([-1]), rows, columns), {"axis": 0})
+    flipped = apply("Transpose", (apply("Reshape", (x, flat)),), {"perm": (0, 2, 1)})
+    target = apply("Concat", (batch, columns, rows), {"axis": 0})
+    return apply("Reshape", (flipped, target))
+
+
+@gradient("MatMul")
+def _matmul_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    x, y = op.inputs
+    if x.shape.rank == 1 or y.shape.rank == 1:
+        return _vector_product_grad(op, dy)
+    dx = unbroadcast(product(dy, y, transpose_b=True), x) if op.needs[0] else None
+    if not op.needs[1]:
+        return dx, None
+    rank = x.shape.rank
+    if y.shape.rank == 2 and rank is not None and rank > 2:
+        # One large product instead of a batch of small ones that is summed afterwards.
+        x, dy = _as_rows(x), _as_rows(dy)
+    return dx, unbroadcast(product(x, dy, transpose_a=True), y)
+
+
+def _as_rows(x: Tensor) -> Tensor:
+    """``[..., n]`` to ``[rows, n]``."""
+    last = x.shape[-1]
+    if last is not None and last != 0:
+        return apply("Reshape", (x, int64_constant([-1, last])))
+    head = apply("ReduceProd", (apply("Shape", (x,), {"end": -1}),), {"keepdims": 1})
+    target = apply("Concat", (head, apply("Shape", (x,), {"start": -1})), {"axis": 0})
+    return apply("Reshape", (x, target), {"allowzero": 1})
+
+
+def _vector_product_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    """ONNX's MatMul takes vectors as one row or column."""
+    x, y = op.inputs
+    row, column = x.shape.rank == 1, y.shape.rank == 1
+    a = apply("Unsqueeze", (x, int64_constant([0]))) if row else x
+    b = apply("Unsqueeze", (y, int64_constant([1]))) if column else y
+    if column:
+        dy = apply("Unsqueeze", (dy, int64_constant([-1])))
+    if row:
+        dy = apply("Unsqueeze", (dy, int64_constant([-2])))
+    dx = dy_ = None
+    if op.needs[0]:
+        dx = unbroadcast(product(dy, b, transpose_b=True), a)
+        dx = apply("Squeeze", (dx, int64_constant([0]))) if row else dx
+    if op.needs[1]:
+        dy_ = unbroadcast(product(a, dy, transpose_a=True), b)
+        dy_ = apply("Squeeze", (dy_, int64_constant([1]))) if column else dy_
+    return dx, dy_
+
+
+@gradient("Gemm")
+def _gemm_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    """``alpha op(a) op(b) + beta c`` where op() may transpose."""
+    a, b, *rest = op.inputs
+    left, right = bool(op.attrs.get("transA", 0)), bool(op.attrs.get("transB", 0))
+    scaled = _scaled(dy, op.attrs.get("alpha", 1.0))
+    grads: list[Tensor | None] = [None, None]
+    if op.needs[0]:
+        grads[0] = (
+            product(b, scaled, transpose_a=right, transpose_b=True)
+            if left
+            else product(scaled, b, transpose_b=not right)
+        )
+    if op.needs[1]:
+        grads[1] = (
+            product(scaled, a, transpose_a=True, transpose_b=left)
+            if right
+            else product(a, scaled, transpose_a=not left)
+        )
+    for i, c in enumerate(rest, 2):
+        needed = c is not None and op.needs[i]
+        dc = unbroadcast(_scaled(dy, op.attrs.get("beta", 1.0)), c) if needed else None
+        grads.append(dc)
+    return grads
+
+
+def _scaled(x: Tensor, factor: float) -> Tensor:
+    return x if factor == 1.0 else apply("Mul", (x, scalar_like(factor, x)))

@@ -1,0 +1,1 @@
+"""``tfx.math``: arithmetic, reductions, special functions."""

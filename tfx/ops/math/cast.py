@@ -1,0 +1,172 @@
+"""Changing the dtype of a tensor, and passing it on unchanged with or without its gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.context import using
+from tfx.framework.convert import embed
+from tfx.framework.func_graph import STOP_GRADIENT
+from tfx.framework.indexed_slices import IndexedSlices, slices_like
+from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.ops.common.arguments import cast_to, tensor
+
+
+def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
+    """``x`` with its elements converted to another dtype.
+
+    Floats lose their fraction on the way to an integer dtype, and everything but 0 is True in
+    bool. What a float out of the integer's range becomes is not defined.
+
+    Args:
+        x: Tensor of a number or bool dtype, or a value convertible to one.
+        dtype: The dtype wanted.
+        name: Accepted for compatibility.
+
+    Returns:
+        The converted tensor; ``x`` itself if it has the dtype already. Of ``IndexedSlices``, slices
+        with converted values.
+
+    Raises:
+        InvalidArgumentError: a conversion from or to strings.
+        TypeError: a quantized dtype.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.cast([1.8, -2.2], tf.int32).numpy()
+        array([ 1, -2], dtype=int32)
+    """
+    wanted = dtypes.as_dtype(dtype)
+    if type(x) is IndexedSlices:
+        return slices_like(x, cast(x.values, wanted))  # type: ignore[return-value]
+    x = tensor(x)
+    if wanted.is_quantized:
+        raise TypeError(
+            f"Cast {x.dtype.name} to {wanted.name} is not supported: no tensor has a quantized "
+            "dtype. Use tfx.raw.QuantizeLinear, which makes int8 or uint8."
+        )
+    if x.dtype is not wanted and dtypes.string in (x.dtype, wanted):
+        raise InvalidArgumentError(
+            f"Cast {x.dtype.name} to {wanted.name} is not supported; convert in Python, "
+            "before the tensor is made or with its numpy().",
+            op="Cast",
+        )
+    return cast_to(x, wanted)
+
+
+@gradient("Cast")
+def _cast_grad(op: OpRecord, dy: Tensor) -> Tensor | None:
+    x = op.inputs[0]
+    return cast_to(dy, x.dtype) if x.dtype.is_floating else None
+
+
+def saturate_cast(value: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
+    """``cast`` that brings values out of range to the nearest one that the dtype has.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.saturate_cast([-5, 300], tf.uint8).numpy()
+        array([  0, 255], dtype=uint8)
+    """
+    wanted = dtypes.as_dtype(dtype)
+    x = tensor(value)
+    if x.dtype.is_numeric_compatible and wanted.is_numeric_compatible:
+        low, high = _limits(wanted)
+        lowest, highest = _limits(x.dtype)
+        if lowest < low:
+            x = apply("Max", (x, _bound(low, x)))
+        if highest > high:
+            x = apply("Min", (x, _bound(high, x)))
+    return cast(x, wanted)
+
+
+def _limits(dtype: DType) -> tuple[int, int] | tuple[float, float]:
+    if dtype.is_integer:
+        return int(dtype.min), int(dtype.max)
+    return float(dtype.min), float(dtype.max)
+
+
+def _bound(limit: float, like: Tensor) -> Tensor:
+    """A limit as a scalar of another dtype, never beyond it: float32 has no 2**31 - 1."""
+    kind = like.dtype.as_numpy_dtype
+    bound = kind(limit)
+    if like.dtype.is_floating and abs(int(bound)) > abs(int(limit)):
+        bound = np.nextafter(bound, kind(0))
+    return embed(np.array(bound, kind))
+
+
+def identity(input: Any, name: str | None = None) -> Tensor:
+    """A tensor of its own with the contents of ``input``; a variable is read.
+
+    Of ``IndexedSlices``, slices of their own.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.identity([1, 2]).numpy()
+        array([1, 2], dtype=int32)
+    """
+    if type(input) is IndexedSlices:
+        return slices_like(input, identity(input.values), identity(input.indices))  # type: ignore[return-value]
+    return apply("Identity", (tensor(input),))
+
+
+def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
+    """Tensors of their own with the contents of several others.
+
+    Raises:
+        InvalidArgumentError: there is none.
+
+    Example:
+        >>> import tfx as tf
+        >>> [x.numpy() for x in tf.identity_n([1, 2.5])]
+        [np.int32(1), np.float32(2.5)]
+    """
+    given = list(input)
+    if not given:
+        raise InvalidArgumentError("identity_n: expected at least one tensor, got none.")
+    return [identity(x) for x in given]
+
+
+@gradient("Identity")
+def _identity_grad(op: OpRecord, dy: Tensor) -> Tensor:
+    return dy
+
+
+def stop_gradient(input: Any, name: str | None = None) -> Tensor:
+    """The same values, which gradients take for constants.
+
+    Args:
+        input: Tensor or a value convertible to one.
+        name: Accepted for compatibility.
+
+    Returns:
+        A tensor of the same contents through which no gradient flows; of ``IndexedSlices``, slices.
+
+    Example:
+        >>> import tfx as tf
+        >>> x = tf.constant(3.0)
+        >>> with tf.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * tf.stop_gradient(x)
+        >>> tape.gradient(y, x).numpy()
+        np.float32(3.0)
+    """
+    if type(input) is IndexedSlices:
+        return slices_like(input, stop_gradient(input.values))  # type: ignore[return-value]
+    x = tensor(input)
+    if isinstance(x, EagerTensor):
+        # Values are immutable: a second tensor over the same one, which no tape knows.
+        return EagerTensor(x._value, x._dtype)
+    with using(tapes=()):
+        y = apply("Identity", (x,))
+    assert isinstance(y, SymbolicTensor)
+    assert y._value.node is not None
+    y._value.node.tag = STOP_GRADIENT
+    return y

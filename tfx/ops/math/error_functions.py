@@ -1,0 +1,183 @@
+"""Error functions and products that take 0 times anything for 0.
+
+Owns what statistics and information theory add to the elementary functions. The decision:
+composites keep NaN and infinity out of the branch that is not taken, so that gradients are finite
+wherever the function has one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.framework.apply import apply
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.tensor import Tensor
+from tfx.graph.kernels import elementary_functions
+from tfx.ops.common.arguments import (
+    cast_to,
+    require_dtype,
+    same_dtype,
+    scalar_like,
+    tensor,
+    unary_floating,
+)
+from tfx.ops.common.shapes import raw_shape
+from tfx.ops.common.traced_once import Composite
+from tfx.ops.math.arithmetic import divide, multiply, subtract, truediv
+from tfx.ops.math.cast import stop_gradient
+from tfx.ops.math.comparison import equal, logical_not, logical_or
+from tfx.ops.math.elementwise import exp, is_finite, log, log1p, negative, square
+
+
+def erf(x: Any, name: str | None = None) -> Tensor:
+    """The Gauss error function.
+
+    Args:
+        x: Tensor of a floating dtype, or a value convertible to one.
+        name: Accepted for compatibility.
+
+    Returns:
+        A tensor of the same dtype and shape.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.erf([0.0, 10.0]).numpy()
+        array([0., 1.], dtype=float32)
+    """
+    return unary_floating("Erf", x)
+
+
+@gradient("Erf")
+def _erf_grad(op: OpRecord, dy: Tensor) -> Tensor:
+    bell = exp(negative(square(op.inputs[0])))
+    return multiply(dy, multiply(bell, 2.0 / math.sqrt(math.pi)))
+
+
+def erfc(x: Any, name: str | None = None) -> Tensor:
+    """``1 - erf(x)``, accurate also where it is close to 0: in float64 to 8 units.
+
+    Example:
+        >>> import tfx as tf
+        >>> float(tf.math.erfc(5.0)) > 0.0
+        True
+    """
+    x = tensor(x)
+    plain = subtract(1.0, erf(x))
+    # The accurate value is computed without gradient, in float64; the plain one carries it.
+    (accurate,) = _accurate_erfc(cast_to(x, dtypes.float64), shapes=[raw_shape(x)])
+    return apply("Add", (plain, stop_gradient(subtract(cast_to(accurate, x.dtype), plain))))
+
+
+class Operations:
+    """Makes a formula's operations with ``apply``."""
+
+    def op(self, name: str, *inputs: Tensor) -> Tensor:
+        """An ONNX operator without attributes."""
+        return apply(name, inputs)
+
+    def cast(self, x: Tensor, dtype: int) -> Tensor:
+        """A change of element type."""
+        return apply("Cast", (x,), {"to": dtype})
+
+    def number(self, value: float) -> Tensor:
+        """A float64 scalar."""
+        return convert_to_tensor(value, dtypes.float64)
+
+
+_accurate_erfc = Composite(lambda x: (elementary_functions.erfc(Operations(), x),), "erfc")
+
+
+def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``(x - y) ** 2`` element by element, with broadcasting.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.squared_difference([1, 5], 3).numpy()
+        array([4, 4], dtype=int32)
+    """
+    return square(subtract(x, y))
+
+
+def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x * log(y)``, and 0 (with gradient 0) where ``x`` is 0, whatever ``y`` is.
+
+    Args:
+        x: Tensor of a floating dtype, or a value convertible to one.
+        y: The same dtype.
+        name: Accepted for compatibility.
+
+    Returns:
+        A tensor of the broadcast shape.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.xlogy([0.0, 2.0], [0.0, 1.0]).numpy()
+        array([0., 0.], dtype=float32)
+    """
+    x, y, absent = _factors("Xlogy", x, y)
+    return multiply(x, log(apply("Where", (absent, scalar_like(1, y), y))))
+
+
+def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x * log(1 + y)``, and 0 (with gradient 0) where ``x`` is 0, whatever ``y`` is.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.xlog1py([0.0, 2.0], [-1.0, 0.0]).numpy()
+        array([0., 0.], dtype=float32)
+    """
+    x, y, absent = _factors("Xlog1py", x, y)
+    return multiply(x, log1p(apply("Where", (absent, scalar_like(0, y), y))))
+
+
+def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x / y``, and 0 (with gradient 0) where ``x`` is 0, whatever ``y`` is.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.xdivy([0.0, 2.0], [0.0, 4.0]).numpy()
+        array([0. , 0.5], dtype=float32)
+    """
+    x, y, absent = _factors("Xdivy", x, y)
+    quotient = divide(x, apply("Where", (absent, scalar_like(1, y), y)))
+    return apply("Where", (absent, scalar_like(0, x), quotient))
+
+
+def _factors(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The operands and where the first one is 0."""
+    a, b = same_dtype(x, y, op)
+    require_dtype(a, a.dtype.is_floating, op, "a floating dtype")
+    return a, b, equal(a, scalar_like(0, a))
+
+
+def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x / y`` as real numbers, and 0 (with gradient 0) where ``y`` is 0.
+
+    Integers are converted to floats first, as in ``truediv``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.divide_no_nan([3.0, 1.0], [0.0, 2.0]).numpy()
+        array([0. , 0.5], dtype=float32)
+    """
+    a, b = same_dtype(x, y, "DivNoNan")
+    absent = equal(b, scalar_like(0, b))
+    quotient = truediv(a, apply("Where", (absent, scalar_like(1, b), b)))
+    return apply("Where", (absent, scalar_like(0, quotient), quotient))
+
+
+def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x * y``, and 0 where ``y`` is 0 even if ``x`` is infinite or NaN.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.multiply_no_nan([float("inf"), 3.0], [0.0, 2.0]).numpy()
+        array([0., 6.], dtype=float32)
+    """
+    a, b = same_dtype(x, y, "MulNoNan")
+    require_dtype(a, a.dtype.is_floating, "MulNoNan", "a floating dtype")
+    counts = logical_or(is_finite(a), logical_not(equal(b, scalar_like(0, b))))
+    return multiply(apply("Where", (counts, a, scalar_like(0, a))), b)

@@ -1,0 +1,323 @@
+"""Reductions over groups of rows: ``segment_*`` and ``unsorted_segment_*``.
+
+All are one ``ScatterND`` that reduces, with a row more than there are segments: what belongs to no
+segment (a negative number) goes there and is cut off. Their gradients are those of the scatter.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
+from tfx.framework.apply import apply
+from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.guards import refused_unless
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
+from tfx.ops.common.shapes import (
+    as_vector,
+    concat_shape,
+    describe,
+    dimension,
+    filled,
+    product,
+    rank_of,
+    raw_shape,
+    reshape_to,
+    shape_vector,
+)
+
+_IDS = (dtypes.int32, dtypes.int64)
+
+
+def unsorted_segment_sum(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The sum of the rows of each segment.
+
+    Args:
+        data: Tensor of a number dtype; its first axes are those of ``segment_ids``.
+        segment_ids: int32 or int64, the segment of each row, in any order. Rows with a negative
+            number belong to none.
+        num_segments: How many segments the result has.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[num_segments] + data.shape[segment_ids.rank:]``; zeros for segments without rows.
+
+    Raises:
+        InvalidArgumentError: a number not below ``num_segments``, or shapes that do not fit.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.unsorted_segment_sum([5.0, 1.0, 7.0], [1, 0, 1], 2).numpy()
+        array([ 1., 12.], dtype=float32)
+    """
+    return _Segments(data, segment_ids, num_segments, "UnsortedSegmentSum").reduced("add", 0)
+
+
+def unsorted_segment_prod(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The product of the rows of each segment, 1 without rows; see ``unsorted_segment_sum``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.unsorted_segment_prod([5.0, 2.0, 7.0], [1, 0, 1], 2).numpy()
+        array([ 2., 35.], dtype=float32)
+    """
+    return _Segments(data, segment_ids, num_segments, "UnsortedSegmentProd").reduced("mul", 1)
+
+
+def unsorted_segment_max(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The largest elements of each segment, the lowest number of the dtype without rows.
+
+    See ``unsorted_segment_sum``. The gradient of a tie is shared evenly.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.unsorted_segment_max([5.0, 2.0, 7.0], [1, 0, 1], 2).numpy()
+        array([2., 7.], dtype=float32)
+    """
+    rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentMax")
+    return rows.reduced("max", rows.data.dtype.min)
+
+
+def unsorted_segment_min(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The smallest elements of each segment, the highest number of the dtype without rows.
+
+    See ``unsorted_segment_sum``. The gradient of a tie is shared evenly.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.unsorted_segment_min([5.0, 2.0, 7.0], [1, 0, 1], 2).numpy()
+        array([2., 5.], dtype=float32)
+    """
+    rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentMin")
+    return rows.reduced("min", rows.data.dtype.max)
+
+
+def unsorted_segment_mean(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The mean of the rows of each segment, 0 without rows; see ``unsorted_segment_sum``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.unsorted_segment_mean([5.0, 1.0, 7.0], [1, 0, 1], 2).numpy()
+        array([1., 6.], dtype=float32)
+    """
+    rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentMean")
+    return apply("Div", (rows.reduced("add", 0), rows.counts()))
+
+
+def unsorted_segment_sqrt_n(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The sum of each segment over the root of how many rows it has.
+
+    See ``unsorted_segment_sum``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.unsorted_segment_sqrt_n([5.0, 1.0, 3.0], [1, 0, 1], 2).numpy().round(3)
+        array([1.   , 5.657], dtype=float32)
+    """
+    rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentSqrtN")
+    return apply("Div", (rows.reduced("add", 0), apply("Sqrt", (rows.counts(),))))
+
+
+def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The sum of the rows of each segment, whose numbers are sorted.
+
+    Args:
+        data: Tensor of a number dtype.
+        segment_ids: int32 or int64 vector, one number for each row, not negative, ascending. A
+            number may be left out: its segment has no rows.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[last number + 1] + data.shape[1:]``; zeros for segments without rows.
+
+    Raises:
+        InvalidArgumentError: numbers that are negative or not sorted, or not one for each row.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.segment_sum([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
+        array([3., 4.], dtype=float32)
+    """
+    return _sorted(data, segment_ids, Refusal.SEGMENT_SUM).reduced("add", 0)
+
+
+def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The product of the rows of each segment, 1 without rows; see ``segment_sum``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.segment_prod([3.0, 2.0, 4.0], [0, 0, 1]).numpy()
+        array([6., 4.], dtype=float32)
+    """
+    return _sorted(data, segment_ids, Refusal.SEGMENT_PROD).reduced("mul", 1)
+
+
+def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The mean of the rows of each segment, 0 without rows; see ``segment_sum``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.segment_mean([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
+        array([1.5, 4. ], dtype=float32)
+    """
+    rows = _sorted(data, segment_ids, Refusal.SEGMENT_MEAN)
+    return apply("Div", (rows.reduced("add", 0), rows.counts()))
+
+
+def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The largest elements of each segment, 0 without rows; see ``segment_sum``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.segment_max([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
+        array([2., 4.], dtype=float32)
+    """
+    rows = _sorted(data, segment_ids, Refusal.SEGMENT_MAX)
+    dtype = rows.data.dtype
+    return rows.where_any(rows.reduced("max", -math.inf if dtype.is_floating else dtype.min))
+
+
+def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The smallest elements of each segment, 0 without rows; see ``segment_sum``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.math.segment_min([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
+        array([1., 4.], dtype=float32)
+    """
+    rows = _sorted(data, segment_ids, Refusal.SEGMENT_MIN)
+    dtype = rows.data.dtype
+    return rows.where_any(rows.reduced("min", math.inf if dtype.is_floating else dtype.max))
+
+
+class _Segments:
+    """Rows and where each belongs.
+
+    Attributes:
+        data: ``[rows, ...]``.
+    """
+
+    def __init__(self, data: Any, segment_ids: Any, num_segments: Any, op: str) -> None:
+        x, ids = tensor(data), tensor(segment_ids)
+        require_dtype(x, x.dtype.is_numeric_compatible, op, "a number dtype")
+        require_dtype(ids, ids.dtype in _IDS, f"segment_ids of {op}", "int32 or int64")
+        rank = _lead(x, ids, op)
+        self._op = op
+        self._count = as_vector(convert_to_tensor(num_segments))
+        self._tail = shape_vector(x, rank)
+        # A vector of numbers, and rows.
+        flat = product(shape_vector(ids))
+        self.data = x if rank == 1 else reshape_to(x, concat_shape(flat, self._tail))
+        self._places = self._placed(reshape_to(cast_to(ids, dtypes.int64), flat))
+
+    def _placed(self, ids: Tensor) -> Tensor:
+        """Coordinates of the rows: negative numbers become the row behind the last segment."""
+        if isinstance(ids, EagerTensor) and isinstance(self._count, EagerTensor):
+            count, view = int(self._count.view()[0]), ids.view()
+            bad = np.flatnonzero(view >= count)
+            if bad.size:
+                raise InvalidArgumentError(
+                    f"segment_ids[{bad[0]}] = {view[bad[0]]} is out of range [0, {count}) in "
+                    f"{self._op}; give num_segments of at least {view.max() + 1}.",
+                    op=self._op,
+                )
+        # What is too large must stay so: the row behind the last is taken.
+        beyond = apply("GreaterOrEqual", (ids, self._count))
+        ids = apply("Add", (ids, cast_to(beyond, dtypes.int64)))
+        none = apply("Less", (ids, int64_constant(0)))
+        ids = apply("Where", (none, self._count, ids))
+        return apply("Unsqueeze", (ids, int64_constant([1])))
+
+    def reduced(self, reduction: str, start: Any) -> Tensor:
+        """A row for each segment."""
+        return self._reduce(self.data, self._tail, reduction, start)
+
+    def counts(self) -> Tensor:
+        """How many rows each segment has, at least 1, to divide by."""
+        found = self._numbers()
+        return apply("Max", (found, scalar_like(1, found)))
+
+    def where_any(self, reduced: Tensor) -> Tensor:
+        """0 for segments without rows."""
+        empty = apply("Equal", (self._numbers(), scalar_like(0, self.data)))
+        return apply("Where", (empty, scalar_like(0, reduced), reduced))
+
+    def _numbers(self) -> Tensor:
+        ones = filled(dimension(self._places, 0), 1, self.data.dtype)
+        found = self._reduce(ones, int64_constant([]), "add", 0)
+        rank = rank_of(self.data)
+        assert rank is not None
+        return apply("Unsqueeze", (found, int64_constant(range(1, rank)))) if rank > 1 else found
+
+    def _reduce(self, rows: Tensor, tail: Tensor, reduction: str, start: Any) -> Tensor:
+        one = int64_constant([1])
+        lines = apply("Add", (self._count, one))
+        empty = filled(concat_shape(lines, tail), start, rows.dtype)
+        found = apply("ScatterND", (empty, self._places, rows), {"reduction": reduction})
+        return apply("Slice", (found, int64_constant([0]), self._count, int64_constant([0])))
+
+
+def _lead(x: Tensor, ids: Tensor, op: str) -> int:
+    """How many axes the numbers of the segments have."""
+    have, lead = raw_shape(x), raw_shape(ids)
+    if have is None or lead is None:
+        raise ValueError(
+            f"{op} needs data and segment_ids of known rank while a function is traced; got "
+            f"{x.shape} and {ids.shape}."
+        )
+    if len(lead) > len(have) or any(
+        isinstance(a, int) and isinstance(b, int) and a != b
+        for a, b in zip(have, lead, strict=False)
+    ):
+        raise InvalidArgumentError(
+            f"data.shape = {describe(x)} does not start with segment_ids.shape = {describe(ids)} "
+            f"in {op}; expected one number for each row.",
+            op=op,
+        )
+    return len(lead)
+
+
+def _sorted(data: Any, segment_ids: Any, reason: Refusal) -> _Segments:
+    """Segments numbered in order, as many as the last number says."""
+    op = reason.op
+    ids = tensor(segment_ids)
+    if rank_of(ids) not in (1, None):
+        raise InvalidArgumentError(
+            f"segment_ids should be a vector; got shape {describe(ids)} in {op}.", op=op
+        )
+    if isinstance(ids, EagerTensor) and ids.dtype in _IDS:
+        view = ids.view()
+        if view.size and (view[0] < 0 or (np.diff(view) < 0).any()):
+            raise InvalidArgumentError(
+                f"segment ids are not increasing from 0 on: got {view.tolist()[:20]} in {op}; sort "
+                "them, or use the unsorted operation of that name.",
+                op=op,
+            )
+    ids = cast_to(ids, dtypes.int64)
+    if isinstance(ids, SymbolicTensor):
+        zero = int64_constant([0])
+        before = apply("Concat", (zero, ids), {"axis": 0})
+        before = apply("Slice", (before, zero, int64_constant([-1])))
+        ids = refused_unless(apply("GreaterOrEqual", (ids, before)), ids, reason)
+    # -1 in front of them, for no rows at all.
+    last = apply("ReduceMax", (apply("Concat", (int64_constant([-1]), ids), {"axis": 0}),))
+    count = apply("Add", (apply("Reshape", (last, int64_constant([1]))), int64_constant([1])))
+    return _Segments(data, ids, count, op)

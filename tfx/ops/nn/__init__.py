@@ -1,0 +1,1 @@
+"""``tfx.nn``: activations, convolutions, pools, normalization, losses."""

@@ -1,0 +1,388 @@
+"""Gradients of convolutions: with respect to the input, and to the filter.
+
+The input's is a convolution with the filter turned around, or a transposed convolution where the
+window moves by more than one. The filter's is one matrix product of the input's patches
+with the output's gradient, several times faster than a convolution with batch and channels
+exchanged. Tensors have the channels first, as ONNX wants them; patches have them last, where a
+patch is a few runs of memory and where the layer's own transpositions cancel out.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfx.core.errors import UnimplementedError
+from tfx.framework.apply import apply
+from tfx.framework.convert import embed, int64_constant
+from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.tensor import Tensor
+from tfx.ops.common.arguments import INT64_MIN, int64_vector, transposed
+from tfx.ops.common.shapes import zeros_if_mismatched
+from tfx.ops.nn.windows import Pads, Window, flat_pads, pad_spatial, sizes_of, window_of
+
+# For dimensions that are not known while tracing.
+_USUAL_BATCH, _USUAL_SIZE = 8, 8
+_ENOUGH_POSITIONS = 512
+
+
+@gradient("Conv")
+def _conv_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    x, w, *bias = op.inputs
+    kernel = _kernel_of(op, w)
+    window = window_of(op.attrs, kernel)
+    group = op.attrs.get("group", 1)
+    dx = input_gradient(dy, w, x, window, group) if op.needs[0] else None
+    dw = filter_gradient(x, dy, w, window, group) if op.needs[1] else None
+    return dx, dw, *(_bias_gradient(dy) if op.needs[2] else None for _ in bias)
+
+
+@gradient("ConvTranspose")
+def _conv_transpose_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    """A ConvTranspose is a Conv's input gradient: its input plays the part of ``dy``."""
+    x, w, *bias = op.inputs
+    kernel = _kernel_of(op, w)
+    window = _transposed_window(op, window_of(op.attrs, kernel))
+    group = op.attrs.get("group", 1)
+    dx = zeros_if_mismatched(convolve(dy, w, window, group), x) if op.needs[0] else None
+    dw = zeros_if_mismatched(filter_gradient(dy, x, w, window, group), w) if op.needs[1] else None
+    return dx, dw, *(_bias_gradient(dy) if op.needs[2] else None for _ in bias)
+
+
+def _transposed_window(op: OpRecord, window: Window) -> Window:
+    """The window with explicit padding, which ``auto_pad`` and ``output_shape`` leave open."""
+    automatic = window.padding in ("SAME", "SAME_LOWER")
+    if not automatic and not op.attrs.get("output_shape"):
+        return window
+    axes = len(window.kernel)
+    ins, outs = sizes_of(op.inputs[0], axes), sizes_of(op.outputs[0], axes)
+    extra = op.attrs.get("output_padding") or (0,) * axes
+    pads: list[tuple[int, int]] = []
+    for i in range(axes):
+        size, made = ins[i], outs[i]
+        if size is None or made is None:
+            raise UnimplementedError(
+                "The gradient of ConvTranspose with auto_pad or output_shape needs static sizes; "
+                f"got {op.inputs[0].shape}. Use explicit pads.",
+                op="ConvTranspose",
+            )
+        total = window.strides[i] * (size - 1) + extra[i] + window.extents[i] - made
+        half = total // 2
+        # ONNX: only SAME_UPPER puts the odd element at the end.
+        pads.append((half, total - half) if window.padding == "SAME" else (total - half, half))
+    return Window(window.kernel, window.strides, window.dilations, tuple(pads))
+
+
+def _bias_gradient(dy: Tensor) -> Tensor:
+    rank = dy.shape.rank
+    assert rank is not None
+    return apply("ReduceSum", (dy, int64_constant([0, *range(2, rank)])), {"keepdims": 0})
+
+
+def _kernel_of(op: OpRecord, w: Tensor) -> tuple[int, ...]:
+    """From the attribute, where an imported model gives it, or from the filter."""
+    return tuple(op.attrs.get("kernel_shape") or ()) or static_kernel(w, op.op)
+
+
+def static_kernel(w: Tensor, op: str) -> tuple[int, ...]:
+    """The spatial sizes of a filter ``[o, i, *kernel]``.
+
+    Raises:
+        UnimplementedError: not known while tracing.
+    """
+    kernel = w.shape.as_list()[2:] if w.shape.rank is not None else [None]
+    if None in kernel:
+        raise UnimplementedError(
+            f"The spatial size of the filter of {op} must be static; got {w.shape}.", op=op
+        )
+    return tuple(kernel)  # type: ignore[arg-type]
+
+
+def convolve(x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
+    """ONNX Conv: ``x`` ``[n, c, *sizes]``, ``w`` ``[o, c / group, *kernel]``."""
+    attrs = window.attributes(sizes_of(x, len(window.kernel)))
+    if attrs is None or min(attrs.get("pads", (0,))) < 0:
+        x = pad_spatial(x, *_amounts(x, window))
+        window = Window(window.kernel, window.strides, window.dilations, "VALID")
+        attrs = window.attributes(sizes_of(x, len(window.kernel)))
+        assert attrs is not None
+    if group != 1:
+        attrs["group"] = group
+    return apply("Conv", (x, w), attrs)
+
+
+def _amounts(x: Tensor, window: Window) -> tuple[Tensor, Tensor]:
+    """The padding of ``x``; negative where an output was made larger than the window reaches."""
+    if isinstance(window.padding, str):
+        return window.computed_pads(x)
+    before, after = zip(*window.padding, strict=True)
+    return int64_constant(before), int64_constant(after)
+
+
+def input_gradient(dy: Tensor, w: Tensor, x: Tensor, window: Window, group: int) -> Tensor:
+    """The gradient of ``convolve(x, w)`` with respect to ``x``, of which only the shape is used."""
+    sizes = sizes_of(x, len(window.kernel))
+    static = sizes if None not in sizes else None
+    target = None if static is not None else apply("Shape", (x,), {"start": 2})
+    pads = window.pads(sizes)
+    if group == 1 and pads is not None and _pays_to_turn(dy, window):
+        turned = _convolve_turned(dy, w, window, pads)
+        if turned is not None:
+            return turned
+    computed = window.computed_pads(x) if pads is None else None
+    return transpose_convolve(dy, w, window, group, static, target, pads, computed)
+
+
+def _pays_to_turn(dy: Tensor, window: Window) -> bool:
+    """Whether turning the filter around costs little beside the convolution."""
+    counts = [dy.shape[0] or _USUAL_BATCH, *(c or _USUAL_SIZE for c in dy.shape[2:])]
+    return math.prod(window.kernel) > 1 and math.prod(counts) >= _ENOUGH_POSITIONS
+
+
+def _convolve_turned(dy: Tensor, w: Tensor, window: Window, pads: Pads) -> Tensor | None:
+    """The input's gradient as a convolution, if the window moves by one.
+
+    ONNX Runtime runs it faster than ConvTranspose, which uses one thread for a part of the work.
+    """
+    reach = [e - 1 for e in window.extents]
+    around = tuple((r - before, r - after) for r, (before, after) in zip(reach, pads, strict=True))
+    if max(window.strides) > 1 or min(map(min, around)) < 0:
+        return None
+    attrs: dict[str, Any] = {"kernel_shape": window.kernel}
+    if max(window.dilations) > 1:
+        attrs["dilations"] = window.dilations
+    if any(map(any, around)):
+        attrs["pads"] = flat_pads(around)
+    return apply("Conv", (dy, _flip_kernel(w)), attrs)
+
+
+def _flip_kernel(w: Tensor) -> Tensor:
+    """A filter turned around, with input and output channels exchanged.
+
+    Whole matrices of channels are moved: single elements take ten times longer.
+    """
+    axes = len(w.shape) - 2
+    first = transposed(w, (*range(2, axes + 2), 1, 0))
+    back, end = int64_constant([-1] * axes), int64_constant([INT64_MIN] * axes)
+    flipped = apply("Slice", (first, back, end, int64_constant(range(axes)), back))
+    return apply("Transpose", (flipped,), {"perm": (axes, axes + 1, *range(axes))})
+
+
+def transpose_convolve(
+    dy: Tensor,
+    w: Tensor,
+    window: Window,
+    group: int,
+    sizes: Sequence[int | None] | None,
+    target: Tensor | None,
+    pads: Pads | None,
+    computed: tuple[Tensor, Tensor] | None,
+) -> Tensor:
+    """Spread every element of ``dy`` over the window it was computed from.
+
+    Args:
+        dy: ``[n, o, *counts]``.
+        w: ``[o, c / group, *kernel]``.
+        window: The window; its padding is not used.
+        group: Number of groups of channels.
+        sizes: Spatial sizes of the result, if known now.
+        target: The same as an int64 vector, otherwise.
+        pads: Padding of the result, if known now.
+        computed: The same as vectors, otherwise.
+    """
+    axes = len(window.kernel)
+    attrs = {"kernel_shape": window.kernel, "strides": window.strides}
+    if max(window.dilations) > 1:
+        attrs["dilations"] = window.dilations
+    if group != 1:
+        attrs["group"] = group  # type: ignore[assignment]
+    counts = sizes_of(dy, axes)
+    if sizes is not None and pads is not None and None not in counts:
+        pointwise = window.kernel == window.strides == (1,) * axes
+        if pointwise and group == 1 and not any(map(any, pads)):
+            return apply("Conv", (dy, _exchanged(w)), {"kernel_shape": window.kernel})
+        full = [
+            (c - 1) * s + e  # type: ignore[operator]
+            for c, s, e in zip(counts, window.strides, window.extents, strict=True)
+        ]
+        missing = [
+            size - f + sum(p)  # type: ignore[operator]
+            for size, f, p in zip(sizes, full, pads, strict=True)
+        ]
+        if all(0 <= m < s for m, s in zip(missing, window.strides, strict=True)):
+            if any(map(any, pads)):
+                attrs["pads"] = flat_pads(pads)
+            if any(missing):
+                attrs["output_padding"] = tuple(missing)
+            return apply("ConvTranspose", (dy, w), attrs)
+    return _fitted(apply("ConvTranspose", (dy, w), attrs), sizes, target, pads, computed)
+
+
+def _fitted(
+    full: Tensor,
+    sizes: Sequence[int | None] | None,
+    target: Tensor | None,
+    pads: Pads | None,
+    computed: tuple[Tensor, Tensor] | None,
+) -> Tensor:
+    """Cut the padding off and fill up what no window reached; sizes are found at run time."""
+    if target is None:
+        assert sizes is not None
+        target = int64_constant([s for s in sizes if s is not None])
+    if computed is not None:
+        before = computed[0]
+    else:
+        assert pads is not None
+        before = int64_constant([p[0] for p in pads])
+    after = apply("Sub", (apply("Add", (before, target)), apply("Shape", (full,), {"start": 2})))
+    return pad_spatial(full, apply("Neg", (before,)), after)
+
+
+def _exchanged(w: Tensor) -> Tensor:
+    """A filter with input and output channels exchanged."""
+    return apply("Transpose", (w,), {"perm": (1, 0, *range(2, len(w.shape)))})
+
+
+def filter_gradient(x: Tensor, dy: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
+    """The gradient of ``convolve(x, w)`` with respect to ``w``, of which only the shape is used."""
+    axes = len(window.kernel)
+    depth = w.shape[1]
+    if group != 1 and (depth is None or dy.shape[1] is None):
+        raise UnimplementedError(
+            f"The gradient of a convolution with groups needs static channel counts; got {w.shape} "
+            f"and {dy.shape}.",
+            op="Conv",
+        )
+    columns = _patches(x, dy, window)
+    rows = apply("Flatten", (_channels_last(dy),), {"axis": axes + 1})
+    if group == 1:
+        flat = apply("Flatten", (columns,), {"axis": 2})
+        product = apply("Gemm", (flat, rows), {"transA": 1})
+        inner = apply("Shape", (w,), {"start": 1, "end": 2}) if depth is None else depth
+        shaped = apply("Reshape", (product, int64_vector([*window.kernel, inner, -1])))
+        return apply("Transpose", (shaped,), {"perm": (axes + 1, axes, *range(axes))})
+    return _grouped_product(columns, rows, w, window, group)
+
+
+def _grouped_product(
+    columns: Tensor, rows: Tensor, w: Tensor, window: Window, group: int
+) -> Tensor:
+    """One product for each group: ``columns`` ``[n, counts, kernel, c]``, ``rows`` ``[.., o]``."""
+    depth, outs, taps = w.shape[1], rows.shape[1], math.prod(window.kernel)
+    assert depth is not None
+    assert outs is not None
+    per_group = outs // group
+    if depth == 1:  # depthwise: nothing to sum but the positions
+        seen = apply("Reshape", (columns, int64_constant([-1, taps, group, 1])))
+        grads = apply("Reshape", (rows, int64_constant([-1, 1, group, per_group])))
+        summed = apply(
+            "ReduceSum", (apply("Mul", (seen, grads)), int64_constant([0])), {"keepdims": 0}
+        )
+        product = apply("Transpose", (summed,), {"perm": (1, 2, 0)})
+    else:
+        seen = apply("Reshape", (columns, int64_constant([-1, taps, group, depth])))
+        seen = apply("Transpose", (seen,), {"perm": (2, 3, 1, 0)})
+        seen = apply("Reshape", (seen, int64_constant([group, depth * taps, -1])))
+        grads = apply("Reshape", (rows, int64_constant([-1, group, per_group])))
+        grads = apply("Transpose", (grads,), {"perm": (1, 0, 2)})
+        product = apply("Transpose", (apply("MatMul", (seen, grads)),), {"perm": (0, 2, 1)})
+    return apply("Reshape", (product, int64_constant([outs, depth, *window.kernel])))
+
+
+def _channels_last(x: Tensor) -> Tensor:
+    rank = x.shape.rank
+    assert rank is not None
+    return transposed(x, (0, *range(2, rank), 1))
+
+
+def _patches(x: Tensor, dy: Tensor, window: Window) -> Tensor:
+    """What the window sees at each position: ``[n, positions, taps, c]``.
+
+    One ``Gather`` of whole runs of channels, which is much faster than a slice for each tap.
+    """
+    axes = len(window.kernel)
+    pads = window.pads(sizes_of(x, axes))
+    if pads is None:
+        x = pad_spatial(x, *window.computed_pads(x))
+    last = _channels_last(x)
+    if pads is not None and any(map(any, pads)):
+        flat = flat_pads(pads)
+        amounts = int64_constant([0, *flat[:axes], 0, 0, *flat[axes:], 0])
+        last = apply("Pad", (last, amounts))
+    if window.kernel == window.strides == (1,) * axes:
+        return apply("Unsqueeze", (_flat_positions(last), int64_constant([2])))
+    places = _places(last, dy, window)
+    return apply("Gather", (_flat_positions(last), places), {"axis": 1})
+
+
+def _flat_positions(x: Tensor) -> Tensor:
+    """``[n, *sizes, c]`` as ``[n, positions, c]``; no -1, which an empty batch leaves open."""
+    sizes, channels = x.shape.as_list()[1:-1], x.shape[-1]
+    if None not in sizes and channels:
+        return apply("Reshape", (x, int64_constant([0, math.prod(_known(sizes)), channels])))
+    inner = apply("Shape", (x,), {"start": 1, "end": -1})
+    parts = (
+        apply("Shape", (x,), {"start": 0, "end": 1}),
+        apply("ReduceProd", (inner,), {"keepdims": 1}),
+        apply("Shape", (x,), {"start": -1}),
+    )
+    return apply("Reshape", (x, apply("Concat", parts, {"axis": 0})), {"allowzero": 1})
+
+
+def _known(sizes: Sequence[int | None]) -> list[int]:
+    return [s for s in sizes if s is not None]
+
+
+def _taps(window: Window) -> np.ndarray[Any, Any]:
+    """Where the taps of a window are: ``[taps, axes]``."""
+    axes = len(window.kernel)
+    grid = np.stack(np.meshgrid(*(np.arange(k) for k in window.kernel), indexing="ij"), -1)
+    taps: np.ndarray[Any, Any] = (grid * np.array(window.dilations)).reshape(-1, axes)
+    return taps
+
+
+@functools.lru_cache(maxsize=256)
+def _static_places(
+    sizes: tuple[int, ...], counts: tuple[int, ...], window: Window
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Flat index of each position ``[positions, 1]``, and what each tap adds ``[1, taps]``."""
+    steps = np.array([math.prod(sizes[i + 1 :]) for i in range(len(sizes))])
+    grid = np.stack(np.meshgrid(*(np.arange(c) for c in counts), indexing="ij"), -1)
+    starts = (grid * np.array(window.strides)).reshape(-1, len(sizes)) @ steps
+    found = starts[:, None], (_taps(window) @ steps)[None, :]
+    for array in found:
+        array.flags.writeable = False
+    return found
+
+
+def _places(x: Tensor, dy: Tensor, window: Window) -> Tensor:
+    """Flat index of each tap at each position: ``[positions, taps]``; ``x`` has channels last."""
+    axes = len(window.kernel)
+    sizes, counts = x.shape.as_list()[1:-1], sizes_of(dy, axes)
+    if None not in sizes and None not in counts:
+        found = _static_places(tuple(_known(sizes)), tuple(_known(counts)), window)
+        # A sum of two short vectors, which ONNX Runtime folds: the model stays small.
+        return apply("Add", [embed(part) for part in found])
+    taps = _taps(window)
+    shape = apply("Shape", (x,), {"start": 1, "end": axes + 1})
+    counted = apply("Shape", (dy,), {"start": 2})
+    step = int64_constant(1)
+    total: Tensor | None = None
+    parts: list[Tensor] = []
+    for i in reversed(range(axes)):
+        parts.insert(0, apply("Reshape", (step, int64_constant([1]))))
+        count = apply("Gather", (counted, int64_constant(i)))
+        run = apply("Range", (int64_constant(0), count, int64_constant(1)))
+        run = apply("Mul", (run, apply("Mul", (step, int64_constant(window.strides[i])))))
+        run = apply("Reshape", (run, int64_constant([-1, *([1] * (axes - 1 - i))])))
+        total = run if total is None else apply("Add", (run, total))
+        step = apply("Mul", (step, apply("Gather", (shape, int64_constant(i)))))
+    assert total is not None
+    starts_ = apply("Reshape", (total, int64_constant([-1, 1])))
+    column = apply("Unsqueeze", (apply("Concat", parts, {"axis": 0}), int64_constant([1])))
+    offsets = apply("MatMul", (embed(taps.astype(np.int64)), column))
+    return apply("Add", (starts_, apply("Reshape", (offsets, int64_constant([1, -1])))))

@@ -1,0 +1,91 @@
+"""Dropout: zeros at random places, and the rest scaled up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.framework.apply import apply
+from tfx.framework.tensor import Tensor
+from tfx.ops.common.arguments import cast_to, is_tensor_like, scalar_like, tensor
+from tfx.ops.common.shapes import shape_argument, shape_vector
+from tfx.ops.math.arithmetic import divide, multiply, subtract
+from tfx.ops.random import samplers
+from tfx.ops.random.distributions import Source, StatelessSource
+from tfx.ops.random.generator import generator_for
+
+
+def dropout(
+    x: Any, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Set elements to 0 with probability ``rate`` and scale the others by ``1 / (1 - rate)``.
+
+    Args:
+        x: Tensor of a floating dtype.
+        rate: Probability, a number or a scalar tensor in [0, 1).
+        noise_shape: Shape of the random choices, broadcast against ``x``: with
+            ``[batch, 1, 1, channels]`` whole channels are dropped. None (or a dimension of None) is
+            that of ``x``.
+        seed: Gives this call a sequence of its own; see ``random.set_seed``.
+        name: Accepted for compatibility.
+
+    Raises:
+        ValueError: ``x`` is not floating, or ``rate`` is out of range.
+
+    Example:
+        >>> import tfx as tf
+        >>> sorted(set(tf.nn.dropout(tf.ones([100]), 0.5).numpy().tolist()))
+        [0.0, 2.0]
+    """
+    y = tensor(x)
+    return _dropout(generator_for(seed, "uniform", y.dtype), y, rate, noise_shape)
+
+
+def stateless_dropout(
+    x: Any,
+    rate: Any,
+    seed: Any,
+    rng_alg: Any = "auto_select",
+    noise_shape: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """``dropout`` as a function of ``seed``, two integers; see ``random.stateless_uniform``."""
+    return _dropout(StatelessSource(seed, "stateless_dropout"), x, rate, noise_shape)
+
+
+def _dropout(source: Source, x: Any, rate: Any, noise_shape: Any) -> Tensor:
+    y = tensor(x)
+    if not y.dtype.is_floating:
+        raise ValueError(
+            "`x.dtype` must be a floating point tensor as `x` will be scaled. Received: "
+            f"x_dtype={y.dtype!r}"
+        )
+    if not is_tensor_like(rate):
+        if not 0 <= rate < 1:
+            raise ValueError(
+                "`rate` must be a scalar tensor or a float in the range [0, 1). Received: "
+                f"rate={rate}"
+            )
+        if rate == 0:
+            return y
+    # Drawn in float32 whatever the dtype: a float16 number has 11 bits, too few for small rates.
+    kind = dtypes.float32
+    chance = source.draw(samplers.unit_uniform, _choices(y, noise_shape), dtype=kind)
+    limit = cast_to(tensor(rate), kind) if is_tensor_like(rate) else scalar_like(rate, chance)
+    kept = apply("GreaterOrEqual", (chance, limit))
+    scale = divide(scalar_like(1, limit), subtract(scalar_like(1, limit), limit))
+    factor = apply("Where", (kept, cast_to(scale, y.dtype), scalar_like(0, y)))
+    return multiply(y, factor)
+
+
+def _choices(x: Tensor, noise_shape: Any) -> Tensor:
+    if noise_shape is None:
+        return shape_vector(x)
+    if isinstance(noise_shape, list | tuple) and None in noise_shape:
+        full = shape_vector(x)
+        items = [
+            apply("Gather", (full, tensor(i))) if d is None else d
+            for i, d in enumerate(noise_shape)
+        ]
+        return shape_argument(items, "dropout")
+    return shape_argument(noise_shape, "dropout")

@@ -1,0 +1,85 @@
+"""Gradient rules of the loss operators, which imported models and ``raw`` have.
+
+Both losses weigh the log-probability of each target: one number for each target, times the class's
+weight, 0 for targets to ignore, and for a mean divided by the sum of these factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfx.core import dtypes
+from tfx.framework.apply import apply
+from tfx.framework.convert import int64_constant
+from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.tensor import Tensor
+from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.common.shapes import filled, shape_vector
+from tfx.ops.math.arithmetic import add, divide, multiply, subtract
+from tfx.ops.math.elementwise import exp
+
+_CLASS_AXIS = 1
+
+
+@gradient("NegativeLogLikelihoodLoss")
+def _nll_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    return _gradient_of_log_probabilities(op, dy), *(None for _ in op.inputs[1:])
+
+
+def _gradient_of_log_probabilities(op: OpRecord, dy: Tensor) -> Tensor:
+    """The weight of each target stands at its class, everything else is 0."""
+    x, target = op.inputs[0], cast_to(op.inputs[1], dtypes.int64)
+    classes, factors = _factors(op, x, target)
+    reduction = op.attrs.get("reduction", "mean")
+    if reduction in ("mean", b"mean"):
+        total = apply("ReduceSum", (factors,), {"keepdims": 0})
+        factors = divide(factors, total)
+    share = multiply(multiply(factors, dy), -1.0)
+    axis = int64_constant([_CLASS_AXIS])
+    return apply(
+        "ScatterElements",
+        (
+            filled(shape_vector(x), 0, x.dtype),
+            apply("Unsqueeze", (classes, axis)),
+            apply("Unsqueeze", (share, axis)),
+        ),
+        {"axis": _CLASS_AXIS},
+    )
+
+
+def _factors(op: OpRecord, x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """The classes, with class 0 for what is ignored, and the factor of each target."""
+    weight = op.inputs[2] if len(op.inputs) > 2 else None
+    ignored = op.attrs.get("ignore_index")
+    classes, counts = target, None
+    if ignored is not None:
+        dropped = apply("Equal", (target, int64_constant(ignored)))
+        classes = apply("Where", (dropped, int64_constant(0), target))
+        counts = apply("Not", (dropped,))
+    if weight is None:
+        if counts is None:
+            return classes, filled(shape_vector(target), 1, x.dtype)
+        return classes, cast_to(counts, x.dtype)
+    factors = apply("Gather", (weight, classes))
+    if counts is None:
+        return classes, factors
+    return classes, apply("Where", (counts, factors, scalar_like(0, factors)))
+
+
+@gradient("SoftmaxCrossEntropyLoss")
+def _cross_entropy_grad(
+    op: OpRecord, dy: Tensor | None, dlog: Tensor | None = None
+) -> Sequence[Tensor | None]:
+    """Through the logarithm of the softmax, the second output."""
+    x = op.inputs[0]
+    if len(op.outputs) > 1:
+        probabilities = exp(op.outputs[1])
+    else:
+        probabilities = apply("Softmax", (x,), {"axis": _CLASS_AXIS})
+    if dy is not None:
+        found = _gradient_of_log_probabilities(op, dy)
+        dlog = found if dlog is None else add(found, dlog)
+    assert dlog is not None
+    total = apply("ReduceSum", (dlog, int64_constant([_CLASS_AXIS])), {"keepdims": 1})
+    dx = subtract(dlog, multiply(probabilities, total))
+    return dx, *(None for _ in op.inputs[1:])

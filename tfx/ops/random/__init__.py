@@ -1,0 +1,1 @@
+"""``tfx.random``: random numbers, all from Philox4x32-10."""

@@ -1,0 +1,1 @@
+"""``tfx.signal``: spectra, windows, cosine transforms."""

@@ -1,0 +1,1 @@
+"""``tfx.strings``: operations on strings."""

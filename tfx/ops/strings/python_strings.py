@@ -1,0 +1,570 @@
+"""``tfx.strings``: what no ONNX operator does; functions with it cannot be saved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
+from tfx.framework.convert import constant
+from tfx.framework.tensor import Tensor
+from tfx.ops.common.arguments import cast_to, tensor
+from tfx.ops.common.python_ops import by_python, each
+from tfx.ops.debugging.print import describe
+from tfx.ops.strings.regex import expression, replace
+from tfx.ops.strings.strings import one_text, text
+
+_UNITS = ("BYTE", "UTF8_CHAR")
+_INSTEAD = "give it one string at a time"
+
+
+def _letters(x: Tensor, kind: str, change: Callable[[bytes], bytes]) -> Tensor:
+    """A function of each string."""
+    outputs = [(dtypes.string, x.shape.symbolic)]
+    return by_python(kind, lambda a: [each(change, object, a)], [x], outputs)[0]
+
+
+def strip(input: Any, name: str | None = None) -> Tensor:
+    """Strings without white space at their ends.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.strip([" a b ", "c"]).numpy()
+        array([b'a b', b'c'], dtype=object)
+    """
+    return _letters(text(input, "StringStrip"), "strings.strip", bytes.strip)
+
+
+def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
+    """The lengths of strings.
+
+    Args:
+        input: Tensor of strings.
+        unit: ``"BYTE"``, or ``"UTF8_CHAR"``: characters.
+        name: Accepted for compatibility.
+
+    Returns:
+        int32 of the same shape.
+
+    Raises:
+        ValueError: another unit.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.length(["Hello", "é"]).numpy()
+        array([5, 2], dtype=int32)
+    """
+    characters = _characters(unit)
+    x = text(input, "StringLength")
+    outputs = [(dtypes.int32, x.shape.symbolic)]
+
+    def count(value: bytes) -> int:
+        return len(_points(value)) if characters else len(value)
+
+    return by_python("strings.length", lambda a: [each(count, np.int32, a)], [x], outputs)[0]
+
+
+def _characters(unit: str) -> bool:
+    if unit not in _UNITS:
+        raise ValueError(f"unit must be one of {list(_UNITS)}; got {unit!r}.")
+    return unit == "UTF8_CHAR"
+
+
+def _points(value: bytes) -> str:
+    return value.decode(errors="replace")
+
+
+def substr(
+    input: Any,
+    pos: Any,
+    len: Any,
+    unit: str = "BYTE",
+    name: str | None = None,
+) -> Tensor:
+    """Parts of strings.
+
+    Args:
+        input: Tensor of strings.
+        pos: Where each part begins; negative: counted from the end.
+        len: The most that each part has; negative: all bytes that are left.
+        unit: What ``pos`` and ``len`` count: ``"BYTE"``, or ``"UTF8_CHAR"``: characters.
+        name: Accepted for compatibility.
+
+    Returns:
+        Strings of the broadcast shape.
+
+    Raises:
+        InvalidArgumentError: a part begins outside of its string.
+        ValueError: another unit.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.substr(["Hello", "World"], pos=-3, len=2).numpy()
+        array([b'll', b'rl'], dtype=object)
+    """
+    characters = _characters(unit)
+    x = text(input, "Substr")
+
+    def part(value: bytes, start: int, count: int) -> bytes:
+        whole: Any = _points(value) if characters else value
+        size = whole.__len__()
+        if not -size <= start <= size:
+            raise InvalidArgumentError(f"pos {start} out of range for string {value!r}; in Substr.")
+        first = start if start >= 0 else size + start
+        end = size if count < 0 and not characters else first + max(int(count), 0)
+        found = whole[first:end]
+        return found.encode() if characters else found  # type: ignore[no-any-return]
+
+    given = [x, tensor(pos), tensor(len)]
+    shape = x.shape.symbolic if given[1].shape.rank == given[2].shape.rank == 0 else None
+    outputs = [(dtypes.string, shape)]
+    return by_python("strings.substr", lambda *a: [each(part, object, *a)], given, outputs)[0]
+
+
+def regex_replace(
+    input: Any,
+    pattern: str,
+    rewrite: str,
+    replace_global: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    r"""Matches of a regular expression replaced.
+
+    Args:
+        input: Tensor of strings.
+        pattern: The expression, as RE2 has them but for ``\p``, ``\C``, ``\Q`` and the flag ``U``.
+            Python carries it out, which takes long for some expressions: take none of strangers.
+        rewrite: What replaces a match; ``\1`` to ``\9`` are its groups, ``\0`` the whole match.
+        replace_global: Replace all matches, or the first.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: not a regular expression, or a group that it does not have.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.regex_replace("Text <b>bold</b>", "<[^>]+>", " ").numpy()
+        b'Text  bold '
+    """
+    x = text(input, "RegexReplace")
+    source, target = _plain(pattern), _plain(rewrite)
+    try:
+        known = expression(source)
+    except re.error as e:
+        raise InvalidArgumentError(f"Invalid pattern: {pattern}, error: {e}") from e
+    marks = re.split(r"\\(\d|\\)", target.decode("utf-8", "surrogateescape"))
+    parts = [int(m) if i % 2 and m != "\\" else m for i, m in enumerate(marks)]
+    for group in parts:
+        if isinstance(group, int) and group > known.groups:
+            raise InvalidArgumentError(
+                f"Invalid rewrite pattern {rewrite!r}: {pattern!r} has {known.groups} group(s), "
+                f"not {group}."
+            )
+    return _letters(x, "strings.regex_replace", lambda s: replace(known, parts, s, replace_global))
+
+
+def _plain(value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    found = value if isinstance(value, bytes) else tensor(value).numpy()  # type: ignore[attr-defined]
+    return bytes(found)
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Numbers as text.
+
+    A function with it can be saved for bool, and for integers without ``width``.
+
+    Args:
+        input: Tensor of a number or bool dtype. Complex numbers become ``(real,imaginary)``.
+        precision: Digits after the point of floats; -1: six.
+        scientific: Floats as ``1.5e+00``.
+        shortest: Floats with ``%g``, which leaves out what is not needed.
+        width: The least length.
+        fill: What comes in front to reach it: ``" "``, ``"0"`` or, to put spaces behind, ``"-"``.
+        name: Accepted for compatibility.
+
+    Raises:
+        InvalidArgumentError: ``precision`` for integers, both ``scientific`` and ``shortest``, or
+            another ``fill``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.as_string([3.1415926, 2.0], precision=2).numpy()
+        array([b'3.14', b'2.00'], dtype=object)
+    """
+    x = tensor(input)
+    kind = x.dtype
+    if kind is dtypes.string:
+        return x
+    if scientific and shortest:
+        raise InvalidArgumentError("Cannot select both scientific and shortest notation.")
+    if fill not in ("", " ", "0", "-", "+"):
+        raise InvalidArgumentError(
+            f"Fill argument not supported: {fill!r}; expected ' ', '0', '-'."
+        )
+    whole = not kind.is_floating and not kind.is_complex
+    if whole and (precision >= 0 or scientific or shortest):
+        raise InvalidArgumentError(f"precision and notation are for floats; got {kind.name}.")
+    if kind is dtypes.bool:
+        return apply("Where", (x, constant("true"), constant("false")))
+    if kind.is_integer and width < 0:
+        return apply("Cast", (x,), {"to": dtypes.string.onnx})
+    letter = "e" if scientific else "g" if shortest else "f"
+    number = f".{precision}{letter}" if precision >= 0 else letter
+    sign, pad = ("<", "") if fill == "-" else (">", "") if fill != "0" else ("", "0")
+    room = f"{pad}{width}" if width >= 0 else ""
+    layout = f"{'+' if fill == '+' else ''}{room}{'d' if whole else number}"
+    align = sign if width >= 0 and not pad else ""
+
+    def written(value: Any) -> bytes:
+        if kind.is_complex:
+            real, imag = [format(float(v), align + layout) for v in (value.real, value.imag)]
+            return f"({real},{imag})".encode()
+        return format(int(value) if whole else float(value), align + layout).encode()
+
+    wide = x if kind is not dtypes.bfloat16 else cast_to(x, dtypes.float32)
+    outputs = [(dtypes.string, x.shape.symbolic)]
+    return by_python("as_string", lambda a: [each(written, object, a)], [wide], outputs)[0]
+
+
+def format_(
+    template: str,
+    inputs: Any,
+    placeholder: str = "{}",
+    summarize: int = 3,
+    name: str | None = None,
+) -> Tensor:
+    """A text with tensors in it, as ``tfx.print`` shows them.
+
+    Args:
+        template: Text with a place for each tensor.
+        inputs: A tensor or several.
+        placeholder: What a place looks like.
+        summarize: How many elements at each end of each dimension; -1: all.
+        name: Accepted for compatibility.
+
+    Returns:
+        A scalar string.
+
+    Raises:
+        ValueError: not as many places as tensors.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.format("tensor: {}", tf.range(10)).numpy()
+        b'tensor: [0 1 2 ... 7 8 9]'
+    """
+    tensors = [tensor(x) for x in (inputs if isinstance(inputs, list | tuple) else [inputs])]
+    texts = template.split(placeholder)
+    if len(texts) != len(tensors) + 1:
+        raise ValueError(
+            f"{len(texts) - 1} placeholder(s) in template {template!r} do not match "
+            f"{len(tensors)} tensor input(s)."
+        )
+
+    def written(*arrays: Any) -> list[Any]:
+        shown = [*[describe(a, summarize) for a in arrays], ""]
+        joined = "".join([t + s for t, s in zip(texts, shown, strict=True)])
+        return [np.array(joined.encode(), object)]
+
+    return by_python("strings.format", written, tensors, [(dtypes.string, ())])[0]
+
+
+def bytes_split(input: Any, name: str | None = None) -> Tensor:
+    """The bytes of one string, as a vector of strings.
+
+    Raises:
+        InvalidArgumentError: not a scalar.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.bytes_split("abc").numpy()
+        array([b'a', b'b', b'c'], dtype=object)
+    """
+    x = one_text(input, "strings.bytes_split", _INSTEAD)
+
+    def pieces(a: Any) -> list[Any]:
+        return [_texts([bytes([b]) for b in a.item()])]
+
+    return by_python("strings.bytes_split", pieces, [x], [(dtypes.string, (None,))])[0]
+
+
+def _texts(items: Sequence[bytes]) -> Any:
+    result = np.empty([len(items)], object)
+    result[:] = items
+    return result
+
+
+def ngrams(
+    data: Any,
+    ngram_width: Any,
+    separator: str = " ",
+    pad_values: Any = None,
+    padding_width: int | None = None,
+    preserve_short_sequences: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Runs of neighbouring strings written together.
+
+    Args:
+        data: Strings; the last axis is the sequence.
+        ngram_width: How many make a run, or several such numbers.
+        separator: Text between them.
+        pad_values: What stands before and after each sequence: a string, or one for each end.
+        padding_width: How often, at most ``ngram_width - 1`` and by default that.
+        preserve_short_sequences: Give a sequence too short for any run as one run.
+        name: Accepted for compatibility.
+
+    Returns:
+        Strings with the runs on the last axis, those of each width after the other.
+
+    Raises:
+        ValueError: a width below 1.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.ngrams(["A", "B", "C"], 2).numpy()
+        array([b'A B', b'B C'], dtype=object)
+    """
+    x = text(data, "StringNGrams")
+    widths = [ngram_width] if isinstance(ngram_width, int) else [int(w) for w in ngram_width]
+    if any(w < 1 for w in widths):
+        raise ValueError(f"All ngram_widths must be greater than or equal to 1; got {ngram_width}")
+    ends = ("", "") if pad_values is None else pad_values
+    left, right = (e.encode() for e in ((ends, ends) if isinstance(ends, str) else ends))
+    most = max(widths) - 1 if padding_width is None else padding_width
+
+    def runs(row: Sequence[bytes]) -> list[bytes]:
+        found = []
+        for width in widths:
+            around = min(width - 1, most) if pad_values is not None else 0
+            items = [left] * around + list(row) + [right] * around
+            found += [
+                separator.encode().join(items[i : i + width]) for i in range(len(items) - width + 1)
+            ]
+        if not found and preserve_short_sequences and len(row):
+            found = [separator.encode().join(row)]
+        return found
+
+    def compute(a: Any) -> list[Any]:
+        rows = [runs(list(row)) for row in a.reshape(-1, a.shape[-1])]
+        count = len(rows[0]) if rows else 0
+        flat = _texts([item for row in rows for item in row])
+        return [flat.reshape(*a.shape[:-1], count)]
+
+    shape = x.shape.symbolic
+    static = None if shape is None else (*shape[:-1], None)
+    return by_python("strings.ngrams", compute, [x], [(dtypes.string, static)])[0]
+
+
+def unsorted_segment_join(
+    inputs: Any,
+    segment_ids: Any,
+    num_segments: Any,
+    separator: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Strings of each segment written one after the other.
+
+    Args:
+        inputs: Strings, ``[n, ...]``.
+        segment_ids: ``[n]`` integers: where each belongs; negative: nowhere.
+        num_segments: How many there are.
+        separator: Text between them.
+        name: Accepted for compatibility.
+
+    Returns:
+        Strings ``[num_segments, ...]``.
+
+    Raises:
+        InvalidArgumentError: a segment that there is not.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.unsorted_segment_join(["a", "b", "c"], [0, 1, 0], 2, separator=":").numpy()
+        array([b'a:c', b'b'], dtype=object)
+    """
+    x = text(inputs, "UnsortedSegmentJoin")
+    ids, many = tensor(segment_ids), tensor(num_segments)
+
+    def compute(a: Any, where: Any, count: Any) -> list[Any]:
+        size = int(count)
+        rest = a.shape[where.ndim :]
+        groups: list[list[Any]] = [[] for _ in range(size)]
+        for place, item in zip(where.reshape(-1), a.reshape(where.size, -1), strict=True):
+            if place >= size:
+                raise InvalidArgumentError(f"segment_ids = {place} is out of range [0, {size}).")
+            if place >= 0:
+                groups[place].append(item)
+        width = int(np.prod(rest, dtype=int))
+        mark = separator.encode()
+        flat = [mark.join([row[j] for row in group]) for group in groups for j in range(width)]
+        return [_texts(flat).reshape(size, *rest)]
+
+    return by_python(
+        "strings.unsorted_segment_join", compute, [x, ids, many], [(dtypes.string, None)]
+    )[0]
+
+
+def unicode_decode(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The code points of one string.
+
+    Args:
+        input: A string (a scalar tensor).
+        input_encoding: ``"UTF-8"``, ``"UTF-16-BE"``, ``"UTF-32-BE"`` or another that Python knows.
+        errors: What to do with bytes that are no character: ``"replace"``, ``"ignore"`` or
+            ``"strict"``.
+        replacement_char: What replaces them.
+        replace_control_characters: Replace control characters too.
+        name: Accepted for compatibility.
+
+    Returns:
+        int32 ``[n]``.
+
+    Raises:
+        InvalidArgumentError: not a scalar; not a text in that encoding, if strict.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.unicode_decode("aé", "UTF-8").numpy()
+        array([ 97, 233], dtype=int32)
+    """
+    x = one_text(input, "UnicodeDecode", _INSTEAD)
+
+    def points(a: Any) -> list[Any]:
+        found = _decode(a.item(), input_encoding, errors, replacement_char)
+        if replace_control_characters:
+            found = "".join([c if c >= " " else chr(replacement_char) for c in found])
+        return [np.array([ord(c) for c in found], np.int32)]
+
+    return by_python("strings.unicode_decode", points, [x], [(dtypes.int32, (None,))])[0]
+
+
+def _decode(value: bytes, encoding: str, errors: str, replacement: int) -> str:
+    if errors not in ("replace", "ignore", "strict"):
+        raise ValueError(f"errors must be 'replace', 'ignore' or 'strict'; got {errors!r}.")
+    try:
+        found = value.decode(encoding, errors)
+    except LookupError as e:
+        raise ValueError(f"{encoding!r} is no encoding that Python knows.") from e
+    except UnicodeError as e:
+        raise InvalidArgumentError(f"Invalid formatting on input string: {e}") from e
+    return found.replace(chr(65533), chr(replacement)) if errors == "replace" else found
+
+
+def unicode_encode(
+    input: Any,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> Tensor:
+    r"""Strings from rows of code points.
+
+    Args:
+        input: int32; the last axis is the text.
+        output_encoding: See ``unicode_decode``.
+        errors: What to do with numbers that are no character.
+        replacement_char: What replaces them.
+        name: Accepted for compatibility.
+
+    Returns:
+        Strings, with one axis less.
+
+    Raises:
+        InvalidArgumentError: a number is no character, if strict.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.unicode_encode([97, 233], "UTF-8").numpy()
+        b'a\xc3\xa9'
+    """
+    x = tensor(input, dtypes.int32)
+
+    def letter(point: int) -> str:
+        if 0 <= point < 0x110000 and not 0xD800 <= point < 0xE000:
+            return chr(point)
+        if errors == "strict":
+            raise InvalidArgumentError(f"Code point {point} is out of range for Unicode.")
+        return chr(replacement_char) if errors == "replace" else ""
+
+    def compute(a: Any) -> list[Any]:
+        rows = [
+            "".join([letter(int(p)) for p in row]).encode(output_encoding)
+            for row in a.reshape(int(np.prod(a.shape[:-1], dtype=int)), a.shape[-1])
+        ]
+        return [_texts(rows).reshape(a.shape[:-1])]
+
+    shape = x.shape.symbolic
+    static = None if shape is None else shape[:-1]
+    return by_python("strings.unicode_encode", compute, [x], [(dtypes.string, static)])[0]
+
+
+def unicode_split(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> Tensor:
+    r"""The characters of one string, as a vector of strings; see ``unicode_decode``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.unicode_split("aé", "UTF-8").numpy()
+        array([b'a', b'\xc3\xa9'], dtype=object)
+    """
+    x = one_text(input, "UnicodeSplit", _INSTEAD)
+
+    def pieces(a: Any) -> list[Any]:
+        found = _decode(a.item(), input_encoding, errors, replacement_char)
+        return [_texts([c.encode(input_encoding) for c in found])]
+
+    return by_python("strings.unicode_split", pieces, [x], [(dtypes.string, (None,))])[0]
+
+
+def unicode_transcode(
+    input: Any,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    r"""Strings in another encoding; see ``unicode_decode``.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.unicode_transcode(["a"], "UTF-8", "UTF-16-BE").numpy()
+        array([b'\x00a'], dtype=object)
+    """
+
+    def change(value: bytes) -> bytes:
+        found = _decode(value, input_encoding, errors, replacement_char)
+        if replace_control_characters:
+            found = "".join([c if c >= " " else chr(replacement_char) for c in found])
+        return found.encode(output_encoding)
+
+    return _letters(text(input, "UnicodeTranscode"), "strings.unicode_transcode", change)

@@ -1,0 +1,1 @@
+"""Python code as an operation of a graph."""

@@ -1,0 +1,213 @@
+"""Which values of a graph differ between elements, before anything is converted.
+
+The one rule: what is computed from a value that differs, differs, and so does what is drawn at
+random. Branches and loops need to know that of their results before their bodies are converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tfx.framework.func_graph import BARRIER
+from tfx.framework.guards import guard_of
+from tfx.function.gradients.gradient_marker import CustomGradient
+from tfx.graph.ir import CALL, Graph, Node, RawShape, Value, bodies_below, free_values
+from tfx.graph.random_ops import RANDOM_OPS
+from tfx.ops.random.samplers import STATE_SIZE
+from tfx.vectorize.rules import SHAPE_OPS
+
+# The random operations of the library that draw numbers; their results begin with the numbers.
+DRAWS = frozenset(
+    (
+        "random_uniform",
+        "random_normal",
+        "random_truncated_normal",
+        "random_full_range",
+        "random_integers",
+    )
+)
+
+
+def draws(node: Node) -> bool:
+    """Whether a node draws random numbers from a generator's state, which it advances."""
+    if node.op != CALL:
+        return False
+    callee: Graph = node.attrs["graph"]
+    origin = node.inputs[0] if node.inputs else None
+    return (
+        callee.library
+        and callee.name in DRAWS
+        and origin is not None
+        and origin.shape == (STATE_SIZE,)
+    )
+
+
+def batched_values(graph: Graph, batched: Iterable[Value | None], same_draws: bool) -> set[int]:
+    """Find what differs between elements.
+
+    Args:
+        graph: A graph or body.
+        batched: Values that differ: inputs of the graph, values of the graphs around it.
+        same_draws: Whether the same is drawn for all elements.
+
+    Returns:
+        The ``id`` of each value that differs, in bodies below too (called graphs left out).
+    """
+    found = {id(v) for v in batched if v is not None}
+    _spread(graph, found, same_draws)
+    return found
+
+
+def _spread(graph: Graph, found: set[int], same_draws: bool) -> None:
+    for node in graph.nodes:
+        if node.op == "If":
+            spread_if(node, found, same_draws)
+        elif node.op == "Loop":
+            _spread_loop(node, found, same_draws)
+        elif draws(node) and not same_draws:
+            found.add(id(node.outputs[0]))
+        elif node.op == CALL and not isinstance(node.tag, CustomGradient):
+            _spread_call(node, found, same_draws)
+        elif node.op not in SHAPE_OPS and node.tag != BARRIER and differs(node, found, same_draws):
+            found.update(id(v) for v in node.outputs)
+
+
+def differs(node: Node, found: set[int], same_draws: bool) -> bool:
+    """Whether anything that a node uses differs, or what it draws."""
+    if node.op in RANDOM_OPS and not same_draws:
+        return True
+    if any(id(v) in found for v in node.inputs if v is not None):
+        return True
+    bodies = [] if node.op == CALL else list(node.bodies())
+    return any(id(v) in found for body in bodies for v in free_values(body))
+
+
+def _spread_call(node: Node, found: set[int], same_draws: bool) -> None:
+    callee: Graph = node.attrs["graph"]
+    pairs = zip(callee.inputs, node.inputs, strict=True)
+    given = [formal for formal, actual in pairs if id(actual) in found]
+    inside = batched_values(callee, given, same_draws)
+    for formal, actual in zip(callee.outputs, node.outputs, strict=True):
+        if id(formal) in inside:
+            found.add(id(actual))
+
+
+def spread_if(node: Node, found: set[int], same_draws: bool) -> None:
+    """Mark what differs inside of an ``If`` and of its results."""
+    branches = list(node.bodies())
+    for body in branches:
+        _spread(body, found, same_draws)
+    whole = id(node.inputs[0]) in found
+    for i, value in enumerate(node.outputs):
+        if whole or any(id(body.outputs[i]) in found for body in branches):
+            found.add(id(value))
+
+
+def _spread_loop(node: Node, found: set[int], same_draws: bool) -> None:
+    body: Graph = node.attrs["body"]
+    if loop_differs(node, found, same_draws):
+        found.update(id(v) for v in body.inputs[2:])
+        _spread(body, found, same_draws)
+        found.update(id(v) for v in node.outputs)
+        return
+    for inside, outside in zip(body.outputs[1:], node.outputs, strict=True):
+        if id(inside) in found:
+            found.add(id(outside))
+
+
+def loop_differs(node: Node, found: set[int], same_draws: bool) -> bool:
+    """Whether the number of iterations differs; marks what the body carries on the way."""
+    body: Graph = node.attrs["body"]
+    carried = list(zip(node.inputs[2:], body.inputs[2:], body.outputs[1:], strict=False))
+    for outer, inner, _ in carried:
+        if id(outer) in found:
+            found.add(id(inner))
+    while True:
+        _spread(body, found, same_draws)
+        late = [i for _, i, after in carried if id(after) in found and id(i) not in found]
+        if not late:
+            break
+        found.update(map(id, late))
+    # What is carried and differs in the end differs at the start too.
+    return any(id(v) in found for v in (*node.inputs[:2], body.outputs[0]) if v is not None)
+
+
+# Operators whose result has a shape, or is a sequence of items, that values of these inputs decide.
+_SIZING = {
+    "Compress": (1,),
+    "ConstantOfShape": (0,),
+    "Expand": (1,),
+    "NonMaxSuppression": (0, 1, 2, 3, 4),
+    "NonZero": (0,),
+    "OneHot": (1,),
+    "Pad": (1,),
+    "Range": (0, 1, 2),
+    "Reshape": (1,),
+    "Resize": (2, 3),
+    "SequenceErase": (1,),
+    "SequenceInsert": (2,),
+    "Slice": (1, 2, 3, 4),
+    "SplitToSequence": (1,),
+    "Tile": (1,),
+    "TopK": (1,),
+    "Unique": (0,),
+}
+
+
+# The numbers of the elements' values among those that are unique.
+_AS_LONG_AS_THE_INPUT = ("Unique", 2)
+
+
+def find_ragged(
+    graph: Graph, batched: Iterable[Value | None], same_draws: bool
+) -> tuple[Node, str] | None:
+    """Find what has another shape for each element.
+
+    Args:
+        graph: A graph.
+        batched: Its inputs that differ.
+        same_draws: See ``batched_values``.
+
+    Returns:
+        A loop that collects a value in each iteration, and more of them for some elements, or an
+        operator whose result's shape is decided by a value that differs; and what is wrong with it.
+    """
+    found = batched_values(graph, batched, same_draws)
+    used = {id(v) for v in graph.outputs}
+    for inner in (graph, *bodies_below(graph)):
+        used.update(id(v) for node in inner.nodes for v in node.inputs)
+        used.update(id(v) for v in inner.outputs)
+    for inner in (graph, *bodies_below(graph)):
+        for node in inner.nodes:
+            culprit = _ragged(node, found, used, same_draws)
+            if culprit is not None:
+                return culprit
+    return None
+
+
+def _ragged(
+    node: Node, found: set[int], used: set[int], same_draws: bool
+) -> tuple[Node, str] | None:
+    if node.op == CALL and not isinstance(node.tag, CustomGradient) and not draws(node):
+        callee: Graph = node.attrs["graph"]
+        pairs = zip(callee.inputs, node.inputs, strict=True)
+        given = [formal for formal, actual in pairs if id(actual) in found]
+        return find_ragged(callee, given, same_draws)
+    if node.op in _SIZING and guard_of(node) is None:
+        sizing = [node.inputs[i] for i in _SIZING[node.op] if i < len(node.inputs)]
+        if not any(id(v) in found for v in sizing if v is not None):
+            return None
+        outputs = [v for i, v in enumerate(node.outputs) if (node.op, i) != _AS_LONG_AS_THE_INPUT]
+        several = any(id(v) in used and not _is_static(v.shape) for v in outputs)
+        return (node, "its result has another shape for each element") if several else None
+    if node.op != "Loop":
+        return None
+    body: Graph = node.attrs["body"]
+    scans = node.outputs[len(node.inputs) - 2 :]
+    masked = any(id(v) in found for v in (*node.inputs[:2], body.outputs[0]) if v is not None)
+    several = masked and any(id(v) in used for v in scans)
+    return (node, "what it collects has another length for each element") if several else None
+
+
+def _is_static(shape: RawShape) -> bool:
+    return shape is not None and all(isinstance(d, int) for d in shape)
