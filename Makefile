@@ -133,7 +133,7 @@ check-javascript: $(STAMPS)/node
 
 .PHONY: generate
 generate: $(STAMPS)/dev ## write the stubs and documents again that are made from tables
-	$(BIN)/python tools/gen_raw_stub.py
+	$(BIN)/python tools/gen_operator_stubs.py
 	$(BIN)/python tools/gen_api_stub.py
 	$(BIN)/python tools/gen_operators.py
 

@@ -1,9 +1,9 @@
 """``tfx.raw``: every ONNX operator on tensors, one to one.
 
-Functions are made from the ONNX standard's own description when first used; ``raw.pyi`` (written by
-``tools/gen_raw_stub.py``) has their types. Inputs are positional in the standard's order (None for
-an optional one left out), attributes are keywords. Operators whose inputs or outputs are not
-tensors (sequences, optionals, graphs) are not here; see ``EXCLUDED``.
+Functions are made from the standard's own description when first used; ``raw.pyi``, which
+``tools/gen_operator_stubs.py`` writes, has their types. Inputs are positional in the standard's
+order (None for an optional one left out), attributes are keywords. Operators whose inputs or
+outputs are not tensors (sequences, optionals, graphs) are not here; see ``EXCLUDED``.
 """
 
 from __future__ import annotations

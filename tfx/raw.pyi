@@ -1,4 +1,4 @@
-# Types of ``tfx.raw``. Written by tools/gen_raw_stub.py; do not edit.
+# Types of ``tfx.raw``. Written by tools/gen_operator_stubs.py; do not edit.
 
 from collections.abc import Sequence
 from typing import Any

@@ -270,6 +270,8 @@ def _compile(
     except OpError as error:
         if error.__cause__ is None:  # no word from ONNX Runtime: the device is not there
             raise
+        # ONNX Runtime 1.32 refuses weights whose folder was renamed while it opened them.
+        _check_unchanged(external, sources)
         raise _compile_error(error, path) from error.__cause__
     _check_unchanged(external, sources)
     return session

@@ -47,7 +47,7 @@ def test_unknown_attribute_and_operator_are_named() -> None:
         raw.Loop  # noqa: B018
 
 
-@pytest.mark.parametrize("tool", ["gen_raw_stub.py", "gen_api_stub.py"])
+@pytest.mark.parametrize("tool", ["gen_operator_stubs.py", "gen_api_stub.py"])
 def test_stub_is_fresh(tool: str) -> None:
     command = [sys.executable, str(ROOT / "tools" / tool), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)

@@ -18,7 +18,7 @@ from tfx.control_flow import sequences
 from tfx.control_flow.sequence_gradients import Part, Whole, with_known
 from tfx.core.errors import InternalError, NotFoundError
 from tfx.core.source import bracketed
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.indexed_slices_rules import makes_slices, slices_rule_of
@@ -169,7 +169,7 @@ def _with(known: Any, dx: Any, x: Any) -> Any:
 
 
 def _sum(a: Tensor, b: Tensor) -> Tensor:
-    return sequences.add(a, b) if sequences.is_sequence(a) else apply("Add", (a, b))
+    return sequences.add(a, b) if sequences.is_sequence(a) else ox.Add(a, b)
 
 
 def narrow(dx: Tensor, x: Any) -> None:

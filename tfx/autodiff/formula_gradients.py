@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.rules import Formula, OpRecord
 from tfx.framework.tensor import Tensor
@@ -61,7 +61,7 @@ def gradients_of(
     for i, x in enumerate(inputs):
         # A tensor that is given twice has a gradient in each place.
         if op.needs[i] and any(x is other for other in inputs[:i]):
-            inputs[i] = apply("Identity", (x,))
+            inputs[i] = ox.Identity(x)
     again = OpRecord(op.op, op.attrs, inputs, op.outputs)
     again.needs = op.needs
     sources = [x for x, needed in zip(inputs, op.needs, strict=True) if needed]

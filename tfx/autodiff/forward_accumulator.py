@@ -19,7 +19,7 @@ from tfx.autodiff.jvp import push
 from tfx.autodiff.tape import UnconnectedGradients
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import Recorder, current, set_context, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.indexed_slices import IndexedSlices
@@ -152,7 +152,7 @@ class ForwardAccumulator:
         if not tangent.shape.is_compatible_with(primal.shape):
             tangent = _broadcast(tangent, primal)
         known = self.tangent_of(primal)
-        self.set_tangent(primal, tangent if known is None else apply("Add", (known, tangent)))
+        self.set_tangent(primal, tangent if known is None else ox.Add(known, tangent))
 
     # Called by the framework
 

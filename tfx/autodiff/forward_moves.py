@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from tfx.control_flow import sequences
 from tfx.control_flow.sequence_gradients import is_write
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, forward, linear
 from tfx.framework.tensor import Tensor
@@ -37,10 +38,10 @@ def _max_pool_forward(op: OpRecord, tangent: Tensor) -> list[Tensor | None]:
     found = (
         op.outputs[1]
         if len(op.outputs) > 1 and not op.attrs.get("storage_order")
-        else apply_n("MaxPool", (x,), attrs, 2)[1]
+        else ox.MaxPool(x, **attrs, outputs=2)[1]
     )
     flat = int64_constant([-1])
-    taken = apply("Gather", (apply("Reshape", (tangent, flat)), apply("Reshape", (found, flat))))
+    taken = ox.Gather(ox.Reshape(tangent, flat), ox.Reshape(found, flat))
     moved = reshape_to(taken, shape_vector(op.outputs[0]))
     return [moved, *[None] * (len(op.outputs) - 1)]
 
@@ -65,7 +66,7 @@ def _insert_forward(
     before, x, *place = op.inputs
     left = sequences.zeros_like(before) if sequence is None else sequence
     right = zeros_like(x) if element is None else element
-    return apply("SequenceInsert", (left, right, *place))
+    return ox.SequenceInsert(left, right, *place)
 
 
 @forward("SequenceMap")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from tfx.autodiff import forward_moves as forward_moves
 from tfx.autodiff.backprop import input_gradients
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, elementwise, forward
 from tfx.framework.tensor import Tensor
@@ -32,7 +33,7 @@ def add(a: Tensor | None, b: Tensor | None) -> Tensor | None:
     """The sum of two tangents, None being zero."""
     if a is None or b is None:
         return b if a is None else a
-    return apply("Add", (a, b))
+    return ox.Add(a, b)
 
 
 def spread(tangent: Tensor, y: Tensor) -> Tensor:
@@ -43,7 +44,7 @@ def spread(tangent: Tensor, y: Tensor) -> Tensor:
     known, full = have.symbolic, want.symbolic
     if known is not None and known == full and None not in known:
         return tangent
-    return apply("Expand", (tangent, apply("Shape", (y,))))
+    return ox.Expand(tangent, ox.Shape(y))
 
 
 # Binary operators with broadcasting
@@ -57,23 +58,23 @@ def _add_forward(op: OpRecord, tx: Tensor | None, ty: Tensor | None) -> Tensor:
     if tx is not None:
         return spread(tx, z)
     assert ty is not None
-    return spread(ty if op.op == "Add" else apply("Neg", (ty,)), z)
+    return spread(ty if op.op == "Add" else ox.Neg(ty), z)
 
 
 @forward("Sum", "Mean")
 def _sum_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor:
     known = [t for t in tangents if t is not None]
-    total = known[0] if len(known) == 1 else apply("Sum", known)
+    total = known[0] if len(known) == 1 else ox.Sum(*known)
     if op.op == "Mean":
-        total = apply("Div", (total, scalar_like(len(tangents), total)))
+        total = ox.Div(total, scalar_like(len(tangents), total))
     return spread(total, op.outputs[0])
 
 
 @forward("Mul")
 def _mul_forward(op: OpRecord, tx: Tensor | None, ty: Tensor | None) -> Tensor | None:
     x, y = op.inputs
-    left = None if tx is None else apply("Mul", (tx, y))
-    right = None if ty is None else apply("Mul", (x, ty))
+    left = None if tx is None else ox.Mul(tx, y)
+    right = None if ty is None else ox.Mul(x, ty)
     return add(left, right)
 
 
@@ -83,10 +84,10 @@ def _div_forward(op: OpRecord, tx: Tensor | None, ty: Tensor | None) -> Tensor:
     y, z = op.inputs[1], op.outputs[0]
     if ty is None:
         assert tx is not None
-        return apply("Div", (tx, y))
-    part = apply("Mul", (z, ty))
-    top = apply("Neg", (part,)) if tx is None else apply("Sub", (tx, part))
-    return apply("Div", (top, y))
+        return ox.Div(tx, y)
+    part = ox.Mul(z, ty)
+    top = ox.Neg(part) if tx is None else ox.Sub(tx, part)
+    return ox.Div(top, y)
 
 
 @forward("Max", "Min", "Mod", "Pow", "PRelu")
@@ -107,7 +108,7 @@ def _where_forward(op: OpRecord, _: None, tx: Tensor | None, ty: Tensor | None) 
     """The same choice among the tangents; the condition has none."""
     condition, x = op.inputs[:2]
     zero = scalar_like(0, x)
-    chosen = apply("Where", (condition, zero if tx is None else tx, zero if ty is None else ty))
+    chosen = ox.Where(condition, zero if tx is None else tx, zero if ty is None else ty)
     return spread(chosen, op.outputs[0]) if tx is None or ty is None else chosen
 
 
@@ -142,8 +143,8 @@ def _gemm_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor | None:
     if tc is None:
         return total
     beta = op.attrs.get("beta", 1.0)
-    tc = tc if beta == 1.0 else apply("Mul", (tc, scalar_like(beta, tc)))
-    return spread(tc, op.outputs[0]) if total is None else apply("Add", (total, tc))
+    tc = tc if beta == 1.0 else ox.Mul(tc, scalar_like(beta, tc))
+    return spread(tc, op.outputs[0]) if total is None else ox.Add(total, tc)
 
 
 @forward("Conv", "ConvTranspose")
@@ -154,12 +155,12 @@ def _conv_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor | None:
         return total
     rank, one = op.outputs[0].shape.rank, int64_constant(1)
     if rank is None:
-        spatial = apply("Sub", (apply("Size", (apply("Shape", (op.outputs[0],)),)), one))
-        axes = apply("Range", (one, spatial, one))
+        spatial = ox.Sub(ox.Size(ox.Shape(op.outputs[0])), one)
+        axes = ox.Range(one, spatial, one)
     else:
         axes = int64_constant(range(1, rank - 1))
-    bias = apply("Unsqueeze", (bias, axes))
-    return spread(bias, op.outputs[0]) if total is None else apply("Add", (total, bias))
+    bias = ox.Unsqueeze(bias, axes)
+    return spread(bias, op.outputs[0]) if total is None else ox.Add(total, bias)
 
 
 @forward("Einsum")
@@ -169,7 +170,7 @@ def _einsum_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor | None:
     for i, tangent in enumerate(tangents):
         if tangent is not None:
             given = [tangent if k == i else x for k, x in enumerate(op.inputs)]
-            total = add(total, apply("Einsum", given, op.attrs))
+            total = add(total, ox.Einsum(*given, **op.attrs))
     return total
 
 
@@ -190,14 +191,14 @@ def _reduce_forward(op: OpRecord, tangent: Tensor | None, *_: None) -> Tensor | 
     slopes = input_gradients(op, needs, [ones_like(op.outputs[0])])[0]
     if slopes is None:
         return None
-    return _reduced(op, apply("Mul", (slopes, tangent)), "ReduceSum")
+    return _reduced(op, ox.Mul(slopes, tangent), "ReduceSum")
 
 
 @forward("LogSoftmax")
 def _log_softmax_forward(op: OpRecord, tangent: Tensor) -> Tensor:
     axis = int64_constant([op.attrs.get("axis", -1)])
-    weighted = apply("Mul", (apply("Exp", (op.outputs[0],)), tangent))
-    return apply("Sub", (tangent, apply("ReduceSum", (weighted, axis), {"keepdims": 1})))
+    weighted = ox.Mul(ox.Exp(op.outputs[0]), tangent)
+    return ox.Sub(tangent, ox.ReduceSum(weighted, axis, keepdims=1))
 
 
 @forward("TopK")
@@ -205,7 +206,7 @@ def _top_k_forward(op: OpRecord, tangent: Tensor | None, _: None) -> Sequence[Te
     if tangent is None:
         return None, None
     axis = {"axis": op.attrs.get("axis", -1)}
-    return apply("GatherElements", (tangent, op.outputs[1]), axis), None
+    return ox.GatherElements(tangent, op.outputs[1], **axis), None
 
 
 @forward("Pad")
@@ -215,4 +216,4 @@ def _pad_forward(op: OpRecord, tangent: Tensor | None, *rest: Tensor | None) -> 
     x, pads, *others = op.inputs
     tangent = zeros_like(x) if tangent is None else tangent
     axes = others[1:]
-    return apply("Pad", (tangent, pads, border, *axes), op.attrs)
+    return ox.Pad(tangent, pads, border, *axes, **op.attrs)

@@ -16,6 +16,7 @@ from tfx.autodiff.tape import GradientTape
 from tfx.control_flow import sequences
 from tfx.core.errors import InternalError
 from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.context import using
 from tfx.framework.rules import (
     ExtendedControl,
@@ -135,7 +136,7 @@ def transposed(record: OpRecord, tangents: Sequence[Tensor | None]) -> Tensor | 
     if any(t is not None for t in others):
         # Parameters of the operator: seldom differentiated by.
         rest = twice_transposed(record, [None, *others])[0]
-        total = rest if total is None or rest is None else apply("Add", (total, rest))
+        total = rest if total is None or rest is None else ox.Add(total, rest)
     return total
 
 

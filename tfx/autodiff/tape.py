@@ -16,7 +16,7 @@ from tfx.autodiff.record_placeholders import SparingRecord, StandIn, Unread, mea
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.source import user_frame
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current, set_context
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.rules import OpRecord, is_differentiable
@@ -497,14 +497,14 @@ class GradientTape:
             else:
                 seed = convert_to_tensor(seed, target.dtype)
                 if seed.shape.rank == 0 and target.shape.rank != 0:  # the same for each element
-                    seed = apply("Mul", (creation.ones_like(target), seed))
+                    seed = ox.Mul(creation.ones_like(target), seed)
                 if not seed.shape.is_compatible_with(target.shape):
                     raise InvalidArgumentError(
                         f"output_gradients has a gradient of shape {seed.shape} for a target of "
                         f"shape {target.shape}; expected the target's shape."
                     )
             known = gradients.get(id(target))
-            gradients[id(target)] = seed if known is None else apply("Add", (known, seed))
+            gradients[id(target)] = seed if known is None else ox.Add(known, seed)
         return gradients
 
 

@@ -16,7 +16,7 @@ import contextvars
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like, unbroadcast
@@ -152,12 +152,12 @@ def mask_singular(rule: Callable[..., Any], op: OpRecord, dy: Tensor) -> Sequenc
         op: The operation, with ``needs``.
         dy: The gradient of its result.
     """
-    unused = apply("And", (apply("Equal", (dy, scalar_like(0, dy))), _is_singular(op)))
+    unused = ox.And(ox.Equal(dy, scalar_like(0, dy)), _is_singular(op))
     harmless = scalar_like(_HARMLESS, dy)
     inputs = [  # an exponent may be of another dtype
-        apply("Where", (unused, harmless, x)) if x.dtype is dy.dtype else x for x in op.inputs
+        ox.Where(unused, harmless, x) if x.dtype is dy.dtype else x for x in op.inputs
     ]
-    outputs = [apply("Where", (unused, harmless, y)) for y in op.outputs]
+    outputs = [ox.Where(unused, harmless, y) for y in op.outputs]
     other = OpRecord(op.op, op.attrs, inputs, outputs)
     other.needs = op.needs
     found = rule(other, dy)
@@ -169,10 +169,10 @@ def _is_singular(op: OpRecord) -> Tensor:
     """Where the slope may not be finite."""
     x, y = op.inputs[0], op.outputs[0]
     infinite = scalar_like(float("inf"), y)
-    singular = apply("Not", (apply("Less", (apply("Abs", (y,)), infinite)),))
+    singular = ox.Not(ox.Less(ox.Abs(y), infinite))
     if op.op in _AT_ZERO:
-        return apply("Or", (singular, apply("Equal", (x, scalar_like(0, x)))))
+        return ox.Or(singular, ox.Equal(x, scalar_like(0, x)))
     if op.op in _AT_ONE:
         one = scalar_like(1, x)
-        return apply("Or", (singular, apply("Equal", (apply("Abs", (x,)), one))))
+        return ox.Or(singular, ox.Equal(ox.Abs(x), one))
     return singular

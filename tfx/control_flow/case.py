@@ -8,7 +8,7 @@ from typing import Any
 from tfx.control_flow.cond import Branching, truth
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
@@ -71,7 +71,7 @@ def case(
         default = pairs[-1][1]
         any_true = preds[0]
         for pred in preds[1:]:
-            any_true = apply("Or", (any_true, pred))
+            any_true = ox.Or(any_true, pred)
         Assert(any_true, ["case: None of conditions evaluated as True:", *preds])
         pairs = pairs[:-1]
     return _chain(pairs, default, name)
@@ -122,7 +122,7 @@ def _pairs(given: Any, exclusive: bool) -> list[tuple[Tensor, Function]]:
 
 
 def _require_one(preds: Sequence[Tensor], name: str) -> None:
-    counts = [apply("Cast", (p,), {"to": dtypes.int32.onnx}) for p in preds]
+    counts = [ox.Cast(p, to=dtypes.int32.onnx) for p in preds]
     Assert(
         less_equal(reduce_sum(counts), 1),
         [f"{name}: more than one condition evaluated as True but exclusive=True.", *preds],
@@ -179,12 +179,9 @@ def switch_case(
 
 def _search(index: Tensor, functions: Sequence[Function], default: Function, name: str) -> Any:
     """The default, or one of the functions, found by halving."""
-    inside = apply(
-        "And",
-        (
-            apply("GreaterOrEqual", (index, convert_to_tensor(0, index.dtype))),
-            apply("Less", (index, convert_to_tensor(len(functions), index.dtype))),
-        ),
+    inside = ox.And(
+        ox.GreaterOrEqual(index, convert_to_tensor(0, index.dtype)),
+        ox.Less(index, convert_to_tensor(len(functions), index.dtype)),
     )
     graph = current().graph
     assert graph is not None
@@ -198,7 +195,7 @@ def _halved(index: Tensor, functions: Sequence[Function], first: int, name: str)
     if len(functions) == 1:
         return functions[0]()
     middle = len(functions) // 2
-    low = apply("Less", (index, convert_to_tensor(first + middle, index.dtype)))
+    low = ox.Less(index, convert_to_tensor(first + middle, index.dtype))
     graph = current().graph
     assert graph is not None
     labels = (f"branch_{first}", f"branch_{first + middle}")

@@ -10,8 +10,8 @@ from tfx.control_flow.control_nodes import add_control_node
 from tfx.control_flow.structured_results import own_all, place_of, spelled_all, trace
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import dtypes, nest
-from tfx.framework.apply import apply
 from tfx.framework.body_graph import BodyGraph
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.func_graph import FuncGraph, VariableState
@@ -86,10 +86,10 @@ def truth(value: Any, what: str) -> Tensor:
                 f"{what} must be a scalar; got {tensor!r} of shape {shape}. Reduce it with "
                 "reduce_any or reduce_all."
             )
-        tensor = apply("Reshape", (tensor, int64_constant([])))
+        tensor = ox.Reshape(tensor, int64_constant([]))
     if tensor.dtype is dtypes.bool:
         return tensor
-    return apply("Cast", (tensor,), {"to": dtypes.bool.onnx})
+    return ox.Cast(tensor, to=dtypes.bool.onnx)
 
 
 class Branching:

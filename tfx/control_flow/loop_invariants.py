@@ -7,8 +7,8 @@ What a recurrent network does with its inputs, ``x[i] @ w`` in iteration ``i``, 
 from __future__ import annotations
 
 from tfx.control_flow.induction_variables import InductionVariables
-from tfx.framework.apply import apply
 from tfx.framework.body_graph import LoopGraph
+from tfx.framework.builder import ox
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.copy_body import uses
@@ -38,7 +38,7 @@ def hoist_products(
         rows, weights = row.inputs[0], node.inputs[1]
         assert rows is not None
         assert weights is not None
-        product = apply("MatMul", (_known(rows, graph, loop), _known(weights, graph, loop)))
+        product = ox.MatMul(_known(rows, graph, loop), _known(weights, graph, loop))
         value = graph.value_of(product)
         loop.outer.setdefault(id(value), (value, product))
         node.op, node.attrs, node.inputs = "Gather", {}, (value, row.inputs[1])

@@ -15,8 +15,8 @@ from tfx.control_flow.structured_results import place_of, spelled
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import dtypes
 from tfx.core.shapes import TensorShape
-from tfx.framework.apply import apply
 from tfx.framework.body_graph import LoopGraph
+from tfx.framework.builder import ox
 from tfx.framework.context import using
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -314,7 +314,7 @@ class ArraySlot(LoopVariable):
             return result.with_dense(cast_to(dense, self.initial.dtype))
         if self._turned:
             back, end = int64_constant([-1]), int64_constant([-(2**63)])
-            dense = apply("Slice", (dense, back, end, int64_constant([0]), back))
+            dense = ox.Slice(dense, back, end, int64_constant([0]), back)
         if not self._whole:
             shape = self._scan[0].shape
             dense = _filled_up(dense, self.initial.size(), shape, in_front=self._turned)
@@ -331,38 +331,36 @@ def _placed(rows: Tensor, places: Tensor, size: Tensor, shape: RawShape) -> Tens
     if shape is not None and len(known) == len(shape):
         rest: Tensor = int64_constant(known)
         # Without an iteration the rows have no shape yet.
-        rows = apply("Reshape", (rows, int64_constant([-1, *known]))) if 0 not in known else rows
+        rows = ox.Reshape(rows, int64_constant([-1, *known])) if 0 not in known else rows
     else:
-        rest = apply("Shape", (rows,), {"start": 1})
-    count = apply("Reshape", (apply("Shape", (rows,), {"end": 1}), int64_constant([])))
-    numbers = apply("Range", (int64_constant(0), count, int64_constant(1)))
-    none = apply(
-        "Expand", (int64_constant([-1]), apply("Reshape", (as_int64(size), int64_constant([1]))))
-    )
-    where = apply("Reshape", (places, int64_constant([-1, 1])))
-    latest = apply("ScatterND", (none, where, numbers), {"reduction": "max"})
+        rest = ox.Shape(rows, start=1)
+    count = ox.Reshape(ox.Shape(rows, end=1), int64_constant([]))
+    numbers = ox.Range(int64_constant(0), count, int64_constant(1))
+    none = ox.Expand(int64_constant([-1]), ox.Reshape(as_int64(size), int64_constant([1])))
+    where = ox.Reshape(places, int64_constant([-1, 1]))
+    latest = ox.ScatterND(none, where, numbers, reduction="max")
     # Number -1 is the last row: zeros.
-    target = apply("Concat", (int64_constant([1]), rest), {"axis": 0})
-    padded = apply("Concat", (rows, sequences.zeros_of_shape(rows.dtype, target)), {"axis": 0})
-    return apply("Gather", (padded, latest))
+    target = ox.Concat(int64_constant([1]), rest, axis=0)
+    padded = ox.Concat(rows, sequences.zeros_of_shape(rows.dtype, target), axis=0)
+    return ox.Gather(padded, latest)
 
 
 def _filled_up(rows: Tensor, size: Tensor, shape: RawShape, *, in_front: bool) -> Tensor:
     """Zeros behind, or in front of, the rows until there are ``size``; more rows are refused."""
-    have = apply("Shape", (rows,), {"end": 1})
-    want = apply("Reshape", (as_int64(size), int64_constant([1])))
+    have = ox.Shape(rows, end=1)
+    want = ox.Reshape(as_int64(size), int64_constant([1]))
     known = [d for d in shape or () if isinstance(d, int)]
     if shape is not None and len(known) == len(shape):
         rest: Tensor = int64_constant(known)
     else:
-        rest = apply("Shape", (rows,), {"start": 1})
+        rest = ox.Shape(rows, start=1)
     # More rows than elements were writes out of range: Expand refuses a negative length.
-    missing = apply("Sub", (want, have))
-    target = apply("Concat", (missing, rest), {"axis": 0})
+    missing = ox.Sub(want, have)
+    target = ox.Concat(missing, rest, axis=0)
     blank = sequences.zeros_of_shape(rows.dtype, target)
     if shape is not None and len(known) == len(shape):
-        rows = apply("Reshape", (rows, int64_constant([-1, *known]))) if 0 not in known else rows
-    return apply("Concat", (blank, rows) if in_front else (rows, blank), {"axis": 0})
+        rows = ox.Reshape(rows, int64_constant([-1, *known])) if 0 not in known else rows
+    return ox.Concat(*((blank, rows) if in_front else (rows, blank)), axis=0)
 
 
 def _steady(value: Value | None) -> bool:

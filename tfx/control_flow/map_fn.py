@@ -18,7 +18,7 @@ from tfx.core.dtypes import DType
 from tfx.core.errors import OutOfRangeError
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -144,8 +144,8 @@ def scan(
     flat = [a.stack() for a in arrays]
     if first:
         row = int64_constant([0])
-        heads = [apply("Unsqueeze", (x, row)) for x in accumulated]
-        flat = [apply("Concat", (h, x), {"axis": 0}) for h, x in zip(heads, flat, strict=True)]
+        heads = [ox.Unsqueeze(x, row) for x in accumulated]
+        flat = [ox.Concat(h, x, axis=0) for h, x in zip(heads, flat, strict=True)]
     if reverse:
         flat = [_reversed(x) for x in flat]
     _state_lengths(flat, slices, first)
@@ -278,21 +278,21 @@ class _Slices:
         if self.length is not None:
             self.count: Tensor = int64_constant(self.length)
         else:
-            shape = apply("Shape", (self.tensors[0],))
-            self.count = apply("Gather", (shape, int64_constant(0)))
+            shape = ox.Shape(self.tensors[0])
+            self.count = ox.Gather(shape, int64_constant(0))
         if backwards:
             self.tensors = [_reversed(x) for x in self.tensors]
 
     def at(self, i: Tensor) -> Any:
         """The slices number ``i``."""
-        flat = [apply("Gather", (x, i)) for x in self.tensors]
+        flat = [ox.Gather(x, i) for x in self.tensors]
         return nest.pack_sequence_as(self._elems, flat)
 
     def drop_first(self) -> None:
         """Leave the first slices out."""
         one, end, axis = int64_constant([1]), int64_constant([2**62]), int64_constant([0])
-        self.tensors = [apply("Slice", (x, one, end, axis)) for x in self.tensors]
-        self.count = apply("Sub", (self.count, int64_constant(1)))
+        self.tensors = [ox.Slice(x, one, end, axis) for x in self.tensors]
+        self.count = ox.Sub(self.count, int64_constant(1))
         self.length = None if self.length is None else self.length - 1
 
 
@@ -365,12 +365,12 @@ def _packed(structure: Any, flat: Sequence[Any]) -> Any:
 
 
 def _next(i: Tensor) -> Tensor:
-    return apply("Add", (i, int64_constant(1)))
+    return ox.Add(i, int64_constant(1))
 
 
 def _reversed(x: Tensor) -> Tensor:
     back = int64_constant([-1])
-    return apply("Slice", (x, back, int64_constant([-(2**63)]), int64_constant([0]), back))
+    return ox.Slice(x, back, int64_constant([-(2**63)]), int64_constant([0]), back)
 
 
 def _state_lengths(results: Sequence[Tensor], slices: _Slices, more: int = 0) -> None:

@@ -13,6 +13,7 @@ from tfx.control_flow import sequences
 from tfx.core import dtypes
 from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import Tensor
@@ -91,12 +92,12 @@ def stacked_alike(sequence: Tensor) -> Tensor:
     )
     # A dimension that is not right becomes impossible.
     wrong = int64_constant(Refusal.STACKED.dimension)
-    alike = apply("Where", (apply("Equal", (most, least)), most, wrong))
-    kept = apply("Slice", (alike, int64_constant([0]), int64_constant([-1])))
-    count = apply("Reshape", (sequences.length(sequence), int64_constant([1])))
+    alike = ox.Where(ox.Equal(most, least), most, wrong)
+    kept = ox.Slice(alike, int64_constant([0]), int64_constant([-1]))
+    count = ox.Reshape(sequences.length(sequence), int64_constant([1]))
     stacked = sequences.stacked(sequence)
-    target = apply("Concat", (count, kept), {"axis": 0})
-    return apply("Reshape", (stacked, target), {"allowzero": 1})
+    target = ox.Concat(count, kept, axis=0)
+    return ox.Reshape(stacked, target, allowzero=1)
 
 
 def _body(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.ops.common.shapes import zeros_shaped
@@ -56,14 +56,14 @@ class Activation:
         y = _VALUES[self.name](self, inner)
         slope = _SLOPES[self.name](self, inner, y)
         if self.clip:
-            inside = apply("LessOrEqual", (apply("Abs", (x,)), scalar_like(self.clip, x)))
-            slope = apply("Where", (inside, slope, scalar_like(0, x)))
+            inside = ox.LessOrEqual(ox.Abs(x), scalar_like(self.clip, x))
+            slope = ox.Where(inside, slope, scalar_like(0, x))
         return y, slope
 
     def _clipped(self, x: Tensor) -> Tensor:
         if not self.clip:
             return x
-        return apply("Clip", (x, scalar_like(-self.clip, x), scalar_like(self.clip, x)))
+        return ox.Clip(x, scalar_like(-self.clip, x), scalar_like(self.clip, x))
 
 
 def activations_of(attrs: dict[str, Any], default: Sequence[str]) -> list[Activation]:
@@ -91,76 +91,76 @@ def _number(value: float, x: Tensor) -> Tensor:
 
 
 def _times(x: Tensor, factor: float) -> Tensor:
-    return apply("Mul", (x, scalar_like(factor, x)))
+    return ox.Mul(x, scalar_like(factor, x))
 
 
 def _over(x: Tensor, limit: float) -> Tensor:
     """1 above a limit, else 0."""
-    return cast_to(apply("Greater", (x, scalar_like(limit, x))), x.dtype)
+    return cast_to(ox.Greater(x, scalar_like(limit, x)), x.dtype)
 
 
 def _affine(a: Activation, x: Tensor) -> Tensor:
-    return apply("Add", (_times(x, a.alpha), _number(a.beta, x)))
+    return ox.Add(_times(x, a.alpha), _number(a.beta, x))
 
 
 _VALUES: dict[str, Callable[[Activation, Tensor], Tensor]] = {
     "Affine": _affine,
-    "Elu": lambda a, x: apply("Elu", (x,), {"alpha": a.alpha}),
-    "HardSigmoid": lambda a, x: apply("Clip", (_affine(a, x), _number(0, x), _number(1, x))),
-    "LeakyRelu": lambda a, x: apply("LeakyRelu", (x,), {"alpha": a.alpha}),
-    "Relu": lambda a, x: apply("Relu", (x,)),
-    "ScaledTanh": lambda a, x: _times(apply("Tanh", (_times(x, a.beta),)), a.alpha),
-    "Sigmoid": lambda a, x: apply("Sigmoid", (x,)),
-    "Softplus": lambda a, x: apply("Softplus", (x,)),
-    "Softsign": lambda a, x: apply("Softsign", (x,)),
-    "Tanh": lambda a, x: apply("Tanh", (x,)),
-    "ThresholdedRelu": lambda a, x: apply("Mul", (x, _over(x, a.alpha))),
+    "Elu": lambda a, x: ox.Elu(x, alpha=a.alpha),
+    "HardSigmoid": lambda a, x: ox.Clip(_affine(a, x), _number(0, x), _number(1, x)),
+    "LeakyRelu": lambda a, x: ox.LeakyRelu(x, alpha=a.alpha),
+    "Relu": lambda a, x: ox.Relu(x),
+    "ScaledTanh": lambda a, x: _times(ox.Tanh(_times(x, a.beta)), a.alpha),
+    "Sigmoid": lambda a, x: ox.Sigmoid(x),
+    "Softplus": lambda a, x: ox.Softplus(x),
+    "Softsign": lambda a, x: ox.Softsign(x),
+    "Tanh": lambda a, x: ox.Tanh(x),
+    "ThresholdedRelu": lambda a, x: ox.Mul(x, _over(x, a.alpha)),
 }
 
 
 def _sigmoid_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
-    return apply("Mul", (y, apply("Sub", (_number(1, y), y))))
+    return ox.Mul(y, ox.Sub(_number(1, y), y))
 
 
 def _tanh_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
-    return apply("Sub", (_number(1, y), apply("Mul", (y, y))))
+    return ox.Sub(_number(1, y), ox.Mul(y, y))
 
 
 def _scaled_tanh_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
-    inner = apply("Tanh", (_times(x, a.beta),))
+    inner = ox.Tanh(_times(x, a.beta))
     return _times(_tanh_slope(a, x, inner), a.alpha * a.beta)
 
 
 def _hard_sigmoid_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
     inner = _affine(a, x)
-    inside = apply("And", (apply("Greater", (inner, _number(0, x))),
-                           apply("Less", (inner, _number(1, x)))))  # fmt: skip
+    inside = ox.And(ox.Greater(inner, _number(0, x)),
+                           ox.Less(inner, _number(1, x)))  # fmt: skip
     return _times(cast_to(inside, x.dtype), a.alpha)
 
 
 def _constant_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
-    return apply("Add", (zeros_shaped(x), _number(a.alpha, x)))
+    return ox.Add(zeros_shaped(x), _number(a.alpha, x))
 
 
 def _softsign_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
-    size = apply("Add", (apply("Abs", (x,)), _number(1, x)))
-    return apply("Reciprocal", (apply("Mul", (size, size)),))
+    size = ox.Add(ox.Abs(x), _number(1, x))
+    return ox.Reciprocal(ox.Mul(size, size))
 
 
 def _split_slope(a: Activation, x: Tensor, y: Tensor, below: Tensor) -> Tensor:
     """1 above 0, else another slope."""
-    return apply("Where", (apply("Greater", (x, _number(0, x))), _number(1, x), below))
+    return ox.Where(ox.Greater(x, _number(0, x)), _number(1, x), below)
 
 
 _SLOPES: dict[str, Callable[[Activation, Tensor, Tensor], Tensor]] = {
     "Affine": _constant_slope,
-    "Elu": lambda a, x, y: _split_slope(a, x, y, apply("Add", (y, _number(a.alpha, x)))),
+    "Elu": lambda a, x, y: _split_slope(a, x, y, ox.Add(y, _number(a.alpha, x))),
     "HardSigmoid": _hard_sigmoid_slope,
     "LeakyRelu": lambda a, x, y: _split_slope(a, x, y, _number(a.alpha, x)),
     "Relu": lambda a, x, y: _over(x, 0),
     "ScaledTanh": _scaled_tanh_slope,
     "Sigmoid": _sigmoid_slope,
-    "Softplus": lambda a, x, y: apply("Sigmoid", (x,)),
+    "Softplus": lambda a, x, y: ox.Sigmoid(x),
     "Softsign": _softsign_slope,
     "Tanh": _tanh_slope,
     "ThresholdedRelu": lambda a, x, y: _over(x, a.alpha),

@@ -14,7 +14,7 @@ from typing import Any
 
 from tfx.control_flow.recurrent_activations import activations_of
 from tfx.control_flow.recurrent_layout import RecurrentLayout, chosen, recur, turned
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like
@@ -101,7 +101,7 @@ class _Backward:
             return mine[0].both(x)
         parts = apply_split(x, 2, 1)
         made = [f.both(part) for f, part in zip(mine, parts, strict=True)]
-        first, second = (apply("Concat", pair, {"axis": 1}) for pair in zip(*made, strict=True))
+        first, second = (ox.Concat(*pair, axis=1) for pair in zip(*made, strict=True))
         return first, second
 
     def parts(self, x: Tensor, count: int) -> list[Tensor]:
@@ -115,7 +115,7 @@ class _Backward:
     def projected(self, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
         """All rows times a weight, and a bias."""
         y = self.layout.project(x, w)
-        return y if bias is None else apply("Add", (y, bias))
+        return y if bias is None else ox.Add(y, bias)
 
     def masked(self, x: Tensor, other: float = 0.0) -> Tensor:
         """What lies behind a sequence's end replaced."""
@@ -125,13 +125,13 @@ class _Backward:
 
     def incoming(self, carried: Tensor, dy: Tensor | None) -> Tensor:
         """The gradient of one step's state."""
-        return carried if dy is None else apply("Add", (carried, dy))
+        return carried if dy is None else ox.Add(carried, dy)
 
     def passing(self) -> Tensor | None:
         """What goes past steps behind a sequence's end: 1 there, else 0."""
         if self.mask is None:
             return None
-        return cast_to(apply("Not", (self.mask,)), self.x.dtype)
+        return cast_to(ox.Not(self.mask), self.x.dtype)
 
     def backwards(
         self, step: Any, states: list[Tensor], slices: Sequence[Tensor | None], kept: list[Tensor]
@@ -184,7 +184,7 @@ class _Backward:
         if needs.get("b"):
             sums = [layout.summed(dx)]
             sums.append(sums[0] if dr is dx else layout.summed(dr))
-            found["b"] = layout.weight_back(apply("Concat", sums, {"axis": -1}))
+            found["b"] = layout.weight_back(ox.Concat(*sums, axis=-1))
         if needs.get("h"):
             found["h"] = layout.state_back(dh)
         if needs.get("c") and dc is not None:
@@ -197,20 +197,20 @@ class _Backward:
 class _Rnn(_Backward):
     def gradients(self) -> list[Tensor | None]:
         a = self.projected(self.x, self.w, self.biases(0))
-        a = apply("Add", (a, self.projected(self.before, self.r, self.biases(1))))
+        a = ox.Add(a, self.projected(self.before, self.r, self.biases(1)))
         slope = self.masked(self.activated(0, a)[1])
 
         def step(states: list[Tensor], now: Any) -> tuple[list[Tensor], list[Tensor]]:
             k, dy, past = now
             dh = self.incoming(states[0], dy)
-            carried = apply("MatMul", (apply("Mul", (dh, k)), self.r))
+            carried = ox.MatMul(ox.Mul(dh, k), self.r)
             if past is not None:
-                carried = apply("Add", (carried, apply("Mul", (dh, past))))
+                carried = ox.Add(carried, ox.Mul(dh, past))
             return [carried], [dh]
 
         slices = [slope, self.dy, self.passing()]
         (dh0,), (dh,) = self.backwards(step, [self.dh], slices, [self.dh])
-        da = apply("Mul", (dh, slope))
+        da = ox.Mul(dh, slope)
         return self.finish(da, da, None, dh0)
 
 
@@ -225,47 +225,47 @@ class _Gru(_Backward):
             both, own = self._weights()
             first = None if bias is None else _span(bias, 0, 2, 3)
             qz, qr = self.parts(self.projected(self.before, both, first), 2)
-        z, sz = self.activated(0, apply("Add", (az, qz)))
-        r, sr = self.activated(0, apply("Add", (ar, qr)))
+        z, sz = self.activated(0, ox.Add(az, qz))
+        r, sr = self.activated(0, ox.Add(ar, qr))
         if late:
-            inner = apply("Mul", (r, q))
+            inner = ox.Mul(r, q)
         else:
             last = None if bias is None else _span(bias, 2, 3, 3)
-            reset = apply("Mul", (r, self.before))
+            reset = ox.Mul(r, self.before)
             inner = self.projected(reset, own, last)
-        new, sh = self.activated(1, apply("Add", (ah, inner)))
-        kz = apply("Mul", (apply("Sub", (self.before, new)), sz))
-        kh = apply("Mul", (apply("Sub", (scalar_like(1, z), z)), sh))
+        new, sh = self.activated(1, ox.Add(ah, inner))
+        kz = ox.Mul(ox.Sub(self.before, new), sz)
+        kh = ox.Mul(ox.Sub(scalar_like(1, z), z), sh)
         z = self.masked(z, 1.0)
         if late:
-            kr = apply("Mul", (apply("Mul", (kh, q)), sr))
-            return self._late(z, kz, kr, kh, apply("Mul", (kh, r)))
-        return self._early(z, kz, kh, r, apply("Mul", (self.before, sr)), reset)
+            kr = ox.Mul(ox.Mul(kh, q), sr)
+            return self._late(z, kz, kr, kh, ox.Mul(kh, r))
+        return self._early(z, kz, kh, r, ox.Mul(self.before, sr), reset)
 
     def _weights(self) -> tuple[Tensor, Tensor]:
         """The recurrent weights of both gates, and of the new state."""
         axis = 1 if self.layout.both else 0
         z, r, own = apply_split(self.r, 3, axis)
-        return apply("Concat", (z, r), {"axis": axis}), own
+        return ox.Concat(z, r, axis=axis), own
 
     def _late(
         self, z: Tensor, kz: Tensor, kr: Tensor, kh: Tensor, kq: Tensor
     ) -> list[Tensor | None]:
         """The product before the reset gate: all gradients are multiples of the state's."""
-        k = self.masked(apply("Concat", (kz, kr, kq), {"axis": -1}))
+        k = self.masked(ox.Concat(kz, kr, kq, axis=-1))
 
         def step(states: list[Tensor], now: Any) -> tuple[list[Tensor], list[Tensor]]:
             k, z, dy = now
             dh = self.incoming(states[0], dy)
-            da = apply("Mul", (apply("Concat", (dh, dh, dh), {"axis": -1}), k))
-            carried = apply("MatMul", (da, self.r))
-            return [apply("Add", (carried, apply("Mul", (dh, z))))], [dh]
+            da = ox.Mul(ox.Concat(dh, dh, dh, axis=-1), k)
+            carried = ox.MatMul(da, self.r)
+            return [ox.Add(carried, ox.Mul(dh, z))], [dh]
 
         (dh0,), (dh,) = self.backwards(step, [self.dh], [k, z, self.dy], [self.dh])
-        three = apply("Concat", (dh, dh, dh), {"axis": -1})
-        dr = apply("Mul", (three, k))
-        kx = self.masked(apply("Concat", (kz, kr, kh), {"axis": -1}))
-        return self.finish(apply("Mul", (three, kx)), dr, None, dh0)
+        three = ox.Concat(dh, dh, dh, axis=-1)
+        dr = ox.Mul(three, k)
+        kx = self.masked(ox.Concat(kz, kr, kh, axis=-1))
+        return self.finish(ox.Mul(three, kx), dr, None, dh0)
 
     def _early(
         self, z: Tensor, kz: Tensor, kh: Tensor, r: Tensor, kr: Tensor, reset: Tensor
@@ -277,27 +277,27 @@ class _Gru(_Backward):
         def step(states: list[Tensor], now: Any) -> tuple[list[Tensor], list[Tensor]]:
             kz, kh, kr, r, z, dy = now
             dh = self.incoming(states[0], dy)
-            ds = apply("MatMul", (apply("Mul", (dh, kh)), own))
-            da = apply("Concat", (apply("Mul", (dh, kz)), apply("Mul", (ds, kr))), {"axis": -1})
-            carried = apply("Add", (apply("Mul", (dh, z)), apply("Mul", (ds, r))))
-            return [apply("Add", (carried, apply("MatMul", (da, both))))], [dh, ds]
+            ds = ox.MatMul(ox.Mul(dh, kh), own)
+            da = ox.Concat(ox.Mul(dh, kz), ox.Mul(ds, kr), axis=-1)
+            carried = ox.Add(ox.Mul(dh, z), ox.Mul(ds, r))
+            return [ox.Add(carried, ox.MatMul(da, both))], [dh, ds]
 
         slices = [kz, kh, kr, r, z, self.dy]
         (dh0,), (dh, ds) = self.backwards(step, [self.dh], slices, [self.dh, self.dh])
-        gates = (apply("Mul", (dh, kz)), apply("Mul", (ds, kr)))
-        dah = apply("Mul", (dh, kh))
-        da = apply("Concat", (*gates, dah), {"axis": -1})
+        gates = (ox.Mul(dh, kz), ox.Mul(ds, kr))
+        dah = ox.Mul(dh, kh)
+        da = ox.Concat(*gates, dah, axis=-1)
         rows: Tensor | None = None
         if self._needs["r"]:
-            first = self.layout.outer(apply("Concat", gates, {"axis": -1}), self.before)
-            rows = apply("Concat", (first, self.layout.outer(dah, reset)), {"axis": -2})
+            first = self.layout.outer(ox.Concat(*gates, axis=-1), self.before)
+            rows = ox.Concat(first, self.layout.outer(dah, reset), axis=-2)
         return self.finish(da, da, rows, dh0)
 
 
 class _Lstm(_Backward):
     def gradients(self) -> list[Tensor | None]:
         a = self.projected(self.x, self.w, self.biases(0))
-        a = apply("Add", (a, self.projected(self.before, self.r, self.biases(1))))
+        a = ox.Add(a, self.projected(self.before, self.r, self.biases(1)))
         ai, ao, af, ag = self.parts(a, 4)
         pi, po, pf = (None, None, None) if self.peepholes is None else self.parts(self.peepholes, 3)
         g, sg = self.activated(1, ag)
@@ -308,11 +308,11 @@ class _Lstm(_Backward):
         f, kf = self._forget(af, earlier, pf, i)
         kc, slope = self.activated(2, cells)
         # What the gradients of cell (i, f, g) and state (o) are multiplied with.
-        ki = apply("Mul", (g if kf is not None else apply("Sub", (g, earlier)), si))
-        ko, kg = apply("Mul", (kc, so)), apply("Mul", (i, sg))
+        ki = ox.Mul(g if kf is not None else ox.Sub(g, earlier), si)
+        ko, kg = ox.Mul(kc, so), ox.Mul(i, sg)
         kf = zeros_shaped(ki) if kf is None else kf
-        k = self.masked(apply("Concat", (ki, ko, kf, kg), {"axis": -1}))
-        to_cell = self.masked(_plus(apply("Mul", (o, slope)), ko, po))
+        k = self.masked(ox.Concat(ki, ko, kf, kg, axis=-1))
+        to_cell = self.masked(_plus(ox.Mul(o, slope), ko, po))
         to_before = self.masked(_plus(_plus(f, ki, pi), kf, pf), 1.0)
         return self._backwards(k, to_cell, to_before, earlier, cells)
 
@@ -321,9 +321,9 @@ class _Lstm(_Backward):
     ) -> tuple[Tensor, Tensor | None]:
         """The forget gate and its factor; None: it is what the input gate leaves."""
         if self.attrs.get("input_forget"):
-            return apply("Sub", (scalar_like(1, i), i)), None
+            return ox.Sub(scalar_like(1, i), i), None
         f, sf = self.activated(0, _plus(af, earlier, pf))
-        return f, apply("Mul", (earlier, sf))
+        return f, ox.Mul(earlier, sf)
 
     def _cells(
         self, ai: Tensor, af: Tensor, g: Tensor, pi: Tensor | None, pf: Tensor | None
@@ -336,20 +336,20 @@ class _Lstm(_Backward):
 
             def step(states: list[Tensor], now: Any) -> tuple[list[Tensor], list[Tensor]]:
                 f, new = now
-                c = apply("Add", (apply("Mul", (f, states[0])), new))
+                c = ox.Add(ox.Mul(f, states[0]), new)
                 return [c], [c]
 
-            _, (cells,) = recur(step, [first], [f, apply("Mul", (i, g))], [first])
+            _, (cells,) = recur(step, [first], [f, ox.Mul(i, g)], [first])
             return cells
 
         def looking(states: list[Tensor], now: Any) -> tuple[list[Tensor], list[Tensor]]:
             # One row of time: activations differ along the axis of directions.
-            ai, af, g = (apply("Unsqueeze", (v, int64_constant([0]))) for v in now)
-            c = apply("Unsqueeze", (states[0], int64_constant([0])))
+            ai, af, g = (ox.Unsqueeze(v, int64_constant([0])) for v in now)
+            c = ox.Unsqueeze(states[0], int64_constant([0]))
             i, _ = self.activated(0, _plus(ai, c, pi))
             f, _ = self._forget(af, c, pf, i)
-            c = apply("Add", (apply("Mul", (f, c)), apply("Mul", (i, g))))
-            c = apply("Squeeze", (c, int64_constant([0])))
+            c = ox.Add(ox.Mul(f, c), ox.Mul(i, g))
+            c = ox.Squeeze(c, int64_constant([0]))
             return [c], [c]
 
         _, (cells,) = recur(looking, [first], [ai, af, g], [first])
@@ -361,24 +361,24 @@ class _Lstm(_Backward):
         def step(states: list[Tensor], now: Any) -> tuple[list[Tensor], list[Tensor]]:
             k, to_cell, to_before, dy, past = now
             dh = self.incoming(states[0], dy)
-            dc = apply("Add", (states[1], apply("Mul", (dh, to_cell))))
-            da = apply("Mul", (apply("Concat", (dc, dh, dc, dc), {"axis": -1}), k))
-            carried = apply("MatMul", (da, self.r))
+            dc = ox.Add(states[1], ox.Mul(dh, to_cell))
+            da = ox.Mul(ox.Concat(dc, dh, dc, dc, axis=-1), k)
+            carried = ox.MatMul(da, self.r)
             if past is not None:
-                carried = apply("Add", (carried, apply("Mul", (dh, past))))
-            return [carried, apply("Mul", (dc, to_before))], [dh, dc]
+                carried = ox.Add(carried, ox.Mul(dh, past))
+            return [carried, ox.Mul(dc, to_before)], [dh, dc]
 
         slices = [k, to_cell, to_before, self.dy, self.passing()]
         states = [self.dh, self.dc]
         (dh0, dc0), (dh, dc) = self.backwards(step, states, slices, states)
-        da = apply("Mul", (apply("Concat", (dc, dh, dc, dc), {"axis": -1}), k))
+        da = ox.Mul(ox.Concat(dc, dh, dc, dc, axis=-1), k)
         dp: Tensor | None = None
         if self._needs.get("p"):
             di, do, df, _ = self.parts(da, 4)
-            terms = [apply("Mul", pair) for pair in ((di, earlier), (do, cells), (df, earlier))]
+            terms = [ox.Mul(*pair) for pair in ((di, earlier), (do, cells), (df, earlier))]
             if self.mask is not None:  # cells behind the end may be anything
                 terms = [self.masked(t) for t in terms]
-            dp = self.layout.summed(apply("Concat", terms, {"axis": -1}))
+            dp = self.layout.summed(ox.Concat(*terms, axis=-1))
         return self.finish(da, da, None, dh0, dc0, dp)
 
 
@@ -387,19 +387,19 @@ _KINDS: dict[str, type[_Backward]] = {"RNN": _Rnn, "GRU": _Gru, "LSTM": _Lstm}
 
 def apply_split(x: Tensor, count: int, axis: int) -> list[Tensor]:
     """Equal parts along an axis."""
-    return list(apply_n("Split", (x,), {"axis": axis, "num_outputs": count}, count))
+    return list(ox.Split(x, axis=axis, num_outputs=count, outputs=count))
 
 
 def _span(x: Tensor, start: int, end: int, count: int) -> Tensor:
     """Some of the equal parts along the last axis."""
     parts = apply_split(x, count, -1)[start:end]
-    return parts[0] if len(parts) == 1 else apply("Concat", parts, {"axis": -1})
+    return parts[0] if len(parts) == 1 else ox.Concat(*parts, axis=-1)
 
 
 def _plus(x: Tensor, y: Tensor, factor: Tensor | None) -> Tensor:
     """``x + y * factor``; without a factor nothing is added."""
-    return x if factor is None else apply("Add", (x, apply("Mul", (y, factor))))
+    return x if factor is None else ox.Add(x, ox.Mul(y, factor))
 
 
 def _first(x: Tensor) -> Tensor:
-    return apply("Gather", (x, int64_constant(0)), {"axis": 0})
+    return ox.Gather(x, int64_constant(0), axis=0)

@@ -12,8 +12,8 @@ from typing import Any
 from tfx.control_flow import packed_sequences, sequences
 from tfx.control_flow.control_nodes import add_control_node
 from tfx.core import dtypes
-from tfx.framework.apply import apply
 from tfx.framework.body_graph import LoopGraph
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
@@ -51,7 +51,7 @@ class Part:
         place = sequences.in_int64(self._index)
         if known is None:
             return sequences.write(sequences.zeros(self._sequence), place, self._dy, grows=False)
-        total = apply("Add", (sequences.at(known, place), self._dy))
+        total = ox.Add(sequences.at(known, place), self._dy)
         return sequences.write(known, place, total, grows=False)
 
 
@@ -109,10 +109,10 @@ def write_gradient(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     """Gradients of a write: zeros for the element that was there before."""
     sequence, index, _ = op.inputs
     element = sequences.at(dy, index)
-    blank = sequences.zeros_of_shape(dy.dtype, apply("Shape", (element,)))
+    blank = sequences.zeros_of_shape(dy.dtype, ox.Shape(element))
     rest = sequences.write(dy, index, blank, grows=False)
     if op.attrs["graph"].name.startswith(f"{sequences.WRITER}_growing"):
-        rest = _cut(rest, apply("Sub", (sequences.length(rest), sequences.length(sequence))))
+        rest = _cut(rest, ox.Sub(sequences.length(rest), sequences.length(sequence)))
     return [rest, None, element]
 
 
@@ -135,10 +135,10 @@ def _cut(sequence: Tensor, count: Tensor) -> Tensor:
 def _insert_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     """One element to the element, the others to the sequence."""
     if len(op.inputs) == 2:
-        return [apply("SequenceErase", (dy,)), sequences.at(dy, int64_constant(-1))]
+        return [ox.SequenceErase(dy), sequences.at(dy, int64_constant(-1))]
     count = sequences.length(op.inputs[0])
     place = sequences.from_front(sequences.in_int64(op.inputs[2]), count)
-    return [apply("SequenceErase", (dy, place)), sequences.at(dy, place), None]
+    return [ox.SequenceErase(dy, place), sequences.at(dy, place), None]
 
 
 @gradient("SequenceErase")
@@ -146,11 +146,11 @@ def _erase_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     """Zeros for the element that is gone."""
     last = len(op.inputs) == 1
     place = int64_constant(-1) if last else sequences.in_int64(op.inputs[1])
-    gap = sequences.zeros_of_shape(dy.dtype, apply("Shape", (sequences.at(op.inputs[0], place),)))
+    gap = sequences.zeros_of_shape(dy.dtype, ox.Shape(sequences.at(op.inputs[0], place)))
     if last:
-        return [apply("SequenceInsert", (dy, gap))]
+        return [ox.SequenceInsert(dy, gap)]
     place = sequences.from_front(place, sequences.length(op.inputs[0]))
-    return [apply("SequenceInsert", (dy, gap, place)), None]
+    return [ox.SequenceInsert(dy, gap, place), None]
 
 
 @gradient("SequenceConstruct")
@@ -166,9 +166,9 @@ def _concat_grad(op: OpRecord, dy: Tensor) -> Tensor:
     if op.attrs.get("new_axis", 0):
         if axis == 0:
             return sequences.split(dy)
-        return apply("SplitToSequence", (dy,), {"axis": axis, "keepdims": 0})
+        return ox.SplitToSequence(dy, axis=axis, keepdims=0)
     lengths = sequences.lengths(op.inputs[0], axis)
-    return apply("SplitToSequence", (dy, lengths), {"axis": axis, "keepdims": 1})
+    return ox.SplitToSequence(dy, lengths, axis=axis, keepdims=1)
 
 
 @gradient("SplitToSequence")
@@ -176,7 +176,7 @@ def _split_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     """The slices' gradients together."""
     squeezed = len(op.inputs) == 1 and not op.attrs.get("keepdims", 1)
     attrs = {"axis": op.attrs.get("axis", 0), "new_axis": int(squeezed)}
-    return [apply("ConcatFromSequence", (dy,), attrs), None][: len(op.inputs)]
+    return [ox.ConcatFromSequence(dy, **attrs), None][: len(op.inputs)]
 
 
 no_gradient("SequenceEmpty", why="it has no inputs")

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.func_graph import FuncGraph
@@ -32,20 +32,20 @@ _writers: dict[tuple[int, bool], Graph] = {}
 
 def empty(dtype: DType) -> Tensor:
     """A sequence without elements."""
-    return apply("SequenceEmpty", (), {"dtype": dtype.onnx})
+    return ox.SequenceEmpty(dtype=dtype.onnx)
 
 
 def of(tensors: Sequence[Tensor], dtype: DType) -> Tensor:
     """A sequence of given elements."""
-    return apply("SequenceConstruct", tensors) if tensors else empty(dtype)
+    return ox.SequenceConstruct(*tensors) if tensors else empty(dtype)
 
 
 def split(x: Tensor) -> Tensor:
     """The slices of a tensor along its first axis."""
     if x.dtype.onnx in _UNSPLITTABLE:
-        wide = apply("Cast", (x,), {"to": dtypes.int64.onnx})
+        wide = ox.Cast(x, to=dtypes.int64.onnx)
         return _cast_all(split(wide), x.dtype)
-    return apply("SplitToSequence", (x,), {"axis": 0, "keepdims": 0})
+    return ox.SplitToSequence(x, axis=0, keepdims=0)
 
 
 # ONNX Runtime does not split them.
@@ -85,22 +85,22 @@ def _cast_all(sequence: Tensor, dtype: DType) -> Tensor:
 
 def length(sequence: Tensor) -> Tensor:
     """The number of elements, an int64 scalar."""
-    return apply("SequenceLength", (sequence,))
+    return ox.SequenceLength(sequence)
 
 
 def at(sequence: Tensor, index: Tensor) -> Tensor:
     """One element."""
-    return apply("SequenceAt", (sequence, index))
+    return ox.SequenceAt(sequence, index)
 
 
 def stacked(sequence: Tensor) -> Tensor:
     """The elements along a new first axis."""
-    return apply("ConcatFromSequence", (sequence,), {"axis": 0, "new_axis": 1})
+    return ox.ConcatFromSequence(sequence, axis=0, new_axis=1)
 
 
 def concatenated(sequence: Tensor) -> Tensor:
     """The elements one after another along their first axis."""
-    return apply("ConcatFromSequence", (sequence,), {"axis": 0, "new_axis": 0})
+    return ox.ConcatFromSequence(sequence, axis=0, new_axis=0)
 
 
 def write(sequence: Tensor, index: Tensor, value: Tensor, *, grows: bool) -> Tensor:
@@ -146,16 +146,16 @@ def _writer(code: int, grows: bool) -> Graph:
             kept = _shortened(traced, _filled(traced, sequence, index, value), index)
         else:
             place = from_front(index, length(sequence))
-            kept = apply("SequenceErase", (sequence, place))
-        result = apply("SequenceInsert", (kept, value, place))
+            kept = ox.SequenceErase(sequence, place)
+        result = ox.SequenceInsert(kept, value, place)
         traced.graph.outputs = [traced.value_of(result)]
     return traced.graph
 
 
 def _filled(graph: FuncGraph, sequence: Tensor, index: Tensor, value: Tensor) -> SymbolicTensor:
     """The sequence with zeros appended until ``index`` is its end or within."""
-    missing = apply("Max", (apply("Sub", (index, length(sequence))), int64_constant(0)))
-    zero = zeros_of_shape(value.dtype, apply("Shape", (value,)))
+    missing = ox.Max(ox.Sub(index, length(sequence)), int64_constant(0))
+    zero = zeros_of_shape(value.dtype, ox.Shape(value))
     kind = (graph.value_of(sequence).dtype, None)
     body = Graph("fill", graph.graph)
     body.add_input("iteration", dtypes.int64.onnx, ())
@@ -170,7 +170,7 @@ def _filled(graph: FuncGraph, sequence: Tensor, index: Tensor, value: Tensor) ->
 
 def _shortened(graph: FuncGraph, sequence: SymbolicTensor, index: Tensor) -> SymbolicTensor:
     """The sequence without what is at ``index``."""
-    inside = graph.value_of(apply("Less", (index, length(sequence))))
+    inside = graph.value_of(ox.Less(index, length(sequence)))
     kind = (sequence._value.dtype, None)
     yes, no = Graph("erase", graph.graph), Graph("keep", graph.graph)
     erased = yes.add_node("SequenceErase", (sequence._value, graph.value_of(index)), {}, [kind])
@@ -184,7 +184,7 @@ def _shortened(graph: FuncGraph, sequence: SymbolicTensor, index: Tensor) -> Sym
 
 def zeros_of_shape(dtype: DType, shape: Tensor) -> Tensor:
     """Zeros (of strings: empty ones) of a shape given as an int64 vector."""
-    return apply("Expand", (zero(dtype), shape))
+    return ox.Expand(zero(dtype), shape)
 
 
 def zero(dtype: DType) -> Tensor:
@@ -247,9 +247,9 @@ def add_lengths(graph: Graph, sequence: ir.Value) -> ir.Value:
 def cut(x: Tensor, lengths: Tensor) -> Tensor:
     """The pieces of a tensor along its first axis, of given lengths."""
     if x.dtype.onnx in _UNSPLITTABLE:
-        wide = apply("Cast", (x,), {"to": dtypes.int64.onnx})
+        wide = ox.Cast(x, to=dtypes.int64.onnx)
         return _cast_all(cut(wide, lengths), x.dtype)
-    return apply("SplitToSequence", (x, lengths), {"axis": 0, "keepdims": 1})
+    return ox.SplitToSequence(x, lengths, axis=0, keepdims=1)
 
 
 def tracing() -> FuncGraph:
@@ -277,17 +277,17 @@ def from_front(index: Tensor, count: Tensor) -> Tensor:
     known = static_int(index)
     if known is not None and known >= 0:
         return index
-    behind = apply("Add", (index, count))
+    behind = ox.Add(index, count)
     if known is not None:
         return behind
-    return apply("Where", (apply("Less", (index, int64_constant(0))), behind, index))
+    return ox.Where(ox.Less(index, int64_constant(0)), behind, index)
 
 
 def in_int64(index: Tensor) -> Tensor:
     """An integer tensor as int64."""
     if index.dtype is dtypes.int64:
         return index
-    return apply("Cast", (index,), {"to": dtypes.int64.onnx})
+    return ox.Cast(index, to=dtypes.int64.onnx)
 
 
 def is_sequence(x: Any) -> bool:

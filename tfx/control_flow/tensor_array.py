@@ -16,7 +16,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
@@ -186,7 +186,7 @@ class TensorArray(ArrayState):
         if dense is not None:
             if known is not None:
                 self._clear(known)
-            result = apply("Gather", (dense, place))
+            result = ox.Gather(dense, place)
         else:
             result = cast_to(sequences.at(self.as_sequence(), place), self._dtype)
         return self._shaped(result)
@@ -232,9 +232,9 @@ class TensorArray(ArrayState):
         if self._sequence is not None:
             return self._nonempty(sequences.concatenated)
         dense = self.stack()
-        rest = apply("Slice", (shape_of(dense), int64_constant([2]), int64_constant([2**62])))
-        target = apply("Concat", (int64_constant([-1]), rest), {"axis": 0})
-        return apply("Reshape", (dense, target))
+        rest = ox.Slice(shape_of(dense), int64_constant([2]), int64_constant([2**62]))
+        target = ox.Concat(int64_constant([-1]), rest, axis=0)
+        return ox.Reshape(dense, target)
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The elements at ``indices``, stacked."""
@@ -295,7 +295,7 @@ class TensorArray(ArrayState):
         result = self._changed()
         if known is None:
             stored = sequences.to_stored(tensor)
-            sequence = apply("SplitToSequence", (stored, parts), {"axis": 0, "keepdims": 1})
+            sequence = ox.SplitToSequence(stored, parts, axis=0, keepdims=1)
             result._reset(self._shape)
             result._sequence = sequence
             return result
@@ -351,7 +351,7 @@ class TensorArray(ArrayState):
             return cast_to(join(sequence), self._dtype)
         graph = current().graph
         assert graph is not None
-        some = apply("Greater", (sequences.length(sequence), int64_constant(0)))
+        some = ox.Greater(sequences.length(sequence), int64_constant(0))
         concatenated = join is sequences.concatenated
         either = Branching(graph, some, "joined", ("elements", "none"))
         result: Tensor = either.add(
@@ -385,12 +385,12 @@ def _scatter_in_loop(array: TensorArray, places: Tensor, values: Tensor) -> Tens
     count = first_length(places)
 
     def body(i: Tensor, result: TensorArray) -> tuple[Tensor, TensorArray]:
-        index = apply("Gather", (places, i))
-        element = apply("Gather", (values, i))
-        return apply("Add", (i, int64_constant(1))), result.write(index, element)
+        index = ox.Gather(places, i)
+        element = ox.Gather(values, i)
+        return ox.Add(i, int64_constant(1)), result.write(index, element)
 
     start = int64_constant(0)
-    _, written = while_loop(lambda i, _: apply("Less", (i, count)), body, (start, array))
+    _, written = while_loop(lambda i, _: ox.Less(i, count), body, (start, array))
     result: TensorArray = written
     return result
 

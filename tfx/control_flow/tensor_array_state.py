@@ -12,7 +12,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError, OutOfRangeError
 from tfx.core.shapes import TensorShape
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -139,9 +139,9 @@ class ArrayState:
             elements = [sequences.to_stored(_or(x, absent)) for x in self._items]
             return sequences.of(elements, sequences.stored(self._dtype))
         assert self._blank is not None
-        size = apply("Reshape", (as_int64(self._blank), int64_constant([1])))
+        size = ox.Reshape(as_int64(self._blank), int64_constant([1]))
         one = int64_constant(self._placeholder_dims())
-        target = apply("Concat", (size, one), {"axis": 0})
+        target = ox.Concat(size, one, axis=0)
         stored = sequences.stored(self._dtype)
         return sequences.split(sequences.zeros_of_shape(stored, target))
 
@@ -309,9 +309,9 @@ class ArrayState:
                 "Tried to stack a TensorArray none of whose elements was written, and whose "
                 f"element_shape is {self._shape}: it must be fully defined."
             )
-        size = apply("Reshape", (as_int64(self._blank), int64_constant([1])))
+        size = ox.Reshape(as_int64(self._blank), int64_constant([1]))
         dims = int64_constant(self._placeholder_dims())
-        return sequences.zeros_of_shape(self._dtype, apply("Concat", (size, dims), {"axis": 0}))
+        return sequences.zeros_of_shape(self._dtype, ox.Concat(size, dims, axis=0))
 
     def _none(self, *, concatenated: bool = False) -> Tensor:
         """What an array without elements comes to."""
@@ -328,19 +328,19 @@ class ArrayState:
 
 def int32(x: Tensor) -> Tensor:
     """An integer tensor as int32."""
-    return x if x.dtype is dtypes.int32 else apply("Cast", (x,), {"to": dtypes.int32.onnx})
+    return x if x.dtype is dtypes.int32 else ox.Cast(x, to=dtypes.int32.onnx)
 
 
 def shape_of(x: Tensor) -> Tensor:
     """The shape as an int64 vector."""
     if isinstance(x, EagerTensor):
         return embed(np.array(x.shape.as_list(), np.int64))
-    return apply("Shape", (x,))
+    return ox.Shape(x)
 
 
 def first_length(x: Tensor) -> Tensor:
     """The length of the first axis, an int64 scalar."""
-    return apply("Gather", (apply("Shape", (x,)), int64_constant(0)))
+    return ox.Gather(ox.Shape(x), int64_constant(0))
 
 
 def _is_none(x: Any) -> bool | None:

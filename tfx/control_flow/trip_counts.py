@@ -13,8 +13,8 @@ import numpy as np
 from tfx.control_flow.induction_variables import Counter, InductionVariables
 from tfx.control_flow.loop_variables import LoopVariable, TensorSlot
 from tfx.core import dtypes
-from tfx.framework.apply import apply
 from tfx.framework.body_graph import LoopGraph
+from tfx.framework.builder import ox
 from tfx.framework.context import using
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -144,9 +144,9 @@ class Counting:
             number: Tensor = SymbolicTensor(self._iteration, self._loop)
             number = _linear(number, step, start)
             if inside.dtype == dtypes.int64.onnx:
-                apply("Identity", (number,))
+                ox.Identity(number)
             else:
-                apply("Cast", (number,), {"to": inside.dtype})
+                ox.Cast(number, to=inside.dtype)
         made = body.nodes[mark:]
         del body.nodes[mark:]
         # The variable itself is now what the last one makes.
@@ -162,7 +162,7 @@ class Counting:
         if known is not None:
             end = np.array(start + step * max(known, 0), dtype.as_numpy_dtype)
             return SymbolicTensor(parent.constant(end, dtype.onnx), parent)
-        number = apply("Max", (as_int64(count), int64_constant(0)))
+        number = ox.Max(as_int64(count), int64_constant(0))
         result = cast_to(_linear(number, step, start), dtype)
         assert isinstance(result, SymbolicTensor)
         return result
@@ -184,8 +184,8 @@ class Counting:
 
 def _linear(number: Tensor, step: int, start: int) -> Tensor:
     if step != 1:
-        number = apply("Mul", (number, int64_constant(step)))
-    return apply("Add", (number, int64_constant(start))) if start else number
+        number = ox.Mul(number, int64_constant(step))
+    return ox.Add(number, int64_constant(start)) if start else number
 
 
 def _inputs(value: Value | None, like: Node) -> tuple[Value | None, ...]:
@@ -217,8 +217,8 @@ def _steps(low: Tensor, high: Tensor, step: int, *, closed: bool) -> Tensor:
         return high
     number = as_int64(high)
     if first is None:
-        number = apply("Sub", (number, as_int64(low)))
+        number = ox.Sub(number, as_int64(low))
         first = 0
     if more != first:
-        number = apply("Add", (number, int64_constant(more - first)))
-    return number if step == 1 else apply("Div", (number, int64_constant(step)))
+        number = ox.Add(number, int64_constant(more - first))
+    return number if step == 1 else ox.Div(number, int64_constant(step))

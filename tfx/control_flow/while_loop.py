@@ -19,8 +19,8 @@ from tfx.control_flow.structured_results import own_all, place_of, trace
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.control_flow.trip_counts import Counting
 from tfx.core import dtypes, nest
-from tfx.framework.apply import apply
 from tfx.framework.body_graph import LoopGraph
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.func_graph import FuncGraph
@@ -331,10 +331,10 @@ def _count(number: Any) -> Tensor | None:
                 f"maximum_iterations must be an integer scalar; got {number!r} of shape "
                 f"{tensor.shape}."
             )
-        tensor = apply("Reshape", (tensor, int64_constant([])))
+        tensor = ox.Reshape(tensor, int64_constant([]))
     if tensor.dtype is dtypes.int64:
         return tensor
-    return apply("Cast", (tensor,), {"to": _INT64})
+    return ox.Cast(tensor, to=_INT64)
 
 
 def _flat_invariants(loop_vars: Any, invariants: Any, count: int) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tfx.core import nest
 from tfx.core.errors import LeakedTensorError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.operation import Operation
@@ -101,7 +101,7 @@ def tuple(tensors: Iterable[Any], control_inputs: Any = None, name: str | None =
             )
     read = [None if x is None else convert_to_tensor(x) for x in given]
     with control_dependencies([*(x for x in read if x is not None), *waited]):
-        return [None if x is None else apply("Identity", (x,)) for x in read]
+        return [None if x is None else ox.Identity(x) for x in read]
 
 
 @contextmanager

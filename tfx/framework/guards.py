@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tfx.core import dtypes
 from tfx.core.refusals import Refusal, of_dimension
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import using
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -35,22 +35,22 @@ def refused_unless(fine: Tensor, x: Tensor, reason: Refusal) -> Tensor:
     shape = _raw_shape(x)
     with using(tapes=()):
         if fine.shape.rank != 0:
-            whole = apply("Cast", (fine,), {"to": dtypes.uint8.onnx})
-            least = apply("ReduceMin", (whole,), {"keepdims": 0})
-            fine = apply("Cast", (least,), {"to": dtypes.bool.onnx})
+            whole = ox.Cast(fine, to=dtypes.uint8.onnx)
+            least = ox.ReduceMin(whole, keepdims=0)
+            fine = ox.Cast(least, to=dtypes.bool.onnx)
     if shape is None:
-        flat = apply("Reshape", (x, int64_constant([-1])))
+        flat = ox.Reshape(x, int64_constant([-1]))
         with using(tapes=()):
-            own = apply("Shape", (x,))
-        return apply("Reshape", (refused_unless(fine, flat, reason), own), {"allowzero": 1})
+            own = ox.Shape(x)
+        return ox.Reshape(refused_unless(fine, flat, reason), own, allowzero=1)
     with using(tapes=()):
         known = [d for d in shape if isinstance(d, int)]
         # A scalar has no dimension that could be impossible: it becomes a vector for a moment.
-        own = int64_constant(known or [1]) if len(known) == len(shape) else apply("Shape", (x,))
-        target = apply("Where", (fine, own, int64_constant(reason.dimension)))
-    result = apply("Reshape", (x, target), {"allowzero": 1})
+        own = int64_constant(known or [1]) if len(known) == len(shape) else ox.Shape(x)
+        target = ox.Where(fine, own, int64_constant(reason.dimension))
+    result = ox.Reshape(x, target, allowzero=1)
     if not shape:
-        result = apply("Squeeze", (result, int64_constant([0])))
+        result = ox.Squeeze(result, int64_constant([0]))
     if isinstance(result, SymbolicTensor):
         result._value.shape = shape  # with its symbols
     return result
@@ -75,11 +75,11 @@ def not_negative(x: Tensor) -> Tensor:
     """Whether all of some integers are 0 or more, a boolean scalar."""
     with using(tapes=()):
         if x.dtype not in _COMPARED:
-            x = apply("Cast", (x,), {"to": dtypes.int64.onnx})
+            x = ox.Cast(x, to=dtypes.int64.onnx)
         # Of none, the least is the largest number of the dtype.
-        least = x if x.shape.rank == 0 else apply("ReduceMin", (x,), {"keepdims": 0})
+        least = x if x.shape.rank == 0 else ox.ReduceMin(x, keepdims=0)
         zero = int64_constant(0) if x.dtype is dtypes.int64 else convert_to_tensor(0, x.dtype)
-        return apply("GreaterOrEqual", (least, zero))
+        return ox.GreaterOrEqual(least, zero)
 
 
 def settled(x: Tensor) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph.ir import Node, Value
@@ -65,10 +66,10 @@ def counted_from_the_front(indices: Tensor, size: Tensor) -> Tensor:
     maker = indices._value.node if isinstance(indices, SymbolicTensor) else None
     if maker is not None and masked(maker) is not None:
         return indices
-    size = apply("Cast", (size,), {"to": indices.dtype.onnx})
-    zero = apply("Sub", (size, size))
-    wrapped = apply("Add", (indices, size))
-    return apply("Where", (apply("Less", (indices, zero)), wrapped, indices))
+    size = ox.Cast(size, to=indices.dtype.onnx)
+    zero = ox.Sub(size, size)
+    wrapped = ox.Add(indices, size)
+    return ox.Where(ox.Less(indices, zero), wrapped, indices)
 
 
 def masked(node: Node) -> Value | None:

@@ -1,8 +1,8 @@
 """``Tensor`` and its two kinds: ``EagerTensor`` holds numbers, ``SymbolicTensor`` stands for them.
 
 Tensors are immutable and have identity: a tape knows them by ``id``. Arithmetic is attached by
-``ops.common.operator_overloads`` so that this module need not know any operation. Eager tensors wrap
-an ORT value whose shape and dtype are read only when somebody asks.
+``ops.common.operator_overloads``, so that this module need not know any operation. Eager tensors
+wrap an ORT value whose shape and dtype are read only when somebody asks.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework import deferred_restores, variable_locks
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
@@ -268,7 +269,7 @@ class Variable(Operand, metaclass=VariableKind):
         tensor = self.value()
         context = current()
         if context.graph is None and trace_device(context.device) != self._home:
-            return apply("Identity", (tensor,))
+            return ox.Identity(tensor)
         return tensor
 
     def numpy(self) -> Any:
@@ -474,7 +475,7 @@ class Variable(Operand, metaclass=VariableKind):
 
     def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
         """Subtract from the elements or slices at ``indices``."""
-        return self._scatter_nd(indices, apply("Neg", (_matching(self, updates),)), "add")
+        return self._scatter_nd(indices, ox.Neg(_matching(self, updates)), "add")
 
     def _scatter_rows(
         self, delta: IndexedSlices, reduction: str, transform: str | None = None
@@ -482,7 +483,7 @@ class Variable(Operand, metaclass=VariableKind):
         if not isinstance(delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {delta!r}")
         indices = convert_to_tensor(delta.indices)
-        column = apply("Unsqueeze", (indices, convert_to_tensor([-1], dtypes.int64)))
+        column = ox.Unsqueeze(indices, convert_to_tensor([-1], dtypes.int64))
         updates = _matching(self, delta.values)
         if transform is not None:
             updates = apply(transform, (updates,))
@@ -491,11 +492,11 @@ class Variable(Operand, metaclass=VariableKind):
     def _scatter_nd(self, indices: Any, updates: Any, reduction: str) -> Variable:
         positions = convert_to_tensor(indices)
         if positions.dtype is not dtypes.int64:
-            positions = apply("Cast", (positions,), {"to": dtypes.int64.onnx})
+            positions = ox.Cast(positions, to=dtypes.int64.onnx)
         positions = from_the_front(positions)
         attrs = {"reduction": reduction}
         rows = _matching(self, updates)
-        return self._change(lambda value: apply("ScatterND", (value, positions, rows), attrs))
+        return self._change(lambda value: ox.ScatterND(value, positions, rows, **attrs))
 
     # Python protocols (operators are attached by ops.operators)
 

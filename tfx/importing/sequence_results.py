@@ -12,7 +12,7 @@ import numpy as np
 
 from tfx.control_flow.sequences import mapped
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import embed
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -46,8 +46,8 @@ def _joined(sequence: Tensor, code: int, *ops: str) -> Tensor:
     parts = mapped(graph, (sequence,), body, code)
     # There may be no element at all, of which ONNX Runtime makes no vector.
     dtype = dtypes.from_onnx(code)
-    none = apply("Cast", (embed(np.zeros(0, np.float32)),), {"to": dtype.onnx})
-    return apply("ConcatFromSequence", (apply("SequenceInsert", (parts, none)),), {"axis": 0})
+    none = ox.Cast(embed(np.zeros(0, np.float32)), to=dtype.onnx)
+    return ox.ConcatFromSequence(ox.SequenceInsert(parts, none), axis=0)
 
 
 def put_together(parts: Sequence[Tensor]) -> list[Tensor]:
@@ -58,8 +58,8 @@ def put_together(parts: Sequence[Tensor]) -> list[Tensor]:
     for dims in _shapes(sizes, ranks):
         size = int(np.prod(dims, dtype=np.int64))
         bounds = [embed(np.array([at])), embed(np.array([at + size]))]
-        flat = apply("Slice", (elements, *bounds))
-        found.append(apply("Reshape", (flat, embed(np.array(dims, np.int64))), {"allowzero": 1}))
+        flat = ox.Slice(elements, *bounds)
+        found.append(ox.Reshape(flat, embed(np.array(dims, np.int64)), allowzero=1))
         at += size
     return found
 

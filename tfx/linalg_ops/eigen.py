@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
@@ -99,18 +99,18 @@ def _eigen(a: Tensor) -> list[Tensor]:
 
 def _gaps(e: Tensor) -> Tensor:
     """``1 / (e[j] - e[i])``, 0 where they are equal."""
-    columns = apply("Unsqueeze", (e, int64_constant([-2])))
-    rows = apply("Unsqueeze", (e, int64_constant([-1])))
+    columns = ox.Unsqueeze(e, int64_constant([-2]))
+    rows = ox.Unsqueeze(e, int64_constant([-1]))
     gap = columns - rows
-    none = apply("Equal", (gap, scalar_like(0, gap)))
+    none = ox.Equal(gap, scalar_like(0, gap))
     one = scalar_like(1, gap)
-    return apply("Where", (none, scalar_like(0, gap), one / apply("Where", (none, one, gap))))
+    return ox.Where(none, scalar_like(0, gap), one / ox.Where(none, one, gap))
 
 
 def _on_diagonal(x: Tensor) -> Tensor:
-    wide = apply("Unsqueeze", (x, int64_constant([-1])))
-    rows, columns = places(apply("MatMul", (wide, swap_last_two(wide))))
-    return apply("Where", (apply("Equal", (rows, columns)), wide, scalar_like(0, x)))
+    wide = ox.Unsqueeze(x, int64_constant([-1]))
+    rows, columns = places(ox.MatMul(wide, swap_last_two(wide)))
+    return ox.Where(ox.Equal(rows, columns), wide, scalar_like(0, x))
 
 
 def svd(
@@ -160,7 +160,7 @@ def _completed(u: Tensor, size: int) -> Tensor:
     k = u.shape[-1]
     q = stop_gradient(reflected(u, True)[0])
     ends = int64_constant([k]), int64_constant([size]), int64_constant([-1])
-    return apply("Concat", (u, apply("Slice", (q, *ends))), {"axis": -1})
+    return ox.Concat(u, ox.Slice(q, *ends), axis=-1)
 
 
 @custom_gradient
@@ -170,15 +170,15 @@ def _decomposed(a: Tensor) -> Any:
     def grad(ds: Tensor, du: Tensor, dv: Tensor) -> Tensor:
         s, u, v = either(_decomposed, _values)(a)
         gaps = _gaps(s * s)
-        rows = apply("Unsqueeze", (s, int64_constant([-1])))
-        columns = apply("Unsqueeze", (s, int64_constant([-2])))
+        rows = ox.Unsqueeze(s, int64_constant([-1]))
+        columns = ox.Unsqueeze(s, int64_constant([-2]))
         j = gaps * matmul(u, du, transpose_a=True)
         k = gaps * matmul(v, dv, transpose_a=True)
         inner = (j + swap_last_two(j)) * columns + rows * (k + swap_last_two(k))
         da = matmul(matmul(u, inner + _on_diagonal(ds)), v, transpose_b=True)
-        none = apply("Equal", (columns, scalar_like(0, s)))
+        none = ox.Equal(columns, scalar_like(0, s))
         one = scalar_like(1, s)
-        over = apply("Where", (none, scalar_like(0, s), one / apply("Where", (none, one, columns))))
+        over = ox.Where(none, scalar_like(0, s), one / ox.Where(none, one, columns))
         # What the vectors do outside of the space that they span.
         if a.shape[-2] != u.shape[-1]:
             outside = (du - matmul(u, matmul(u, du, transpose_a=True))) * over
@@ -202,13 +202,13 @@ def _values(a: Tensor) -> list[Tensor]:
     scaled, s, v = run(
         jacobi_rotations.singular, tall, sizes=[[long, short], [short], [short, short]]
     )
-    lengths = apply("Unsqueeze", (s, int64_constant([-2])))
-    none = apply("LessOrEqual", (lengths, _tiny(s)))
+    lengths = ox.Unsqueeze(s, int64_constant([-2]))
+    none = ox.LessOrEqual(lengths, _tiny(s))
     one = scalar_like(1, s)
-    u = scaled / apply("Where", (none, one, lengths))
+    u = scaled / ox.Where(none, one, lengths)
     # Columns without a direction get one that is orthogonal to all others.
-    u = apply("Where", (none, scalar_like(0, s), u))
-    u = apply("Where", (none, reflected(u, False)[0], u))
+    u = ox.Where(none, scalar_like(0, s), u)
+    u = ox.Where(none, reflected(u, False)[0], u)
     return [s, v, u] if wide else [s, u, v]
 
 
@@ -216,7 +216,7 @@ def _tiny(s: Tensor) -> Tensor:
     """Below this a singular value is rounding."""
     largest = reduce_max(s, -1, keepdims=True)
     epsilon = scalar_like(float(np.finfo(s.dtype.as_numpy_dtype).eps), s)
-    return apply("Unsqueeze", (largest * epsilon, int64_constant([-2])))
+    return ox.Unsqueeze(largest * epsilon, int64_constant([-2]))
 
 
 def matrix_rank(
@@ -245,8 +245,8 @@ def matrix_rank(
         limit = reduce_max(s, -1, keepdims=True) * _relative(x)
     else:
         limit = cast_to(tensor(tol), s.dtype)
-        limit = apply("Unsqueeze", (limit, int64_constant([-1])))
-    return reduce_sum(cast_to(apply("Greater", (s, limit)), dtypes.int32), -1)
+        limit = ox.Unsqueeze(limit, int64_constant([-1]))
+    return reduce_sum(cast_to(ox.Greater(s, limit), dtypes.int32), -1)
 
 
 def _relative(x: Tensor, factor: float = 1.0) -> Tensor:
@@ -297,9 +297,9 @@ def _inverted(a: Tensor, limit: Tensor) -> Any:
 
 def _pseudo(a: Tensor, limit: Tensor) -> Tensor:
     s, u, v = _values(a)
-    cut = reduce_max(s, -1, keepdims=True) * apply("Unsqueeze", (limit, int64_constant([-1])))
-    none = apply("LessOrEqual", (s, cut))
+    cut = reduce_max(s, -1, keepdims=True) * ox.Unsqueeze(limit, int64_constant([-1]))
+    none = ox.LessOrEqual(s, cut)
     one = scalar_like(1, s)
-    over = apply("Where", (none, scalar_like(0, s), one / apply("Where", (none, one, s))))
-    over = apply("Unsqueeze", (over, int64_constant([-2])))
+    over = ox.Where(none, scalar_like(0, s), one / ox.Where(none, one, s))
+    over = ox.Unsqueeze(over, int64_constant([-2]))
     return matmul(v * over, u, transpose_b=True)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.linalg_ops.row_loops import count, numbers
@@ -27,29 +27,29 @@ class _Tournament:
 
     def __init__(self, size: Tensor) -> None:
         one, two = int64_constant(1), int64_constant(2)
-        odd = apply("Mod", (size, two))
+        odd = ox.Mod(size, two)
         # An odd number of players: the last one of an even number stands apart.
         self._all = numbers(size)
-        self.rounds = apply("Max", (apply("Add", (apply("Sub", (size, one)), odd)), one))
-        self._half = apply("Div", (apply("Add", (self.rounds, one)), two))
-        self._even = apply("Equal", (odd, int64_constant(0)))
+        self.rounds = ox.Max(ox.Add(ox.Sub(size, one), odd), one)
+        self._half = ox.Div(ox.Add(self.rounds, one), two)
+        self._even = ox.Equal(odd, int64_constant(0))
 
     def partners(self, r: Tensor) -> Tensor:
         """The partner of each number in round ``r``; itself if it has none."""
-        met = apply("Mod", (apply("Sub", (r, self._all)), self.rounds))
-        alone = apply("Mod", (apply("Mul", (r, self._half)), self.rounds))
-        apart = apply("Equal", (self._all, self.rounds))
-        met = apply("Where", (apart, alone, met))
-        lonely = apply("And", (apply("Equal", (self._all, alone)), self._even))
-        return apply("Where", (lonely, self.rounds, met))
+        met = ox.Mod(ox.Sub(r, self._all), self.rounds)
+        alone = ox.Mod(ox.Mul(r, self._half), self.rounds)
+        apart = ox.Equal(self._all, self.rounds)
+        met = ox.Where(apart, alone, met)
+        lonely = ox.And(ox.Equal(self._all, alone), self._even)
+        return ox.Where(lonely, self.rounds, met)
 
     def first(self, partners: Tensor) -> Tensor:
         """Whether each number is the smaller one of its pair."""
-        return apply("Less", (self._all, partners))
+        return ox.Less(self._all, partners)
 
     def paired(self, partners: Tensor) -> Tensor:
         """Whether each number has a partner."""
-        return apply("Not", (apply("Equal", (self._all, partners)),))
+        return ox.Not(ox.Equal(self._all, partners))
 
 
 def _angles(
@@ -60,33 +60,33 @@ def _angles(
     The sine of the one is minus that of the other of a pair.
     """
     zero, one = scalar_like(0, own), scalar_like(1, own)
-    idle = apply("Or", (apply("Equal", (mixed, zero)), apply("Not", (paired,))))
-    twice = apply("Add", (mixed, mixed))
-    ratio = apply("Div", (apply("Sub", (other, own)), apply("Where", (idle, one, twice))))
-    sign = apply("Where", (first, one, apply("Neg", (one,))))
-    sign = apply("Where", (apply("Equal", (ratio, zero)), sign, apply("Sign", (ratio,))))
-    length = apply("Sqrt", (apply("Add", (one, apply("Mul", (ratio, ratio)))),))
-    tangent = apply("Div", (sign, apply("Add", (apply("Abs", (ratio,)), length))))
-    tangent = apply("Where", (idle, zero, tangent))
-    root = apply("Sqrt", (apply("Add", (one, apply("Mul", (tangent, tangent)))),))
-    cosine = apply("Div", (one, root))
-    return cosine, apply("Mul", (tangent, cosine))
+    idle = ox.Or(ox.Equal(mixed, zero), ox.Not(paired))
+    twice = ox.Add(mixed, mixed)
+    ratio = ox.Div(ox.Sub(other, own), ox.Where(idle, one, twice))
+    sign = ox.Where(first, one, ox.Neg(one))
+    sign = ox.Where(ox.Equal(ratio, zero), sign, ox.Sign(ratio))
+    length = ox.Sqrt(ox.Add(one, ox.Mul(ratio, ratio)))
+    tangent = ox.Div(sign, ox.Add(ox.Abs(ratio), length))
+    tangent = ox.Where(idle, zero, tangent)
+    root = ox.Sqrt(ox.Add(one, ox.Mul(tangent, tangent)))
+    cosine = ox.Div(one, root)
+    return cosine, ox.Mul(tangent, cosine)
 
 
 def _turned(x: Tensor, partners: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
     """The columns of ``[batch, m, n]`` rotated with those of their partners."""
     axis = int64_constant([1])
-    cosine, sine = apply("Unsqueeze", (cosine, axis)), apply("Unsqueeze", (sine, axis))
-    other = apply("Gather", (x, partners), {"axis": 2})
-    return apply("Sub", (apply("Mul", (x, cosine)), apply("Mul", (other, sine))))
+    cosine, sine = ox.Unsqueeze(cosine, axis), ox.Unsqueeze(sine, axis)
+    other = ox.Gather(x, partners, axis=2)
+    return ox.Sub(ox.Mul(x, cosine), ox.Mul(other, sine))
 
 
 def _identity(x: Tensor, size: Tensor) -> Tensor:
-    rows = apply("Unsqueeze", (numbers(size), int64_constant([1])))
-    one = cast_to(apply("Equal", (rows, numbers(size))), x.dtype)
-    batch = apply("Shape", (x,), {"end": 1})
-    ends = apply("Reshape", (size, int64_constant([1])))
-    return apply("Expand", (one, apply("Concat", (batch, ends, ends), {"axis": 0})))
+    rows = ox.Unsqueeze(numbers(size), int64_constant([1]))
+    one = cast_to(ox.Equal(rows, numbers(size)), x.dtype)
+    batch = ox.Shape(x, end=1)
+    ends = ox.Reshape(size, int64_constant([1]))
+    return ox.Expand(one, ox.Concat(batch, ends, ends, axis=0))
 
 
 def _epsilon(x: Tensor) -> Tensor:
@@ -100,36 +100,36 @@ def _symmetric(a: Tensor) -> Sequence[Tensor]:
     zero = scalar_like(0, a)
     every = int64_constant([1, 2])
     a, flaw = _without_flaws(a)
-    whole = apply("ReduceSumSquare", (a, every), {"keepdims": 0})
-    goal = apply("Mul", (whole, apply("Mul", (_epsilon(a), _epsilon(a)))))
-    limit = apply("Mul", (tournament.rounds, int64_constant(_SWEEPS)))
-    rows = apply("Unsqueeze", (numbers(size), int64_constant([1])))
-    diagonal = apply("Equal", (rows, numbers(size)))
+    whole = ox.ReduceSumSquare(a, every, keepdims=0)
+    goal = ox.Mul(whole, ox.Mul(_epsilon(a), _epsilon(a)))
+    limit = ox.Mul(tournament.rounds, int64_constant(_SWEEPS))
+    rows = ox.Unsqueeze(numbers(size), int64_constant([1]))
+    diagonal = ox.Equal(rows, numbers(size))
 
     def goes_on(r: Tensor, m: Tensor, v: Tensor) -> Tensor:
-        rest = apply("Where", (diagonal, zero, m))
-        left = apply("ReduceSumSquare", (rest, every), {"keepdims": 0})
-        return apply("And", (_any(apply("Greater", (left, goal))), apply("Less", (r, limit))))
+        rest = ox.Where(diagonal, zero, m)
+        left = ox.ReduceSumSquare(rest, every, keepdims=0)
+        return ox.And(_any(ox.Greater(left, goal)), ox.Less(r, limit))
 
     def body(r: Tensor, m: Tensor, v: Tensor) -> list[Tensor]:
         partners = tournament.partners(r)
-        own = apply("ReduceSum", (apply("Where", (diagonal, m, zero)), int64_constant([2])), _FLAT)
-        met = apply("Equal", (apply("Unsqueeze", (partners, int64_constant([1]))), numbers(size)))
-        mixed = apply("ReduceSum", (apply("Where", (met, m, zero)), int64_constant([2])), _FLAT)
-        other = apply("Gather", (own, partners), {"axis": 1})
+        own = ox.ReduceSum(ox.Where(diagonal, m, zero), int64_constant([2]), **_FLAT)
+        met = ox.Equal(ox.Unsqueeze(partners, int64_constant([1])), numbers(size))
+        mixed = ox.ReduceSum(ox.Where(met, m, zero), int64_constant([2]), **_FLAT)
+        other = ox.Gather(own, partners, axis=1)
         first, paired = tournament.first(partners), tournament.paired(partners)
         turn = _angles(own, other, mixed, first, paired)
         m = _turned(swap_last_two(_turned(m, partners, *turn)), partners, *turn)
         # What was made zero is zero, whatever rounding says.
-        gone = apply("And", (met, apply("Not", (diagonal,))))
-        m = apply("Where", (gone, zero, m))
-        return [apply("Add", (r, int64_constant(1))), m, _turned(v, partners, *turn)]
+        gone = ox.And(met, ox.Not(diagonal))
+        m = ox.Where(gone, zero, m)
+        return [ox.Add(r, int64_constant(1)), m, _turned(v, partners, *turn)]
 
     start = [int64_constant(0), a, _identity(a, size)]
     _, m, v = while_loop(goes_on, body, start)
-    values = apply("ReduceSum", (apply("Where", (diagonal, m, zero)), int64_constant([2])), _FLAT)
+    values = ox.ReduceSum(ox.Where(diagonal, m, zero), int64_constant([2]), **_FLAT)
     values, v = _in_order(values, v, largest=False)
-    return _flawed(values, flaw), apply("Add", (v, flaw))
+    return _flawed(values, flaw), ox.Add(v, flaw)
 
 
 def _singular(a: Tensor) -> Sequence[Tensor]:
@@ -137,40 +137,40 @@ def _singular(a: Tensor) -> Sequence[Tensor]:
     size = count(a, 2)
     tournament = _Tournament(size)
     a, flaw = _without_flaws(a)
-    limit = apply("Mul", (tournament.rounds, int64_constant(_SWEEPS)))
-    never = apply("Cast", (int64_constant(0),), {"to": dtypes.bool.onnx})
+    limit = ox.Mul(tournament.rounds, int64_constant(_SWEEPS))
+    never = ox.Cast(int64_constant(0), to=dtypes.bool.onnx)
 
     def goes_on(r: Tensor, x: Tensor, v: Tensor, turned: Tensor) -> Tensor:
         # A whole sweep without a rotation, or too many of them.
-        done = apply("Equal", (apply("Mod", (r, tournament.rounds)), int64_constant(0)))
-        idle = apply("Not", (turned,))
-        begun = apply("Greater", (r, int64_constant(0)))
-        stop = apply("And", (apply("And", (done, idle)), begun))
-        return apply("And", (apply("Not", (stop,)), apply("Less", (r, limit))))
+        done = ox.Equal(ox.Mod(r, tournament.rounds), int64_constant(0))
+        idle = ox.Not(turned)
+        begun = ox.Greater(r, int64_constant(0))
+        stop = ox.And(ox.And(done, idle), begun)
+        return ox.And(ox.Not(stop), ox.Less(r, limit))
 
     def body(r: Tensor, x: Tensor, v: Tensor, turned: Tensor) -> list[Tensor]:
-        begins = apply("Equal", (apply("Mod", (r, tournament.rounds)), int64_constant(0)))
-        turned = apply("And", (turned, apply("Not", (begins,))))
+        begins = ox.Equal(ox.Mod(r, tournament.rounds), int64_constant(0))
+        turned = ox.And(turned, ox.Not(begins))
         partners = tournament.partners(r)
         axis = int64_constant([1])
-        own = apply("ReduceSumSquare", (x, axis), _FLAT)
-        other = apply("Gather", (own, partners), {"axis": 1})
-        mate = apply("Gather", (x, partners), {"axis": 2})
-        mixed = apply("ReduceSum", (apply("Mul", (x, mate)), axis), _FLAT)
+        own = ox.ReduceSumSquare(x, axis, **_FLAT)
+        other = ox.Gather(own, partners, axis=1)
+        mate = ox.Gather(x, partners, axis=2)
+        mixed = ox.ReduceSum(ox.Mul(x, mate), axis, **_FLAT)
         first, paired = tournament.first(partners), tournament.paired(partners)
-        scale = apply("Mul", (apply("Sqrt", (own,)), apply("Sqrt", (other,))))
-        skew = apply("Greater", (apply("Abs", (mixed,)), apply("Mul", (scale, _epsilon(x)))))
-        skew = apply("And", (skew, paired))
+        scale = ox.Mul(ox.Sqrt(own), ox.Sqrt(other))
+        skew = ox.Greater(ox.Abs(mixed), ox.Mul(scale, _epsilon(x)))
+        skew = ox.And(skew, paired)
         turn = _angles(own, other, mixed, first, skew)
         x, v = _turned(x, partners, *turn), _turned(v, partners, *turn)
-        turned = apply("Or", (turned, _any(skew)))
-        return [apply("Add", (r, int64_constant(1))), x, v, turned]
+        turned = ox.Or(turned, _any(skew))
+        return [ox.Add(r, int64_constant(1)), x, v, turned]
 
     start = [int64_constant(0), a, _identity(a, size), never]
     _, x, v, _ = while_loop(goes_on, body, start)
-    values = apply("ReduceL2", (x, int64_constant([1])), _FLAT)
+    values = ox.ReduceL2(x, int64_constant([1]), **_FLAT)
     values, x, v = _in_order(values, x, v, largest=True)
-    return apply("Add", (x, flaw)), _flawed(values, flaw), apply("Add", (v, flaw))
+    return ox.Add(x, flaw), _flawed(values, flaw), ox.Add(v, flaw)
 
 
 def _without_flaws(a: Tensor) -> tuple[Tensor, Tensor]:
@@ -178,37 +178,35 @@ def _without_flaws(a: Tensor) -> tuple[Tensor, Tensor]:
 
     Rotations do not mix what is not finite with everything else, as a decomposition must.
     """
-    difference = apply("Sub", (a, a))
-    flaw = apply("ReduceSum", (difference, int64_constant([1, 2])), {"keepdims": 1})
-    return apply("Where", (apply("IsNaN", (flaw,)), scalar_like(0, a), a)), flaw
+    difference = ox.Sub(a, a)
+    flaw = ox.ReduceSum(difference, int64_constant([1, 2]), keepdims=1)
+    return ox.Where(ox.IsNaN(flaw), scalar_like(0, a), a), flaw
 
 
 def _flawed(values: Tensor, flaw: Tensor) -> Tensor:
-    return apply("Add", (values, apply("Squeeze", (flaw, int64_constant([2])))))
+    return ox.Add(values, ox.Squeeze(flaw, int64_constant([2])))
 
 
 _FLAT = {"keepdims": 0}
 
 
 def _any(x: Tensor) -> Tensor:
-    flags = apply("Cast", (x,), {"to": dtypes.int32.onnx})
+    flags = ox.Cast(x, to=dtypes.int32.onnx)
     # Of no elements at all, the largest of these and 0.
-    none = apply("Cast", (int64_constant([0]),), {"to": dtypes.int32.onnx})
-    flags = apply("Concat", (apply("Reshape", (flags, int64_constant([-1]))), none), {"axis": 0})
-    return apply("Cast", (apply("ReduceMax", (flags,), _FLAT),), {"to": dtypes.bool.onnx})
+    none = ox.Cast(int64_constant([0]), to=dtypes.int32.onnx)
+    flags = ox.Concat(ox.Reshape(flags, int64_constant([-1])), none, axis=0)
+    return ox.Cast(ox.ReduceMax(flags, **_FLAT), to=dtypes.bool.onnx)
 
 
 def _in_order(values: Tensor, *columns: Tensor, largest: bool) -> list[Tensor]:
     """Values sorted, and the columns of matrices in the same order."""
-    size = apply("Shape", (values,), {"start": 1})
+    size = ox.Shape(values, start=1)
     attrs = {"axis": 1, "largest": int(largest), "sorted": 1}
-    found, order = apply_n("TopK", (values, size), attrs, 2)
+    found, order = ox.TopK(values, size, **attrs)
     made = [found]
     for x in columns:
-        wide = apply(
-            "Expand", (apply("Unsqueeze", (order, int64_constant([1]))), apply("Shape", (x,)))
-        )
-        made.append(apply("GatherElements", (x, wide), {"axis": 2}))
+        wide = ox.Expand(ox.Unsqueeze(order, int64_constant([1])), ox.Shape(x))
+        made.append(ox.GatherElements(x, wide, axis=2))
     return made
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
@@ -113,8 +113,8 @@ def _eliminated(a: Tensor) -> Any:
 
 def _identity(like: Tensor) -> Tensor:
     size = count(like, -1)
-    rows = apply("Unsqueeze", (numbers(size), int64_constant([1])))
-    return cast_to(apply("Equal", (rows, numbers(size))), like.dtype)
+    rows = ox.Unsqueeze(numbers(size), int64_constant([1]))
+    return cast_to(ox.Equal(rows, numbers(size)), like.dtype)
 
 
 def eliminated(a: Tensor) -> list[Tensor]:
@@ -127,33 +127,33 @@ def eliminated(a: Tensor) -> list[Tensor]:
 def _eliminate(a: Tensor) -> Sequence[Tensor]:
     size = count(a, 1)
     steps = numbers(size)
-    rows = apply("Reshape", (steps, int64_constant([1, -1, 1])))
-    columns = apply("Reshape", (steps, int64_constant([1, 1, -1])))
-    batch = apply("Shape", (a,), {"end": 2})
-    order = apply("Expand", (steps, batch))
-    one = apply("Expand", (scalar_like(1, a), apply("Shape", (a,), {"end": 1})))
+    rows = ox.Reshape(steps, int64_constant([1, -1, 1]))
+    columns = ox.Reshape(steps, int64_constant([1, 1, -1]))
+    batch = ox.Shape(a, end=2)
+    order = ox.Expand(steps, batch)
+    one = ox.Expand(scalar_like(1, a), ox.Shape(a, end=1))
 
     def body(j: Tensor, m: Tensor, order: Tensor, swaps: Tensor) -> list[Tensor]:
-        below = apply("GreaterOrEqual", (steps, j))
-        best = best_pivot(apply("Gather", (m, j), {"axis": 2}), below)
-        other = apply("Where", (apply("Equal", (steps, best)), j, steps))
-        places = apply("Where", (apply("Equal", (steps, j)), best, other))
-        order = apply("GatherElements", (order, places), {"axis": 1})
-        wide = apply("Unsqueeze", (places, int64_constant([2])))
-        wide = apply("Expand", (wide, apply("Shape", (m,))))
-        m = apply("GatherElements", (m, wide), {"axis": 1})
-        moved = apply("Not", (apply("Equal", (apply("Squeeze", (best, int64_constant([1]))), j)),))
-        swaps = apply("Where", (moved, apply("Neg", (swaps,)), swaps))
+        below = ox.GreaterOrEqual(steps, j)
+        best = best_pivot(ox.Gather(m, j, axis=2), below)
+        other = ox.Where(ox.Equal(steps, best), j, steps)
+        places = ox.Where(ox.Equal(steps, j), best, other)
+        order = ox.GatherElements(order, places, axis=1)
+        wide = ox.Unsqueeze(places, int64_constant([2]))
+        wide = ox.Expand(wide, ox.Shape(m))
+        m = ox.GatherElements(m, wide, axis=1)
+        moved = ox.Not(ox.Equal(ox.Squeeze(best, int64_constant([1])), j))
+        swaps = ox.Where(moved, ox.Neg(swaps), swaps)
         line = row(m, j)
         pivot = column(line, j)
         # A column of zeros needs no elimination; the zero stays on the diagonal.
-        none = apply("Equal", (pivot, scalar_like(0, m)))
-        factor = apply("Div", (column(m, j), apply("Where", (none, scalar_like(1, m), pivot))))
-        under, right = apply("Greater", (rows, j)), apply("Greater", (columns, j))
-        rest = apply("Sub", (m, apply("Mul", (factor, line))))
-        m = apply("Where", (apply("And", (under, right)), rest, m))
-        here = apply("And", (under, apply("Equal", (columns, j))))
-        return [apply("Where", (here, factor, m)), order, swaps]
+        none = ox.Equal(pivot, scalar_like(0, m))
+        factor = ox.Div(column(m, j), ox.Where(none, scalar_like(1, m), pivot))
+        under, right = ox.Greater(rows, j), ox.Greater(columns, j)
+        rest = ox.Sub(m, ox.Mul(factor, line))
+        m = ox.Where(ox.And(under, right), rest, m)
+        here = ox.And(under, ox.Equal(columns, j))
+        return [ox.Where(here, factor, m), order, swaps]
 
     return loop(size, body, a, order, one)
 
@@ -220,7 +220,7 @@ def lu_matrix_inverse(
                [0.5, 0. ]], dtype=float32)
     """
     factors = matrices(lower_upper, "lu_matrix_inverse", square=True)
-    one = apply("Expand", (_identity(factors), apply("Shape", (factors,))))
+    one = ox.Expand(_identity(factors), ox.Shape(factors))
     return lu_solve(factors, perm, one)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.linalg_ops.row_loops import matrices, places
@@ -40,24 +40,22 @@ def expm(input: Any, name: str | None = None) -> Tensor:
     given = matrices(input, "matrix_exponential", square=True)
     a = given if given.dtype.size >= 4 else cast_to(given, dtypes.float32)
     degree, reach = _DEGREES[a.dtype]
-    norm = reduce_max(reduce_sum(apply("Abs", (stop_gradient(a),)), -2, keepdims=True), -1, True)
+    norm = reduce_max(reduce_sum(ox.Abs(stop_gradient(a)), -2, keepdims=True), -1, True)
     least = scalar_like(reach, a)
-    ratio = apply("Div", (apply("Max", (norm, least)), least))
-    times = apply("Ceil", (apply("Div", (apply("Log", (ratio,)), scalar_like(math.log(2), a))),))
-    scaled = a / apply("Pow", (scalar_like(2, a), times))
+    ratio = ox.Div(ox.Max(norm, least), least)
+    times = ox.Ceil(ox.Div(ox.Log(ratio), scalar_like(math.log(2), a)))
+    scaled = a / ox.Pow(scalar_like(2, a), times)
     found = _approximant(scaled, degree)
 
     def more(i: Tensor, x: Tensor) -> Tensor:
-        return apply("Less", (i, most))
+        return ox.Less(i, most)
 
     def square(i: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-        wanted = apply("Less", (cast_to(i, a.dtype), times))
-        return i + 1, apply("Where", (wanted, matmul(x, x), x))
+        wanted = ox.Less(cast_to(i, a.dtype), times)
+        return i + 1, ox.Where(wanted, matmul(x, x), x)
 
-    flat = apply("Reshape", (times, int64_constant([-1])))
-    flat = apply(
-        "Concat", (apply("Reshape", (scalar_like(0, a), int64_constant([1]))), flat), {"axis": 0}
-    )
+    flat = ox.Reshape(times, int64_constant([-1]))
+    flat = ox.Concat(ox.Reshape(scalar_like(0, a), int64_constant([1])), flat, axis=0)
     most = cast_to(reduce_max(flat), dtypes.int64)
     _, found = while_loop(more, square, [int64_constant(0), found])
     return cast_to(found, given.dtype)
@@ -66,8 +64,8 @@ def expm(input: Any, name: str | None = None) -> Tensor:
 def _approximant(a: Tensor, degree: int) -> Tensor:
     """``solve(v - u, v + u)``, where ``u`` has the odd powers and ``v`` the even ones."""
     rows, columns = places(a)
-    power = cast_to(apply("Equal", (rows, columns)), a.dtype)
-    power = apply("Expand", (power, apply("Shape", (a,))))
+    power = cast_to(ox.Equal(rows, columns), a.dtype)
+    power = ox.Expand(power, ox.Shape(a))
     twice = matmul(a, a)
     u = v = None
     for i in range(0, degree, 2):

@@ -6,7 +6,7 @@ from typing import Any
 
 from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
@@ -61,23 +61,23 @@ def _differentiable(a: Tensor) -> tuple[Tensor, Any]:
 def _iterated(a: Tensor) -> Tensor:
     """Denman and Beavers' iteration in its product form: ``x`` goes to the root, ``m`` to 1."""
     rows, columns = places(a)
-    one = cast_to(apply("Equal", (rows, columns)), a.dtype)
+    one = cast_to(ox.Equal(rows, columns), a.dtype)
     half, quarter = scalar_like(0.5, a), scalar_like(0.25, a)
 
     def more(i: Tensor, x: Tensor, m: Tensor, error: Tensor) -> Tensor:
-        wanted = apply("Greater", (error, scalar_like(_SMALL[a.dtype], a)))
-        return apply("And", (apply("Less", (i, int64_constant(_STEPS))), wanted))
+        wanted = ox.Greater(error, scalar_like(_SMALL[a.dtype], a))
+        return ox.And(ox.Less(i, int64_constant(_STEPS)), wanted)
 
     def step(i: Tensor, x: Tensor, m: Tensor, error: Tensor) -> tuple[Tensor, ...]:
         inverse = inv(m)
         nearer = matmul(x, one + inverse) * half
         rest = half * (one + half * (m + inverse))
-        change = reduce_max(apply("Abs", (rest - one,)))
+        change = reduce_max(ox.Abs(rest - one))
         # A step that no longer improves on rounding ends the loop.
-        settled = apply("GreaterOrEqual", (change, error * quarter))
-        small = apply("Less", (change, scalar_like(_SMALL[a.dtype] * 1e3, a)))
-        done = apply("And", (settled, small))
-        return i + 1, nearer, rest, apply("Where", (done, scalar_like(0, a), change))
+        settled = ox.GreaterOrEqual(change, error * quarter)
+        small = ox.Less(change, scalar_like(_SMALL[a.dtype] * 1e3, a))
+        done = ox.And(settled, small)
+        return i + 1, nearer, rest, ox.Where(done, scalar_like(0, a), change)
 
     start = scalar_like(1e30, a)
     found: list[Tensor] = while_loop(more, step, [int64_constant(0), a, a, start])
@@ -87,15 +87,15 @@ def _iterated(a: Tensor) -> Tensor:
 def _sylvester(s: Tensor, dy: Tensor) -> Tensor:
     """The ``x`` of ``s x + x s = dy``, as one system of equations for all its elements."""
     rows, columns = places(s)
-    one = cast_to(apply("Equal", (rows, columns)), s.dtype)
+    one = cast_to(ox.Equal(rows, columns), s.dtype)
     # Row by row: (s x) is kron(s, 1), (x s) is kron(1, transposed s).
     turned = matrix_transpose(s)
     left = s[..., :, None, :, None] * one[:, None, :]
     right = one[:, None, :, None] * turned[..., None, :, None, :]
-    size = apply("Shape", (s,), {"start": -1})
-    many = apply("Mul", (size, size))
-    lead = apply("Shape", (s,), {"end": -2})
-    square = apply("Concat", (lead, many, many), {"axis": 0})
-    flat = apply("Concat", (lead, many, int64_constant([1])), {"axis": 0})
+    size = ox.Shape(s, start=-1)
+    many = ox.Mul(size, size)
+    lead = ox.Shape(s, end=-2)
+    square = ox.Concat(lead, many, many, axis=0)
+    flat = ox.Concat(lead, many, int64_constant([1]), axis=0)
     found = solve(reshape(left + right, square), reshape(dy, flat))
-    return reshape(found, apply("Shape", (s,)))
+    return reshape(found, ox.Shape(s))

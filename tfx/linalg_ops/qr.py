@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
@@ -71,7 +71,7 @@ def _decomposed(a: Tensor) -> Any:
     def grad(dq: Tensor, dr: Tensor) -> Tensor:
         q, r = either(_decomposed, lambda x: reflected(x, False))(a)
         size = count(q, -1)
-        ends = apply("Reshape", (size, int64_constant([1])))
+        ends = ox.Reshape(size, int64_constant([1]))
         wide = _is_wide(a)
         if wide:  # what is behind the square part depends on q alone
             behind = _columns(a, ends, None)
@@ -87,7 +87,7 @@ def _decomposed(a: Tensor) -> Any:
         square = swap_last_two(solve(upper, swap_last_two(left)))
         if not wide:
             return square
-        return apply("Concat", (square, matmul(q, _columns(dr, ends, None))), {"axis": -1})
+        return ox.Concat(square, matmul(q, _columns(dr, ends, None)), axis=-1)
 
     return (q, r), grad
 
@@ -101,7 +101,7 @@ def _is_wide(a: Tensor) -> bool:
 def _columns(x: Tensor, start: Tensor | None, end: Tensor | None) -> Tensor:
     first = int64_constant([0]) if start is None else start
     last = int64_constant([2**62]) if end is None else end
-    return apply("Slice", (x, first, last, int64_constant([-1])))
+    return ox.Slice(x, first, last, int64_constant([-1]))
 
 
 def reflected(a: Tensor, full: bool) -> list[Tensor]:
@@ -114,46 +114,46 @@ def reflected(a: Tensor, full: bool) -> list[Tensor]:
 
 def _reflect(a: Tensor, *, full: bool) -> Sequence[Tensor]:
     size, width = count(a, 1), count(a, 2)
-    least = apply("Min", (size, width))
-    rows = apply("Reshape", (numbers(size), int64_constant([1, -1, 1])))
+    least = ox.Min(size, width)
+    rows = ox.Reshape(numbers(size), int64_constant([1, -1, 1]))
     one, zero = scalar_like(1, a), scalar_like(0, a)
-    square = apply("Cast", (apply("Equal", (rows, numbers(size))),), {"to": a.dtype.onnx})
-    batch = apply("Shape", (a,), {"end": 2})
-    ends = apply("Reshape", (size, int64_constant([1])))
-    q = apply("Expand", (square, apply("Concat", (batch, ends), {"axis": 0})))
+    square = ox.Cast(ox.Equal(rows, numbers(size)), to=a.dtype.onnx)
+    batch = ox.Shape(a, end=2)
+    ends = ox.Reshape(size, int64_constant([1]))
+    q = ox.Expand(square, ox.Concat(batch, ends, axis=0))
 
     def body(j: Tensor, q: Tensor, r: Tensor) -> list[Tensor]:
-        here = apply("Equal", (rows, j))
-        x = apply("Where", (apply("Less", (rows, j)), zero, column(r, j)))
+        here = ox.Equal(rows, j)
+        x = ox.Where(ox.Less(rows, j), zero, column(r, j))
         head = row(x, j)
-        tail = apply("Where", (here, zero, x))
+        tail = ox.Where(here, zero, x)
         axes = int64_constant([1])
-        below = apply("ReduceL2", (tail, axes), {"keepdims": 1})
-        length = apply("ReduceL2", (x, axes), {"keepdims": 1})
-        positive = apply("GreaterOrEqual", (head, zero))
+        below = ox.ReduceL2(tail, axes, keepdims=1)
+        length = ox.ReduceL2(x, axes, keepdims=1)
+        positive = ox.GreaterOrEqual(head, zero)
         # v = x + sign(x_j) |x| e_j, so that nothing cancels.
-        shift = apply("Where", (positive, length, apply("Neg", (length,))))
-        v = apply("Where", (here, apply("Add", (head, shift)), tail))
-        norm = apply("ReduceL2", (v, axes), {"keepdims": 1})
-        none = apply("Equal", (below, zero))
-        v = apply("Div", (v, apply("Where", (none, one, norm))))
-        v = apply("Where", (none, zero, v))
-        twice = apply("Add", (v, v))
-        inner = apply("MatMul", (swap_last_two(v), r))
-        r = apply("Sub", (r, apply("MatMul", (twice, inner))))
-        outer = apply("MatMul", (apply("MatMul", (q, v)), swap_last_two(twice)))
-        return [apply("Sub", (q, outer)), r]
+        shift = ox.Where(positive, length, ox.Neg(length))
+        v = ox.Where(here, ox.Add(head, shift), tail)
+        norm = ox.ReduceL2(v, axes, keepdims=1)
+        none = ox.Equal(below, zero)
+        v = ox.Div(v, ox.Where(none, one, norm))
+        v = ox.Where(none, zero, v)
+        twice = ox.Add(v, v)
+        inner = ox.MatMul(swap_last_two(v), r)
+        r = ox.Sub(r, ox.MatMul(twice, inner))
+        outer = ox.MatMul(ox.MatMul(q, v), swap_last_two(twice))
+        return [ox.Sub(q, outer), r]
 
     q, r = loop(least, body, q, a)
-    columns = apply("Reshape", (numbers(width), int64_constant([1, 1, -1])))
-    r = apply("Where", (apply("Greater", (rows, columns)), zero, r))
+    columns = ox.Reshape(numbers(width), int64_constant([1, 1, -1]))
+    r = ox.Where(ox.Greater(rows, columns), zero, r)
     if full:
         return q, r
-    ends = apply("Reshape", (least, int64_constant([1])))
+    ends = ox.Reshape(least, int64_constant([1]))
     start = int64_constant([0])
     return (
-        apply("Slice", (q, start, ends, int64_constant([2]))),
-        apply("Slice", (r, start, ends, int64_constant([1]))),
+        ox.Slice(q, start, ends, int64_constant([2])),
+        ox.Slice(r, start, ends, int64_constant([1])),
     )
 
 
@@ -207,10 +207,10 @@ def lstsq(
         return matmul(q, triangular_solve(r, b, lower=False, adjoint=True))
     gram = matmul(a, a, transpose_a=over, transpose_b=not over)
     if l2_regularizer:
-        rows_of = apply("Unsqueeze", (numbers(count(gram, -1)), int64_constant([1])))
-        here = apply("Equal", (rows_of, numbers(count(gram, -1))))
+        rows_of = ox.Unsqueeze(numbers(count(gram, -1)), int64_constant([1]))
+        here = ox.Equal(rows_of, numbers(count(gram, -1)))
         weight = scalar_like(l2_regularizer, a)
-        gram = gram + apply("Where", (here, weight, scalar_like(0, a)))
+        gram = gram + ox.Where(here, weight, scalar_like(0, a))
     factor = cholesky(gram)
     if over:
         return cholesky_solve(factor, matmul(a, b, transpose_a=True))

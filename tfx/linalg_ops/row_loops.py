@@ -8,7 +8,7 @@ from typing import Any
 from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import executing_eagerly, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -88,32 +88,32 @@ def _batched(y: Tensor, lead: Tensor, like: Tensor, size: Sequence[int | None]) 
 
 def count(x: Tensor, axis: int) -> Tensor:
     """The length of an axis as a scalar."""
-    return apply("Squeeze", (dimension(x, axis),))
+    return ox.Squeeze(dimension(x, axis))
 
 
 def numbers(size: Tensor) -> Tensor:
     """0, 1, 2... as int64."""
-    return apply("Range", (int64_constant(0), size, int64_constant(1)))
+    return ox.Range(int64_constant(0), size, int64_constant(1))
 
 
 def loop(times: Tensor, body: Callable[..., Sequence[Tensor]], *state: Tensor) -> list[Tensor]:
     """``body(i, *state)`` for each i below ``times``."""
 
     def step(i: Tensor, *values: Tensor) -> tuple[Tensor, ...]:
-        return (apply("Add", (i, int64_constant(1))), *body(i, *values))
+        return (ox.Add(i, int64_constant(1)), *body(i, *values))
 
-    found = while_loop(lambda i, *_: apply("Less", (i, times)), step, [int64_constant(0), *state])
+    found = while_loop(lambda i, *_: ox.Less(i, times), step, [int64_constant(0), *state])
     return list(found[1:])
 
 
 def column(x: Tensor, j: Tensor) -> Tensor:
     """``x[:, :, j]`` as ``[batch, m, 1]``."""
-    return apply("Gather", (x, apply("Reshape", (j, int64_constant([1])))), {"axis": 2})
+    return ox.Gather(x, ox.Reshape(j, int64_constant([1])), axis=2)
 
 
 def row(x: Tensor, j: Tensor) -> Tensor:
     """``x[:, j, :]`` as ``[batch, 1, n]``."""
-    return apply("Gather", (x, apply("Reshape", (j, int64_constant([1])))), {"axis": 1})
+    return ox.Gather(x, ox.Reshape(j, int64_constant([1])), axis=1)
 
 
 def either(eager: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,12 +129,12 @@ def lower_part(x: Tensor, diagonal: float = 1.0) -> Tensor:
     """The lower triangle, its diagonal times a number."""
     rows, columns = places(x)
     zero = scalar_like(0, x)
-    on = zero if diagonal == 0 else apply("Mul", (x, scalar_like(diagonal, x)))
-    rest = apply("Where", (apply("Equal", (rows, columns)), on, zero))
-    return apply("Where", (apply("Greater", (rows, columns)), x, rest))
+    on = zero if diagonal == 0 else ox.Mul(x, scalar_like(diagonal, x))
+    rest = ox.Where(ox.Equal(rows, columns), on, zero)
+    return ox.Where(ox.Greater(rows, columns), x, rest)
 
 
 def places(x: Tensor) -> tuple[Tensor, Tensor]:
     """The number of the row, ``[m, 1]``, and of the column, ``[n]``, of each element."""
-    rows = apply("Unsqueeze", (numbers(count(x, -2)), int64_constant([1])))
+    rows = ox.Unsqueeze(numbers(count(x, -2)), int64_constant([1]))
     return rows, numbers(count(x, -1))

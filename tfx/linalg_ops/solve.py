@@ -12,7 +12,7 @@ from typing import Any
 from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import executing_eagerly, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
@@ -84,8 +84,8 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     if known_rank(a, "MatrixInverse") < 2:
         raise InvalidArgumentError(f"Input must be a batch of square matrices; got {a.shape}.")
     size = a.shape[-1]
-    rows = eye(apply("Squeeze", (dimension(a, -1),)) if size is None else size, dtype=a.dtype)
-    return solve(a, apply("Expand", (rows, shape_vector(a))), adjoint)
+    rows = eye(ox.Squeeze(dimension(a, -1)) if size is None else size, dtype=a.dtype)
+    return solve(a, ox.Expand(rows, shape_vector(a)), adjoint)
 
 
 def _check(a: Tensor, b: Tensor) -> None:
@@ -133,35 +133,35 @@ def _found(a: Tensor, b: Tensor) -> Tensor:
 def _elimination(a: Tensor, b: Tensor) -> list[Tensor]:
     """Solutions of ``[batch, n, n]`` and ``[batch, n, k]``, and whether a pivot was zero."""
     start, one = int64_constant(0), int64_constant(1)
-    size = apply("Squeeze", (dimension(a, 1),))
-    rows = apply("Range", (start, size, one))
-    whole = apply("Concat", (a, b), {"axis": 2})
+    size = ox.Squeeze(dimension(a, 1))
+    rows = ox.Range(start, size, one)
+    whole = ox.Concat(a, b, axis=2)
 
     def step(j: Tensor, m: Tensor, singular: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         m = _with_pivot(m, rows, j)
-        row = apply("Gather", (m, j), {"axis": 1})
-        pivot = apply("Gather", (row, j), {"axis": 1})
-        zero = apply("Equal", (pivot, scalar_like(0, pivot)))
-        flags = apply("Cast", (zero,), {"to": dtypes.int64.onnx})
-        found = apply("Cast", (apply("ReduceSum", (flags,), {"keepdims": 0}),), _BOOL)
-        row = apply("Div", (row, apply("Unsqueeze", (pivot, int64_constant([1])))))
-        row = apply("Unsqueeze", (row, int64_constant([1])))
-        factor = apply("Gather", (m, apply("Reshape", (j, int64_constant([1])))), {"axis": 2})
-        here = apply("Equal", (rows, j))
-        here = apply("Reshape", (here, int64_constant([1, -1, 1])))
-        rest = apply("Sub", (m, apply("Mul", (factor, row))))
+        row = ox.Gather(m, j, axis=1)
+        pivot = ox.Gather(row, j, axis=1)
+        zero = ox.Equal(pivot, scalar_like(0, pivot))
+        flags = ox.Cast(zero, to=dtypes.int64.onnx)
+        found = ox.Cast(ox.ReduceSum(flags, keepdims=0), **_BOOL)
+        row = ox.Div(row, ox.Unsqueeze(pivot, int64_constant([1])))
+        row = ox.Unsqueeze(row, int64_constant([1]))
+        factor = ox.Gather(m, ox.Reshape(j, int64_constant([1])), axis=2)
+        here = ox.Equal(rows, j)
+        here = ox.Reshape(here, int64_constant([1, -1, 1]))
+        rest = ox.Sub(m, ox.Mul(factor, row))
         return (
-            apply("Add", (j, one)),
-            apply("Where", (here, row, rest)),
-            apply("Or", (singular, found)),
+            ox.Add(j, one),
+            ox.Where(here, row, rest),
+            ox.Or(singular, found),
         )
 
-    never = apply("Cast", (start,), _BOOL)
+    never = ox.Cast(start, **_BOOL)
     _, done, singular = while_loop(
-        lambda j, m, singular: apply("Less", (j, size)), step, [start, whole, never]
+        lambda j, m, singular: ox.Less(j, size), step, [start, whole, never]
     )
     ends = (dimension(a, 1), int64_constant([2**62]), int64_constant([2]))
-    return [apply("Slice", (done, *ends)), singular]
+    return [ox.Slice(done, *ends), singular]
 
 
 _BOOL = {"to": dtypes.bool.onnx}
@@ -174,21 +174,19 @@ def best_pivot(x: Tensor, below: Tensor) -> Tensor:
         x: A column of each matrix, ``[batch, n]``.
         below: Which rows may be chosen.
     """
-    size = apply("Where", (below, apply("Abs", (x,)), scalar_like(-1, x)))
-    size = apply("Where", (apply("IsNaN", (size,)), scalar_like(math.inf, size), size))
-    return apply("ArgMax", (size,), {"axis": 1, "keepdims": 1})
+    size = ox.Where(below, ox.Abs(x), scalar_like(-1, x))
+    size = ox.Where(ox.IsNaN(size), scalar_like(math.inf, size), size)
+    return ox.ArgMax(size, axis=1, keepdims=1)
 
 
 def _with_pivot(m: Tensor, rows: Tensor, j: Tensor) -> Tensor:
     """Exchange row ``j`` with the one below it that has the largest element in column ``j``."""
-    below = apply("GreaterOrEqual", (rows, j))
-    best = best_pivot(apply("Gather", (m, j), {"axis": 2}), below)
-    other = apply("Where", (apply("Equal", (rows, best)), j, rows))
-    order = apply("Where", (apply("Equal", (rows, j)), best, other))
-    order = apply(
-        "Expand", (apply("Unsqueeze", (order, int64_constant([2]))), apply("Shape", (m,)))
-    )
-    return apply("GatherElements", (m, order), {"axis": 1})
+    below = ox.GreaterOrEqual(rows, j)
+    best = best_pivot(ox.Gather(m, j, axis=2), below)
+    other = ox.Where(ox.Equal(rows, best), j, rows)
+    order = ox.Where(ox.Equal(rows, j), best, other)
+    order = ox.Expand(ox.Unsqueeze(order, int64_constant([2])), ox.Shape(m))
+    return ox.GatherElements(m, order, axis=1)
 
 
 _eliminated = Composite(_elimination, "matrix_solve")

@@ -9,6 +9,7 @@ import numpy as np
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
@@ -115,24 +116,24 @@ def banded_triangular_solve(
             op=op,
         )
     columns = numbers(count(a, -1))
-    rows = apply("Unsqueeze", (columns, int64_constant([1])))
+    rows = ox.Unsqueeze(columns, int64_constant([1]))
     dense = scalar_like(0, a)
     for i in range(width):
         offset = -i if lower else width - 1 - i
-        there = apply("Equal", (apply("Sub", (columns, rows)), int64_constant(offset)))
-        diagonal = apply("Gather", (a, int64_constant(i)), {"axis": -2})
-        diagonal = apply("Unsqueeze", (diagonal, int64_constant([-1])))
-        dense = apply("Where", (there, diagonal, dense))
+        there = ox.Equal(ox.Sub(columns, rows), int64_constant(offset))
+        diagonal = ox.Gather(a, int64_constant(i), axis=-2)
+        diagonal = ox.Unsqueeze(diagonal, int64_constant([-1]))
+        dense = ox.Where(there, diagonal, dense)
     return triangular_solve(dense, b, lower, adjoint)
 
 
 def _of_one_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Both expanded to the batch that they have together."""
-    lead_a = apply("Shape", (a,), {"end": -2})
-    lead_b = apply("Shape", (b,), {"end": -2})
+    lead_a = ox.Shape(a, end=-2)
+    lead_b = ox.Shape(b, end=-2)
     ones = int64_constant([1, 1])
-    shapes = [apply("Concat", (lead, ones), {"axis": 0}) for lead in (lead_a, lead_b)]
-    return apply("Expand", (a, shapes[1])), apply("Expand", (b, shapes[0]))
+    shapes = [ox.Concat(lead, ones, axis=0) for lead in (lead_a, lead_b)]
+    return ox.Expand(a, shapes[1]), ox.Expand(b, shapes[0])
 
 
 class _Triangle:
@@ -167,21 +168,21 @@ def substituted(a: Tensor, b: Tensor, lower: bool) -> Tensor:
 
 def _substitute(a: Tensor, b: Tensor, *, lower: bool) -> Sequence[Tensor]:
     size = count(a, 1)
-    rows = apply("Reshape", (numbers(size), int64_constant([1, -1, 1])))
-    columns = apply("Reshape", (numbers(size), int64_constant([1, 1, -1])))
-    last = apply("Sub", (size, int64_constant(1)))
+    rows = ox.Reshape(numbers(size), int64_constant([1, -1, 1]))
+    columns = ox.Reshape(numbers(size), int64_constant([1, 1, -1]))
+    last = ox.Sub(size, int64_constant(1))
     zero = scalar_like(0, a)
     # What is not read may be anything: NaN times zero is not zero.
-    others = apply("Where", (apply("Greater" if lower else "Less", (rows, columns)), a, zero))
+    others = ox.Where(apply("Greater" if lower else "Less", (rows, columns)), a, zero)
 
     def body(i: Tensor, x: Tensor) -> list[Tensor]:
-        j = i if lower else apply("Sub", (last, i))
+        j = i if lower else ox.Sub(last, i)
         # Rows of x that are not known yet are zeros.
-        rest = apply("Sub", (row(b, j), apply("MatMul", (row(others, j), x))))
-        found = apply("Div", (rest, column(row(a, j), j)))
-        return [apply("Where", (apply("Equal", (rows, j)), found, x))]
+        rest = ox.Sub(row(b, j), ox.MatMul(row(others, j), x))
+        found = ox.Div(rest, column(row(a, j), j))
+        return [ox.Where(ox.Equal(rows, j), found, x)]
 
-    return loop(size, body, apply("Expand", (zero, apply("Shape", (b,)))))
+    return loop(size, body, ox.Expand(zero, ox.Shape(b)))
 
 
 _substitution = Composite(_substitute, "triangular_solve")
@@ -246,17 +247,17 @@ def factored(a: Tensor) -> Tensor:
 
 def _factor(a: Tensor) -> Sequence[Tensor]:
     size = count(a, 1)
-    rows = apply("Reshape", (numbers(size), int64_constant([1, -1, 1])))
-    columns = apply("Reshape", (numbers(size), int64_constant([1, 1, -1])))
+    rows = ox.Reshape(numbers(size), int64_constant([1, -1, 1]))
+    columns = ox.Reshape(numbers(size), int64_constant([1, 1, -1]))
 
     def body(j: Tensor, x: Tensor) -> list[Tensor]:
         known = swap_last_two(row(x, j))
-        rest = apply("Sub", (column(a, j), apply("MatMul", (x, known))))
-        found = apply("Div", (rest, apply("Sqrt", (row(rest, j),))))
-        found = apply("Where", (apply("Less", (rows, j)), scalar_like(0, found), found))
-        return [apply("Where", (apply("Equal", (columns, j)), found, x))]
+        rest = ox.Sub(column(a, j), ox.MatMul(x, known))
+        found = ox.Div(rest, ox.Sqrt(row(rest, j)))
+        found = ox.Where(ox.Less(rows, j), scalar_like(0, found), found)
+        return [ox.Where(ox.Equal(columns, j), found, x)]
 
-    return loop(size, body, apply("Expand", (scalar_like(0, a), apply("Shape", (a,)))))
+    return loop(size, body, ox.Expand(scalar_like(0, a), ox.Shape(a)))
 
 
 _factoring = Composite(_factor, "cholesky")

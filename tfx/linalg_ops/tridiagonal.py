@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.linalg_ops.eigen import eigh, eigvalsh
 from tfx.linalg_ops.row_loops import matrices
@@ -208,7 +208,7 @@ def _selected(values: Tensor, vectors: Tensor | None, select: str, given: Any) -
         vectors = None if vectors is None else vectors[:, ends[0] : ends[1] + 1]
     elif select == "v":
         low, high = unstack(tensor(given, values.dtype), 2)
-        wanted = apply("And", (values > low, values <= high))
+        wanted = ox.And(values > low, values <= high)
         values = boolean_mask(values, wanted)
         if vectors is not None:
             vectors = transpose(boolean_mask(transpose(vectors), wanted))

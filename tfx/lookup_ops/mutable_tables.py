@@ -13,7 +13,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.convert import constant, convert_to_tensor, int64_constant
 from tfx.framework.module import Module
 from tfx.framework.tensor import Tensor
@@ -75,7 +75,7 @@ class MutableHashTable(Module):
 
     def size(self, name: str | None = None) -> Tensor:
         """The number of keys, as int64."""
-        return apply("Size", (self.table_keys.read_value(),))
+        return ox.Size(self.table_keys.read_value())
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """All keys and all values, as two tensors."""
@@ -105,14 +105,14 @@ class MutableHashTable(Module):
         found, place = self._find(keys)
         default = self._default if dynamic_default_values is None else dynamic_default_values
         default = self._checked(default, "default values", self._value_dtype)
-        first = apply("Unsqueeze", (self._default, int64_constant(0)))
-        values = apply("Concat", (first, self.table_values.read_value()), {"axis": 0})
-        at = apply("Where", (found, apply("Add", (place, int64_constant(1))), int64_constant(0)))
-        known = apply("Gather", (values, at))
+        first = ox.Unsqueeze(self._default, int64_constant(0))
+        values = ox.Concat(first, self.table_values.read_value(), axis=0)
+        at = ox.Where(found, ox.Add(place, int64_constant(1)), int64_constant(0))
+        known = ox.Gather(values, at)
         depth = self._default.shape.rank or 0
         for _ in range(depth):
-            found = apply("Unsqueeze", (found, int64_constant([-1])))
-        return apply("Where", (found, known, default))
+            found = ox.Unsqueeze(found, int64_constant([-1]))
+        return ox.Where(found, known, default)
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> None:
         """Set values of keys; of a key that comes twice the last counts.
@@ -134,13 +134,13 @@ class MutableHashTable(Module):
             raise InvalidArgumentError(
                 f"Expected shape {wanted} for value, got {values.shape}: a value for each key."
             )
-        flat = apply("Reshape", (keys, int64_constant([-1])))
-        rows = apply("Reshape", (values, int64_constant([-1, *shape])))
+        flat = ox.Reshape(keys, int64_constant([-1]))
+        rows = ox.Reshape(values, int64_constant([-1, *shape]))
         self._drop(flat)
         kept = _last_of_each(flat)
         for variable, new in ((self.table_keys, flat), (self.table_values, rows)):
-            added = apply("Compress", (new, kept), {"axis": 0})
-            variable.assign(apply("Concat", (variable.read_value(), added), {"axis": 0}))
+            added = ox.Compress(new, kept, axis=0)
+            variable.assign(ox.Concat(variable.read_value(), added, axis=0))
 
     def insert_or_assign(self, keys: Any, values: Any, name: str | None = None) -> None:
         """The same as ``insert``."""
@@ -154,7 +154,7 @@ class MutableHashTable(Module):
             name: Accepted for compatibility.
         """
         keys = self._checked(keys, "keys", self._key_dtype)
-        self._drop(apply("Reshape", (keys, int64_constant([-1]))))
+        self._drop(ox.Reshape(keys, int64_constant([-1])))
 
     def erase(self, keys: Any, name: str | None = None) -> None:
         """The same as ``remove``."""
@@ -163,28 +163,26 @@ class MutableHashTable(Module):
     def _drop(self, keys: Tensor) -> None:
         held = self.table_keys.read_value()
         same = _equal(held, keys)
-        gone = apply("ReduceMax", (_bytes(same), int64_constant([1])), {"keepdims": 0})
-        kept = apply("Equal", (gone, constant(0, dtypes.int32)))
+        gone = ox.ReduceMax(_bytes(same), int64_constant([1]), keepdims=0)
+        kept = ox.Equal(gone, constant(0, dtypes.int32))
         # With no new keys a maximum over nothing is the least number, which is none of 0 and 1.
-        kept = apply("Or", (kept, apply("Less", (gone, constant(0, dtypes.int32)))))
+        kept = ox.Or(kept, ox.Less(gone, constant(0, dtypes.int32)))
         for variable in (self.table_keys, self.table_values):
-            variable.assign(apply("Compress", (variable.read_value(), kept), {"axis": 0}))
+            variable.assign(ox.Compress(variable.read_value(), kept, axis=0))
 
     def _find(self, keys: Tensor) -> tuple[Tensor, Tensor]:
         """Whether each key is there, and where."""
         held = self.table_keys.read_value()
-        flat = apply("Reshape", (keys, int64_constant([-1])))
+        flat = ox.Reshape(keys, int64_constant([-1]))
         hits = _bytes(_equal(flat, held))
         # A column for nothing, so that there is a maximum in an empty table.
-        shape = apply("Concat", (apply("Shape", (flat,)), int64_constant([1])), {"axis": 0})
-        nothing = apply("Expand", (constant(0, dtypes.int32), shape))
-        hits = apply("Concat", (hits, nothing), {"axis": 1})
-        best, place = apply_n(
-            "TopK", (hits, int64_constant([1])), {"axis": 1, "largest": 1, "sorted": 1}
-        )
-        shape = apply("Shape", (keys,))
-        found = apply("Greater", (apply("Reshape", (best, shape)), constant(0, dtypes.int32)))
-        return found, apply("Reshape", (place, shape))
+        shape = ox.Concat(ox.Shape(flat), int64_constant([1]), axis=0)
+        nothing = ox.Expand(constant(0, dtypes.int32), shape)
+        hits = ox.Concat(hits, nothing, axis=1)
+        best, place = ox.TopK(hits, int64_constant([1]), axis=1, largest=1, sorted=1)
+        shape = ox.Shape(keys)
+        found = ox.Greater(ox.Reshape(best, shape), constant(0, dtypes.int32))
+        return found, ox.Reshape(place, shape)
 
     def _checked(self, value: Any, what: str, kind: DType) -> Tensor:
         if not isinstance(value, Tensor | Variable):
@@ -243,21 +241,21 @@ def _empty(kind: DType, shape: list[Any], name: str) -> Variable:
 
 
 def _zeros(kind: DType, shape: list[Any]) -> Tensor:
-    return apply("Reshape", (constant([], kind), int64_constant([0, *shape])), {"allowzero": 1})
+    return ox.Reshape(constant([], kind), int64_constant([0, *shape]), allowzero=1)
 
 
 def _equal(left: Tensor, right: Tensor) -> Tensor:
     """Every element of one vector compared with every element of another."""
-    rows = apply("Unsqueeze", (left, int64_constant([1])))
-    return apply("Equal", (rows, apply("Unsqueeze", (right, int64_constant([0])))))
+    rows = ox.Unsqueeze(left, int64_constant([1]))
+    return ox.Equal(rows, ox.Unsqueeze(right, int64_constant([0])))
 
 
 def _bytes(flags: Tensor) -> Tensor:
-    return apply("Cast", (flags,), {"to": dtypes.int32.onnx})
+    return ox.Cast(flags, to=dtypes.int32.onnx)
 
 
 def _last_of_each(keys: Tensor) -> Tensor:
     """Which elements have no equal one behind them."""
-    later = apply("Trilu", (_bytes(_equal(keys, keys)), int64_constant(1)), {"upper": 1})
-    count = apply("ReduceSum", (later, int64_constant([1])), {"keepdims": 0})
-    return apply("Equal", (count, constant(0, dtypes.int32)))
+    later = ox.Trilu(_bytes(_equal(keys, keys)), int64_constant(1), upper=1)
+    count = ox.ReduceSum(later, int64_constant([1]), keepdims=0)
+    return ox.Equal(count, constant(0, dtypes.int32))

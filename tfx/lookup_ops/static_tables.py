@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import FailedPreconditionError, InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import init_scope
 from tfx.framework.convert import constant, convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -148,7 +148,7 @@ class StaticTable:
             places = [self._places.get(key, missing) for key in _plain(array.reshape(-1))]
             return constant(np.array(places, np.int64).reshape(array.shape))
         if keys.dtype is dtypes.int32:
-            keys = apply("Cast", (keys,), {"to": dtypes.int64.onnx})
+            keys = ox.Cast(keys, to=dtypes.int64.onnx)
         return positions(keys, self._words)
 
     def __repr__(self) -> str:
@@ -231,7 +231,7 @@ class StaticHashTable(StaticTable):
             TypeError: keys of another dtype.
         """
         found = self._find(self._checked(keys))
-        return apply("Gather", (constant(self._with_default, self.value_dtype), found))
+        return ox.Gather(constant(self._with_default, self.value_dtype), found)
 
 
 class StaticVocabularyTable(StaticTable):
@@ -323,12 +323,12 @@ class StaticVocabularyTable(StaticTable):
         count = len(self._words)
         if self._buckets == 1:
             table = np.append(self.values, np.int64(count))
-            return apply("Gather", (constant(table, dtypes.int64), places))
+            return ox.Gather(constant(table, dtypes.int64), places)
         table = np.append(self.values, np.int64(0))
-        known = apply("Gather", (constant(table, dtypes.int64), places))
+        known = ox.Gather(constant(table, dtypes.int64), places)
         other = self._bucket(words)
-        is_known = apply("Less", (places, constant(count, dtypes.int64)))
-        return apply("Where", (is_known, known, other))
+        is_known = ox.Less(places, constant(count, dtypes.int64))
+        return ox.Where(is_known, known, other)
 
     def _bucket(self, keys: Tensor) -> Tensor:
         if isinstance(keys, EagerTensor):

@@ -16,7 +16,7 @@ import math
 from typing import Any
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import constant, int64_constant
 from tfx.framework.tensor import Tensor
 
@@ -35,31 +35,31 @@ def positions(keys: Tensor, words: list[Any]) -> Tensor:
         int64 of the shape of ``keys``; the length of the vocabulary for what is not in it.
     """
     missing = int64_constant(len(words))
-    shape = apply("Shape", (keys,))
+    shape = ox.Shape(keys)
     if not words:
-        return apply("Expand", (missing, shape))
+        return ox.Expand(missing, shape)
     # The operator refuses to have nothing to do: there is always one key more.
-    flat = apply("Reshape", (keys, int64_constant([-1])))
-    more = apply("Concat", (flat, constant([words[0]], keys.dtype)), {"axis": 0})
-    rows = apply("Reshape", (more, int64_constant([-1, 1])))
+    flat = ox.Reshape(keys, int64_constant([-1]))
+    more = ox.Concat(flat, constant([words[0]], keys.dtype), axis=0)
+    rows = ox.Reshape(more, int64_constant([-1, 1]))
     base, digits = _base(len(words))
     found: Tensor | None = None
     total: Tensor | None = None
     for digit in range(digits):
         weight = base**digit
         row = _lookup(rows, words, [i // weight % base for i in range(len(words))])
-        place = apply("ArgMax", (row,), {"axis": 1, "keepdims": 0})
+        place = ox.ArgMax(row, axis=1, keepdims=0)
         if digit:
-            place = apply("Mul", (place, int64_constant(weight)))
-        total = place if total is None else apply("Add", (total, place))
+            place = ox.Mul(place, int64_constant(weight))
+        total = place if total is None else ox.Add(total, place)
         if found is None:
-            best = apply("ReduceMax", (row, int64_constant([1])), {"keepdims": 0})
-            found = apply("Greater", (best, constant(0.0)))
+            best = ox.ReduceMax(row, int64_constant([1]), keepdims=0)
+            found = ox.Greater(best, constant(0.0))
     assert found is not None
     assert total is not None
-    chosen = apply("Where", (found, total, missing))
-    asked = apply("Slice", (chosen, int64_constant([0]), int64_constant([-1])))
-    return apply("Reshape", (asked, shape), {"allowzero": 1})
+    chosen = ox.Where(found, total, missing)
+    asked = ox.Slice(chosen, int64_constant([0]), int64_constant([-1]))
+    return ox.Reshape(asked, shape, allowzero=1)
 
 
 def _base(count: int) -> tuple[int, int]:
@@ -74,7 +74,7 @@ def _base(count: int) -> tuple[int, int]:
 
 def _lookup(rows: Tensor, words: list[Any], columns: list[int]) -> Tensor:
     pool = "pool_strings" if rows.dtype is dtypes.string else "pool_int64s"
-    attributes = {
+    attributes: dict[str, Any] = {
         "max_gram_length": 1,
         "min_gram_length": 1,
         "max_skip_count": 0,
@@ -83,4 +83,4 @@ def _lookup(rows: Tensor, words: list[Any], columns: list[int]) -> Tensor:
         "ngram_indexes": columns,
         pool: words,
     }
-    return apply("TfIdfVectorizer", (rows,), attributes)
+    return ox.TfIdfVectorizer(rows, **attributes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.concat import concat, stack
@@ -70,14 +70,14 @@ def ctc_greedy_decoder(
     blank = int64_constant((-1 if blank_index is None else int(blank_index)) % classes)
     best = transpose(argmax(x, 2), [1, 0])
     frames = shape(x)[0]
-    steps = apply("Range", (int64_constant(0), as_int64(frames), int64_constant(1)))
-    counts = apply("Less", (steps, lengths[:, None]))
-    letters = apply("And", (counts, not_equal(best, blank)))
+    steps = ox.Range(int64_constant(0), as_int64(frames), int64_constant(1))
+    counts = ox.Less(steps, lengths[:, None])
+    letters = ox.And(counts, not_equal(best, blank))
     if merge_repeated:
         before = concat([0 * best[:, :1] - 1, best[:, :-1]], 1)
-        letters = apply("And", (letters, not_equal(best, before)))
+        letters = ox.And(letters, not_equal(best, before))
     places = cumsum(as_int64(letters), 1) - 1
-    found = transpose(apply("NonZero", (letters,)))
+    found = transpose(ox.NonZero(letters))
     indices = stack([found[:, 0], gather_nd(places, found)], 1)
     none = int64_constant([0])
     longest = reduce_max(concat([none, places[:, -1] + 1], 0))

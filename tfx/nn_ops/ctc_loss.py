@@ -9,7 +9,7 @@ import numpy as np
 from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import constant, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.function.tracing.function import function
@@ -86,39 +86,39 @@ def _traced(words: Tensor, x: Tensor, lengths: Tensor, frames: Tensor, blank: Te
     # Letters with a blank before, between and behind them.
     # A label that is the blank counts as the class before it, as in TensorFlow.
     instead = where(blank > 0, blank - 1, blank)
-    words = where(apply("Equal", (words, blank)), instead, words)
+    words = where(ox.Equal(words, blank), instead, words)
     around = broadcast_to(blank, shape(words, out_type=dtypes.int64))
     mixed = reshape(stack([around, words], 2), [shape(words)[0], -1])
     states = concat([mixed, broadcast_to(blank, [shape(words)[0], 1])], 1)
     count = shape(states, out_type=dtypes.int64)[1]
-    numbers = apply("Range", (int64_constant(0), count, int64_constant(1)))
+    numbers = ox.Range(int64_constant(0), count, int64_constant(1))
     within = numbers <= 2 * lengths[:, None]
     safe = where(within, states, blank)  # what fills up may be no class at all
     chances = log_softmax(wide)
     emitted = gather(chances, broadcast_to(safe[None], _rows(chances, safe)), axis=2, batch_dims=2)
     earlier = concat([broadcast_to(blank, [shape(words)[0], 2]), safe[:, :-2]], 1)
     # By their place, not by the class: a label may be the blank's.
-    is_letter = apply("Equal", (apply("Mod", (numbers, int64_constant(2))), int64_constant(1)))
-    skips = apply("And", (is_letter, not_equal(safe, earlier)))
-    begin = where(apply("And", (numbers < 2, within)), emitted[0], never)
+    is_letter = ox.Equal(ox.Mod(numbers, int64_constant(2)), int64_constant(1))
+    skips = ox.And(is_letter, not_equal(safe, earlier))
+    begin = where(ox.And(numbers < 2, within), emitted[0], never)
 
     def forward(t: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
         # Frames that do not count leave things as they are.
         nearer = gather(emitted, t) + _sums(alpha, skips, never)
-        going = apply("And", ((t < frames)[:, None], within))
+        going = ox.And((t < frames)[:, None], within)
         kept = where(within, alpha, never)
-        return t + 1, where(going, apply("Max", (nearer, never)), kept)
+        return t + 1, where(going, ox.Max(nearer, never), kept)
 
     last = shape(emitted, out_type=dtypes.int64)[0]
     _, alpha = while_loop(lambda t, _: t < last, forward, [int64_constant(1), begin])
-    ends = apply("Or", (_equal(numbers, 2 * lengths), _equal(numbers, 2 * lengths - 1)))
+    ends = ox.Or(_equal(numbers, 2 * lengths), _equal(numbers, 2 * lengths - 1))
     total = reduce_logsumexp(where(ends, alpha, never), 1)
     infinite = constant(np.inf, wide.dtype)
     return cast_to(where(total < scalar_like(_NEVER / 2, wide), infinite, -total), x.dtype)
 
 
 def _equal(numbers: Tensor, which: Tensor) -> Tensor:
-    return apply("Equal", (numbers, which[:, None]))
+    return ox.Equal(numbers, which[:, None])
 
 
 def _rows(chances: Tensor, states: Tensor) -> Tensor:
@@ -157,14 +157,14 @@ def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Ten
         array([[3, 5, 0]])
     """
     x = as_int64(labels)
-    same = apply("Equal", (x[:, :, None], x[:, None, :]))
-    first = apply("ArgMax", (cast_to(same, dtypes.int32),), {"axis": 2, "keepdims": 0})
+    same = ox.Equal(x[:, :, None], x[:, None, :])
+    first = ox.ArgMax(cast_to(same, dtypes.int32), axis=2, keepdims=0)
     count = shape(x, out_type=dtypes.int64)[1]
-    numbers = apply("Range", (int64_constant(0), count, int64_constant(1)))
-    is_first = apply("Equal", (first, numbers))
-    before = apply("CumSum", (cast_to(is_first, dtypes.int64), int64_constant(1)))
+    numbers = ox.Range(int64_constant(0), count, int64_constant(1))
+    is_first = ox.Equal(first, numbers)
+    before = ox.CumSum(cast_to(is_first, dtypes.int64), int64_constant(1))
     index = gather(before, first, axis=1, batch_dims=1) - 1
     # Position p holds the label whose first appearance is the p-th.
-    hit = apply("And", (apply("Equal", (before - 1, numbers[:, None, None])), is_first))
-    found = apply("ReduceSum", (where(hit, x, 0 * x), int64_constant([2])), {"keepdims": 0})
+    hit = ox.And(ox.Equal(before - 1, numbers[:, None, None]), is_first)
+    found = ox.ReduceSum(where(hit, x, 0 * x), int64_constant([2]), keepdims=0)
     return transpose(found), cast_to(index, dtypes.int32)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.numpy_ops.promotion import array, default_float, floating, result_type, shared
 from tfx.ops.array.creation import zeros_like
@@ -244,7 +244,7 @@ def nonzero(a: Any) -> list[Tensor]:
     x = truth(a)
     if x.shape.rank == 0:
         x = x[None]
-    found = apply("NonZero", (x,))
+    found = ox.NonZero(x)
     return [found[i] for i in range(x.shape.rank or 0)]
 
 
@@ -286,7 +286,7 @@ def gcd(x1: Any, x2: Any) -> Tensor:
 
     def going(x: Tensor, y: Tensor) -> Tensor:
         left = cast_to(comparison.not_equal(y, scalar_like(0, y)), dtypes.int64)
-        count = apply("ReduceSum", (left,), {"keepdims": 0})
+        count = ox.ReduceSum(left, keepdims=0)
         return count > 0
 
     return while_loop(going, step, [a, b])[0]  # type: ignore[no-any-return]

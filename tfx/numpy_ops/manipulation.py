@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.numpy_ops.elementwise import truth
 from tfx.numpy_ops.promotion import array, shared
@@ -340,14 +340,14 @@ def take_along_axis(arr: Any, indices: Any, axis: Any) -> Tensor:
     many = [index.shape[i] if s is None else s for i, s in enumerate(shared_shape)]
     if None not in wide and None not in many:
         x, index = reshape_ops.broadcast_to(x, wide), reshape_ops.broadcast_to(index, many)
-    return apply("GatherElements", (x, index), {"axis": at})
+    return ox.GatherElements(x, index, axis=at)
 
 
 def compress(condition: Any, a: Any, axis: Any = None) -> Tensor:
     """The slices along an axis for which the condition holds."""
     x, at = (ravel(a), 0) if axis is None else (array(a), axis)
     wanted = truth(condition)
-    return apply("Compress", (x, wanted), {"axis": at % _rank(x)})
+    return ox.Compress(x, wanted, axis=at % _rank(x))
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
@@ -376,7 +376,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Tensor:
 
 def masking_xor(a: Tensor, b: Tensor) -> Tensor:
     """Whether booleans differ."""
-    return apply("Xor", (a, b))
+    return ox.Xor(a, b)
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.numpy_ops import elementwise, manipulation, promotion, reductions
@@ -78,9 +78,9 @@ def _advanced(key: Any) -> bool:
 
 def _taken(x: Tensor, index: Tensor, axis: int) -> Tensor:
     if not index.dtype.is_bool:
-        count = apply("Shape", (x,), {"start": axis, "end": axis + 1})
+        count = ox.Shape(x, start=axis, end=axis + 1)
         wide = cast_to(index, dtypes.int64)
-        return gather(x, apply("Where", (wide < 0, wide + count, wide)), axis=axis)
+        return gather(x, ox.Where(wide < 0, wide + count, wide), axis=axis)
     from tfx.ops.array.where import boolean_mask
 
     return boolean_mask(x, index, axis=axis)
@@ -97,8 +97,8 @@ def _several(x: Tensor, keys: tuple[Any, ...]) -> Tensor:
     from tfx.ops.array.gather import gather_nd
 
     wide = manipulation.broadcast_arrays(*[cast_to(promotion.array(k), dtypes.int64) for k in keys])
-    counts = [apply("Shape", (x,), {"start": i, "end": i + 1}) for i in range(len(keys))]
-    safe = [apply("Where", (k < 0, k + n, k)) for k, n in zip(wide, counts, strict=True)]
+    counts = [ox.Shape(x, start=i, end=i + 1) for i in range(len(keys))]
+    safe = [ox.Where(k < 0, k + n, k) for k, n in zip(wide, counts, strict=True)]
     return gather_nd(x, stack(safe, -1))
 
 

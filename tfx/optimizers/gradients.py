@@ -13,7 +13,7 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.core.source import user_frame
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
@@ -94,9 +94,7 @@ def clipped_by_value(gradients: Sequence[Array], limit: float) -> list[Array]:
 
 def clipped_by_norm(gradients: Sequence[Array], limit: float) -> list[Array]:
     """Each gradient scaled down to the norm ``limit`` if it is longer."""
-    return [
-        g * _shrink(apply("ReduceL2", (_elements(g),), {"keepdims": 0}), limit) for g in gradients
-    ]
+    return [g * _shrink(ox.ReduceL2(_elements(g), keepdims=0), limit) for g in gradients]
 
 
 def clipped_by_global_norm(gradients: Sequence[Array], limit: float) -> list[Array]:
@@ -105,8 +103,8 @@ def clipped_by_global_norm(gradients: Sequence[Array], limit: float) -> list[Arr
     If the norm is not finite all become NaN, so that the step can be recognised as failed.
     """
     kind = max((g.dtype for g in gradients), key=lambda d: d.size)
-    squares = [apply("ReduceSumSquare", (_elements(g),), {"keepdims": 0}) for g in gradients]
-    norm = sqrt(apply("Sum", [cast_to(s, kind) for s in squares]))
+    squares = [ox.ReduceSumSquare(_elements(g), keepdims=0) for g in gradients]
+    norm = sqrt(ox.Sum(*[cast_to(s, kind) for s in squares]))
     scale = _shrink(norm, limit) + (norm - norm)
     return [g * cast_to(scale, g.dtype) for g in gradients]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
@@ -58,9 +58,9 @@ class Rows:
         if self.distinct:
             return self
         if self._once is None:
-            places, _, numbers = apply_n("Unique", (self.indices,), {"sorted": 1}, 3)
-            count = apply("Shape", (places,))
-            shape = apply("Concat", (count, shape_vector(self.values, 1)), {"axis": 0})
+            places, _, numbers = ox.Unique(self.indices, sorted=1, outputs=3)
+            count = ox.Shape(places)
+            shape = ox.Concat(count, shape_vector(self.values, 1), axis=0)
             zeros = filled(shape, 0, self.dtype)
             total = slices.added_to(zeros, IndexedSlices(self.values, numbers))
             self._once = Rows(total, places, self.size, distinct=True)
@@ -74,7 +74,7 @@ class Rows:
     def scaled(self, function: Callable[..., Array], *tables: Array) -> Rows:
         """A linear function of each row, to which rows of tables at the same place belong."""
         rows = self if self._once is None else self._once  # fewer, where they are there
-        values = function(rows.values, *(apply("Gather", (t, rows.indices)) for t in tables))
+        values = function(rows.values, *(ox.Gather(t, rows.indices) for t in tables))
         return Rows(values, rows.indices, rows.size, distinct=rows.distinct)
 
     def slices(self) -> IndexedSlices:
@@ -84,7 +84,7 @@ class Rows:
 
     def dense(self) -> Array:
         """The whole gradient."""
-        shape = apply("Concat", (self.size, shape_vector(self.values, 1)), {"axis": 0})
+        shape = ox.Concat(self.size, shape_vector(self.values, 1), axis=0)
         return self + filled(shape, 0, self.dtype)
 
     def __neg__(self) -> Rows:
@@ -109,8 +109,8 @@ class Rows:
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Rows):
-            values = apply("Concat", (self.values, other.values), {"axis": 0})
-            indices = apply("Concat", (self.indices, other.indices), {"axis": 0})
+            values = ox.Concat(self.values, other.values, axis=0)
+            indices = ox.Concat(self.indices, other.indices, axis=0)
             return Rows(values, indices, self.size)
         return slices.added_to(other, self.slices())
 
@@ -141,8 +141,8 @@ def rows_of(gradient: IndexedSlices, variable: Variable, kind: DType) -> Rows:
         )
     indices = cast_to(convert_to_tensor(gradient.indices), dtypes.int64)
     size = shape_vector(variable.value(), 0, 1)
-    behind = apply("Less", (indices, int64_constant(0)))
-    return Rows(values, apply("Where", (behind, apply("Add", (indices, size)), indices)), size)
+    behind = ox.Less(indices, int64_constant(0))
+    return Rows(values, ox.Where(behind, ox.Add(indices, size), indices), size)
 
 
 def takes_rows(rule: Any) -> Any:

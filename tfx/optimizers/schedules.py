@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
@@ -181,7 +181,7 @@ class PiecewiseConstantDecay(_Formula):
             return values[0]
         passed = greater(step, convert_to_tensor(list(self.boundaries), dtypes.float64))
         counts = (cast_to(passed, dtypes.int64), int64_constant([0]))
-        return apply("Gather", (values, apply("ReduceSum", counts, {"keepdims": 0})))
+        return ox.Gather(values, ox.ReduceSum(*counts, keepdims=0))
 
 
 class PolynomialDecay(_Formula):

@@ -25,8 +25,8 @@ def release_memory() -> None:
     """Return unused memory to the system; takes a few milliseconds.
 
     Example:
-        >>> from tfx.runtime.release_memory import give_back
-        >>> give_back()
+        >>> from tfx.runtime.release_memory import release_memory
+        >>> release_memory()
     """
     with contextlib.suppress(OpError):  # a forked child that cannot run, or no memory at all
         session = Session(constant_model([b""], ()))

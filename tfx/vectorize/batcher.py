@@ -15,6 +15,7 @@ from tfx.core import dtypes
 from tfx.core.errors import InternalError
 from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.func_graph import BARRIER, STOP_GRADIENT, Assigned, FuncGraph
@@ -288,7 +289,7 @@ class Batcher:
         x = self.batched_value(data)
         given = x.tensor
         if data.shape == ():  # which the node makes a vector of
-            given = apply("Unsqueeze", (given, int64_constant([int(x.batched)])))
+            given = ox.Unsqueeze(given, int64_constant([int(x.batched)]))
         return BatchedValue(
             refused_unless(self.batched_value(condition).tensor, given, reason), x.batched
         )
@@ -324,15 +325,15 @@ class Batcher:
         assert x is not None
         if node.op in ("SequenceLength", "OptionalHasElement"):
             return apply(node.op, (x,))
-        shape = apply("Shape", (x,), {"start": 1})
+        shape = ox.Shape(x, start=1)
         if node.op == "Size":
-            return apply("ReduceProd", (shape,), {"keepdims": 0})
+            return ox.ReduceProd(shape, keepdims=0)
         if "start" not in node.attrs and "end" not in node.attrs:
             return shape
         start, end = (
             int64_constant([node.attrs.get(k, d)]) for k, d in (("start", 0), ("end", 2**62))
         )
-        return apply("Slice", (shape, start, end, int64_constant([0])))
+        return ox.Slice(shape, start, end, int64_constant([0]))
 
 
 def _static(shape: RawShape) -> tuple[int | None, ...] | None:
@@ -343,10 +344,10 @@ def _later(inputs: Sequence[Tensor | None], batched: Sequence[bool]) -> Tensor:
     """The zero of all elements, not before all of their inputs are there."""
     axis = int64_constant([0])
     given = [
-        apply("ReduceSum", (x, axis), {"keepdims": 0}) if each else x
+        ox.ReduceSum(x, axis, keepdims=0) if each and x is not None else x
         for x, each in zip(inputs, batched, strict=True)
     ]
-    return barrier(apply("Min", given))
+    return barrier(ox.Min(*given))
 
 
 def _constant(value: Value) -> Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfx.core.source import SourceLocation
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import FuncGraph
@@ -77,7 +77,7 @@ class _BatchedGradient:
         if not self._differs:
             return gradient.tensor
         whole = tiled(gradient.tensor, inner.size) if not gradient.batched else gradient.tensor
-        return apply("ReduceSum", (whole, int64_constant([0])), {"keepdims": 0})
+        return ox.ReduceSum(whole, int64_constant([0]), keepdims=0)
 
 
 def _eagerly(gradient: _BatchedGradient, results: Sequence[Tensor]) -> list[Tensor]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tfx.control_flow.cond import cond
 from tfx.control_flow.control_nodes import assigned_states
 from tfx.core.dtypes import SEQUENCE, from_onnx
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import Assigned, VariableState
@@ -151,19 +151,19 @@ def _divided(
     """Each branch of the elements that take it, and the results in the elements' order."""
     if any(v.dtype > SEQUENCE for v in node.outputs):
         raise CannotConvertError(node, "it gives a sequence, by a condition that differs")
-    places = [_true_at(pred), _true_at(apply("Not", (pred,)))]
+    places = [_true_at(pred), _true_at(ox.Not(pred))]
     parts = [_part(batcher, b, p) for b, p in zip(bodies, places, strict=True)]
-    order = apply("Concat", places, {"axis": 0})
-    lead = apply("Shape", (order,))
-    _, inverse = apply_n("TopK", (order, lead), {"axis": 0, "largest": 0}, 2)
+    order = ox.Concat(*places, axis=0)
+    lead = ox.Shape(order)
+    _, inverse = ox.TopK(order, lead, axis=0, largest=0)
     batched_values = []
     for a, b, *values in zip(*parts, *(body.outputs for body in bodies), strict=True):
         if _is_stub(*values):
             a = _zeros_like(b, places[0])
         elif _is_stub(*reversed(values)):
             b = _zeros_like(a, places[1])
-        joined = apply("Concat", (a, b), {"axis": 0})
-        batched_values.append(BatchedValue(apply("Gather", (joined, inverse), {"axis": 0}), True))
+        joined = ox.Concat(a, b, axis=0)
+        batched_values.append(BatchedValue(ox.Gather(joined, inverse, axis=0), True))
     return batched_values
 
 
@@ -177,24 +177,24 @@ def _is_stub(value: Value, other: Value) -> bool:
 
 def _zeros_like(x: Tensor, places: Tensor) -> Tensor:
     """Zeros of the shape of the elements of ``x``, as many as there are places."""
-    shape = concat_shapes(apply("Shape", (places,)), apply("Shape", (x,), {"start": 1}))
-    zero = apply("Cast", (int64_constant(0),), {"to": x.dtype.onnx})
-    return apply("Expand", (zero, shape))
+    shape = concat_shapes(ox.Shape(places), ox.Shape(x, start=1))
+    zero = ox.Cast(int64_constant(0), to=x.dtype.onnx)
+    return ox.Expand(zero, shape)
 
 
 def _true_at(pred: Tensor) -> Tensor:
-    return apply("Reshape", (apply("NonZero", (pred,)), int64_constant([-1])))
+    return ox.Reshape(ox.NonZero(pred), int64_constant([-1]))
 
 
 def _part(batcher: Batcher, body: Graph, places: Tensor) -> list[Tensor]:
     """A branch's results for the elements at ``places``; none are computed if there are none."""
-    count = apply("Size", (places,))
+    count = ox.Size(places)
 
     def run() -> list[Tensor]:
         def view(batched_value: BatchedValue) -> BatchedValue:
             if not batched_value.batched:
                 return batched_value
-            return BatchedValue(apply("Gather", (batched_value.tensor, places), {"axis": 0}), True)
+            return BatchedValue(ox.Gather(batched_value.tensor, places, axis=0), True)
 
         inner = batcher.within(body, count, None, view)
         return [inner.full(x) for x in inner.run(body)]
@@ -209,6 +209,6 @@ def _part(batcher: Batcher, body: Graph, places: Tensor) -> list[Tensor]:
             zeros([0, *s], from_onnx(v.dtype)) for s, v in zip(static, body.outputs, strict=True)
         ]
 
-    some = apply("Greater", (count, int64_constant(0)))
+    some = ox.Greater(count, int64_constant(0))
     found: list[Tensor] = cond(some, run, nothing)
     return found

@@ -18,7 +18,7 @@ from tfx.control_flow.map_fn import map_fn
 from tfx.core import nest
 from tfx.core.dtypes import DType
 from tfx.core.errors import InternalError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import Recorder, current, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import Assigned, FuncGraph
@@ -53,12 +53,12 @@ def jacobian(
     _check(target, flat)
     backward = _backward(tape, target, flat, experimental_use_pfor, "jacobian")
     shape = _shape_of(target)
-    count = apply("ReduceProd", (shape,), {"keepdims": 1})
+    count = ox.ReduceProd(shape, keepdims=1)
     known = target.shape.num_elements()
     if known is not None:
         count = int64_constant([known])
     unit = _unit(count, target.dtype)
-    rows = apply("Reshape", (unit, concat_shapes(count, shape)), {"allowzero": 1})
+    rows = ox.Reshape(unit, concat_shapes(count, shape), allowzero=1)
     found = _in_parts(backward, rows, parallel_iterations)
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     results: list[Tensor | None] = []
@@ -67,10 +67,7 @@ def jacobian(
             results.append(None)
             continue
         whole = concat_shapes(shape, _shape_of(s))
-        if g is None:
-            g = apply("Expand", (zeros_like(s), whole))
-        else:
-            g = apply("Reshape", (g, whole), {"allowzero": 1})
+        g = ox.Expand(zeros_like(s), whole) if g is None else ox.Reshape(g, whole, allowzero=1)
         results.append(_stated(g, target.shape.concatenate(s.shape)))
     return nest.pack_sequence_as(sources, results)
 
@@ -102,25 +99,25 @@ def batch_jacobian(
     backward = _backward(tape, target, [source], experimental_use_pfor, "batch_jacobian")
     shape = _shape_of(target)
     batch, row = _cut(shape, 0, 1), _cut(shape, 1, 2**62)
-    count = apply("ReduceProd", (row,), {"keepdims": 1})
+    count = ox.ReduceProd(row, keepdims=1)
     dims = target.shape.as_list() if target.shape.rank else [None, None]
     if None not in dims[1:]:
         count = int64_constant([math.prod(d for d in dims[1:] if d is not None)])
     unit = _unit(count, target.dtype)
     one = int64_constant([1])
-    rows = apply("Reshape", (unit, concat_shapes(count, one, row)), {"allowzero": 1})
-    rows = apply("Expand", (rows, concat_shapes(count, batch, row)))
+    rows = ox.Reshape(unit, concat_shapes(count, one, row), allowzero=1)
+    rows = ox.Expand(rows, concat_shapes(count, batch, row))
     (found,) = _in_parts(backward, rows, parallel_iterations)
     inner = _cut(_shape_of(source), 1, 2**62)
     whole = concat_shapes(shape, inner)
     known = target.shape.concatenate(source.shape[1:] if source.shape.rank else None)
     if found is None:
-        zero = apply("Cast", (int64_constant(0),), {"to": target.dtype.onnx})
-        return _stated(apply("Expand", (zero, whole)), known)
-    size = apply("ReduceProd", (inner,), {"keepdims": 1})
-    found = apply("Reshape", (found, concat_shapes(count, batch, size)), {"allowzero": 1})
-    found = apply("Transpose", (found,), {"perm": (1, 0, 2)})
-    return _stated(apply("Reshape", (found, whole), {"allowzero": 1}), known)
+        zero = ox.Cast(int64_constant(0), to=target.dtype.onnx)
+        return _stated(ox.Expand(zero, whole), known)
+    size = ox.ReduceProd(inner, keepdims=1)
+    found = ox.Reshape(found, concat_shapes(count, batch, size), allowzero=1)
+    found = ox.Transpose(found, perm=(1, 0, 2))
+    return _stated(ox.Reshape(found, whole, allowzero=1), known)
 
 
 def _check(target: Any, sources: Sequence[Any]) -> None:
@@ -176,7 +173,7 @@ def _backward(
 
 def _rows(x: Tensor) -> list[Tensor]:
     (count, *_) = x.shape.as_list()
-    return [apply("Gather", (x, int64_constant(i)), {"axis": 0}) for i in range(count or 0)]
+    return [ox.Gather(x, int64_constant(i), axis=0) for i in range(count or 0)]
 
 
 def _stacked(rows: list[list[Tensor | None]], count: int) -> list[Tensor | None]:
@@ -188,8 +185,8 @@ def _stacked(rows: list[list[Tensor | None]], count: int) -> list[Tensor | None]
             results.append(None)
             continue
         axis = int64_constant([0])
-        parts = [apply("Unsqueeze", (x, axis)) for x in given]
-        results.append(apply("Concat", parts, {"axis": 0}))
+        parts = [ox.Unsqueeze(x, axis) for x in given]
+        results.append(ox.Concat(*parts, axis=0))
     return results
 
 
@@ -259,7 +256,7 @@ class _Part:
         if number is not None:
             size = int64_constant(number)
         else:
-            size = apply("Gather", (apply("Shape", (rows,)), int64_constant(0)), {"axis": 0})
+            size = ox.Gather(ox.Shape(rows), int64_constant(0), axis=0)
         batcher = Batcher(
             size,
             number,
@@ -369,11 +366,11 @@ def _in_parts(backward: Backward, rows: Tensor, parallel: int | None) -> list[Te
     parts = []
     for start in range(0, count, parallel):
         ends = int64_constant([start]), int64_constant([min(start + parallel, count)])
-        parts.append(backward(apply("Slice", (rows, *ends, int64_constant([0])))))
+        parts.append(backward(ox.Slice(rows, *ends, int64_constant([0]))))
     columns: list[Tensor | None] = []
     for column in zip(*parts, strict=True):
         given = [x for x in column if x is not None]
-        columns.append(apply("Concat", given, {"axis": 0}) if given else None)
+        columns.append(ox.Concat(*given, axis=0) if given else None)
     return columns
 
 
@@ -381,7 +378,7 @@ def _shape_of(x: Any) -> Tensor:
     shape = x.shape
     if shape.is_fully_defined():
         return int64_constant(shape.as_list())
-    return apply("Shape", (x if isinstance(x, Tensor) else x.value(),))
+    return ox.Shape(x if isinstance(x, Tensor) else x.value())
 
 
 def _cut(shape: Tensor, start: int, end: int) -> Tensor:
@@ -389,13 +386,13 @@ def _cut(shape: Tensor, start: int, end: int) -> Tensor:
     if known is not None:
         return int64_constant(known[start:end])
     ends = int64_constant([start]), int64_constant([end])
-    return apply("Slice", (shape, *ends, int64_constant([0])))
+    return ox.Slice(shape, *ends, int64_constant([0]))
 
 
 def _unit(count: Tensor, dtype: DType) -> Tensor:
     """The unit matrix of so many rows."""
-    square = apply("ConstantOfShape", (concat_shapes(count, count),))
-    return cast_to(apply("EyeLike", (square,)), dtype)
+    square = ox.ConstantOfShape(concat_shapes(count, count))
+    return cast_to(ox.EyeLike(square), dtype)
 
 
 def _stated(x: Tensor, shape: Any) -> Tensor:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from tfx.control_flow.control_nodes import add_control_node, assigned_states
 from tfx.core import dtypes
-from tfx.framework.apply import apply
 from tfx.framework.body_graph import LoopGraph
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -157,19 +157,19 @@ class _Loop:
         if rank is None:
             raise CannotConvertError(self.node, "the rank of what it collects is not known")
         rows = self._of_all_elements(rows)
-        return apply("Transpose", (rows,), {"perm": (1, 0, *range(2, rank))})
+        return ox.Transpose(rows, perm=(1, 0, *range(2, rank)))
 
     def _of_all_elements(self, rows: Tensor) -> Tensor:
         """Without an iteration ONNX Runtime gives rows of no elements, where it knows no number."""
         if rows.shape[1] is not None:
             return rows
         dims = rows.shape.as_list()[2:]
-        rest = apply("Shape", (rows,), {"start": 2})
+        rest = ox.Shape(rows, start=2)
         if None not in dims:
             rest = int64_constant([d for d in dims if d is not None])
-        size = apply("Unsqueeze", (self.batcher.size, int64_constant([0])))
-        shape = concat_shapes(apply("Shape", (rows,), {"end": 1}), size, rest)
-        return apply("Reshape", (rows, shape), {"allowzero": 1})
+        size = ox.Unsqueeze(self.batcher.size, int64_constant([0]))
+        shape = concat_shapes(ox.Shape(rows, end=1), size, rest)
+        return ox.Reshape(rows, shape, allowzero=1)
 
 
 class _MaskedLoop(_Loop):
@@ -182,14 +182,14 @@ class _MaskedLoop(_Loop):
         active = self._input("active", _BOOL.onnx, (n,))
         with using(graph=self.loop, tapes=()):
             on = self._tensor(active)
-            first = apply("ArgMax", (_as_int(on),), {"axis": 0, "keepdims": 1})
+            first = ox.ArgMax(_as_int(on), axis=0, keepdims=1)
 
             def view(batched_value: BatchedValue) -> BatchedValue:
                 if not batched_value.batched:
                     return batched_value
-                other = apply("Gather", (batched_value.tensor, first), {"axis": 0})
+                other = ox.Gather(batched_value.tensor, first, axis=0)
                 return BatchedValue(
-                    apply("Where", (_over(on, batched_value.tensor), batched_value.tensor, other)),
+                    ox.Where(_over(on, batched_value.tensor), batched_value.tensor, other),
                     True,
                 )
 
@@ -205,14 +205,13 @@ class _MaskedLoop(_Loop):
             after, *rest = inner.run(self.body)
             found = [inner.full(x) for x in rest]
             ends = [
-                apply("Where", (_over(on, new), new, old))
-                for old, new in zip(before, found, strict=False)
+                ox.Where(_over(on, new), new, old) for old, new in zip(before, found, strict=False)
             ]
-            rows = [apply("Where", (_over(on, x), x, zeros_of(x))) for x in found[len(before) :]]
-            still = apply("And", (on, after.tensor))
+            rows = [ox.Where(_over(on, x), x, zeros_of(x)) for x in found[len(before) :]]
+            still = ox.And(on, after.tensor)
             if limit is not None and limit.batched:
-                done = apply("Add", (now, int64_constant(1)))
-                still = apply("And", (still, apply("Less", (done, limit.tensor))))
+                done = ox.Add(now, int64_constant(1))
+                still = ox.And(still, ox.Less(done, limit.tensor))
             outputs = [_any(still), *ends, still, *rows]
         start = self._start(limit, going)
         most = None if limit is None or limit.batched else limit.tensor
@@ -222,39 +221,39 @@ class _MaskedLoop(_Loop):
 
     def _start(self, limit: BatchedValue | None, going: BatchedValue | None) -> Tensor:
         """Which elements begin."""
-        lead = apply("Unsqueeze", (self.batcher.size, int64_constant([0])))
-        zero = apply("Expand", (int64_constant(0), lead))
-        start = apply("Equal", (zero, int64_constant(0)))
+        lead = ox.Unsqueeze(self.batcher.size, int64_constant([0]))
+        zero = ox.Expand(int64_constant(0), lead)
+        start = ox.Equal(zero, int64_constant(0))
         if going is not None:
-            start = apply("And", (start, going.tensor))
+            start = ox.And(start, going.tensor)
         if limit is not None and limit.batched:
-            start = apply("And", (start, apply("Greater", (limit.tensor, int64_constant(0)))))
+            start = ox.And(start, ox.Greater(limit.tensor, int64_constant(0)))
         return start
 
 
 def _as_int(flags: Tensor) -> Tensor:
-    return apply("Cast", (flags,), {"to": dtypes.int32.onnx})
+    return ox.Cast(flags, to=dtypes.int32.onnx)
 
 
 def _any(flags: Tensor) -> Tensor:
-    most = apply("ReduceMax", (_padded(_as_int(flags)),), {"keepdims": 0})
-    return apply("Cast", (most,), {"to": _BOOL.onnx})
+    most = ox.ReduceMax(_padded(_as_int(flags)), keepdims=0)
+    return ox.Cast(most, to=_BOOL.onnx)
 
 
 def _padded(x: Tensor) -> Tensor:
     """With a 0 behind it: the maximum of an empty batch must exist."""
-    zero = apply("Cast", (int64_constant([0]),), {"to": dtypes.int32.onnx})
-    return apply("Concat", (x, zero), {"axis": 0})
+    zero = ox.Cast(int64_constant([0]), to=dtypes.int32.onnx)
+    return ox.Concat(x, zero, axis=0)
 
 
 def _over(flags: Tensor, x: Tensor) -> Tensor:
     """Flags of the elements with as many axes as ``x``."""
     rank = x.shape.rank
     if rank is None:  # a run tells
-        element = apply("Shape", (x,), {"start": 1})
-        ones = apply("Add", (apply("Sub", (element, element)), int64_constant(1)))
-        shape = concat_shapes(apply("Shape", (flags,)), ones)
-        return apply("Reshape", (flags, shape), {"allowzero": 1})
+        element = ox.Shape(x, start=1)
+        ones = ox.Add(ox.Sub(element, element), int64_constant(1))
+        shape = concat_shapes(ox.Shape(flags), ones)
+        return ox.Reshape(flags, shape, allowzero=1)
     if rank == 1:
         return flags
-    return apply("Unsqueeze", (flags, int64_constant(range(1, rank))))
+    return ox.Unsqueeze(flags, int64_constant(range(1, rank)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.shapes import concat_shape, reshape_to, shape_vector
@@ -35,12 +35,12 @@ def folded(x: Tensor, axis: int, groups: int = 1) -> Tensor:
         moved = axis
     perm = (*range(1, moved + 1), 0, *range(moved + 1, rank))
     if perm != tuple(range(rank)):
-        x = apply("Transpose", (x,), {"perm": perm})
+        x = ox.Transpose(x, perm=perm)
     last = 3 if groups > 1 else 2
     target = concat_shape(
         shape_vector(x, 0, axis), int64_constant([-1]), shape_vector(x, axis + last)
     )
-    return apply("Reshape", (x, target))
+    return ox.Reshape(x, target)
 
 
 def unfolded(op: BatchedOp, y: Tensor, axis: int, groups: int = 1) -> Tensor:
@@ -50,17 +50,17 @@ def unfolded(op: BatchedOp, y: Tensor, axis: int, groups: int = 1) -> Tensor:
     if groups > 1:
         parts.append(int64_constant([groups]))
     shape = concat_shape(*parts, op.lead(), int64_constant([-1]), shape_vector(y, axis + 1))
-    apart = apply("Reshape", (y, shape))
+    apart = ox.Reshape(y, shape)
     at = axis + (1 if groups > 1 else 0)
     total = rank + (2 if groups > 1 else 1)
     perm = (at, *(i for i in range(total) if i != at))
-    front = apart if at == 0 else apply("Transpose", (apart,), {"perm": perm})
+    front = apart if at == 0 else ox.Transpose(apart, perm=perm)
     if groups == 1:
         return front
     whole = concat_shape(
         shape_vector(front, 0, axis + 1), int64_constant([-1]), shape_vector(y, axis + 1)
     )
-    return apply("Reshape", (front, whole))
+    return ox.Reshape(front, whole)
 
 
 def known_rank(x: Tensor) -> int:
@@ -90,7 +90,7 @@ def per_channel(x: Tensor, rank: int, axis: int = 1) -> Tensor:
     """Batched vectors ``[size, channels]`` to go with batched elements of some rank."""
     after = [1] * (rank - 1 - axis)
     shape = concat_shape(shape_vector(x, 0, 1), int64_constant([*([1] * axis), -1, *after]))
-    return apply("Reshape", (x, shape))
+    return ox.Reshape(x, shape)
 
 
 def split_all(op: BatchedOp, results: Sequence[Tensor]) -> list[Tensor]:

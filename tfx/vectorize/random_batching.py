@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfx.core.dtypes import from_onnx
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.graph.ir import Node
@@ -37,8 +37,8 @@ def draw(batcher: Batcher, node: Node) -> list[BatchedValue]:
             "The shape of random numbers differs between the elements of a vectorized function, "
             "whose results could not be stacked; it must not depend on the element."
         )
-    lead = apply("Unsqueeze", (batcher.size, int64_constant([0])))
-    whole = apply("Concat", (lead, shape.tensor), {"axis": 0})
+    lead = ox.Unsqueeze(batcher.size, int64_constant([0]))
+    whole = ox.Concat(lead, shape.tensor, axis=0)
     numbers, state = node.outputs
     element = numbers.shape
     rank = len(element) if element is not None else None

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 from tfx.control_flow.sequences import is_sequence, tracing
 from tfx.core import dtypes
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.apply import apply_n
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import formula_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -116,7 +117,7 @@ class BatchedOp:
         """The number of elements as a vector of length 1, to begin a shape with."""
         if self.static_size is not None:
             return int64_constant([self.static_size])
-        return apply("Unsqueeze", (self.size, int64_constant([0])))
+        return ox.Unsqueeze(self.size, int64_constant([0]))
 
     def apply(
         self,
@@ -141,25 +142,25 @@ class BatchedOp:
         For operators that treat the slices along that axis alike (convolutions, pools, norms).
         """
         x = self.full(i)
-        rest = apply("Shape", (x,), {"start": 2})
+        rest = ox.Shape(x, start=2)
         # Not -1, which means nothing where another size is 0.
-        sizes = apply("Shape", (x,), {"start": 0, "end": 2})
-        whole = apply("ReduceProd", (sizes,), {"keepdims": 1})
-        return apply("Reshape", (x, concat_shapes(whole, rest)), {"allowzero": 1})
+        sizes = ox.Shape(x, start=0, end=2)
+        whole = ox.ReduceProd(sizes, keepdims=1)
+        return ox.Reshape(x, concat_shapes(whole, rest), allowzero=1)
 
     def split(self, y: Tensor) -> Tensor:
         """The reverse of ``merged``: ``[size * d0, ...]`` to ``[size, d0, ...]``."""
-        rest = apply("Shape", (y,), {"start": 1})
+        rest = ox.Shape(y, start=1)
         shape = concat_shapes(self.lead(), self._first(y), rest)
-        return apply("Reshape", (y, shape), {"allowzero": 1})
+        return ox.Reshape(y, shape, allowzero=1)
 
     def _first(self, y: Tensor) -> Tensor:
         """The size of the elements' first axis; not -1, which an empty batch leaves open."""
         shape = y.shape
         if shape.rank and shape[0] is not None and self.static_size:
             return int64_constant([shape[0] // self.static_size])
-        whole = apply("Shape", (y,), {"start": 0, "end": 1})
-        return apply("Div", (whole, apply("Max", (self.lead(), int64_constant([1])))))
+        whole = ox.Shape(y, start=0, end=1)
+        return ox.Div(whole, ox.Max(self.lead(), int64_constant([1])))
 
     def __repr__(self) -> str:
         return f"BatchedOp({self.op}, batched={self.batched})"
@@ -167,15 +168,15 @@ class BatchedOp:
 
 def concat_shapes(*parts: Tensor) -> Tensor:
     """Shapes one after the other."""
-    return parts[0] if len(parts) == 1 else apply("Concat", parts, {"axis": 0})
+    return parts[0] if len(parts) == 1 else ox.Concat(*parts, axis=0)
 
 
 def tiled(x: Tensor, size: Tensor) -> Tensor:
     """``x`` repeated along a new first axis; of a sequence each item is."""
-    lead = apply("Unsqueeze", (size, int64_constant([0])))
+    lead = ox.Unsqueeze(size, int64_constant([0]))
     if is_sequence(x):
         return _tiled_items(x, lead)
-    return apply("Expand", (x, concat_shapes(lead, apply("Shape", (x,)))))
+    return ox.Expand(x, concat_shapes(lead, ox.Shape(x)))
 
 
 def _tiled_items(sequence: Tensor, lead: Tensor) -> Tensor:
@@ -209,7 +210,7 @@ def aligned(x: Tensor, rank: int) -> Tensor:
     missing = rank - (have - 1)
     if missing <= 0:
         return x
-    return apply("Unsqueeze", (x, int64_constant(range(1, 1 + missing))))
+    return ox.Unsqueeze(x, int64_constant(range(1, 1 + missing)))
 
 
 # Their results are the same for all elements: they depend on shapes alone.

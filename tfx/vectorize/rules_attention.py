@@ -5,7 +5,7 @@ These operators have a batch axis of their own, in front: the elements' batches 
 
 from __future__ import annotations
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.vectorize.rules import (
@@ -37,10 +37,10 @@ def _mask(op: BatchedOp) -> Tensor:
     whole = aligned(op.full(_MASK), 4)  # [size, batch, heads, queries, keys]
     queries = op.input(0)
     first = 1 if op.batched[0] else 0
-    batch = apply("Shape", (queries,), {"start": first, "end": first + 1})
-    rest = apply("Shape", (whole,), {"start": 2})
-    whole = apply("Expand", (whole, concat_shapes(op.lead(), batch, rest)))
-    return apply("Reshape", (whole, concat_shapes(int64_constant([-1]), rest)))
+    batch = ox.Shape(queries, start=first, end=first + 1)
+    rest = ox.Shape(whole, start=2)
+    whole = ox.Expand(whole, concat_shapes(op.lead(), batch, rest))
+    return ox.Reshape(whole, concat_shapes(int64_constant([-1]), rest))
 
 
 @batching("RotaryEmbedding")
@@ -58,10 +58,10 @@ def _rotary(op: BatchedOp) -> Results:
 
 def _at_positions(op: BatchedOp, i: int) -> Tensor:
     """``[size * batch, positions, half]`` from a table for each element."""
-    where = apply("Unsqueeze", (op.full(3), int64_constant([-1])))
-    found = apply("GatherND", (op.full(i), where), {"batch_dims": 1})
-    rest = apply("Shape", (found,), {"start": 2})
-    return apply("Reshape", (found, concat_shapes(int64_constant([-1]), rest)))
+    where = ox.Unsqueeze(op.full(3), int64_constant([-1]))
+    found = ox.GatherND(op.full(i), where, batch_dims=1)
+    rest = ox.Shape(found, start=2)
+    return ox.Reshape(found, concat_shapes(int64_constant([-1]), rest))
 
 
 @batching("TensorScatter")

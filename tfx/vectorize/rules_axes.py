@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like, static_ints
@@ -38,8 +38,8 @@ def shifted_axes(axes: Tensor) -> Tensor:
         moved = [shifted(a) for a in known]
         wanted = int64_constant(moved if axes.shape.rank else moved[0])
         return cast_to(wanted, axes.dtype)
-    later = apply("Add", (axes, scalar_like(1, axes)))
-    return apply("Where", (apply("Less", (axes, scalar_like(0, axes))), axes, later))
+    later = ox.Add(axes, scalar_like(1, axes))
+    return ox.Where(ox.Less(axes, scalar_like(0, axes)), axes, later)
 
 
 @batching(*ALONG_AXIS)
@@ -66,7 +66,7 @@ def _reduce(op: BatchedOp) -> Results:
         return op.apply(op.inputs)
     rank = op.rank(0)
     if rank == 0:
-        x = apply("Unsqueeze", (x, int64_constant([1])))
+        x = ox.Unsqueeze(x, int64_constant([1]))
         rank, keepdims = 1, 0
     moved: Sequence[int] = [shifted(a) for a in axes] or range(1, rank + 1)
     return op.apply((x, int64_constant(moved)), {"keepdims": keepdims})
@@ -87,12 +87,12 @@ def _reverse_sequence(op: BatchedOp) -> Results:
     swap = (0, 2, 1, *range(3, rank + 1))
     x = op.full(0)
     if swapped:
-        x = apply("Transpose", (x,), {"perm": swap})
-    shape = apply("Shape", (x,))
-    rest = apply("Shape", (x,), {"start": 2})
-    merged = apply("Concat", (int64_constant([-1]), rest), {"axis": 0})
-    rows = apply("Reshape", (x, merged))
-    lengths = apply("Reshape", (op.full(1), int64_constant([-1])))
+        x = ox.Transpose(x, perm=swap)
+    shape = ox.Shape(x)
+    rest = ox.Shape(x, start=2)
+    merged = ox.Concat(int64_constant([-1]), rest, axis=0)
+    rows = ox.Reshape(x, merged)
+    lengths = ox.Reshape(op.full(1), int64_constant([-1]))
     found = op.apply((rows, lengths), {"batch_axis": 0, "time_axis": 1})[0]
-    found = apply("Reshape", (found, shape))
-    return apply("Transpose", (found,), {"perm": swap}) if swapped else found
+    found = ox.Reshape(found, shape)
+    return ox.Transpose(found, perm=swap) if swapped else found

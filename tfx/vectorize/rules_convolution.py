@@ -6,7 +6,7 @@ Where both differ, every element is a group of its own: that is one grouped conv
 
 from __future__ import annotations
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.vectorize.merged_axes import folded, known_size, per_channel, unfolded
@@ -54,10 +54,8 @@ def _with_bias(op: BatchedOp, y: Tensor, rank: int) -> Tensor:
         return y
     bias = op.input(2)
     if not op.batched[2]:
-        return apply(
-            "Add", (y, apply("Reshape", (bias, int64_constant([-1, *([1] * (rank - 2))]))))
-        )
-    return apply("Add", (y, per_channel(bias, rank)))
+        return ox.Add(y, ox.Reshape(bias, int64_constant([-1, *([1] * (rank - 2))])))
+    return ox.Add(y, per_channel(bias, rank))
 
 
 @batching("DeformConv")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.vectorize.rules import BatchedOp, Results, batching, concat_shapes
@@ -48,19 +48,18 @@ def broadcast(op: BatchedOp) -> list[Tensor]:
 def _broadcast_later(op: BatchedOp) -> list[Tensor]:
     """The same where ranks are known at run time only."""
     shapes = [
-        apply("Shape", (op.input(i),), {"start": 1 if batched else 0})
-        for i, batched in enumerate(op.batched)
+        ox.Shape(op.input(i), start=1 if batched else 0) for i, batched in enumerate(op.batched)
     ]
-    ranks = [apply("Shape", (s,)) for s in shapes]
-    most = apply("Max", ranks)
+    ranks = [ox.Shape(s) for s in shapes]
+    most = ox.Max(*ranks)
     inputs = []
     for i, batched in enumerate(op.batched):
         x = op.input(i)
         if batched:
-            ones = apply("Expand", (int64_constant([1]), apply("Sub", (most, ranks[i]))))
-            lead = apply("Shape", (x,), {"start": 0, "end": 1})
+            ones = ox.Expand(int64_constant([1]), ox.Sub(most, ranks[i]))
+            lead = ox.Shape(x, start=0, end=1)
             shape = concat_shapes(lead, ones, shapes[i])
-            x = apply("Reshape", (x, shape), {"allowzero": 1})
+            x = ox.Reshape(x, shape, allowzero=1)
         inputs.append(x)
     return inputs
 
@@ -79,9 +78,9 @@ def _clip(op: BatchedOp) -> Results:
     rank = op.rank(0)
     x = op.aligned(0, rank)
     if op.given(1):
-        x = apply("Max", (x, op.aligned(1, rank)))
+        x = ox.Max(x, op.aligned(1, rank))
     if op.given(2):
-        x = apply("Min", (x, op.aligned(2, rank)))
+        x = ox.Min(x, op.aligned(2, rank))
     return x
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.vectorize.rules import BatchedOp, Results, batching, concat_shapes
@@ -36,31 +36,31 @@ def gathered(
     """
     if batched[0]:
         return _gathered_both(x, index, axis, rank, places)
-    found = apply("Gather", (x, index), {"axis": axis})
+    found = ox.Gather(x, index, axis=axis)
     if axis == 0:
         return found
     whole = rank + places
-    return apply("Transpose", (found,), {"perm": (axis, *(i for i in range(whole) if i != axis))})
+    return ox.Transpose(found, perm=(axis, *(i for i in range(whole) if i != axis)))
 
 
 def _gathered_both(x: Tensor, index: Tensor, axis: int, rank: int, places: int) -> Tensor:
     """Places of its own in a table of its own for each element."""
     if axis:
         order = (0, axis + 1, *(i for i in range(1, rank + 1) if i != axis + 1))
-        x = apply("Transpose", (x,), {"perm": order})
-    where = apply("Unsqueeze", (as_int64(index), int64_constant([-1])))
-    found = apply("GatherND", (x, where), {"batch_dims": 1})
+        x = ox.Transpose(x, perm=order)
+    where = ox.Unsqueeze(as_int64(index), int64_constant([-1]))
+    found = ox.GatherND(x, where, batch_dims=1)
     if axis == 0:
         return found
     # [batch, places, axes before, axes behind] -> places between the others
     before = range(1 + places, 1 + places + axis)
     behind = range(1 + places + axis, places + rank)
-    return apply("Transpose", (found,), {"perm": (0, *before, *range(1, 1 + places), *behind)})
+    return ox.Transpose(found, perm=(0, *before, *range(1, 1 + places), *behind))
 
 
 def as_int64(x: Tensor) -> Tensor:
     """Indices as int64."""
-    return x if x.dtype.onnx == 7 else apply("Cast", (x,), {"to": 7})
+    return x if x.dtype.onnx == 7 else ox.Cast(x, to=7)
 
 
 @batching("GatherElements")
@@ -89,12 +89,12 @@ def _scatter_nd(op: BatchedOp) -> Results:
     """Places begin with the number of the element."""
     index = op.full(1)
     rank = op.rank(1)
-    numbers = apply("Range", (int64_constant(0), op.size, int64_constant(1)))
-    column = apply("Reshape", (numbers, int64_constant([-1] + [1] * rank)))
+    numbers = ox.Range(int64_constant(0), op.size, int64_constant(1))
+    column = ox.Reshape(numbers, int64_constant([-1] + [1] * rank))
     if op.static_size == 0:
-        column = apply("Reshape", (numbers, int64_constant([0] + [1] * rank)), {"allowzero": 1})
-    shape = concat_shapes(apply("Shape", (index,), {"start": 0, "end": rank}), int64_constant([1]))
-    where = apply("Concat", (apply("Expand", (column, shape)), index), {"axis": -1})
+        column = ox.Reshape(numbers, int64_constant([0] + [1] * rank), allowzero=1)
+    shape = concat_shapes(ox.Shape(index, start=0, end=rank), int64_constant([1]))
+    where = ox.Concat(ox.Expand(column, shape), index, axis=-1)
     return op.apply((op.full(0), where, op.full(2)))
 
 
@@ -105,5 +105,5 @@ def _compress(op: BatchedOp) -> Results:
     x, axis = op.input(0), op.attrs.get("axis")
     if axis is None:
         shape = concat_shapes(op.lead(), int64_constant([-1]))
-        return op.apply((apply("Reshape", (x, shape)), op.input(1)), {"axis": 1})
+        return op.apply((ox.Reshape(x, shape), op.input(1)), {"axis": 1})
     return op.apply(op.inputs, {"axis": shifted(axis)})

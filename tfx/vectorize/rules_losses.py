@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.shapes import filled, shape_vector
@@ -25,23 +25,21 @@ def _loss(op: BatchedOp) -> Results:
         return [losses, *others]
     total = _over_all(losses)
     if reduction == "mean":
-        total = apply("Div", (total, _over_all(_weights(op, scores, labels))))
+        total = ox.Div(total, _over_all(_weights(op, scores, labels)))
     return [total, *others]
 
 
 def _over_all(x: Tensor) -> Tensor:
     """The sum over all but the batch."""
     axes = int64_constant(range(1, known_rank(x)))
-    return apply("ReduceSum", (x, axes), {"keepdims": 0})
+    return ox.ReduceSum(x, axes, keepdims=0)
 
 
 def _weights(op: BatchedOp, scores: Tensor, labels: Tensor) -> Tensor:
     """What each row counts: its class's weight, nothing where the label is to be ignored."""
     known = {k: v for k, v in op.attrs.items() if k == "ignore_index"}
     ones = filled(shape_vector(scores), -1, scores.dtype)
-    found = apply(
-        "NegativeLogLikelihoodLoss",
-        (ones, labels, *op.inputs[2:]),
-        {**known, "reduction": "none"},
+    found = ox.NegativeLogLikelihoodLoss(
+        ones, labels, *op.inputs[2:], **{**known, "reduction": "none"}
     )
     return op.split(found)

@@ -7,7 +7,7 @@ channels there.
 
 from __future__ import annotations
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.shapes import filled, shape_vector
@@ -21,7 +21,7 @@ def _batch_normalization(op: BatchedOp) -> Results:
     if not op.attrs.get("training_mode") and not any(op.batched[1:]):
         return op.split(op.apply((op.merged(0), *op.inputs[1:]))[0])
     lead = int64_constant([-1])
-    vectors = [apply("Reshape", (op.full(i), lead)) for i in range(1, 5)]
+    vectors = [ox.Reshape(op.full(i), lead) for i in range(1, 5)]
     y, *statistics = op.apply((folded(op.full(0), 1), *vectors))
     return [unfolded(op, y, 1), *(unfolded(op, s, 0) for s in statistics)]
 
@@ -38,8 +38,8 @@ def _channel_normalization(op: BatchedOp) -> Results:
         y = op.split(op.apply((op.merged(0), *_neutral(op)))[0])
     else:
         y = op.apply((op.input(0), *_neutral(op)))[0]
-    scaled = apply("Mul", (y, _vector(op, 1, rank)))
-    return apply("Add", (scaled, _vector(op, 2, rank)))
+    scaled = ox.Mul(y, _vector(op, 1, rank))
+    return ox.Add(scaled, _vector(op, 2, rank))
 
 
 def _neutral(op: BatchedOp) -> tuple[Tensor, Tensor]:
@@ -51,7 +51,7 @@ def _neutral(op: BatchedOp) -> tuple[Tensor, Tensor]:
 def _vector(op: BatchedOp, i: int, rank: int) -> Tensor:
     if op.batched[i]:
         return per_channel(op.input(i), rank)
-    return apply("Reshape", (op.input(i), int64_constant([-1, *([1] * (rank - 2))])))
+    return ox.Reshape(op.input(i), int64_constant([-1, *([1] * (rank - 2))]))
 
 
 @batching("LayerNormalization", "RMSNormalization")
@@ -65,10 +65,10 @@ def _layer_normalization(op: BatchedOp) -> Results:
     scale = op.input(1)
     ones = filled(shape_vector(scale, 1 if op.batched[1] else 0), 1, scale.dtype)
     y, *statistics = op.apply((op.full(0), ones), attrs)
-    y = apply("Mul", (y, aligned(scale, rank) if op.batched[1] else scale))
+    y = ox.Mul(y, aligned(scale, rank) if op.batched[1] else scale)
     if op.given(2):
         bias = op.input(2)
-        y = apply("Add", (y, aligned(bias, rank) if op.batched[2] else bias))
+        y = ox.Add(y, aligned(bias, rank) if op.batched[2] else bias)
     return [y, *statistics]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
@@ -26,16 +26,16 @@ def _max_pool(op: BatchedOp) -> Results:
     results = [op.split(y) for y in found]
     if len(results) > 1:
         area = product(shape_vector(op.input(0), 1))
-        results[1] = apply("Sub", (results[1], _starts(op, results[1], area)))
+        results[1] = ox.Sub(results[1], _starts(op, results[1], area))
     return results
 
 
 def _starts(op: BatchedOp, like: Tensor, length: Tensor) -> Tensor:
     """Where each element begins, if each has ``length`` numbers: ``[size, 1, 1, ...]``."""
-    count = apply("Reshape", (op.size, int64_constant([])))
-    numbers = apply("Range", (int64_constant(0), count, int64_constant(1)))
-    starts = apply("Mul", (numbers, length))
-    return apply("Reshape", (starts, int64_constant([-1, *([1] * (known_rank(like) - 1))])))
+    count = ox.Reshape(op.size, int64_constant([]))
+    numbers = ox.Range(int64_constant(0), count, int64_constant(1))
+    starts = ox.Mul(numbers, length)
+    return ox.Reshape(starts, int64_constant([-1, *([1] * (known_rank(like) - 1))]))
 
 
 @batching("MaxUnpool")
@@ -45,16 +45,16 @@ def _max_unpool(op: BatchedOp) -> Results:
     x, places = op.full(0), op.full(1)
     if op.given(2):
         shape = cast_to(op.input(2), places.dtype)
-        first = apply("Slice", (shape, int64_constant([0]), int64_constant([1])))
-        rest = apply("Slice", (shape, int64_constant([1]), int64_constant([2**62])))
-        target = apply("Concat", (apply("Mul", (first, op.lead())), rest), {"axis": 0})
+        first = ox.Slice(shape, int64_constant([0]), int64_constant([1]))
+        rest = ox.Slice(shape, int64_constant([1]), int64_constant([2**62]))
+        target = ox.Concat(ox.Mul(first, op.lead()), rest, axis=0)
         length = product(shape)
     else:
         target = None
         length = product(concat_shape(shape_vector(x, 1, 3), _unpooled(op, x)))
-    moved = apply("Add", (places, _starts(op, places, length)))
+    moved = ox.Add(places, _starts(op, places, length))
     lead = int64_constant([-1])
-    given = [apply("Reshape", (v, concat_shape(lead, shape_vector(v, 2)))) for v in (x, moved)]
+    given = [ox.Reshape(v, concat_shape(lead, shape_vector(v, 2))) for v in (x, moved)]
     return op.split(op.apply((*given, target) if target is not None else given)[0])
 
 
@@ -64,9 +64,9 @@ def _unpooled(op: BatchedOp, x: Tensor) -> Tensor:
     axes = len(kernel)
     strides = op.attrs.get("strides") or (1,) * axes
     pads = op.attrs.get("pads") or (0,) * (2 * axes)
-    steps = apply("Sub", (shape_vector(x, 3), int64_constant([1])))
+    steps = ox.Sub(shape_vector(x, 3), int64_constant([1]))
     ends = [k - pads[i] - pads[axes + i] for i, k in enumerate(kernel)]
-    return apply("Add", (apply("Mul", (steps, int64_constant(strides))), int64_constant(ends)))
+    return ox.Add(ox.Mul(steps, int64_constant(strides)), int64_constant(ends))
 
 
 @batching("Col2Im")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like
@@ -36,30 +36,30 @@ def product(
     """
     left, right = ranks
     if batched == (True, False) and (right == 2 or (right == 1 and some)):
-        return apply("MatMul", (a, b))  # rows of all elements, one matrix
+        return ox.MatMul(a, b)  # rows of all elements, one matrix
     if batched == (False, True) and right == 1 and left <= 2:
         if left == 1:
-            return apply("MatMul", (b, a))
-        return apply("MatMul", (b, _flipped(a, 2)))
+            return ox.MatMul(b, a)
+        return ox.MatMul(b, _flipped(a, 2))
     if not some and batched == (False, True) and ranks == (2, 2):
-        return _flipped(apply("MatMul", (_flipped(b, 3), _flipped(a, 2))), 3)
+        return _flipped(ox.MatMul(_flipped(b, 3), _flipped(a, 2)), 3)
     if left == 1:
-        a = apply("Unsqueeze", (a, int64_constant([-2])))
+        a = ox.Unsqueeze(a, int64_constant([-2]))
     if right == 1:
-        b = apply("Unsqueeze", (b, int64_constant([-1])))
+        b = ox.Unsqueeze(b, int64_constant([-1]))
     rank = max(left, right, 2)
     if batched[0]:
         a = aligned(a, rank)
     if batched[1]:
         b = aligned(b, rank)
-    found = apply("MatMul", (a, b))
+    found = ox.MatMul(a, b)
     gone = [-2] * (left == 1) + [-1] * (right == 1)
-    return apply("Squeeze", (found, int64_constant(gone))) if gone else found
+    return ox.Squeeze(found, int64_constant(gone)) if gone else found
 
 
 def _flipped(x: Tensor, rank: int) -> Tensor:
     perm = (*range(rank - 2), rank - 1, rank - 2)
-    return apply("Transpose", (x,), {"perm": perm})
+    return ox.Transpose(x, perm=perm)
 
 
 @batching("Gemm")
@@ -74,18 +74,18 @@ def _gemm(op: BatchedOp) -> Results:
     c = _times(op.aligned(2, 2), op.attrs.get("beta", 1.0))
     if op.batched[2] and not batched and op.rank(2) > 2:
         raise CannotBatchError("a summand of more than two axes")
-    return apply("Add", (y, c))
+    return ox.Add(y, c)
 
 
 def _turned(op: BatchedOp, i: int, key: str) -> Tensor:
     x = op.input(i)
     if not op.attrs.get(key, 0):
         return x
-    return apply("Transpose", (x,), {"perm": (0, 2, 1) if op.batched[i] else (1, 0)})
+    return ox.Transpose(x, perm=(0, 2, 1) if op.batched[i] else (1, 0))
 
 
 def _times(x: Tensor, factor: float) -> Tensor:
-    return x if factor == 1.0 else apply("Mul", (x, scalar_like(factor, x)))
+    return x if factor == 1.0 else ox.Mul(x, scalar_like(factor, x))
 
 
 @batching("Einsum")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.vectorize.rules import BatchedOp, Results, batching, concat_shapes
 
@@ -20,7 +20,7 @@ def _of_shape(op: BatchedOp) -> Results:
     attrs = {k: v for k, v in op.attrs.items() if k != "shape"}
     attrs.setdefault("dtype", _FLOAT)
     whole = concat_shapes(op.lead(), int64_constant(list(op.attrs["shape"])))
-    return op.apply((apply("ConstantOfShape", (whole,)),), attrs, op=f"{op.op}Like")
+    return op.apply((ox.ConstantOfShape(whole),), attrs, op=f"{op.op}Like")
 
 
 @batching("Multinomial")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import static_ints
@@ -19,7 +19,7 @@ def _reshape(op: BatchedOp) -> Results:
         shape = concat_shapes(op.lead(), int64_constant(known)) if known else op.lead()
         if op.static_size is not None:
             shape = int64_constant([op.static_size, *known])
-        return apply("Reshape", (op.input(0), shape), {"allowzero": 1})
+        return ox.Reshape(op.input(0), shape, allowzero=1)
     return op.apply((op.input(0), concat_shapes(op.lead(), op.input(1))))
 
 
@@ -33,12 +33,12 @@ def _flatten(op: BatchedOp) -> Results:
         parts = [op.lead(), int64_constant(known)]
     else:
         parts = [op.lead(), _product(x, 1, axis + 1), _product(x, axis + 1, 2**62)]
-    return apply("Reshape", (x, concat_shapes(*parts)), {"allowzero": 1})
+    return ox.Reshape(x, concat_shapes(*parts), allowzero=1)
 
 
 def _product(x: Tensor, start: int, end: int) -> Tensor:
-    dims = apply("Shape", (x,), {"start": start, "end": end})
-    return apply("ReduceProd", (dims,), {"keepdims": 1})
+    dims = ox.Shape(x, start=start, end=end)
+    return ox.ReduceProd(dims, keepdims=1)
 
 
 @batching("Transpose")
@@ -62,7 +62,7 @@ def _expand(op: BatchedOp) -> Results:
         shape = int64_constant([op.static_size, *known])
     else:
         shape = concat_shapes(op.lead(), int64_constant([1] * (rank - length)), op.input(1))
-    return apply("Expand", (op.aligned(0, rank), shape))
+    return ox.Expand(op.aligned(0, rank), shape)
 
 
 @batching("Tile")
@@ -122,7 +122,7 @@ def _pad(op: BatchedOp) -> Results:
 
 def _halves(pads: Tensor, rank: int) -> tuple[Tensor, Tensor]:
     zero, middle, end = (int64_constant([i]) for i in (0, rank, 2 * rank))
-    return apply("Slice", (pads, zero, middle)), apply("Slice", (pads, middle, end))
+    return ox.Slice(pads, zero, middle), ox.Slice(pads, middle, end)
 
 
 @batching("Trilu")
@@ -140,8 +140,8 @@ def _depth_to_space(op: BatchedOp) -> Results:
 def _eye_like(op: BatchedOp) -> Results:
     """Only the shape counts, which is the same for all elements."""
     x = op.input(0)
-    zero = apply("Cast", (int64_constant(0),), {"to": x.dtype.onnx})
-    element = apply("Expand", (zero, apply("Shape", (x,), {"start": 1})))
+    zero = ox.Cast(int64_constant(0), to=x.dtype.onnx)
+    element = ox.Expand(zero, ox.Shape(x, start=1))
     return tiled(op.apply((element,))[0], op.size)
 
 
@@ -155,16 +155,14 @@ def _one_hot(op: BatchedOp) -> Results:
         return op.apply(op.inputs, {"axis": shifted(axis)})
     rank = op.rank(0) + 1
     kind = op.input(2).dtype
-    zero_one = apply("Cast", (int64_constant([0, 1]),), {"to": kind.onnx})
+    zero_one = ox.Cast(int64_constant([0, 1]), to=kind.onnx)
     at = shifted(axis) if op.batched[0] else axis
     hot = op.apply((op.input(0), op.input(1), zero_one), {"axis": at})[0]
-    chosen = apply("Cast", (hot,), {"to": _BOOL})
-    off, on = (
-        apply("Slice", (op.input(2), *(int64_constant([i]) for i in (k, k + 1, 1)))) for k in (0, 1)
-    )
+    chosen = ox.Cast(hot, to=_BOOL)
+    off, on = (ox.Slice(op.input(2), *(int64_constant([i]) for i in (k, k + 1, 1))) for k in (0, 1))
     shape = concat_shapes(op.lead(), int64_constant([1] * rank))
-    off, on = (apply("Reshape", (v, shape)) for v in (off, on))
-    return apply("Where", (chosen, on, off))
+    off, on = (ox.Reshape(v, shape) for v in (off, on))
+    return ox.Where(chosen, on, off)
 
 
 _BOOL = 9

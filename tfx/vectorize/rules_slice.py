@@ -6,7 +6,7 @@ their shape; then they are places to gather from.
 
 from __future__ import annotations
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import static_ints
@@ -25,7 +25,7 @@ def _slice(op: BatchedOp) -> Results:
     first = range(1, 1 if op.given(3) else _count(op) + 1)
     axes = shifted_axes(op.input(3)) if op.given(3) else int64_constant(first)
     if axes.dtype is not op.input(1).dtype:
-        axes = apply("Cast", (axes,), {"to": op.input(1).dtype.onnx})
+        axes = ox.Cast(axes, to=op.input(1).dtype.onnx)
     return op.apply((x, starts, ends, axes, *([] if steps is None else [steps])))
 
 
@@ -52,7 +52,7 @@ def _parts_of_their_own(op: BatchedOp) -> Tensor:
     x, batched = op.input(0), op.batched[0]
     for number, (axis, step) in enumerate(zip(axes, steps, strict=True)):
         at = axis % rank
-        column = apply("Gather", (starts, int64_constant([number])), {"axis": 1})
+        column = ox.Gather(starts, int64_constant([number]), axis=1)
         places = _places(x, at + batched, column, step, sizes[at])
         x, batched = gathered(x, places, at, (batched, True), rank, 1), True
     return x
@@ -60,11 +60,11 @@ def _parts_of_their_own(op: BatchedOp) -> Tensor:
 
 def _places(x: Tensor, axis: int, starts: Tensor, step: int, size: int) -> Tensor:
     """``[batch, size]``: what a slice from ``starts``, ``[batch, 1]``, takes along an axis."""
-    length = apply("Shape", (x,), {"start": axis, "end": axis + 1})
-    zero, last = int64_constant([0]), apply("Sub", (length, int64_constant([1])))
-    below = apply("Less", (starts, zero))
-    first = apply("Where", (below, apply("Add", (starts, length)), starts))
+    length = ox.Shape(x, start=axis, end=axis + 1)
+    zero, last = int64_constant([0]), ox.Sub(length, int64_constant([1]))
+    below = ox.Less(starts, zero)
+    first = ox.Where(below, ox.Add(starts, length), starts)
     # A start beyond the end means the end; there are no places then, or it is the last one.
-    first = apply("Max", (apply("Min", (first, length if step > 0 else last)), zero))
-    places = apply("Add", (first, int64_constant([step * i for i in range(size)])))
-    return apply("Max", (apply("Min", (places, last)), zero))
+    first = ox.Max(ox.Min(first, length if step > 0 else last), zero)
+    places = ox.Add(first, int64_constant([step * i for i in range(size)]))
+    return ox.Max(ox.Min(places, last), zero)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops.common.arguments import cast_to
@@ -48,7 +48,7 @@ def _given(op: BatchedOp, i: int) -> Tensor | None:
 
 
 def _picked(x: Tensor | None, places: list[int]) -> Tensor | None:
-    return None if x is None else apply("Gather", (x, int64_constant(places)))
+    return None if x is None else ox.Gather(x, int64_constant(places))
 
 
 def _keeps_first(op: BatchedOp, place: int, scales: Tensor | None, sizes: Tensor | None) -> bool:
@@ -79,9 +79,9 @@ def _affine_grid(op: BatchedOp) -> Results:
     """More matrices; the size's first number counts them."""
     op.only(0)
     size = op.input(1)
-    first = apply("Slice", (size, int64_constant([0]), int64_constant([1])))
-    rest = apply("Slice", (size, int64_constant([1]), int64_constant([2**62])))
-    whole = concat_shape(apply("Mul", (first, op.lead())), rest)
+    first = ox.Slice(size, int64_constant([0]), int64_constant([1]))
+    rest = ox.Slice(size, int64_constant([1]), int64_constant([2**62]))
+    whole = concat_shape(ox.Mul(first, op.lead()), rest)
     return op.split(op.apply((op.merged(0), whole))[0])
 
 
@@ -92,7 +92,7 @@ def _roi_align(op: BatchedOp) -> Results:
         y = op.apply((op.input(0), op.merged(1), op.merged(2)))[0]
         return op.split(y)
     images = _first_images(op)
-    batch = apply("Add", (op.full(2), cast_to(images, op.input(2).dtype)))
+    batch = ox.Add(op.full(2), cast_to(images, op.input(2).dtype))
     return op.split(
         op.apply((op.merged(0), op.merged(1), reshape_to(batch, int64_constant([-1]))))[0]
     )
@@ -100,10 +100,10 @@ def _roi_align(op: BatchedOp) -> Results:
 
 def _first_images(op: BatchedOp) -> Tensor:
     """The number of each element's first image: ``[size, 1]``."""
-    count = apply("Reshape", (op.size, int64_constant([])))
-    numbers = apply("Range", (int64_constant(0), count, int64_constant(1)))
-    starts = apply("Mul", (numbers, dimension(op.input(0), 1)))
-    return apply("Unsqueeze", (starts, int64_constant([1])))
+    count = ox.Reshape(op.size, int64_constant([]))
+    numbers = ox.Range(int64_constant(0), count, int64_constant(1))
+    starts = ox.Mul(numbers, dimension(op.input(0), 1))
+    return ox.Unsqueeze(starts, int64_constant([1]))
 
 
 @batching("MaxRoiPool")
@@ -112,8 +112,8 @@ def _max_roi_pool(op: BatchedOp) -> Results:
     if not op.batched[0]:
         return op.split(op.apply((op.input(0), op.merged(1)))[0])
     rois = op.full(1)
-    first = cast_to(apply("Unsqueeze", (_first_images(op), int64_constant([2]))), rois.dtype)
+    first = cast_to(ox.Unsqueeze(_first_images(op), int64_constant([2])), rois.dtype)
     width = int64_constant([0, 0, 0, 0, 0, 4])
-    moved = apply("Add", (rois, apply("Pad", (first, width))))
+    moved = ox.Add(rois, ox.Pad(first, width))
     flat = reshape_to(moved, concat_shape(int64_constant([-1]), shape_vector(moved, 2)))
     return op.split(op.apply((op.merged(0), flat))[0])

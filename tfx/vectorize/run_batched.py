@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tfx.control_flow.control_nodes import assigned_states
 from tfx.core.dtypes import SEQUENCE, from_onnx
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -92,7 +92,7 @@ class Elements:
             result = zeros([0, *(d if isinstance(d, int) else 0 for d in shape)], kind)
             if kind.is_floating:  # tapes know what it depends on
                 for x in sums:
-                    result = apply("Add", (result, cast(x, kind)))
+                    result = ox.Add(result, cast(x, kind))
             results.append(result)
         return results
 

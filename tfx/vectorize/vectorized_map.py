@@ -13,7 +13,7 @@ from typing import Any
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import using
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
@@ -122,20 +122,20 @@ def _size(tensors: Sequence[Tensor]) -> tuple[Tensor, int | None]:
         number = several.pop() if several else 1
         return int64_constant(number), number
     counts = [
-        apply("Gather", (apply("Shape", (x,)), int64_constant(0)), {"axis": 0})
+        ox.Gather(ox.Shape(x), int64_constant(0), axis=0)
         for x, n in zip(tensors, leads, strict=True)
         if n is None
     ]
     if len(counts) == 1 and 1 not in known:
         return counts[0], None
-    return apply("Max", [*counts, int64_constant(1)] if 1 in known else counts), None
+    return ox.Max(*([*counts, int64_constant(1)] if 1 in known else counts)), None
 
 
 def _row(x: Tensor, size: Tensor, static_size: int | None) -> tuple[Tensor, bool]:
     """What the batcher gets of one of ``elems``: a single element is the same for all."""
     lead = x.shape[0] if x.shape.rank else None
     if lead == 1 and static_size != 1:
-        return apply("Squeeze", (x, int64_constant([0]))), False
+        return ox.Squeeze(x, int64_constant([0])), False
     if lead is None:
         rank = x.shape.rank
         if rank is None:
@@ -143,9 +143,9 @@ def _row(x: Tensor, size: Tensor, static_size: int | None) -> tuple[Tensor, bool
                 f"The rank of {x!r} must be known for a vectorized function; state it with "
                 "tfx.ensure_shape."
             )
-        lead_of = apply("Unsqueeze", (size, int64_constant([0])))
+        lead_of = ox.Unsqueeze(size, int64_constant([0]))
         ones = int64_constant([1] * (rank - 1))
-        x = apply("Expand", (x, concat_shapes(lead_of, ones)))
+        x = ox.Expand(x, concat_shapes(lead_of, ones))
     return x, True
 
 

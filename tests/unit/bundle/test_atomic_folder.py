@@ -214,7 +214,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from tests.unit.bundle.test_atomic_folder import save, write_bundle
-from tfx.bundle import atomic_folder as atomic; from tfx.bundle import folder_swap as swap; from tfx.bundle import large_files as writing
+from tfx.bundle import atomic_folder as atomic, folder_swap as swap, large_files as writing
 target, stage = Path(sys.argv[1]), sys.argv[2]
 def die(*args, **kwargs):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -18,14 +18,16 @@ SOURCE = Path(tfx.__file__).parent
 
 
 def _emitted() -> dict[str, str]:
-    """ONNX operators that appear as string constants in the operations' source -> a file."""
+    """ONNX operators that the operations' source names -> a file."""
     operators = set(schema.operator_names()) - NOT_EMITTED
     found: dict[str, str] = {}
     for folder in ("ops", "optimizers", "framework", "initializers"):
-        for path in sorted((SOURCE / folder).glob("*.py")):
+        for path in sorted((SOURCE / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Constant) and node.value in operators:
-                    found.setdefault(node.value, path.name)
+                name = node.attr if isinstance(node, ast.Attribute) else None
+                name = node.value if isinstance(node, ast.Constant) else name
+                if isinstance(name, str) and name in operators:
+                    found.setdefault(name, path.name)
     return found
 
 

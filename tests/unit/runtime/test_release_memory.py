@@ -12,18 +12,18 @@ from tests.source_tree import ROOT
 PROGRAM = """
 import numpy as np
 import tfx as tf
-from tfx.runtime.release_memory import give_back
+from tfx.runtime.release_memory import release_memory
 def used():
     return int(open("/proc/self/statm").read().split()[1]) * 4096 >> 20
-give_back()
+release_memory()
 x = tf.ones([1000, 1000])
 y = tf.reduce_sum(x @ x)
 before = used()
 big = tf.function(lambda x: tf.reduce_sum(tf.exp(x) @ tf.transpose(tf.exp(x))))
 big(tf.ones([6000, 1000]))
 after = used()
-give_back()
-give_back()
+release_memory()
+release_memory()
 print(after - before, used() - before, float(y), float(tf.reduce_sum(x @ x)))
 """
 

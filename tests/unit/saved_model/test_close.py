@@ -190,7 +190,7 @@ def test_a_reloaded_object_is_pickled(tmp_path: Path) -> None:
     assert back.scale(X).numpy().tolist() == X.tolist()
 
 
-@pytest.mark.parametrize("step", ["steadily", "_install"])
+@pytest.mark.parametrize("step", ["open_consistently", "_install"])
 def test_closing_while_another_version_is_taken(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from tfx.autograph.operators.tensor_lists import TensorList
 from tfx.control_flow import map_fn
 from tfx.core import dtypes, nest
 from tfx.core.errors import OperatorNotAllowedInGraphError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
@@ -232,7 +232,7 @@ def _zip(*iterables: Any, strict: bool = False) -> Any:
             length = int64_constant(known)
         else:
             known = None
-            length = apply("Min", (length, steps.length))
+            length = ox.Min(length, steps.length)
     return Counted(length, known, lambda number: tuple(s.item(number) for s in every))
 
 
@@ -255,10 +255,8 @@ def _reversed(sequence: Any, /) -> Any:
     steps = counted(sequence)
     if steps is None:
         return reversed(sequence)
-    last = apply("Sub", (steps.length, int64_constant(1)))
-    return Counted(
-        steps.length, steps.known, lambda number: steps.item(apply("Sub", (last, number)))
-    )
+    last = ox.Sub(steps.length, int64_constant(1))
+    return Counted(steps.length, steps.known, lambda number: steps.item(ox.Sub(last, number)))
 
 
 def _next(iterator: Any, /, *default: Any) -> Any:

@@ -9,7 +9,7 @@ from tfx.autograph.operators.staging import is_staged
 from tfx.autograph.operators.tensor_lists import TensorList
 from tfx.core import dtypes
 from tfx.core.errors import OperatorNotAllowedInGraphError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import unguarded
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -93,20 +93,20 @@ def _range_of(tensor: Tensor) -> Counted | None:
     dtype = tensor.dtype
 
     def item(number: Tensor) -> Tensor:
-        scaled = number if step == 1 else apply("Mul", (number, int64_constant(step)))
+        scaled = number if step == 1 else ox.Mul(number, int64_constant(step))
         if first:
-            scaled = apply("Add", (scaled, int64_constant(first)))
+            scaled = ox.Add(scaled, int64_constant(first))
         result = cast_to(scaled, dtype)
-        return result if first is not None else apply("Add", (result, start))
+        return result if first is not None else ox.Add(result, start)
 
     known = tensor.shape[0]
     if known is not None:
         return Counted(int64_constant(known), known, item, start)
     if first == 0 and step == 1:
-        return Counted(apply("Max", (as_int64(limit), int64_constant(0))), None, item, start)
-    return Counted(_first_size(apply("Range", (start, limit, delta))), None, item, start)
+        return Counted(ox.Max(as_int64(limit), int64_constant(0)), None, item, start)
+    return Counted(_first_size(ox.Range(start, limit, delta)), None, item, start)
 
 
 def _first_size(tensor: Tensor) -> Tensor:
     sizes = shape(tensor, out_type="int64")
-    return apply("Gather", (sizes, int64_constant(0)), {"axis": 0})
+    return ox.Gather(sizes, int64_constant(0), axis=0)

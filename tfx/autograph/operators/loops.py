@@ -18,7 +18,7 @@ from tfx.autograph.operators.symbols import as_unbound_local
 from tfx.autograph.operators.tensor_lists import TensorList
 from tfx.control_flow.while_loop import WhileLoop
 from tfx.core.errors import OperatorNotAllowedInGraphError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.ops.math.comparison import logical_and
@@ -282,7 +282,7 @@ class _StagedFor(_StagedWhile):
             variables.enter(values)
             with tracing(self._state):
                 self._step()
-            following = apply("Add", (number, int64_constant(1)))
+            following = ox.Add(number, int64_constant(1))
             return [following, *variables.leave()]
 
         self._next = self._going

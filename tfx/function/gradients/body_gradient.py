@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from tfx.autodiff.backprop import backpropagate
 from tfx.control_flow import sequences
 from tfx.core import dtypes
-from tfx.framework.apply import apply
 from tfx.framework.body_graph import BodyGraph
+from tfx.framework.builder import ox
 from tfx.framework.context import using
 from tfx.framework.func_graph import FuncGraph, VariableState
 from tfx.framework.rules import OpRecord
@@ -142,7 +142,7 @@ class BodyGradient:
     def sum(self, a: Tensor, b: Tensor) -> Tensor:
         """Two gradients of one tensor together, computed in the body."""
         with using(graph=self.graph, tapes=()):
-            return sequences.add(a, b) if sequences.is_sequence(a) else apply("Add", (a, b))
+            return sequences.add(a, b) if sequences.is_sequence(a) else ox.Add(a, b)
 
     def value(self, found: Tensor | None, source: Any) -> Value:
         """A gradient as a value of the body: zeros where nothing depends on the source."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.graph.ir import Value
@@ -59,7 +59,7 @@ def late_product(part: Value, changes: Callable[[Value], bool]) -> DeferredSum |
 
     def finish(stacked: Sequence[Tensor]) -> Tensor:
         x, y = stacked
-        return apply("Gemm", (_flat(x, width), _flat(y, height)), {"transA": 1, "transB": 0})
+        return ox.Gemm(_flat(x, width), _flat(y, height), transA=1, transB=0)
 
     return DeferredSum((a, b), finish)
 
@@ -85,7 +85,7 @@ def late_row_sum(part: Value, kept: Callable[[Value], bool]) -> DeferredSum | No
         return None
 
     def finish(stacked: Sequence[Tensor]) -> Tensor:
-        return apply("ReduceSum", (_flat(stacked[0], width), int64_constant([0])), {"keepdims": 0})
+        return ox.ReduceSum(_flat(stacked[0], width), int64_constant([0]), keepdims=0)
 
     return DeferredSum((data,), finish)
 
@@ -101,4 +101,4 @@ def _width(x: Value) -> int | None:
 
 def _flat(x: Tensor, width: int) -> Tensor:
     """All rows of all iterations."""
-    return apply("Reshape", (x, int64_constant([-1, width])))
+    return ox.Reshape(x, int64_constant([-1, width]))

@@ -18,7 +18,7 @@ from tfx.control_flow import sequences
 from tfx.control_flow.control_nodes import ControlSite, add_control_node
 from tfx.control_flow.induction_variables import counts_up, start_of
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import Assigned, FuncGraph
@@ -236,7 +236,7 @@ class LoopGradient:
         for place, dy in self._dys.items():
             if place >= self._carried:
                 with using(graph=back.graph, tapes=()):
-                    row = apply("Gather", (dy, time))
+                    row = ox.Gather(dy, time)
                 add(body.outputs[1 + place], row)
         return seeds
 
@@ -401,7 +401,7 @@ class LoopGradient:
         for (slot, x), rows in zip(taken, results[len(results) - len(taken) :], strict=True):
             part = self._in_order(rows, x, count, turn=id(slot) not in self._ascending)
             known = total.get(id(x))
-            total[id(x)] = part if known is None else apply("Add", (known, part))
+            total[id(x)] = part if known is None else ox.Add(known, part)
         result: list[Tensor | None] = [None] * len(self._op.inputs)
         for k, y in zip(active, results, strict=False):
             if 2 + k < self._first_free:
@@ -415,17 +415,17 @@ class LoopGradient:
         turned = _turned(rows) if turn else rows
         if self._covers(x):
             return turned
-        shape = apply("Shape", (x,))
-        length = apply("Slice", (shape, int64_constant([0]), int64_constant([1])))
-        rest = apply("Slice", (shape, int64_constant([1]), int64_constant([2**62])))
-        behind = apply("Sub", (length, apply("Reshape", (count, int64_constant([1])))))
-        target = apply("Concat", (behind, rest), {"axis": 0})
+        shape = ox.Shape(x)
+        length = ox.Slice(shape, int64_constant([0]), int64_constant([1]))
+        rest = ox.Slice(shape, int64_constant([1]), int64_constant([2**62]))
+        behind = ox.Sub(length, ox.Reshape(count, int64_constant([1])))
+        target = ox.Concat(behind, rest, axis=0)
         # Without an iteration the rows have no shape yet.
-        full = apply("Concat", (int64_constant([-1]), rest), {"axis": 0})
+        full = ox.Concat(int64_constant([-1]), rest, axis=0)
         known = x.shape[1:] if x.shape.rank else None
         if known is not None and known.is_fully_defined() and known.num_elements():
-            turned = apply("Reshape", (turned, full))
-        return apply("Concat", (turned, sequences.zeros_of_shape(x.dtype, target)), {"axis": 0})
+            turned = ox.Reshape(turned, full)
+        return ox.Concat(turned, sequences.zeros_of_shape(x.dtype, target), axis=0)
 
     def _covers(self, x: Tensor) -> bool:
         """Whether the loop is known to run once for each slice."""
@@ -450,15 +450,15 @@ class LoopGradient:
         number: Tensor = SymbolicTensor(self._time, self._back.graph)
         with using(graph=self._back.graph, tapes=()):
             if start:
-                number = apply("Add", (number, int64_constant(start)))
+                number = ox.Add(number, int64_constant(start))
             if dtype != _INT64:
-                number = apply("Cast", (number,), {"to": dtype})
+                number = ox.Cast(number, to=dtype)
         return self._back.graph.value_of(number)
 
     def _number_iterations(self, count: Tensor) -> None:
         """Compute the forward iteration's number first of all."""
         back = self._back.graph
-        last = apply("Sub", (count, int64_constant(1)))
+        last = ox.Sub(count, int64_constant(1))
         node = Node("Sub", (back.value_of(last), self._step), {}, self._named("time_of_step"), None)
         node.outputs, node.tag = (self._time,), COUNTS_DOWN
         self._time.node = node
@@ -468,7 +468,7 @@ class LoopGradient:
 def _turned(rows: Tensor) -> Tensor:
     """The last one first."""
     back, end = int64_constant([-1]), int64_constant([-(2**63)])
-    return apply("Slice", (rows, back, end, int64_constant([0]), back))
+    return ox.Slice(rows, back, end, int64_constant([0]), back)
 
 
 def _goes_up(value: Value | None, starts: dict[int, int]) -> bool | None:
@@ -497,7 +497,7 @@ def _wide(code: int) -> int:
 def _cast(x: Tensor, code: int) -> Tensor:
     if code not in (*_HALF, dtypes.float32.onnx) or x.dtype.onnx == code:
         return x
-    return apply("Cast", (x,), {"to": code})
+    return ox.Cast(x, to=code)
 
 
 def _code_of(x: Any) -> int:

@@ -15,6 +15,7 @@ from tfx.control_flow.control_nodes import ControlSite, notify_recorders
 from tfx.control_flow.induction_variables import iterations_of
 from tfx.core import dtypes
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import using
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import FuncGraph
@@ -75,7 +76,7 @@ class LoopResiduals:
         with using(graph=back, tapes=()):
             row = apply(op, (kept, time))
             if row.dtype.onnx != value.dtype:
-                row = apply("Cast", (row,), {"to": value.dtype})
+                row = ox.Cast(row, to=value.dtype)
         result = back.value_of(row)
         result.shape, result.dims = value.shape, value.dims
         return result
@@ -97,7 +98,7 @@ class LoopResiduals:
         flat = body.add_node("Reshape", (value, row), {}, [kind]).outputs[0]
         parts = [SymbolicTensor(self.save(v), back) for v in (flat, shape)]
         with using(graph=back, tapes=()):
-            result = back.value_of(apply("Reshape", parts, {"allowzero": 1}))
+            result = back.value_of(ox.Reshape(*parts, allowzero=1))
         result.shape, result.dims = value.shape, value.dims
         return result
 
@@ -123,7 +124,7 @@ class LoopResiduals:
         back = self._back.graph
         tensors = [SymbolicTensor(self.save(v), back) for v in self._joined(value, shape)]
         with using(graph=back, tapes=()):
-            return apply("SequenceErase", (sequences.cut(*tensors),))
+            return ox.SequenceErase(sequences.cut(*tensors))
 
     def _joined(self, value: Value, shape: tuple[int, ...]) -> tuple[Value, Value]:
         """The elements of a sequence and an empty one, without which none could not be joined.
@@ -187,14 +188,14 @@ class LoopResiduals:
         limit = self._op.inputs[0]
         if node.inputs[1] is None and limit is not None:
             known = iterations_of(node)
-            return limit if known is not None else apply("Max", (limit, int64_constant(0)))
+            return limit if known is not None else ox.Max(limit, int64_constant(0))
         if scans:
             tensor = SymbolicTensor(node.outputs[scans[0]], self._owner)
         else:
             self._body.outputs.append(self._body.inputs[0])
             tensor = self._new(Value(self._body.unique_name("iterations"), _INT64, (None,)))
-        length = apply("Shape", (tensor,), {"start": 0, "end": 1})
-        return apply("Reshape", (length, int64_constant([])))
+        length = ox.Shape(tensor, start=0, end=1)
+        return ox.Reshape(length, int64_constant([]))
 
 
 def _changes(shape: RawShape) -> bool:

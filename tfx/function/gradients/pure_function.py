@@ -23,7 +23,7 @@ from tfx.autodiff.where_masking import masked_seeds
 from tfx.control_flow.control_nodes import assigned_states
 from tfx.control_flow.sequence_gradients import is_write, write_gradient
 from tfx.core.dtypes import SEQUENCE
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import FuncGraph, VariableState
 from tfx.framework.indexed_slices import IndexedSlices
@@ -177,7 +177,7 @@ class PureFunction:
         # Tensors of their own, as eagerly: a gradient by a result is not one by an argument.
         results = [mapping[id(v)] for v in self.graph.outputs]
         uses = Counter(id(t) for t in (*tensors, *results))
-        return [apply("Identity", (t,)) if uses[id(t)] > 1 else t for t in results]
+        return [ox.Identity(t) if uses[id(t)] > 1 else t for t in results]
 
     def leaf_tensors(self, tensors: Sequence[Tensor]) -> dict[int, Tensor]:
         """The argument that stands for each variable, by the variable's id."""

@@ -13,7 +13,7 @@ from tfx.autodiff.backprop import backpropagate_slices
 from tfx.autodiff.tape import UnconnectedGradients, flat_sources_of, unconnected_kind
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph, VariableState
@@ -96,7 +96,7 @@ def _seeded(targets: Sequence[Tensor], seeds: Sequence[Any]) -> dict[int, Tensor
             continue
         dy = ones_like(y) if seed is None else convert_to_tensor(seed, y.dtype)
         known = total.get(id(y))
-        total[id(y)] = dy if known is None else apply("Add", (known, dy))
+        total[id(y)] = dy if known is None else ox.Add(known, dy)
     return total
 
 

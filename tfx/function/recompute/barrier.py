@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import BARRIER
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -32,8 +32,8 @@ def after(tensors: Sequence[Tensor], dy: Tensor) -> list[Tensor]:
     count = _count(dy)
     floating = [x for x in tensors if x.dtype.is_floating]
     if floating:  # the gradient may be a constant
-        count = apply("Add", (count, _count(floating[0])))
-    zero = barrier(apply("Min", (count, _ints(0))))
+        count = ox.Add(count, _count(floating[0]))
+    zero = barrier(ox.Min(count, _ints(0)))
     return [_reshaped(x, zero) for x in tensors]
 
 
@@ -46,9 +46,9 @@ def barrier(zero: Tensor) -> Tensor:
 
 def _count(x: Tensor) -> Tensor:
     """1 if the first element is not a number, otherwise 0: a number that nothing foresees."""
-    first = apply("Slice", (apply("Reshape", (x, _ints(-1))), _ints(0), _ints(1)))
-    found = apply("Cast", (apply("IsNaN", (first,)),), {"to": _INT64})
-    return apply("ReduceSum", (found, _ints(0)), {"keepdims": 1})
+    first = ox.Slice(ox.Reshape(x, _ints(-1)), _ints(0), _ints(1))
+    found = ox.Cast(ox.IsNaN(first), to=_INT64)
+    return ox.ReduceSum(found, _ints(0), keepdims=1)
 
 
 def _ints(*values: int) -> Tensor:
@@ -57,10 +57,10 @@ def _ints(*values: int) -> Tensor:
 
 def _reshaped(x: Tensor, zero: Tensor) -> Tensor:
     if x.shape.rank == 0:  # its shape has nothing that zero could be added to
-        copy = apply("Reshape", (apply("Unsqueeze", (x, zero)), _ints()))
+        copy = ox.Reshape(ox.Unsqueeze(x, zero), _ints())
     else:
-        sizes = apply("Add", (apply("Shape", (x,)), zero))
-        copy = apply("Reshape", (x, sizes), {"allowzero": 1})
+        sizes = ox.Add(ox.Shape(x), zero)
+        copy = ox.Reshape(x, sizes, allowzero=1)
     if isinstance(copy, SymbolicTensor) and isinstance(x, SymbolicTensor):
         copy.set_shape(x.shape)
     return copy

@@ -16,8 +16,8 @@ from tfx.control_flow.control_nodes import CONTROL_OPS
 from tfx.control_flow.induction_variables import iterations_of
 from tfx.core import dtypes
 from tfx.core.errors import InternalError
-from tfx.framework.apply import apply
 from tfx.framework.body_graph import BodyGraph
+from tfx.framework.builder import ox
 from tfx.framework.context import using
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import FuncGraph
@@ -335,7 +335,7 @@ def _given_inside(
     for place, kept in known:
         if place >= carried:
             value = old.outputs[1 + place]
-            inside[id(value)] = _typed(apply("Gather", (kept, number)), value, body)
+            inside[id(value)] = _typed(ox.Gather(kept, number), value, body)
     for place, kept in reversed(known):  # a shape that differs was packed after what it is of
         made = old.outputs[1 + place].node
         if place < carried and made is not None and isinstance(made.tag, Packed):
@@ -350,9 +350,9 @@ def _unpacked(
 ) -> Tensor:
     """One value out of all."""
     start, sizes = inside[id(packed.start)], inside[id(packed.shape)]
-    count = apply("ReduceProd", (sizes, int64_constant([0])), {"keepdims": 1})
-    flat = apply("Slice", (vector, start, apply("Add", (start, count))))
-    return _typed(apply("Reshape", (flat, sizes), {"allowzero": 1}), packed.value, body)
+    count = ox.ReduceProd(sizes, int64_constant([0]), keepdims=1)
+    flat = ox.Slice(vector, start, ox.Add(start, count))
+    return _typed(ox.Reshape(flat, sizes, allowzero=1), packed.value, body)
 
 
 def _typed(x: Tensor, like: Value, body: BodyGraph) -> SymbolicTensor:

@@ -24,16 +24,16 @@ from tfx.core import dtypes
 from tfx.graph.ir import Attributes, Graph, Node, Value
 from tfx.graph.kernels import elementary_functions
 from tfx.graph.passes.dead_code import used_values
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
-Rewrite: TypeAlias = Callable[[Writer, Value, Attributes], Value]
+Rewrite: TypeAlias = Callable[[ReplacementBuilder, Value, Attributes], Value]
 
 _FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 10, 11, 16
 # From here on the sigmoid is 1: exp of it is past the inverse of half a unit in the last place.
 _SATURATED = {_FLOAT: 17.4, _DOUBLE: 40.0}
 
 
-class _Typed(Writer):
+class _Typed(ReplacementBuilder):
     """A writer whose numbers have the type of the operand."""
 
     def __init__(self, out: Graph, node: Node, dtype: int) -> None:
@@ -44,24 +44,24 @@ class _Typed(Writer):
         return self._out.add_constant(np.array(value, self._dtype.as_numpy_dtype), self._dtype.onnx)
 
 
-def _sigmoid(write: Writer, x: Value, attrs: Attributes) -> Value:
+def _sigmoid(write: ReplacementBuilder, x: Value, attrs: Attributes) -> Value:
     high = write.number(_SATURATED[x.dtype])
-    e = write.op("Exp", write.add("Clip", (x, None, high), {}))
-    return write.op("Div", e, write.op("Add", e, write.number(1.0)))
+    e = write.Exp(write.Clip(x, None, high))
+    return write.Div(e, write.Add(e, write.number(1.0)))
 
 
-def _swish(write: Writer, x: Value, attrs: Attributes) -> Value:
+def _swish(write: ReplacementBuilder, x: Value, attrs: Attributes) -> Value:
     alpha = float(attrs.get("alpha", 1.0))
-    scaled = x if alpha == 1.0 else write.op("Mul", x, write.number(alpha))
-    return write.op("Mul", x, write.op("Sigmoid", scaled))
+    scaled = x if alpha == 1.0 else write.Mul(x, write.number(alpha))
+    return write.Mul(x, write.Sigmoid(scaled))
 
 
-def _tanh(write: Writer, x: Value, attrs: Attributes) -> Value:
-    y = write.op("Tanh", x)
-    return write.add("Clip", (y, write.number(-1.0), write.number(1.0)), {})
+def _tanh(write: ReplacementBuilder, x: Value, attrs: Attributes) -> Value:
+    y = write.Tanh(x)
+    return write.Clip(y, write.number(-1.0), write.number(1.0))
 
 
-def _softplus(write: Writer, x: Value, attrs: Attributes) -> Value:
+def _softplus(write: ReplacementBuilder, x: Value, attrs: Attributes) -> Value:
     return elementary_functions.softplus(write, x)
 
 
@@ -77,9 +77,9 @@ def _correction(rewrite: Rewrite, *kinds: int) -> Callable[[Graph, Node], bool]:
         if kind not in kinds:
             return False
         write = _Typed(out, node, kind)
-        y = rewrite(write, write.cast(x, kind) if narrow else x, node.attrs)
+        y = rewrite(write, write.Cast(x, to=kind) if narrow else x, node.attrs)
         if narrow:
-            write.cast(y, x.dtype)
+            write.Cast(y, to=x.dtype)
         return write.finish()
 
     return correct

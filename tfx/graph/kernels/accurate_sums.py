@@ -26,7 +26,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.graph.ir import Attributes, Graph, Node, RawDim, Value
 from tfx.graph.kernels.integers import SAFE_DIVISOR
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 _FLOAT, _INT64, _BOOL, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 7, 9, 10, 11, 16
 _REAL = (_FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16)
@@ -277,14 +277,16 @@ def _in_double(out: Graph, node: Node) -> bool:
     assert x is not None
     if x.dtype == _DOUBLE or _is_portable.get():
         return False
-    write = Writer(out, node)
-    total = _part(write, node.op, (write.cast(x, _DOUBLE), *node.inputs[1:]), node.attrs)
-    write.cast(total, node.outputs[0].dtype)
+    write = ReplacementBuilder(out, node)
+    total = _part(write, node.op, (write.Cast(x, to=_DOUBLE), *node.inputs[1:]), node.attrs)
+    write.Cast(total, to=node.outputs[0].dtype)
     return write.finish()
 
 
-def _part(write: Writer, op: str, inputs: Sequence[Value | None], attrs: Attributes) -> Value:
-    made = write.add(op, inputs, attrs)
+def _part(
+    write: ReplacementBuilder, op: str, inputs: Sequence[Value | None], attrs: Attributes
+) -> Value:
+    made = write.apply(op, inputs, attrs)
     assert made.node is not None
     made.node.tag = PART_OF_SUM
     return made
@@ -296,10 +298,10 @@ def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
     assert x is not None
     if not blocks.length:
         return _in_double(out, node)
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     kind = _KINDS[node.op]
     if x.dtype in (_FLOAT16, _BFLOAT16):
-        x = write.cast(x, _FLOAT)
+        x = write.Cast(x, to=_FLOAT)
     divisor = _count(write, x, blocks.axes) if node.op == "ReduceMean" else None
     length = write.ints([blocks.length])
     if blocks.cut:
@@ -310,29 +312,31 @@ def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
     assert parts.shape is not None
     wide = _type_of_sums(x.dtype)
     if x.dtype != wide:
-        result = _part(write, kind.rest, (write.cast(parts, wide), axes), attrs)
+        result = _part(write, kind.rest, (write.Cast(parts, to=wide), axes), attrs)
     elif all(isinstance(d, int) for d in parts.shape):
         # A reduction like any other, which may need stages too.
-        result = write.add(kind.rest, (parts, axes), attrs)
+        result = write.apply(kind.rest, (parts, axes), attrs)
     else:
         result = _part(write, kind.rest, (_stages(write, parts, blocks.axes, kind), axes), attrs)
     _finished(write, node, kind, result, divisor)
     return write.finish()
 
 
-def _finished(write: Writer, node: Node, kind: _Kind, result: Value, divisor: Value | None) -> None:
+def _finished(
+    write: ReplacementBuilder, node: Node, kind: _Kind, result: Value, divisor: Value | None
+) -> None:
     """What is done with the sum in float64, and its own type."""
     if divisor is not None:
-        result = write.op("Div", result, divisor)
+        result = write.Div(result, divisor)
     if kind.last is not None:
-        result = write.op(kind.last, result)
+        result = write.apply(kind.last, (result,))
     if node.outputs[0].dtype != result.dtype:
-        write.cast(result, node.outputs[0].dtype)
+        write.Cast(result, to=node.outputs[0].dtype)
     elif result.node is not None and result.node.tag == PART_OF_SUM:
-        write.op("Identity", result)  # the tag stays with the sum
+        write.Identity(result)  # the tag stays with the sum
 
 
-def _count(write: Writer, x: Value, axes: Sequence[int]) -> Value:
+def _count(write: ReplacementBuilder, x: Value, axes: Sequence[int]) -> Value:
     """How many elements are reduced to one, in the type of their sum."""
     wide = _type_of_sums(x.dtype)
     assert x.shape is not None
@@ -340,13 +344,13 @@ def _count(write: Writer, x: Value, axes: Sequence[int]) -> Value:
     if len(known) == len(axes):
         return write.constant(math.prod(known), wide)
     if len(axes) == len(x.shape):
-        return write.cast(write.op("Size", x), wide)
-    found = write.op("Gather", write.op("Shape", x), write.ints(axes))
-    return write.cast(write.add("ReduceProd", (found,), {"keepdims": 0}), wide)
+        return write.Cast(write.Size(x), to=wide)
+    found = write.Gather(write.Shape(x), write.ints(axes))
+    return write.Cast(write.ReduceProd(found, keepdims=0), to=wide)
 
 
 def _sums_of_blocks(
-    write: Writer, x: Value, blocks: Blocks, length: Value, op: str, sure: bool
+    write: ReplacementBuilder, x: Value, blocks: Blocks, length: Value, op: str, sure: bool
 ) -> Value:
     """``x`` with the axes of the run as one of a number for each block, behind axes of length 1."""
     first, last = blocks.run
@@ -359,7 +363,7 @@ def _sums_of_blocks(
     else:
         if length.node is not None:
             length.node.tag = SAFE_DIVISOR
-        many = write.op("Div", _size_of_run(write, x, blocks.run), length)
+        many = write.Div(_size_of_run(write, x, blocks.run), length)
     before, ones = write.ints([0] * first), write.ints([1] * (last - first))
     behind, attrs = x.shape[last + 1 :], {"allowzero": 0}
     if blocks.lone:
@@ -371,27 +375,27 @@ def _sums_of_blocks(
         if not sure:
             # One of the sizes may be 0, which must not be taken for "as in the input".
             attrs = {"allowzero": 1}
-            before = write.add("Shape", (x,), {"start": 0, "end": first})
-        parts = [before, ones, many, length, write.add("Shape", (x,), {"start": last + 1})]
+            before = write.Shape(x, start=0, end=first)
+        parts = [before, ones, many, length, write.Shape(x, start=last + 1)]
     return _sums_of_view(write, x, blocks, _joined(write, parts), op, attrs)
 
 
 def _sums_of_view(
-    write: Writer, x: Value, blocks: Blocks, target: Value, op: str, attrs: Attributes
+    write: ReplacementBuilder, x: Value, blocks: Blocks, target: Value, op: str, attrs: Attributes
 ) -> Value:
     assert x.shape is not None
     place = len(x.shape) if blocks.lone else blocks.run[1] + 1
-    cut = write.add("Reshape", (x, target), attrs)
+    cut = write.Reshape(x, target, **attrs)
     return _part(write, op, (cut, write.ints([place])), {"keepdims": 0})
 
 
-def _size_of_run(write: Writer, x: Value, run: tuple[int, int]) -> Value:
-    size = write.add("Shape", (x,), {"start": run[0], "end": run[1] + 1})
-    return size if run[0] == run[1] else write.add("ReduceProd", (size,), {"keepdims": 1})
+def _size_of_run(write: ReplacementBuilder, x: Value, run: tuple[int, int]) -> Value:
+    size = write.Shape(x, start=run[0], end=run[1] + 1)
+    return size if run[0] == run[1] else write.ReduceProd(size, keepdims=1)
 
 
 def _sums_of_head_and_tail(
-    write: Writer, x: Value, blocks: Blocks, length: Value, op: str, sure: bool
+    write: ReplacementBuilder, x: Value, blocks: Blocks, length: Value, op: str, sure: bool
 ) -> Value:
     """The same where no block divides the size: what is left over makes one more sum."""
     x = _as_one_axis(write, x, blocks.run)
@@ -401,46 +405,46 @@ def _sums_of_head_and_tail(
     if isinstance(size, int):
         end = write.ints([size - size % blocks.length])
     else:
-        found = write.add("Shape", (x,), {"start": last, "end": last + 1})
-        end = write.op("Sub", found, write.op("Mod", found, length))
+        found = write.Shape(x, start=last, end=last + 1)
+        end = write.Sub(found, write.Mod(found, length))
     axis = write.ints([last])
-    head = write.op("Slice", x, write.ints([0]), end, axis)
-    tail = write.op("Slice", x, end, write.ints([2**62]), axis)
+    head = write.Slice(x, write.ints([0]), end, axis)
+    tail = write.Slice(x, end, write.ints([2**62]), axis)
     sums = (
         _sums_of_blocks(write, head, blocks, length, op, sure),
         _part(write, op, (tail, axis), {"keepdims": 1}),
     )
-    return write.add("Concat", sums, {"axis": last})
+    return write.Concat(*sums, axis=last)
 
 
-def _as_one_axis(write: Writer, x: Value, run: tuple[int, int]) -> Value:
+def _as_one_axis(write: ReplacementBuilder, x: Value, run: tuple[int, int]) -> Value:
     """``x`` with the elements of a run of axes on the last of them."""
     first, last = run
     if first == last:
         return x
     assert x.shape is not None
-    before = write.add("Shape", (x,), {"start": 0, "end": first})
-    behind = write.add("Shape", (x,), {"start": last + 1})
+    before = write.Shape(x, start=0, end=first)
+    behind = write.Shape(x, start=last + 1)
     sizes = [d for d in x.shape[first : last + 1] if isinstance(d, int)]
     known = len(sizes) == last + 1 - first
     size = write.ints([math.prod(sizes)]) if known else _size_of_run(write, x, run)
     parts = [before, write.ints([1] * (last - first)), size, behind]
-    made = write.add("Reshape", (x, _joined(write, parts)), {"allowzero": 1})
+    made = write.Reshape(x, _joined(write, parts), allowzero=1)
     if known:
         ones = (1,) * (last - first)
         made.shape = (*x.shape[:first], *ones, math.prod(sizes), *x.shape[last + 1 :])
     return made
 
 
-def _joined(write: Writer, parts: Sequence[Value]) -> Value:
+def _joined(write: ReplacementBuilder, parts: Sequence[Value]) -> Value:
     """Vectors of sizes in one."""
     known = [p.const for p in parts]
     if all(k is not None for k in known):
         return write.ints([int(d) for k in known if k is not None for d in k])
-    return write.add("Concat", [p for p in parts if p.shape != (0,)], {"axis": 0})
+    return write.Concat(*[p for p in parts if p.shape != (0,)], axis=0)
 
 
-def _stages(write: Writer, parts: Value, axes: tuple[int, ...], kind: _Kind) -> Value:
+def _stages(write: ReplacementBuilder, parts: Value, axes: tuple[int, ...], kind: _Kind) -> Value:
     """Four more stages for each run over sums in float64 whose number is not known."""
     for run in _runs(axes):
         parts = _as_one_axis(write, parts, run)
@@ -449,20 +453,20 @@ def _stages(write: Writer, parts: Value, axes: tuple[int, ...], kind: _Kind) -> 
         lone = all(d == 1 for d in parts.shape[last + 1 :])
         again = Blocks(axes, (last, last), 0, False, lone)
         for _ in range(4):
-            size = write.add("Shape", (parts,), {"start": last, "end": last + 1})
+            size = write.Shape(parts, start=last, end=last + 1)
             # As many as there are, where they are few: padding must not make a tensor large.
-            length = write.op("Min", size, write.ints([_STAGE]))
+            length = write.Min(size, write.ints([_STAGE]))
             assert length.node is not None
             length.node.tag = SAFE_DIVISOR
-            missing = write.op("Mod", write.op("Neg", size), length)
+            missing = write.Mod(write.Neg(size), length)
             # Not Pad, which onnx does not bring to older opsets.
             neutral = write.graph.add_constant(
                 np.array(kind.neutral, dtypes.from_onnx(parts.dtype).as_numpy_dtype), parts.dtype
             )
-            before = write.add("Shape", (parts,), {"start": 0, "end": last})
-            behind = write.add("Shape", (parts,), {"start": last + 1})
-            rest = write.op("Expand", neutral, _joined(write, [before, missing, behind]))
-            padded = write.add("Concat", (parts, rest), {"axis": last})
+            before = write.Shape(parts, start=0, end=last)
+            behind = write.Shape(parts, start=last + 1)
+            rest = write.Expand(neutral, _joined(write, [before, missing, behind]))
+            padded = write.Concat(parts, rest, axis=last)
             parts = _sums_of_blocks(write, padded, again, length, kind.rest, False)
     return parts
 
@@ -480,39 +484,41 @@ def _branch(
     node: Node,
     x: Value,
     axes: tuple[int, ...],
-    write_long: Callable[[Writer, Node], Value],
+    write_long: Callable[[ReplacementBuilder, Node], Value],
 ) -> bool:
-    write, (result,) = Writer(out, node), node.outputs
+    write, (result,) = ReplacementBuilder(out, node), node.outputs
     many = _is_long(write, x, axes, _KINDS[node.op].limit)
     long, short = Graph(f"{node.name}_long", out), Graph(f"{node.name}_short", out)
     inner = Node(node.op, node.inputs, node.attrs, out.unique_name(f"{node.name}_long"), None)
     inner.source, inner.outputs = node.source, node.outputs
-    long.outputs = [write_long(Writer(long, inner), inner)]
-    short.outputs = [_part(Writer(short, inner), node.op, node.inputs, node.attrs)]
-    write.add_bodies("If", (many,), {"then_branch": long, "else_branch": short}, result)
+    long.outputs = [write_long(ReplacementBuilder(long, inner), inner)]
+    short.outputs = [_part(ReplacementBuilder(short, inner), node.op, node.inputs, node.attrs)]
+    write.apply_bodies("If", (many,), {"then_branch": long, "else_branch": short}, result)
     write.finish()
     out.nodes[-1].tag = PART_OF_SUM
     return True
 
 
-def _is_long(write: Writer, x: Value, axes: Sequence[int], limit: int) -> Value:
+def _is_long(write: ReplacementBuilder, x: Value, axes: Sequence[int], limit: int) -> Value:
     assert x.shape is not None
     others = [d for a, d in enumerate(x.shape) if a not in axes]
     unknown = [a for a in axes if not isinstance(x.shape[a], int)]
     if all(isinstance(d, int) for d in others):
-        size = write.op("Size", x)
+        size = write.Size(x)
         limit *= math.prod(d for d in others if isinstance(d, int))
     elif len(unknown) == 1:
-        sizes = write.add("Shape", (x,), {"start": unknown[0], "end": unknown[0] + 1})
-        size = write.op("Squeeze", sizes)
+        sizes = write.Shape(x, start=unknown[0], end=unknown[0] + 1)
+        size = write.Squeeze(sizes)
         limit //= math.prod(x.shape[a] for a in axes if a not in unknown)  # type: ignore[misc]
     else:
-        sizes = write.op("Gather", write.op("Shape", x), write.ints(axes))
-        size = write.add("ReduceProd", (sizes,), {"keepdims": 0})
-    return write.op("Greater", size, write.constant(limit, _INT64))
+        sizes = write.Gather(write.Shape(x), write.ints(axes))
+        size = write.ReduceProd(sizes, keepdims=0)
+    return write.Greater(size, write.constant(limit, _INT64))
 
 
-def _with_found_blocks(write: Writer, node: Node, x: Value, axes: tuple[int, ...]) -> Value:
+def _with_found_blocks(
+    write: ReplacementBuilder, node: Node, x: Value, axes: tuple[int, ...]
+) -> Value:
     """In stages, with the first of the preferred lengths that divides the size.
 
     Where none does, everything is one block, and the reduction is made again of a head and a tail:
@@ -528,15 +534,15 @@ def _with_found_blocks(write: Writer, node: Node, x: Value, axes: tuple[int, ...
     blocks = Blocks(axes, run, _CUT if vectors else _CUT_SHORT, True, lone)
     divisor = _count(write, x, axes) if node.op == "ReduceMean" else None
     if x.dtype in (_FLOAT16, _BFLOAT16):
-        x = write.cast(x, _FLOAT)
+        x = write.Cast(x, to=_FLOAT)
     assert x.shape is not None
     least = _LEAST_BLOCK_SLOW if not vectors else _LEAST_BLOCK if lone else _LEAST_BLOCK_INSIDE
     lengths = [b for b in _preferred(lone, vectors) if b >= least]
     size = _size_of_run(write, x, run)
-    rests = write.op("Mod", size, write.ints(lengths))
+    rests = write.Mod(size, write.ints(lengths))
     # The first rest of 0; behind all of them stands one that is.
-    rests = write.add("Concat", (rests, write.ints([0])), {"axis": 0})
-    place = write.add("ArgMin", (rests,), {"axis": 0, "keepdims": 0})
+    rests = write.Concat(rests, write.ints([0]), axis=0)
+    place = write.ArgMin(rests, axis=0, keepdims=0)
     others = [d for a, d in enumerate(x.shape) if a not in axes]
     sure = all(isinstance(d, int) for d in others)
     behind = [d for d in x.shape[run[1] + 1 :] if isinstance(d, int)]
@@ -544,28 +550,28 @@ def _with_found_blocks(write: Writer, node: Node, x: Value, axes: tuple[int, ...
         start = [0] * run[0] + [1] * (run[1] - run[0])
         pairs = [*((-1, b) for b in lengths), (1, -1)]
         views = [[*start, m, *behind, b] if lone else [*start, m, b, *behind] for m, b in pairs]
-        target = write.op("Gather", write.matrix(views), place)
+        target = write.Gather(write.matrix(views), place)
         parts = _sums_of_view(write, x, blocks, target, kind.first, {"allowzero": 0})
     else:
-        choices = write.add("Concat", (write.ints(lengths), size), {"axis": 0})
-        length = write.op("Unsqueeze", write.op("Gather", choices, place), write.ints([0]))
+        choices = write.Concat(write.ints(lengths), size, axis=0)
+        length = write.Unsqueeze(write.Gather(choices, place), write.ints([0]))
         parts = _sums_of_blocks(write, x, blocks, length, kind.first, sure)
     attrs = {"keepdims": node.attrs.get("keepdims", 1)}
     result = _sum_of_parts(write, x, parts, axes, kind, attrs)
 
-    def cut(inner: Writer) -> Value:
+    def cut(inner: ReplacementBuilder) -> Value:
         length = inner.ints([blocks.length])
         parts = _sums_of_head_and_tail(inner, x, blocks, length, kind.first, sure)
         return _sum_of_parts(inner, x, parts, axes, kind, attrs)
 
-    none = write.op("Equal", place, write.constant(len(lengths), _INT64))
+    none = write.Equal(place, write.constant(len(lengths), _INT64))
     result = _instead_if(write, node, none, result, cut)
     _finished(write, node, kind, result, divisor)
     return write.last()
 
 
 def _sum_of_parts(
-    write: Writer,
+    write: ReplacementBuilder,
     x: Value,
     parts: Value,
     axes: tuple[int, ...],
@@ -574,12 +580,16 @@ def _sum_of_parts(
 ) -> Value:
     """The sum of sums of blocks, in float64."""
     wide = _type_of_sums(x.dtype)
-    parts = _stages(write, parts, axes, kind) if x.dtype == wide else write.cast(parts, wide)
+    parts = _stages(write, parts, axes, kind) if x.dtype == wide else write.Cast(parts, to=wide)
     return _part(write, kind.rest, (parts, write.ints(axes)), attrs)
 
 
 def _instead_if(
-    write: Writer, node: Node, condition: Value, value: Value, other: Callable[[Writer], Value]
+    write: ReplacementBuilder,
+    node: Node,
+    condition: Value,
+    value: Value,
+    other: Callable[[ReplacementBuilder], Value],
 ) -> Value:
     """Another value where a condition holds, which is not computed elsewhere."""
     body = Graph(f"{node.name}_cut", write.graph)
@@ -588,10 +598,10 @@ def _instead_if(
     body.add_input("iteration", _INT64, ())
     goes_on = body.add_input("goes_on", _BOOL, ())
     body.add_input("value", value.dtype, value.shape)
-    body.outputs = [goes_on, other(Writer(body, inner))]
+    body.outputs = [goes_on, other(ReplacementBuilder(body, inner))]
     # As many iterations as the condition has ones.
-    made = write.add_bodies(
-        "Loop", (write.cast(condition, _INT64), None, value), {"body": body}, value
+    made = write.apply_bodies(
+        "Loop", (write.Cast(condition, to=_INT64), None, value), {"body": body}, value
     )
     assert made.node is not None
     made.node.tag = PART_OF_SUM
@@ -610,10 +620,10 @@ def _softmax(out: Graph, node: Node, asks: bool) -> bool:
     if blocks is not None or isinstance(size, int):
         if blocks is None and isinstance(size, int) and size <= _KINDS[node.op].limit:
             return False
-        write = Writer(out, plain)
+        write = ReplacementBuilder(out, plain)
 
         def total(y: Value) -> Value:
-            found = write.add(_KINDS[node.op].first, (y, write.ints([axis])), {"keepdims": 1})
+            found = write.apply(_KINDS[node.op].first, (y, write.ints([axis])), {"keepdims": 1})
             assert found.node is not None
             found.node.tag = blocks
             return found
@@ -625,7 +635,7 @@ def _softmax(out: Graph, node: Node, asks: bool) -> bool:
     return _branch(out, node, x, (axis,), lambda w, n: _long_softmax(w, n, x, axis))
 
 
-def _long_softmax(write: Writer, node: Node, x: Value, axis: int) -> Value:
+def _long_softmax(write: ReplacementBuilder, node: Node, x: Value, axis: int) -> Value:
     def total(y: Value) -> Value:
         op = _KINDS[node.op].first
         summed = Node(op, (y,), {"keepdims": 1}, node.name, node.source)
@@ -635,11 +645,13 @@ def _long_softmax(write: Writer, node: Node, x: Value, axis: int) -> Value:
     return _normalized(write, node, x, total)
 
 
-def _normalized(write: Writer, node: Node, x: Value, total: Callable[[Value], Value]) -> Value:
+def _normalized(
+    write: ReplacementBuilder, node: Node, x: Value, total: Callable[[Value], Value]
+) -> Value:
     half = x.dtype in (_FLOAT16, _BFLOAT16)
-    y = _part(write, node.op, (write.cast(x, _FLOAT) if half else x,), node.attrs)
-    y = write.op("Div" if node.op == "Softmax" else "Sub", y, total(y))
-    return write.cast(y, x.dtype) if half else y
+    y = _part(write, node.op, (write.Cast(x, to=_FLOAT) if half else x,), node.attrs)
+    y = write.apply("Div" if node.op == "Softmax" else "Sub", (y, total(y)))
+    return write.Cast(y, to=x.dtype) if half else y
 
 
 def _global_average(out: Graph, node: Node, asks: bool) -> bool:
@@ -650,8 +662,8 @@ def _global_average(out: Graph, node: Node, asks: bool) -> bool:
     known = all(isinstance(d, int) for d in x.shape[2:])
     if not (is_long(node.op, x.shape, node.attrs) if known else asks) or node.tag is not None:
         return False
-    write = Writer(out, node)
-    write.add("ReduceMean", (x, write.ints(range(2, len(x.shape)))), {"keepdims": 1})
+    write = ReplacementBuilder(out, node)
+    write.ReduceMean(x, write.ints(range(2, len(x.shape))), keepdims=1)
     return write.finish()
 
 
@@ -663,9 +675,9 @@ def _average(out: Graph, node: Node, asks: bool) -> bool:
         return False
     attrs = node.attrs
     whole = tuple(x.shape[2:]) == tuple(kernel) and not any(attrs.get("pads", ()))
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     if whole and max(attrs.get("dilations", (1,))) == 1:
-        write.add("ReduceMean", (x, write.ints(range(2, len(x.shape)))), {"keepdims": 1})
+        write.ReduceMean(x, write.ints(range(2, len(x.shape))), keepdims=1)
         return write.finish()
     axes = [i for i, k in enumerate(kernel) if k > 1]
     if len(axes) < 2:
@@ -677,7 +689,7 @@ def _average(out: Graph, node: Node, asks: bool) -> bool:
             if name in attrs:
                 keep = (i, i + rank) if name == "pads" else (i,)
                 mine[name] = tuple(v if j in keep else nothing for j, v in enumerate(attrs[name]))
-        x = write.add("AveragePool", (x,), mine)
+        x = write.AveragePool(x, **mine)
     return write.finish()
 
 
@@ -690,11 +702,11 @@ def _layer_normalization(out: Graph, node: Node, asks: bool) -> bool:
         return False
     rank = len(x.shape)
     axes = range(node.attrs.get("axis", -1) % rank, rank)
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     y = _standardized(write, x, axes, node.attrs.get("epsilon", 1e-5))
-    y = write.op("Mul", write.cast(y, x.dtype) if y.dtype != x.dtype else y, scale)
+    y = write.Mul(write.Cast(y, to=x.dtype) if y.dtype != x.dtype else y, scale)
     if bias and bias[0] is not None:
-        write.op("Add", y, bias[0])
+        write.Add(y, bias[0])
     return write.finish()
 
 
@@ -706,26 +718,28 @@ def _instance_normalization(out: Graph, node: Node, asks: bool) -> bool:
     axes = range(2, len(x.shape))
     if node.tag is not None or not is_long(node.op, x.shape, node.attrs):
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     y = _standardized(write, x, axes, node.attrs.get("epsilon", 1e-5))
-    y = write.cast(y, x.dtype) if y.dtype != x.dtype else y
+    y = write.Cast(y, to=x.dtype) if y.dtype != x.dtype else y
     shape = write.ints([-1] + [1] * len(axes))
-    y = write.op("Mul", y, write.op("Reshape", scale, shape))
-    write.op("Add", y, write.op("Reshape", bias, shape))
+    y = write.Mul(y, write.Reshape(scale, shape))
+    write.Add(y, write.Reshape(bias, shape))
     return write.finish()
 
 
-def _standardized(write: Writer, x: Value, axes: Sequence[int], epsilon: float) -> Value:
+def _standardized(
+    write: ReplacementBuilder, x: Value, axes: Sequence[int], epsilon: float
+) -> Value:
     """Less the mean, over the standard deviation; of narrow types in float32."""
     if x.dtype in (_FLOAT16, _BFLOAT16):
-        x = write.cast(x, _FLOAT)
+        x = write.Cast(x, to=_FLOAT)
     places, keep = write.ints(axes), {"keepdims": 1}
-    centered = write.op("Sub", x, write.add("ReduceMean", (x, places), keep))
-    squares = write.op("Mul", centered, centered)
-    variance = write.add("ReduceMean", (squares, places), keep)
+    centered = write.Sub(x, write.ReduceMean(x, places, **keep))
+    squares = write.Mul(centered, centered)
+    variance = write.ReduceMean(squares, places, **keep)
     kind = dtypes.from_onnx(x.dtype).as_numpy_dtype
     least = write.graph.add_constant(np.array(epsilon, kind), x.dtype)
-    return write.op("Div", centered, write.op("Sqrt", write.op("Add", variance, least)))
+    return write.Div(centered, write.Sqrt(write.Add(variance, least)))
 
 
 # Positions that an average's kernel sums as accurately as a sum in pairs.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tfx.graph.ir import Graph, Node
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 _FUSED = (1, 10)
 
@@ -20,10 +20,10 @@ def _behind_relu(out: Graph, node: Node) -> bool:
         return False
     if low is None and high is None:
         return False
-    write = Writer(out, node)
-    y = x if low is None else write.op("Max", x, low)
+    write = ReplacementBuilder(out, node)
+    y = x if low is None else write.Max(x, low)
     if high is not None:
-        write.op("Min", y, high)
+        write.Min(y, high)
     return write.finish()
 
 

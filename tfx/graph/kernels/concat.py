@@ -15,7 +15,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.refusals import Refusal
 from tfx.graph.ir import Graph, Node, RawShape
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 _BOOL = dtypes.bool.onnx
 # Tag of a node whose inputs are compared.
@@ -33,19 +33,19 @@ def _concat(out: Graph, node: Node) -> bool:
     others = [v for v, s in zip(given[1:], known[1:], strict=True) if not _fits(first, s, axis)]
     if not others or any(v.dtype > dtypes.SEQUENCE for v in given):
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     (result,) = node.outputs
-    joined = write.add("Concat", given, node.attrs)
+    joined = write.Concat(*given, **node.attrs)
     joined.shape = result.shape
     assert joined.node is not None
     joined.node.tag = _COMPARED
     mask = out.add_constant(np.arange(len(first)) == axis, _BOOL)
-    form = write.op("Shape", given[0])
-    right = [write.op("Equal", form, write.op("Shape", v)) for v in others]
-    fits = write.op("Or", reduce(lambda a, b: write.op("And", a, b), right), mask)
+    form = write.Shape(given[0])
+    right = [write.Equal(form, write.Shape(v)) for v in others]
+    fits = write.Or(reduce(lambda a, b: write.And(a, b), right), mask)
     wrong = write.ints([Refusal.JOINED.dimension])
-    target = write.op("Where", fits, write.op("Shape", joined), wrong)
-    write.add("Reshape", (joined, target), {"allowzero": 1})
+    target = write.Where(fits, write.Shape(joined), wrong)
+    write.Reshape(joined, target, allowzero=1)
     return write.finish()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tfx.graph.ir import Graph, Node
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 _INT64 = 7
 
@@ -23,15 +23,15 @@ def _fitted(out: Graph, node: Node) -> bool:
     assert x is not None
     if isinstance(x.node, Node) and x.node.op == "Pad" and x.node.name.startswith(node.name):
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     axis = write.ints([-2]) if not rest or rest[0] is None else rest[0]
-    axis = write.op("Reshape", write.cast(axis, _INT64), write.ints([1]))
-    size = write.op("Reshape", write.cast(length, _INT64), write.ints([1]))
-    half = write.op("Add", write.op("Div", size, write.ints([2])), write.ints([1]))
-    have = write.op("Gather", write.op("Shape", x), axis)
-    pads = write.add("Concat", (write.ints([0]), write.op("Sub", half, have)), {"axis": 0})
-    given = write.add("Pad", (x, pads, None, axis), {})
-    write.add("DFT", (given, *node.inputs[1:]), node.attrs)
+    axis = write.Reshape(write.Cast(axis, to=_INT64), write.ints([1]))
+    size = write.Reshape(write.Cast(length, to=_INT64), write.ints([1]))
+    half = write.Add(write.Div(size, write.ints([2])), write.ints([1]))
+    have = write.Gather(write.Shape(x), axis)
+    pads = write.Concat(write.ints([0]), write.Sub(half, have), axis=0)
+    given = write.Pad(x, pads, None, axis)
+    write.DFT(given, *node.inputs[1:], **node.attrs)
     return write.finish()
 
 

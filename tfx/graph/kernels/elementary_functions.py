@@ -2,7 +2,7 @@
 
 ONNX Runtime's CPU provider has no float64 kernel for most of them, and casting to float32 would
 cost nine digits. Each formula is accurate to a few units in the last place and is written over an
-abstract ``Formula``, so that the pass that fills in missing kernels and the operations that need
+abstract builder, so that the pass that fills in missing kernels and the operations that need
 the same mathematics share it.
 
 The polynomials were fitted (Chebyshev interpolation in 60 digits) to ``erf(x) / x`` in ``x**2`` on
@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-T = TypeVar("T")
+from tfx.graph.ops import Ops
+
+V = TypeVar("V")
 
 _FLOAT, _DOUBLE = 1, 11
 _NEAR, _ERF_OF_NEAR = 0.75, 0.7111556336535151
@@ -38,241 +40,220 @@ _ERFCX = (
 )  # fmt: skip
 
 
-class Formula(Protocol[T]):
-    """How a formula makes its operations: in a graph under construction, or by running them."""
-
-    def op(self, name: str, *inputs: T) -> T:
-        """An ONNX operator without attributes."""
-
-    def cast(self, x: T, dtype: int) -> T:
-        """A change of element type."""
-
-    def number(self, value: float) -> T:
-        """A float64 scalar."""
-
-
-def _polynomial(f: Formula[T], x: T, coefficients: Sequence[float]) -> T:
+def _polynomial(f: Ops[V], x: V, coefficients: Sequence[float]) -> V:
     """Horner's rule; the constant coefficient comes first."""
     result = f.number(coefficients[-1])
     for c in coefficients[-2::-1]:
-        result = f.op("Add", f.op("Mul", result, x), f.number(c))
+        result = f.Add(f.Mul(result, x), f.number(c))
     return result
 
 
-def _with_sign_of(f: Formula[T], x: T, magnitude: T) -> T:
+def _with_sign_of(f: Ops[V], x: V, magnitude: V) -> V:
     """An odd function from its values for positive arguments (-0 becomes 0)."""
-    return f.op("Mul", f.op("Sign", x), magnitude)
+    return f.Mul(f.Sign(x), magnitude)
 
 
-def tan(f: Formula[T], x: T) -> T:
+def tan(f: Ops[V], x: V) -> V:
     """``sin / cos``."""
-    return f.op("Div", f.op("Sin", x), f.op("Cos", x))
+    return f.Div(f.Sin(x), f.Cos(x))
 
 
-def atan(f: Formula[T], x: T) -> T:
+def atan(f: Ops[V], x: V) -> V:
     """The float32 kernel's angle ``a``, corrected by the angle between ``x`` and ``tan(a)``.
 
     The tangent of that angle is ``(x cos a - sin a) / (cos a + x sin a)``, which is so small that
     it is the angle itself. Arguments above 1 are inverted first.
     """
     one = f.number(1.0)
-    size = f.op("Abs", x)
-    steep = f.op("Greater", size, one)
-    z = f.op("Where", steep, f.op("Reciprocal", size), size)
-    a = f.cast(f.op("Atan", f.cast(z, _FLOAT)), _DOUBLE)
-    sin, cos = f.op("Sin", a), f.op("Cos", a)
-    error = f.op(
-        "Div",
-        f.op("Sub", f.op("Mul", z, cos), sin),
-        f.op("Add", cos, f.op("Mul", z, sin)),
-    )
-    angle = f.op("Add", a, error)
-    angle = f.op("Where", steep, f.op("Sub", f.number(math.pi / 2), angle), angle)
+    size = f.Abs(x)
+    steep = f.Greater(size, one)
+    z = f.Where(steep, f.Reciprocal(size), size)
+    a = f.Cast(f.Atan(f.Cast(z, to=_FLOAT)), to=_DOUBLE)
+    sin, cos = f.Sin(a), f.Cos(a)
+    error = f.Div(f.Sub(f.Mul(z, cos), sin), f.Add(cos, f.Mul(z, sin)))
+    angle = f.Add(a, error)
+    angle = f.Where(steep, f.Sub(f.number(math.pi / 2), angle), angle)
     return _with_sign_of(f, x, angle)
 
 
-def asin(f: Formula[T], x: T) -> T:
+def asin(f: Ops[V], x: V) -> V:
     """The angle whose tangent is ``x / sqrt(1 - x**2)``."""
     one = f.number(1.0)
-    cosine = f.op("Sqrt", f.op("Mul", f.op("Sub", one, x), f.op("Add", one, x)))
-    return atan(f, f.op("Div", x, cosine))
+    cosine = f.Sqrt(f.Mul(f.Sub(one, x), f.Add(one, x)))
+    return atan(f, f.Div(x, cosine))
 
 
-def acos(f: Formula[T], x: T) -> T:
+def acos(f: Ops[V], x: V) -> V:
     """Twice the angle whose tangent is ``sqrt((1 - x) / (1 + x))``."""
     one = f.number(1.0)
-    ratio = f.op("Div", f.op("Sub", one, x), f.op("Add", one, x))
-    return f.op("Mul", f.number(2.0), atan(f, f.op("Sqrt", ratio)))
+    ratio = f.Div(f.Sub(one, x), f.Add(one, x))
+    return f.Mul(f.number(2.0), atan(f, f.Sqrt(ratio)))
 
 
-def log1p(f: Formula[T], x: T) -> T:
+def log1p(f: Ops[V], x: V) -> V:
     """``log(u) - (u - 1 - x) / u`` with ``u = 1 + x`` as rounded."""
     one = f.number(1.0)
-    u = f.op("Add", one, x)
-    back = f.op("Sub", u, one)
-    lost = f.op("Div", f.op("Sub", back, x), u)
-    lost = f.op("Where", f.op("Equal", back, x), f.number(0.0), lost)
-    return f.op("Sub", f.op("Log", u), lost)
+    u = f.Add(one, x)
+    back = f.Sub(u, one)
+    lost = f.Div(f.Sub(back, x), u)
+    lost = f.Where(f.Equal(back, x), f.number(0.0), lost)
+    return f.Sub(f.Log(u), lost)
 
 
-def sinh(f: Formula[T], x: T) -> T:
+def sinh(f: Ops[V], x: V) -> V:
     """``2t / (1 - t**2)`` with ``t = tanh(x/2)`` near 0, ``(e**x - e**-x) / 2`` elsewhere."""
     one, half = f.number(1.0), f.number(0.5)
-    t = f.op("Tanh", f.op("Mul", half, x))
-    near = f.op("Div", f.op("Add", t, t), f.op("Sub", one, f.op("Mul", t, t)))
+    t = f.Tanh(f.Mul(half, x))
+    near = f.Div(f.Add(t, t), f.Sub(one, f.Mul(t, t)))
     rising, falling = _halves_of_cosh(f, x)
-    far = _with_sign_of(f, x, f.op("Sub", rising, falling))
-    return f.op("Where", f.op("Less", f.op("Abs", x), one), near, far)
+    far = _with_sign_of(f, x, f.Sub(rising, falling))
+    return f.Where(f.Less(f.Abs(x), one), near, far)
 
 
-def cosh(f: Formula[T], x: T) -> T:
+def cosh(f: Ops[V], x: V) -> V:
     """``(e**x + e**-x) / 2``."""
-    return f.op("Add", *_halves_of_cosh(f, x))
+    return f.Add(*_halves_of_cosh(f, x))
 
 
-def _halves_of_cosh(f: Formula[T], x: T) -> tuple[T, T]:
+def _halves_of_cosh(f: Ops[V], x: V) -> tuple[V, V]:
     """``e**abs(x) / 2`` and ``e**-abs(x) / 2``, without overflow where the first is finite."""
     half = f.number(0.5)
-    root = f.op("Exp", f.op("Mul", half, f.op("Abs", x)))
-    rising = f.op("Mul", f.op("Mul", half, root), root)
-    return rising, f.op("Div", half, f.op("Mul", root, root))
+    root = f.Exp(f.Mul(half, f.Abs(x)))
+    rising = f.Mul(f.Mul(half, root), root)
+    return rising, f.Div(half, f.Mul(root, root))
 
 
-def asinh(f: Formula[T], x: T) -> T:
+def asinh(f: Ops[V], x: V) -> V:
     """``log1p(a + a / (1/a + sqrt(1 + 1/a**2)))`` with ``a = abs(x)``: no square overflows."""
     one = f.number(1.0)
-    a = f.op("Abs", x)
-    inverse = f.op("Reciprocal", a)
-    root = f.op("Sqrt", f.op("Add", one, f.op("Mul", inverse, inverse)))
-    part = f.op("Div", a, f.op("Add", inverse, root))
-    near = log1p(f, f.op("Add", a, part))
+    a = f.Abs(x)
+    inverse = f.Reciprocal(a)
+    root = f.Sqrt(f.Add(one, f.Mul(inverse, inverse)))
+    part = f.Div(a, f.Add(inverse, root))
+    near = log1p(f, f.Add(a, part))
     return _with_sign_of(f, x, _or_log_of_twice(f, a, near))
 
 
-def _or_log_of_twice(f: Formula[T], x: T, near: T) -> T:
+def _or_log_of_twice(f: Ops[V], x: V, near: V) -> V:
     """``log(2x)`` without overflow from 2**28 on, where nothing else is left."""
-    far = f.op("Add", f.op("Log", x), f.number(math.log(2.0)))
-    return f.op("Where", f.op("Greater", x, f.number(2.0**28)), far, near)
+    far = f.Add(f.Log(x), f.number(math.log(2.0)))
+    return f.Where(f.Greater(x, f.number(2.0**28)), far, near)
 
 
-def acosh(f: Formula[T], x: T) -> T:
+def acosh(f: Ops[V], x: V) -> V:
     """``log1p(t + sqrt(t) * sqrt(t + 2))`` with ``t = x - 1``."""
-    t = f.op("Sub", x, f.number(1.0))
-    root = f.op("Mul", f.op("Sqrt", t), f.op("Sqrt", f.op("Add", t, f.number(2.0))))
-    return _or_log_of_twice(f, x, log1p(f, f.op("Add", t, root)))
+    t = f.Sub(x, f.number(1.0))
+    root = f.Mul(f.Sqrt(t), f.Sqrt(f.Add(t, f.number(2.0))))
+    return _or_log_of_twice(f, x, log1p(f, f.Add(t, root)))
 
 
-def atanh(f: Formula[T], x: T) -> T:
+def atanh(f: Ops[V], x: V) -> V:
     """``log1p(2a / (1 - a)) / 2`` with ``a = abs(x)``."""
-    a = f.op("Abs", x)
-    ratio = f.op("Div", f.op("Add", a, a), f.op("Sub", f.number(1.0), a))
-    return _with_sign_of(f, x, f.op("Mul", f.number(0.5), log1p(f, ratio)))
+    a = f.Abs(x)
+    ratio = f.Div(f.Add(a, a), f.Sub(f.number(1.0), a))
+    return _with_sign_of(f, x, f.Mul(f.number(0.5), log1p(f, ratio)))
 
 
-def softplus(f: Formula[T], x: T) -> T:
+def softplus(f: Ops[V], x: V) -> V:
     """``max(x, 0) + log1p(exp(-abs(x)))``."""
     one = f.number(1.0)
-    e = f.op("Exp", f.op("Neg", f.op("Abs", x)))
-    u = f.op("Add", one, e)  # as in log1p, of a number that is neither infinite nor -1
-    lost = f.op("Div", f.op("Sub", f.op("Sub", u, one), e), u)
-    rest = f.op("Sub", f.op("Log", u), lost)
-    return f.op("Add", f.op("Relu", x), rest)
+    e = f.Exp(f.Neg(f.Abs(x)))
+    u = f.Add(one, e)  # as in log1p, of a number that is neither infinite nor -1
+    lost = f.Div(f.Sub(f.Sub(u, one), e), u)
+    rest = f.Sub(f.Log(u), lost)
+    return f.Add(f.Relu(x), rest)
 
 
-def expm1_below(f: Formula[T], x: T) -> T:
+def expm1_below(f: Ops[V], x: V) -> V:
     """``exp(x) - 1`` for ``x`` up to 0: ``2t / (1 - t)`` with ``t = tanh(x/2)``; anything above."""
-    t = f.op("Tanh", f.op("Mul", x, f.number(0.5)))
-    return f.op("Div", f.op("Add", t, t), f.op("Sub", f.number(1.0), t))
+    t = f.Tanh(f.Mul(x, f.number(0.5)))
+    return f.Div(f.Add(t, t), f.Sub(f.number(1.0), t))
 
 
-def softsign(f: Formula[T], x: T) -> T:
+def softsign(f: Ops[V], x: V) -> V:
     """``x / (1 + abs(x))``."""
-    return f.op("Div", x, f.op("Add", f.number(1.0), f.op("Abs", x)))
+    return f.Div(x, f.Add(f.number(1.0), f.Abs(x)))
 
 
-def mish(f: Formula[T], x: T) -> T:
+def mish(f: Ops[V], x: V) -> V:
     """``x * tanh(softplus(x))``."""
-    return f.op("Mul", x, f.op("Tanh", softplus(f, x)))
+    return f.Mul(x, f.Tanh(softplus(f, x)))
 
 
-def hard_swish(f: Formula[T], x: T) -> T:
+def hard_swish(f: Ops[V], x: V) -> V:
     """``x * max(0, min(1, x / 6 + 1/2))``."""
-    line = f.op("Add", f.op("Div", x, f.number(6.0)), f.number(0.5))
-    gate = f.op("Max", f.number(0.0), f.op("Min", f.number(1.0), line))
-    return f.op("Mul", x, gate)
+    line = f.Add(f.Div(x, f.number(6.0)), f.number(0.5))
+    gate = f.Max(f.number(0.0), f.Min(f.number(1.0), line))
+    return f.Mul(x, gate)
 
 
-def erf(f: Formula[T], x: T) -> T:
+def erf(f: Ops[V], x: V) -> V:
     """A polynomial near 0, one minus ``erfc`` elsewhere."""
-    near, far = _erf_near(f, x), f.op("Sub", f.number(1.0), _erfc_far(f, x))
-    return f.op("Where", _is_near(f, x), near, _with_sign_of(f, x, far))
+    near, far = _erf_near(f, x), f.Sub(f.number(1.0), _erfc_far(f, x))
+    return f.Where(_is_near(f, x), near, _with_sign_of(f, x, far))
 
 
-def erfc(f: Formula[T], x: T) -> T:
+def erfc(f: Ops[V], x: V) -> V:
     """One minus the polynomial near 0, elsewhere relatively accurate until it underflows."""
     far = _erfc_far(f, x)
-    negative = f.op("Less", x, f.number(0.0))
-    far = f.op("Where", negative, f.op("Sub", f.number(2.0), far), far)
-    near = f.op("Sub", f.number(1.0), _erf_near(f, x))
-    return f.op("Where", _is_near(f, x), near, far)
+    negative = f.Less(x, f.number(0.0))
+    far = f.Where(negative, f.Sub(f.number(2.0), far), far)
+    near = f.Sub(f.number(1.0), _erf_near(f, x))
+    return f.Where(_is_near(f, x), near, far)
 
 
-def _is_near(f: Formula[T], x: T) -> T:
-    return f.op("Less", f.op("Abs", x), f.number(_NEAR))
+def _is_near(f: Ops[V], x: V) -> V:
+    return f.Less(f.Abs(x), f.number(_NEAR))
 
 
-def _erf_near(f: Formula[T], x: T) -> T:
-    return f.op("Mul", x, _polynomial(f, f.op("Mul", x, x), _ERF))
+def _erf_near(f: Ops[V], x: V) -> V:
+    return f.Mul(x, _polynomial(f, f.Mul(x, x), _ERF))
 
 
-def _erfc_far(f: Formula[T], x: T) -> T:
+def _erfc_far(f: Ops[V], x: V) -> V:
     """``erfc(abs(x))`` for ``abs(x) >= 0.75``."""
     far = f.number(_FAR)
-    size = f.op("Abs", x)
-    z = f.op("Where", f.op("Greater", size, far), far, size)
+    size = f.Abs(x)
+    z = f.Where(f.Greater(size, far), far, size)
     # exp(-z**2) with the square split in an exact part and a small one: z**2 itself is rounded.
-    coarse = f.op("Mul", f.op("Floor", f.op("Mul", z, f.number(16.0))), f.number(0.0625))
-    fine = f.op("Mul", f.op("Sub", z, coarse), f.op("Add", z, coarse))
-    bell = f.op(
-        "Mul",
-        f.op("Exp", f.op("Neg", f.op("Mul", coarse, coarse))),
-        f.op("Exp", f.op("Neg", fine)),
-    )
-    return f.op("Mul", bell, _scaled_erfc(f, z))
+    coarse = f.Mul(f.Floor(f.Mul(z, f.number(16.0))), f.number(0.0625))
+    fine = f.Mul(f.Sub(z, coarse), f.Add(z, coarse))
+    bell = f.Mul(f.Exp(f.Neg(f.Mul(coarse, coarse))), f.Exp(f.Neg(fine)))
+    return f.Mul(bell, _scaled_erfc(f, z))
 
 
-def _scaled_erfc(f: Formula[T], z: T) -> T:
+def _scaled_erfc(f: Ops[V], z: V) -> V:
     """``exp(z**2) * erfc(z)`` for ``z`` from 0.75 to 28."""
-    t = f.op("Reciprocal", f.op("Add", z, f.number(4.0)))
-    t = f.op("Mul", f.op("Sub", t, f.number(_ERFCX_MIDDLE)), f.number(_ERFCX_SCALE))
+    t = f.Reciprocal(f.Add(z, f.number(4.0)))
+    t = f.Mul(f.Sub(t, f.number(_ERFCX_MIDDLE)), f.number(_ERFCX_SCALE))
     return _polynomial(f, t, _ERFCX)
 
 
-def inverse_erf(f: Formula[T], a: T, q: T) -> T:
+def inverse_erf(f: Ops[V], a: V, q: V) -> V:
     """The ``y`` >= 0 with ``erf(y) = a`` and ``erfc(y) = q``, of which one is enough near 0 and 1.
 
     Newton's method from Winitzki's approximation, on ``erf`` where ``y`` is below 0.75 and on the
     logarithm of ``erfc``, which is almost a parabola, above.
     """
     half = f.number(0.5)
-    log = f.op("Log", f.op("Mul", q, f.op("Add", f.number(1.0), a)))
-    t = f.op("Add", f.op("Mul", half, log), f.number(2.0 / (math.pi * _WINITZKI)))
-    root = f.op("Sqrt", f.op("Sub", f.op("Mul", t, t), f.op("Mul", log, f.number(1 / _WINITZKI))))
+    log = f.Log(f.Mul(q, f.Add(f.number(1.0), a)))
+    t = f.Add(f.Mul(half, log), f.number(2.0 / (math.pi * _WINITZKI)))
+    root = f.Sqrt(f.Sub(f.Mul(t, t), f.Mul(log, f.number(1 / _WINITZKI))))
     # The root of what rounding may make negative; from 0 Newton's method gets there too.
-    y = f.op("Sqrt", f.op("Max", f.op("Sub", root, t), f.number(0.0)))
-    near = f.op("Less", a, f.number(_ERF_OF_NEAR))
-    log_q, slope = f.op("Log", q), f.number(math.sqrt(math.pi) / 2)
+    y = f.Sqrt(f.Max(f.Sub(root, t), f.number(0.0)))
+    near = f.Less(a, f.number(_ERF_OF_NEAR))
+    log_q, slope = f.Log(q), f.number(math.sqrt(math.pi) / 2)
     for _ in range(3):
-        square = f.op("Mul", y, y)
-        step = f.op("Mul", f.op("Sub", a, _erf_near(f, y)), f.op("Mul", slope, f.op("Exp", square)))
+        square = f.Mul(y, y)
+        step = f.Mul(f.Sub(a, _erf_near(f, y)), f.Mul(slope, f.Exp(square)))
         scaled = _scaled_erfc(f, y)
-        excess = f.op("Sub", f.op("Sub", f.op("Log", scaled), square), log_q)
-        far_step = f.op("Mul", excess, f.op("Mul", slope, scaled))
-        y = f.op("Add", y, f.op("Where", near, step, far_step))
+        excess = f.Sub(f.Sub(f.Log(scaled), square), log_q)
+        far_step = f.Mul(excess, f.Mul(slope, scaled))
+        y = f.Add(y, f.Where(near, step, far_step))
     return y
 
 
-UNARY: dict[str, Callable[[Formula[T], T], T]] = {
+UNARY: dict[str, Callable[[Ops[V], V], V]] = {
     "Acos": acos,
     "Acosh": acosh,
     "Asin": asin,

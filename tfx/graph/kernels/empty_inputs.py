@@ -19,7 +19,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.graph.infer import refusal
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value
 from tfx.graph.kernels.reductions import REDUCTIONS
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 # Operators that the corrections below are for: alone, they are compiled for the shapes at hand if
 # one of their inputs is empty.
@@ -77,13 +77,13 @@ def _conv(out: Graph, node: Node) -> bool:
         raise InvalidArgumentError(refusal("Conv", node.inputs, reason), op="Conv")
     channels = w.shape[1] if isinstance(w.shape[1], int) else x.shape[1]
     if channels == 0:
-        write = Writer(out, node)
+        write = ReplacementBuilder(out, node)
         _convolve_zeros(write, node)
         return write.finish()
     if isinstance(channels, int) or node.tag == _ASKED:
         return False
-    write = Writer(out, node)
-    present = write.add("Shape", (w,), {"start": 1, "end": 2})
+    write = ReplacementBuilder(out, node)
+    present = write.Shape(w, start=1, end=2)
     return _ask(out, node, present, _convolve_zeros)
 
 
@@ -91,34 +91,36 @@ def _conv(out: Graph, node: Node) -> bool:
 _ASKED = "asked"
 
 
-def _convolve_zeros(write: Writer, node: Node) -> Value:
+def _convolve_zeros(write: ReplacementBuilder, node: Node) -> Value:
     """What a convolution without channels is: one of a channel (of each group) of zeros."""
     x, w, *bias = node.inputs
     assert x is not None
     assert w is not None
-    zero = write.cast(write.constant(0, _INT64), x.dtype)
+    zero = write.Cast(write.constant(0, _INT64), to=x.dtype)
     group = node.attrs.get("group", 1)
     given = []
     for value, channels in ((x, group), (w, 1)):
-        first = write.add("Shape", (value,), {"start": 0, "end": 1})
-        rest = write.add("Shape", (value,), {"start": 2})
-        shape = write.add("Concat", (first, write.ints([channels]), rest), {"axis": 0})
-        zeros = write.op("Expand", zero, shape)
+        first = write.Shape(value, start=0, end=1)
+        rest = write.Shape(value, start=2)
+        shape = write.Concat(first, write.ints([channels]), rest, axis=0)
+        zeros = write.Expand(zero, shape)
         assert value.shape is not None
         zeros.shape = (value.shape[0], channels, *value.shape[2:])
         given.append(zeros)
-    return write.add("Conv", (*given, *bias), node.attrs)
+    return write.Conv(*given, *bias, **node.attrs)
 
 
-def _ask(out: Graph, node: Node, size: Value, write_empty: Callable[[Writer, Node], Value]) -> bool:
+def _ask(
+    out: Graph, node: Node, size: Value, write_empty: Callable[[ReplacementBuilder, Node], Value]
+) -> bool:
     """The node in one branch, what it is where ``size`` is 0 in the other one."""
-    write = Writer(out, node)
-    empty = write.op("Squeeze", write.op("Equal", size, write.ints([0])))
+    write = ReplacementBuilder(out, node)
+    empty = write.Squeeze(write.Equal(size, write.ints([0])))
     (result,) = node.outputs
     then, otherwise = Graph(f"{node.name}_empty", out), Graph(f"{node.name}_full", out)
     inner = Node(node.op, node.inputs, node.attrs, out.unique_name(node.name + "_empty"), None)
     inner.source = node.source
-    then.outputs = [write_empty(Writer(then, inner), inner)]
+    then.outputs = [write_empty(ReplacementBuilder(then, inner), inner)]
     again = otherwise.add_node(
         node.op,
         node.inputs,
@@ -129,7 +131,7 @@ def _ask(out: Graph, node: Node, size: Value, write_empty: Callable[[Writer, Nod
     )
     again.tag = _ASKED
     otherwise.outputs = list(again.outputs)
-    write.add_bodies("If", (empty,), {"then_branch": then, "else_branch": otherwise}, result)
+    write.apply_bodies("If", (empty,), {"then_branch": then, "else_branch": otherwise}, result)
     return write.finish()
 
 
@@ -143,38 +145,40 @@ def _roi_align(out: Graph, node: Node) -> bool:
     return _without_pixels(out, node, _zero_regions)
 
 
-def _without_pixels(out: Graph, node: Node, instead: Callable[[Writer, Node], Value]) -> bool:
+def _without_pixels(
+    out: Graph, node: Node, instead: Callable[[ReplacementBuilder, Node], Value]
+) -> bool:
     x = node.inputs[0]
     if x is None or x.shape is None or len(x.shape) < 3 or node.tag == _ASKED:
         return False
     spatial = x.shape[2:]
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     if 0 in spatial:
         instead(write, node)
         return write.finish()
     if all(isinstance(d, int) for d in spatial):
         return False
-    size = write.add("ReduceProd", (write.add("Shape", (x,), {"start": 2}),), {"keepdims": 1})
+    size = write.ReduceProd(write.Shape(x, start=2), keepdims=1)
     return _ask(out, node, size, instead)
 
 
-def _zero_regions(write: Writer, node: Node) -> Value:
+def _zero_regions(write: ReplacementBuilder, node: Node) -> Value:
     x, regions = node.inputs[:2]
     assert x is not None
     assert regions is not None
     parts = (
-        write.add("Shape", (regions,), {"start": 0, "end": 1}),
-        write.add("Shape", (x,), {"start": 1, "end": 2}),
+        write.Shape(regions, start=0, end=1),
+        write.Shape(x, start=1, end=2),
         write.ints([node.attrs.get("output_height", 1), node.attrs.get("output_width", 1)]),
     )
-    zero = write.cast(write.constant(0, _INT64), x.dtype)
-    return write.op("Expand", zero, write.add("Concat", parts, {"axis": 0}))
+    zero = write.Cast(write.constant(0, _INT64), to=x.dtype)
+    return write.Expand(zero, write.Concat(*parts, axis=0))
 
 
-def _itself(write: Writer, node: Node) -> Value:
+def _itself(write: ReplacementBuilder, node: Node) -> Value:
     x = node.inputs[0]
     assert x is not None
-    return write.op("Identity", x)
+    return write.Identity(x)
 
 
 def _attention(out: Graph, node: Node) -> bool:
@@ -185,10 +189,10 @@ def _attention(out: Graph, node: Node) -> bool:
     (result, *others) = node.outputs
     if others or not _is_static(result.shape):
         return False
-    write = Writer(out, node)
-    zero = write.cast(write.constant(0, _INT64), result.dtype)
+    write = ReplacementBuilder(out, node)
+    zero = write.Cast(write.constant(0, _INT64), to=result.dtype)
     assert result.shape is not None
-    write.op("Expand", zero, write.ints([d for d in result.shape if isinstance(d, int)]))
+    write.Expand(zero, write.ints([d for d in result.shape if isinstance(d, int)]))
     return write.finish()
 
 
@@ -203,18 +207,18 @@ def _attention_of_heads(out: Graph, node: Node) -> bool:
         return False
     if isinstance(q.shape[1], int) and isinstance(k.shape[1], int):
         return False
-    write = Writer(out, node)
-    heads = [write.add("Shape", (x,), {"start": 1, "end": 2}) for x in (q, k)]
-    return _ask(out, node, write.op("Mul", *heads), _no_heads)
+    write = ReplacementBuilder(out, node)
+    heads = [write.Shape(x, start=1, end=2) for x in (q, k)]
+    return _ask(out, node, write.Mul(*heads), _no_heads)
 
 
-def _no_heads(write: Writer, node: Node) -> Value:
+def _no_heads(write: ReplacementBuilder, node: Node) -> Value:
     q, v = node.inputs[0], node.inputs[2]
     assert q is not None
     assert v is not None
-    parts = (write.add("Shape", (q,), {"end": 3}), write.add("Shape", (v,), {"start": 3}))
-    zero = write.cast(write.constant(0, _INT64), q.dtype)
-    return write.op("Expand", zero, write.add("Concat", parts, {"axis": 0}))
+    parts = (write.Shape(q, end=3), write.Shape(v, start=3))
+    zero = write.Cast(write.constant(0, _INT64), to=q.dtype)
+    return write.Expand(zero, write.Concat(*parts, axis=0))
 
 
 def _matmul(out: Graph, node: Node) -> bool:
@@ -232,10 +236,10 @@ def _matmul(out: Graph, node: Node) -> bool:
         return not sizes and _keep_apart(out, node)
     if not _is_static(result.shape) or max(len(v.shape or ()) for v in (a, b)) < 3:
         return False
-    write = Writer(out, node)
-    zero = write.cast(write.constant(0, _INT64), result.dtype)
+    write = ReplacementBuilder(out, node)
+    zero = write.Cast(write.constant(0, _INT64), to=result.dtype)
     assert result.shape is not None
-    write.op("Expand", zero, write.ints([d for d in result.shape if isinstance(d, int)]))
+    write.Expand(zero, write.ints([d for d in result.shape if isinstance(d, int)]))
     return write.finish()
 
 
@@ -256,14 +260,14 @@ def _keep_apart(out: Graph, node: Node) -> bool:
     apart = [_is_fused(v) for v in operands]
     if not any(apart):
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     given = [
-        write.add("Reshape", (v, write.op("Shape", v)), {"allowzero": 1}) if hide else v
+        write.Reshape(v, write.Shape(v), allowzero=1) if hide else v
         for v, hide in zip(operands, apart, strict=True)
     ]
     for new, old in zip(given, operands, strict=True):
         new.shape = old.shape
-    write.op("MatMul", *given)
+    write.MatMul(*given)
     return write.finish()
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from tfx.graph.ir import Graph, Node
 from tfx.graph.kernels import elementary_functions, windows
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 _DOUBLE = 11
 
@@ -20,7 +20,7 @@ def _in_double(out: Graph, node: Node) -> bool:
     (x,) = node.inputs
     if x is None or x.dtype != _DOUBLE:
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     elementary_functions.UNARY[node.op](write, x)
     return write.finish()
 
@@ -29,7 +29,7 @@ def _over_windows(out: Graph, node: Node) -> bool:
     """A convolution or pool in float64."""
     if node.inputs[0] is None or node.inputs[0].dtype != _DOUBLE:
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     return windows.FORMULAS[node.op](write, node) and write.finish()
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.graph.ir import Graph, Node, Value
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 _FLOAT, _UINT8, _INT64, _STRING, _BOOL, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 2, 7, 8, 9, 10, 11, 16
 _REDUCED_AS = {_FLOAT16: _FLOAT, _BFLOAT16: _FLOAT, _BOOL: _UINT8}
@@ -31,49 +31,47 @@ def _ordered_scatter(out: Graph, node: Node) -> bool:
     assert data is not None
     assert indices is not None
     assert updates is not None
-    write = Writer(out, node)
-    shape = write.op("Shape", data)
-    depth = write.add("Shape", (indices,), {"start": -1})
-    leading = write.op("Slice", shape, write.ints([0]), depth)
-    width = _product(write, write.op("Slice", shape, depth, write.ints([2**62])))
+    write = ReplacementBuilder(out, node)
+    shape = write.Shape(data)
+    depth = write.Shape(indices, start=-1)
+    leading = write.Slice(shape, write.ints([0]), depth)
+    width = _product(write, write.Slice(shape, depth, write.ints([2**62])))
     rows = _rows(write, indices, leading)
-    count = write.add("Shape", (rows,), {"end": 1})
-    size = write.add("Concat", (count, width), {"axis": 0})
-    matrix = write.add("Concat", (_product(write, leading), width), {"axis": 0})
-    table = write.add("Reshape", (data, matrix), {"allowzero": 1})
-    values = write.add("Reshape", (updates, size), {"allowzero": 1})
-    places = write.op("Expand", rows, size)
+    count = write.Shape(rows, end=1)
+    size = write.Concat(count, width, axis=0)
+    matrix = write.Concat(_product(write, leading), width, axis=0)
+    table = write.Reshape(data, matrix, allowzero=1)
+    values = write.Reshape(updates, size, allowzero=1)
+    places = write.Expand(rows, size)
     attrs = {"axis": 0, "reduction": node.attrs["reduction"]}
-    scattered = write.add("ScatterElements", (table, places, values), attrs)
-    write.add("Reshape", (scattered, shape), {"allowzero": 1})
+    scattered = write.ScatterElements(table, places, values, **attrs)
+    write.Reshape(scattered, shape, allowzero=1)
     return write.finish()
 
 
-def _product(write: Writer, vector: Value) -> Value:
-    return write.add("ReduceProd", (vector,), {"keepdims": 1})
+def _product(write: ReplacementBuilder, vector: Value) -> Value:
+    return write.ReduceProd(vector, keepdims=1)
 
 
-def _rows(write: Writer, indices: Value, leading: Value) -> Value:
+def _rows(write: ReplacementBuilder, indices: Value, leading: Value) -> Value:
     """``[..., depth]`` indices into the leading axes as a column of row numbers."""
     column = write.ints([-1, 1])
     if indices.shape is not None and indices.shape[-1] == 1:
-        return write.op("Reshape", indices, column)
+        return write.Reshape(indices, column)
     zero, one = write.constant(0, _INT64), write.constant(1, _INT64)
-    behind = write.op("Less", indices, zero)
-    places = write.op("Where", behind, write.op("Add", indices, leading), indices)
-    inside = write.op(
-        "And", write.op("GreaterOrEqual", places, zero), write.op("Less", places, leading)
-    )
-    penalty = write.op("Where", inside, zero, write.constant(_FAR, _INT64))
+    behind = write.Less(indices, zero)
+    places = write.Where(behind, write.Add(indices, leading), indices)
+    inside = write.And(write.GreaterOrEqual(places, zero), write.Less(places, leading))
+    penalty = write.Where(inside, zero, write.constant(_FAR, _INT64))
     # How many rows one step along an axis passes: the product of the leading axes behind it.
-    depth = write.op("Shape", leading)
-    square = write.op("Expand", leading, write.add("Concat", (depth, depth), {"axis": 0}))
-    upper = write.add("Trilu", (square, one), {"upper": 1})
-    lengths = write.op("Where", write.op("Equal", upper, zero), one, upper)
-    strides = write.add("ReduceProd", (lengths, write.ints([1])), {"keepdims": 0})
-    steps = write.op("Add", write.op("Mul", places, strides), penalty)
-    total = write.add("ReduceSum", (steps, write.ints([-1])), {"keepdims": 0})
-    return write.op("Reshape", total, column)
+    depth = write.Shape(leading)
+    square = write.Expand(leading, write.Concat(depth, depth, axis=0))
+    upper = write.Trilu(square, one, upper=1)
+    lengths = write.Where(write.Equal(upper, zero), one, upper)
+    strides = write.ReduceProd(lengths, write.ints([1]), keepdims=0)
+    steps = write.Add(write.Mul(places, strides), penalty)
+    total = write.ReduceSum(steps, write.ints([-1]), keepdims=0)
+    return write.Reshape(total, column)
 
 
 def _reducible(out: Graph, node: Node) -> bool:
@@ -85,9 +83,9 @@ def _reducible(out: Graph, node: Node) -> bool:
     wide = _REDUCED_AS.get(data.dtype)
     if wide is None or node.attrs.get("reduction", "none") == "none":
         return False
-    write = Writer(out, node)
-    inputs = (write.cast(data, wide), indices, write.cast(updates, wide))
-    write.cast(write.add("ScatterElements", inputs, node.attrs), data.dtype)
+    write = ReplacementBuilder(out, node)
+    inputs = (write.Cast(data, to=wide), indices, write.Cast(updates, to=wide))
+    write.Cast(write.ScatterElements(*inputs, **node.attrs), to=data.dtype)
     return write.finish()
 
 
@@ -100,13 +98,13 @@ def _string_slices(out: Graph, node: Node) -> bool:
         return False
     if data.shape is not None and len(data.shape) == 1:
         return False  # single strings are copied right
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     zero, one = write.constant(0, _INT64), write.constant(1, _INT64)
-    numbers = write.op("Range", zero, write.op("Size", data), one)
-    table = write.add("Reshape", (numbers, write.op("Shape", data)), {"allowzero": 1})
-    chosen = write.add("Gather", (table, indices), node.attrs)
-    flat = write.op("Reshape", data, write.ints([-1]))
-    write.op("Gather", flat, chosen)
+    numbers = write.Range(zero, write.Size(data), one)
+    table = write.Reshape(numbers, write.Shape(data), allowzero=1)
+    chosen = write.Gather(table, indices, **node.attrs)
+    flat = write.Reshape(data, write.ints([-1]))
+    write.Gather(flat, chosen)
     return write.finish()
 
 
@@ -118,11 +116,11 @@ def _precise_one_hot(out: Graph, node: Node) -> bool:
     assert values is not None
     if values.dtype != _DOUBLE:
         return False
-    write = Writer(out, node)
-    inputs = (write.cast(indices, _INT64), write.cast(depth, _INT64), write.ints([0, 1]))
-    hot = write.cast(write.add("OneHot", inputs, node.attrs), _BOOL)
-    off, on = (write.op("Gather", values, write.constant(i, _INT64)) for i in (0, 1))
-    write.op("Where", hot, on, off)
+    write = ReplacementBuilder(out, node)
+    inputs = (write.Cast(indices, to=_INT64), write.Cast(depth, to=_INT64), write.ints([0, 1]))
+    hot = write.Cast(write.OneHot(*inputs, **node.attrs), to=_BOOL)
+    off, on = (write.Gather(values, write.constant(i, _INT64)) for i in (0, 1))
+    write.Where(hot, on, off)
     return write.finish()
 
 
@@ -134,9 +132,9 @@ def _expanded_to_nothing(out: Graph, node: Node) -> bool:
     dims = [d for d in result.shape if isinstance(d, int)]
     if len(dims) < len(result.shape):
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     zero = np.zeros(1, dtypes.from_onnx(result.dtype).as_numpy_dtype)
-    write.add("ConstantOfShape", (write.ints(dims),), {"value": zero})
+    write.ConstantOfShape(write.ints(dims), value=zero)
     return write.finish()
 
 

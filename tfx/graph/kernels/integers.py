@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.kernels.nan_extremes import of_numbers
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 _UINT8, _INT32, _INT64, _BOOL, _DOUBLE, _UINT32, _UINT64 = 2, 6, 7, 9, 11, 12, 13
 _MASK = 0xFFFFFFFF
@@ -28,23 +28,23 @@ def _sum(out: Graph, node: Node) -> bool:
     x = node.inputs[0]
     if x is None or x.dtype not in (_INT32, _INT64, _UINT32, _UINT64):
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
 
     def total(part: Value) -> Value:
-        return write.add("ReduceSum", (write.cast(part, _DOUBLE), *node.inputs[1:]), node.attrs)
+        return write.ReduceSum(write.Cast(part, to=_DOUBLE), *node.inputs[1:], **node.attrs)
 
     mask = write.constant(_MASK, _INT64)
     if x.dtype in (_INT32, _UINT32):
         # Masked, or the runtime would join the casts to one that cuts off.
-        write.cast(write.op("BitwiseAnd", write.cast(total(x), _INT64), mask), x.dtype)
+        write.Cast(write.BitwiseAnd(write.Cast(total(x), to=_INT64), mask), to=x.dtype)
         return write.finish()
-    signed = x if x.dtype == _INT64 else write.cast(x, _INT64)
-    low = write.op("BitwiseAnd", signed, mask)
-    high = write.op("Div", total(write.op("Sub", signed, low)), write.number(2.0**32))
-    high = write.op("Mul", write.cast(high, _INT64), write.constant(1 << 32, _INT64))
-    result = write.op("Add", high, write.cast(total(low), _INT64))
+    signed = x if x.dtype == _INT64 else write.Cast(x, to=_INT64)
+    low = write.BitwiseAnd(signed, mask)
+    high = write.Div(total(write.Sub(signed, low)), write.number(2.0**32))
+    high = write.Mul(write.Cast(high, to=_INT64), write.constant(1 << 32, _INT64))
+    result = write.Add(high, write.Cast(total(low), to=_INT64))
     if x.dtype == _UINT64:
-        write.cast(result, _UINT64)
+        write.Cast(result, to=_UINT64)
     return write.finish()
 
 
@@ -57,21 +57,21 @@ def _extreme_over_axes(out: Graph, node: Node) -> bool:
     x = node.inputs[0]
     if x is None or x.dtype not in (_INT64, _UINT32, _UINT64):
         return False
-    write, axes, largest = Writer(out, node), node.inputs[1:], node.op == "ReduceMax"
+    write, axes, largest = ReplacementBuilder(out, node), node.inputs[1:], node.op == "ReduceMax"
     signed = _signed(write, x)
-    rounded = write.cast(signed, _DOUBLE)
-    kept = of_numbers(write.add(node.op, (rounded, *axes), {**node.attrs, "keepdims": 1}))
-    rest = write.cast(write.op("Sub", signed, write.cast(kept, _INT64)), _INT32)
+    rounded = write.Cast(signed, to=_DOUBLE)
+    kept = of_numbers(write.apply(node.op, (rounded, *axes), {**node.attrs, "keepdims": 1}))
+    rest = write.Cast(write.Sub(signed, write.Cast(kept, to=_INT64)), to=_INT32)
     neutral = write.constant(-(2**31) if largest else 2**31 - 1, _INT32)
-    rest = write.op("Where", write.op("Equal", rounded, kept), rest, neutral)
-    rest = write.add(node.op, (rest, *axes), node.attrs)
-    top = of_numbers(write.add(node.op, (kept, *axes), node.attrs))
-    found = write.op("Add", write.cast(top, _INT64), write.cast(rest, _INT64))
+    rest = write.Where(write.Equal(rounded, kept), rest, neutral)
+    rest = write.apply(node.op, (rest, *axes), node.attrs)
+    top = of_numbers(write.apply(node.op, (kept, *axes), node.attrs))
+    found = write.Add(write.Cast(top, to=_INT64), write.Cast(rest, to=_INT64))
     # Of no elements: the dtype's own limit.
     limit = write.constant(_lowest(x.dtype) if largest else _highest(x.dtype), _INT64)
-    found = write.op("Where", write.op("IsInf", top), limit, found)
+    found = write.Where(write.IsInf(top), limit, found)
     if x.dtype == _UINT32:
-        write.cast(found, _UINT32)
+        write.Cast(found, to=_UINT32)
     elif x.dtype == _UINT64:
         _unsigned(write, found)
     return write.finish()
@@ -85,15 +85,15 @@ def _highest(dtype: int) -> int:
     return _MASK if dtype == _UINT32 else 2**63 - 1
 
 
-def _signed(write: Writer, x: Value) -> Value:
+def _signed(write: ReplacementBuilder, x: Value) -> Value:
     """The same order in int64: adding 2**63 to the bits of a uint64 keeps it."""
     if x.dtype == _UINT64:
-        return write.cast(write.op("Add", x, write.constant(1 << 63, _UINT64)), _INT64)
-    return x if x.dtype == _INT64 else write.cast(x, _INT64)
+        return write.Cast(write.Add(x, write.constant(1 << 63, _UINT64)), to=_INT64)
+    return x if x.dtype == _INT64 else write.Cast(x, to=_INT64)
 
 
-def _unsigned(write: Writer, x: Value) -> Value:
-    return write.op("Add", write.cast(x, _UINT64), write.constant(1 << 63, _UINT64))
+def _unsigned(write: ReplacementBuilder, x: Value) -> Value:
+    return write.Add(write.Cast(x, to=_UINT64), write.constant(1 << 63, _UINT64))
 
 
 def _position(out: Graph, node: Node) -> bool:
@@ -101,8 +101,8 @@ def _position(out: Graph, node: Node) -> bool:
     x = node.inputs[0]
     if x is None or x.dtype != _UINT64:
         return False
-    write = Writer(out, node)
-    write.add(node.op, (_signed(write, x),), node.attrs)
+    write = ReplacementBuilder(out, node)
+    write.apply(node.op, (_signed(write, x),), node.attrs)
     return write.finish()
 
 
@@ -111,11 +111,11 @@ def _extreme_of_several(out: Graph, node: Node) -> bool:
     first, *others = node.inputs
     if first is None or first.dtype != _INT64 or not others:
         return False
-    write, result = Writer(out, node), first
+    write, result = ReplacementBuilder(out, node), first
     for other in others:
         assert other is not None
-        better = write.op("Greater" if node.op == "Max" else "Less", result, other)
-        result = write.op("Where", better, result, other)
+        better = write.apply("Greater" if node.op == "Max" else "Less", (result, other))
+        result = write.Where(better, result, other)
     return write.finish()
 
 
@@ -124,10 +124,10 @@ def _clip(out: Graph, node: Node) -> bool:
     x, *limits = node.inputs
     if x is None or x.dtype != _INT64 or all(limit is None for limit in limits):
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     for limit, beyond in zip(limits, ("Less", "Greater"), strict=False):
         if limit is not None:
-            x = write.op("Where", write.op(beyond, x, limit), limit, x)
+            x = write.Where(write.apply(beyond, (x, limit)), limit, x)
     return write.finish()
 
 
@@ -136,10 +136,10 @@ def _sign(out: Graph, node: Node) -> bool:
     (x,) = node.inputs
     if x is None or x.dtype != _INT64:
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     zero = write.constant(0, _INT64)
-    positive, negative = write.op("Greater", x, zero), write.op("Less", x, zero)
-    write.op("Sub", write.cast(positive, _INT64), write.cast(negative, _INT64))
+    positive, negative = write.Greater(x, zero), write.Less(x, zero)
+    write.Sub(write.Cast(positive, to=_INT64), write.Cast(negative, to=_INT64))
     return write.finish()
 
 
@@ -160,15 +160,15 @@ def _division(out: Graph, node: Node) -> bool:
         return False
     if divisor.node is not None and divisor.node.tag == SAFE_DIVISOR:
         return False
-    write = Writer(out, node)
-    minus = write.op("Equal", divisor, write.constant(-1, x.dtype))
-    safe = write.op("Where", minus, write.constant(1, x.dtype), divisor)
+    write = ReplacementBuilder(out, node)
+    minus = write.Equal(divisor, write.constant(-1, x.dtype))
+    safe = write.Where(minus, write.constant(1, x.dtype), divisor)
     assert safe.node is not None
     safe.node.tag = SAFE_DIVISOR
-    result = write.add(node.op, (x, safe), node.attrs)
+    result = write.apply(node.op, (x, safe), node.attrs)
     if node.op == "Div":
-        flipped = write.op("Sub", write.constant(0, x.dtype), result)
-        write.op("Where", minus, flipped, result)
+        flipped = write.Sub(write.constant(0, x.dtype), result)
+        write.Where(minus, flipped, result)
     return write.finish()
 
 
@@ -179,10 +179,10 @@ def _power(out: Graph, node: Node) -> bool:
         return False
     if y.dtype not in (_INT32, _INT64):
         return False
-    write = Writer(out, node)
-    exponent = write.cast(y, x.dtype)
-    zeros = write.op("Mul", write.op("Add", x, exponent), write.constant(0, x.dtype))
-    ones = write.op("Add", zeros, write.constant(1, x.dtype))
+    write = ReplacementBuilder(out, node)
+    exponent = write.Cast(y, to=x.dtype)
+    zeros = write.Mul(write.Add(x, exponent), write.constant(0, x.dtype))
+    ones = write.Add(zeros, write.constant(1, x.dtype))
     body = Graph(f"{node.name}_squaring", out)
     body.add_input("bit", _INT64, ())
     body.add_input("going", _BOOL, ())
@@ -190,12 +190,12 @@ def _power(out: Graph, node: Node) -> bool:
         body.add_input(name, x.dtype, v.shape)
         for name, v in (("result", ones), ("base", x), ("left", exponent))
     )
-    inner = Writer(body, node)
+    inner = ReplacementBuilder(body, node)
     one, two = inner.constant(1, x.dtype), inner.constant(2, x.dtype)
-    odd = inner.cast(inner.op("BitwiseAnd", left, one), _BOOL)
-    result = inner.op("Where", odd, inner.op("Mul", result, base), result)
-    rest = inner.op("Div", left, two)
-    body.outputs = [_any(inner, rest), result, inner.op("Mul", base, base), rest]
+    odd = inner.Cast(inner.BitwiseAnd(left, one), to=_BOOL)
+    result = inner.Where(odd, inner.Mul(result, base), result)
+    rest = inner.Div(left, two)
+    body.outputs = [_any(inner, rest), result, inner.Mul(base, base), rest]
     loop = out.add_node(
         "Loop",
         (None, _any(write, exponent), ones, x, exponent),
@@ -204,7 +204,7 @@ def _power(out: Graph, node: Node) -> bool:
         name=f"{node.name}_loop",
         source=node.source,
     )
-    write.op("Identity", loop.outputs[0])
+    write.Identity(loop.outputs[0])
     return write.finish()
 
 
@@ -213,19 +213,19 @@ def _blocks(out: Graph, node: Node) -> bool:
     (x,) = node.inputs
     if x is None or x.dtype not in (_INT64, _UINT64):
         return False
-    write = Writer(out, node)
-    bits = write.cast(x, _UINT64)
+    write = ReplacementBuilder(out, node)
+    bits = write.Cast(x, to=_UINT64)
     width = write.constant(32, _UINT64)
-    high = write.add("BitShift", (bits, width), {"direction": "RIGHT"})
-    low = write.op("BitwiseAnd", bits, write.constant(_MASK, _UINT64))
+    high = write.BitShift(bits, width, direction="RIGHT")
+    low = write.BitwiseAnd(bits, write.constant(_MASK, _UINT64))
     high, low = (
-        write.cast(write.add(node.op, (write.cast(half, _DOUBLE),), node.attrs), _UINT64)
+        write.Cast(write.apply(node.op, (write.Cast(half, to=_DOUBLE),), node.attrs), to=_UINT64)
         for half in (high, low)
     )
-    moved = write.add("BitShift", (high, width), {"direction": "LEFT"})
-    result = write.op("BitwiseOr", moved, low)
+    moved = write.BitShift(high, width, direction="LEFT")
+    result = write.BitwiseOr(moved, low)
     if x.dtype == _INT64:
-        write.cast(result, _INT64)
+        write.Cast(result, to=_INT64)
     return write.finish()
 
 
@@ -245,22 +245,22 @@ def _range(out: Graph, node: Node) -> bool:
     is_near = start.const is not None and abs(int(start.const)) < 2**31
     if start.dtype != _INT64 or node.tag == _FROM_ZERO or is_near:
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     zero = write.constant(0, _INT64)
-    apart = write.op("Xor", write.op("Less", start, zero), write.op("Less", limit, zero))
-    base = write.op("Where", apart, zero, start)
-    near, far = write.op("Sub", start, base), write.op("Sub", limit, base)
-    steps = write.op("Range", near, far, delta)
+    apart = write.Xor(write.Less(start, zero), write.Less(limit, zero))
+    base = write.Where(apart, zero, start)
+    near, far = write.Sub(start, base), write.Sub(limit, base)
+    steps = write.Range(near, far, delta)
     assert steps.node is not None
     steps.node.tag = _FROM_ZERO
-    write.op("Add", steps, base)
+    write.Add(steps, base)
     return write.finish()
 
 
-def _any(write: Writer, x: Value) -> Value:
+def _any(write: ReplacementBuilder, x: Value) -> Value:
     """Whether an element is not 0."""
-    found = write.cast(write.cast(x, _BOOL), _UINT8)
-    return write.cast(write.add("ReduceMax", (found,), {"keepdims": 0}), _BOOL)
+    found = write.Cast(write.Cast(x, to=_BOOL), to=_UINT8)
+    return write.Cast(write.ReduceMax(found, keepdims=0), to=_BOOL)
 
 
 CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {

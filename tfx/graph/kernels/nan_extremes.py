@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tfx.graph.ir import Graph, Node, Value
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 # Tag of the extremes that are made here.
 _CLEAN = "without nan"
@@ -40,26 +40,26 @@ def _reduced(out: Graph, node: Node) -> bool:
         axes = None
         if node.attrs.get("noop_with_empty_axes"):
             return False
-    write = Writer(out, node)
-    wide = x if x.dtype in (_FLOAT, _DOUBLE) else write.cast(x, _FLOAT)
+    write = ReplacementBuilder(out, node)
+    wide = x if x.dtype in (_FLOAT, _DOUBLE) else write.Cast(x, to=_FLOAT)
     over = (wide,) if axes is None else (wide, axes)
-    extreme = of_numbers(write.add(node.op, over, node.attrs))
+    extreme = of_numbers(write.apply(node.op, over, node.attrs))
     # The axes may be none at run time, which means to do nothing.
     uncertain = axes is not None and axes.const is None and node.attrs.get("noop_with_empty_axes")
     if _is_small(x) or uncertain:
-        squares = write.add("ReduceSumSquare", over, node.attrs)
+        squares = write.ReduceSumSquare(*over, **node.attrs)
     else:
-        suspect = write.op("IsNaN", write.add("ReduceSum", over, node.attrs))
+        suspect = write.IsNaN(write.ReduceSum(*over, **node.attrs))
         if axes is None:
-            looked = write.op("Reshape", wide, write.ints([-1]))
+            looked = write.Reshape(wide, write.ints([-1]))
             looked = _if_suspect(write, looked, suspect, _numbers(write, [0]))
-            squares = write.add("ReduceSumSquare", (looked,), {"keepdims": 0})
+            squares = write.ReduceSumSquare(looked, keepdims=0)
         else:
             looked = _if_suspect(write, wide, suspect, _first(write, axes))
-            squares = write.add("ReduceSumSquare", (looked, axes), node.attrs)
-    result = write.op("Where", write.op("IsNaN", squares), squares, extreme)
+            squares = write.ReduceSumSquare(looked, axes, **node.attrs)
+    result = write.Where(write.IsNaN(squares), squares, extreme)
     if wide is not x:
-        write.cast(result, x.dtype)
+        write.Cast(result, to=x.dtype)
     return write.finish()
 
 
@@ -71,23 +71,23 @@ def _position(out: Graph, node: Node) -> bool:
     axis = node.attrs.get("axis", 0)
     if x.shape is not None and (not x.shape or x.shape[axis] == 0):
         return False
-    write = Writer(out, node)
-    wide = x if x.dtype in (_FLOAT, _DOUBLE) else write.cast(x, _FLOAT)
+    write = ReplacementBuilder(out, node)
+    wide = x if x.dtype in (_FLOAT, _DOUBLE) else write.Cast(x, to=_FLOAT)
     keepdims = {"keepdims": node.attrs.get("keepdims", 1)}
     lowest = -math.inf if node.op == "ArgMax" else math.inf
-    worst = write.cast(write.number(lowest), wide.dtype)
+    worst = write.Cast(write.number(lowest), to=wide.dtype)
 
     def among_numbers(values: Value) -> Value:
-        numbers = write.op("Where", write.op("IsNaN", values), worst, values)
-        return of_numbers(write.add(node.op, (numbers,), node.attrs))
+        numbers = write.Where(write.IsNaN(values), worst, values)
+        return of_numbers(write.apply(node.op, (numbers,), node.attrs))
 
     if _is_small(x):
         among_numbers(wide)
         return write.finish()
-    found = of_numbers(write.add(node.op, (wide,), node.attrs))
-    suspect = write.op("IsNaN", write.add("ReduceSum", (wide, write.ints([axis])), keepdims))
+    found = of_numbers(write.apply(node.op, (wide,), node.attrs))
+    suspect = write.IsNaN(write.ReduceSum(wide, write.ints([axis]), **keepdims))
     looked = _if_suspect(write, wide, suspect, _numbers(write, [axis]))
-    write.op("Where", suspect, among_numbers(looked), found)
+    write.Where(suspect, among_numbers(looked), found)
     return write.finish()
 
 
@@ -96,12 +96,12 @@ def _log_softmax(out: Graph, node: Node) -> bool:
     (x,) = node.inputs
     if x is None or x.dtype != _DOUBLE:
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     axis = write.ints([node.attrs.get("axis", -1)])
-    most = of_numbers(write.add("ReduceMax", (x, axis), {"keepdims": 1}))
-    below = write.op("Sub", x, most)
-    total = write.add("ReduceSum", (write.op("Exp", below), axis), {"keepdims": 1})
-    write.op("Sub", below, write.op("Log", total))
+    most = of_numbers(write.ReduceMax(x, axis, keepdims=1))
+    below = write.Sub(x, most)
+    total = write.ReduceSum(write.Exp(below), axis, keepdims=1)
+    write.Sub(below, write.Log(total))
     return write.finish()
 
 
@@ -131,24 +131,24 @@ def _is_small(x: Value) -> bool:
     return len(known) == len(shape) and math.prod(known) <= _SMALL
 
 
-def _numbers(write: Writer, values: list[int]) -> Value:
-    return write.cast(write.ints(values), _INT32)
+def _numbers(write: ReplacementBuilder, values: list[int]) -> Value:
+    return write.Cast(write.ints(values), to=_INT32)
 
 
-def _first(write: Writer, axes: Value) -> Value:
+def _first(write: ReplacementBuilder, axes: Value) -> Value:
     """One of the axes; 0 where none is given and all are meant."""
     if axes.const is not None:
         return _numbers(write, [int(axes.const.reshape(-1)[0])])
-    given = write.cast(write.add("Concat", (axes, write.ints([0])), {"axis": 0}), _INT32)
-    return write.op("Gather", given, write.ints([0]))
+    given = write.Cast(write.Concat(axes, write.ints([0]), axis=0), to=_INT32)
+    return write.Gather(given, write.ints([0]))
 
 
-def _if_suspect(write: Writer, x: Value, suspect: Value, axis: Value) -> Value:
+def _if_suspect(write: ReplacementBuilder, x: Value, suspect: Value, axis: Value) -> Value:
     """All of ``x`` if something is suspect, otherwise its last element along an axis."""
     all_of_it, last = write.constant(-_FAR, _INT32), write.constant(-1, _INT32)
-    starts = write.op("Reshape", write.op("Where", suspect, all_of_it, last), write.ints([-1]))
-    start = write.add("ReduceMin", (starts,), {"keepdims": 1})
-    return write.op("Slice", x, start, _numbers(write, [_FAR]), axis)
+    starts = write.Reshape(write.Where(suspect, all_of_it, last), write.ints([-1]))
+    start = write.ReduceMin(starts, keepdims=1)
+    return write.Slice(x, start, _numbers(write, [_FAR]), axis)
 
 
 CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tfx.graph.ir import Graph, Node, Value
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 _INT64 = 7
 
@@ -24,18 +24,18 @@ def _of_all_axes(out: Graph, node: Node) -> bool:
     if axes is None or data is None or pads is None or data.shape is None:
         return False
     rank = len(data.shape)
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     full = (
         _known(write, pads, axes, rank)
         if axes.const is not None
         else _later(write, pads, axes, rank)
     )
     inputs = (data, full) if value is None else (data, full, value)
-    write.add("Pad", inputs, node.attrs)
+    write.Pad(*inputs, **node.attrs)
     return write.finish()
 
 
-def _known(write: Writer, pads: Value, axes: Value, rank: int) -> Value:
+def _known(write: ReplacementBuilder, pads: Value, axes: Value, rank: int) -> Value:
     """The amounts of axes that are known, which may be known themselves."""
     assert axes.const is not None
     places = [int(a) % rank for a in axes.const.reshape(-1)]
@@ -47,17 +47,17 @@ def _known(write: Writer, pads: Value, axes: Value, rank: int) -> Value:
     if pads.const is not None:
         amounts = [*(int(p) for p in pads.const.reshape(-1)), 0]
         return write.ints([amounts[i] for i in order])
-    extended = write.add("Concat", (pads, write.ints([0])), {"axis": 0})
-    return write.op("Gather", extended, write.ints(order))
+    extended = write.Concat(pads, write.ints([0]), axis=0)
+    return write.Gather(extended, write.ints(order))
 
 
-def _later(write: Writer, pads: Value, axes: Value, rank: int) -> Value:
+def _later(write: ReplacementBuilder, pads: Value, axes: Value, rank: int) -> Value:
     """The amounts of axes that are known at run time only."""
     size = write.constant(rank, _INT64)
-    places = write.add("Mod", (write.op("Add", write.cast(axes, _INT64), size), size), {})
-    both = write.add("Concat", (places, write.op("Add", places, size)), {"axis": 0})
+    places = write.Mod(write.Add(write.Cast(axes, to=_INT64), size), size)
+    both = write.Concat(places, write.Add(places, size), axis=0)
     zeros = write.ints(np.zeros(2 * rank, np.int64).tolist())
-    return write.add("ScatterElements", (zeros, both, pads), {"axis": 0})
+    return write.ScatterElements(zeros, both, pads, axis=0)
 
 
 CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {"Pad": _of_all_axes}

@@ -18,7 +18,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.graph.infer import refusal
 from tfx.graph.ir import Graph, Node, Value
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 _STATES = (5, 6)  # initial_h and initial_c
 _FLOAT, _DOUBLE = 1, 11
@@ -48,12 +48,12 @@ def _of_nothing(out: Graph, node: Node) -> bool:
         return all(_without_steps(out, node, i) for i in range(len(node.outputs)))
     if node.op == "RNN" or all(isinstance(d, int) for d in sizes):
         return False
-    write = Writer(out, node)
-    shape = write.op("Shape", x)
-    least = write.add("ReduceMin", (shape,), {"keepdims": 1})
-    fine = write.op("Greater", least, write.ints([0]))
-    target = write.op("Where", fine, shape, write.ints([Refusal.NO_SEQUENCES.dimension]))
-    some = write.add("Reshape", (x, target), {"allowzero": 1})
+    write = ReplacementBuilder(out, node)
+    shape = write.Shape(x)
+    least = write.ReduceMin(shape, keepdims=1)
+    fine = write.Greater(least, write.ints([0]))
+    target = write.Where(fine, shape, write.ints([Refusal.NO_SEQUENCES.dimension]))
+    some = write.Reshape(x, target, allowzero=1)
     some.shape = x.shape
     assert some.node is not None
     some.node.tag = _ASKED
@@ -84,8 +84,8 @@ def _in_single(out: Graph, node: Node) -> bool:
     """float64 between casts to float32."""
     if node.inputs[0] is None or node.inputs[0].dtype != _DOUBLE:
         return False
-    write = Writer(out, node)
-    inputs = [x and (write.cast(x, _FLOAT) if x.dtype == _DOUBLE else x) for x in node.inputs]
+    write = ReplacementBuilder(out, node)
+    inputs = [x and (write.Cast(x, to=_FLOAT) if x.dtype == _DOUBLE else x) for x in node.inputs]
     inner = Node(node.op, tuple(inputs), node.attrs, node.name, node.source)
     inner.outputs = tuple(
         Value(out.unique_name(f"{y.name}_single"), _FLOAT, y.shape, inner) for y in node.outputs
@@ -104,10 +104,10 @@ def _time_first(out: Graph, node: Node) -> bool:
     """Everything that has a batch is transposed; False: time is first already."""
     if not node.attrs.get("layout"):
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
 
     def swapped(x: Value | None) -> Value | None:
-        return x and write.add("Transpose", (x,), {"perm": (1, 0, 2)})
+        return x and write.Transpose(x, perm=(1, 0, 2))
 
     inputs = [swapped(x) if i == 0 or i in _STATES else x for i, x in enumerate(node.inputs)]
     attrs = {k: v for k, v in node.attrs.items() if k != "layout"}

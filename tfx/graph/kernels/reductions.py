@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tfx.graph.ir import Graph, Node, Value
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 REDUCTIONS = (
     *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean"),
@@ -21,11 +21,11 @@ def _from_the_front(out: Graph, node: Node) -> bool:
     x, axes = (*node.inputs, None)[:2]
     if x is None or axes is None:
         return False
-    write = Writer(out, node)
+    write = ReplacementBuilder(out, node)
     found = _positive(write, x, axes)
     if found is None:
         return False
-    write.add(node.op, (x, found), node.attrs)
+    write.apply(node.op, (x, found), node.attrs)
     return write.finish()
 
 
@@ -34,12 +34,12 @@ def _extreme_place(out: Graph, node: Node) -> bool:
     x, axis = node.inputs[0], node.attrs.get("axis", 0)
     if x is None or x.shape is None or axis >= 0:
         return False
-    write = Writer(out, node)
-    write.add(node.op, (x,), {**node.attrs, "axis": axis + len(x.shape)})
+    write = ReplacementBuilder(out, node)
+    write.apply(node.op, (x,), {**node.attrs, "axis": axis + len(x.shape)})
     return write.finish()
 
 
-def _positive(write: Writer, x: Value, axes: Value) -> Value | None:
+def _positive(write: ReplacementBuilder, x: Value, axes: Value) -> Value | None:
     """The axes; None: they are fine, or it is a compiled operator alone, for any rank."""
     rank = None if x.shape is None else len(x.shape)
     if axes.const is not None:
@@ -48,12 +48,12 @@ def _positive(write: Writer, x: Value, axes: Value) -> Value | None:
             return None
         if rank is not None:
             return write.ints([a % rank if a < 0 else a for a in given])
-        count = write.op("Size", write.op("Shape", x))
-        return write.op("Mod", write.op("Add", axes, count), count)
+        count = write.Size(write.Shape(x))
+        return write.Mod(write.Add(axes, count), count)
     if rank is None or not rank or _is_positive(axes):
         return None
     count = write.ints([rank])
-    return write.op("Mod", write.op("Add", axes, count), count)
+    return write.Mod(write.Add(axes, count), count)
 
 
 def _is_positive(axes: Value) -> bool:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 
 from tfx.graph.ir import Node, Value
-from tfx.graph.writer import Writer
+from tfx.graph.replacement_builder import ReplacementBuilder
 
 _INT64_MIN = -(2**63)
 
@@ -47,7 +47,7 @@ def _kernel(node: Node, w: Value | None) -> tuple[int, ...] | None:
     return tuple(int(d) for d in shape[2:])  # type: ignore[arg-type]
 
 
-def conv(write: Writer, node: Node) -> bool:
+def conv(write: ReplacementBuilder, node: Node) -> bool:
     """``Conv``; False: the window's size is not known."""
     x, w, *bias = node.inputs
     kernel = _kernel(node, w)
@@ -59,7 +59,7 @@ def conv(write: Writer, node: Node) -> bool:
     return True
 
 
-def conv_transpose(write: Writer, node: Node) -> bool:
+def conv_transpose(write: ReplacementBuilder, node: Node) -> bool:
     """``ConvTranspose``: zeros between the elements, then a convolution with the filter turned."""
     x, w, *bias = node.inputs
     kernel = _kernel(node, w)
@@ -76,14 +76,14 @@ def conv_transpose(write: Writer, node: Node) -> bool:
         e - 1 - p + o - (s - 1)
         for e, p, o, s in zip(window.extents, window.after, extra, window.strides, strict=True)
     ]
-    padded = write.add("Pad", (spread, write.ints([0, 0, *before, 0, 0, *after])), {})
+    padded = write.Pad(spread, write.ints([0, 0, *before, 0, 0, *after]))
     unit = _Window(Node("Conv", (), {"dilations": window.dilations}, "", None), kernel)
     y = _correlate(write, padded, _flip_kernel(write, w, window, group), unit, group)
     _add_bias(write, y, bias, window.axes)
     return True
 
 
-def average_pool(write: Writer, node: Node) -> bool:
+def average_pool(write: ReplacementBuilder, node: Node) -> bool:
     """``AveragePool``; False: it rounds up, which casts take care of."""
     (x,) = node.inputs
     if x is None or node.attrs.get("ceil_mode"):
@@ -94,117 +94,115 @@ def average_pool(write: Writer, node: Node) -> bool:
     if node.attrs.get("count_include_pad") or not padded:
         count = write.number(float(math.prod(window.kernel)))
     else:
-        ones = write.add("Expand", (write.number(1.0), write.add("Shape", (x,), {})), {})
+        ones = write.Expand(write.number(1.0), write.Shape(x))
         count = _window_sum(write, _padded(write, ones, window), window)
-    write.add("Div", (total, count), {})
+    write.Div(total, count)
     return True
 
 
-FORMULAS: dict[str, Callable[[Writer, Node], bool]] = {
+FORMULAS: dict[str, Callable[[ReplacementBuilder, Node], bool]] = {
     "AveragePool": average_pool,
     "Conv": conv,
     "ConvTranspose": conv_transpose,
 }
 
 
-def _add_bias(write: Writer, y: Value, bias: list[Value | None], axes: int) -> None:
+def _add_bias(write: ReplacementBuilder, y: Value, bias: list[Value | None], axes: int) -> None:
     if bias and bias[0] is not None:
-        column = write.add("Reshape", (bias[0], write.ints([-1, *([1] * axes)])), {})
-        write.add("Add", (y, column), {})
+        column = write.Reshape(bias[0], write.ints([-1, *([1] * axes)]))
+        write.Add(y, column)
 
 
-def _padded(write: Writer, x: Value, window: _Window) -> Value:
+def _padded(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
     if window.auto in ("NOTSET", "VALID"):
         if not any((*window.before, *window.after)):
             return x
-        return write.add("Pad", (x, write.ints([0, 0, *window.before, 0, 0, *window.after])), {})
-    sizes = write.add("Shape", (x,), {"start": 2})
+        return write.Pad(x, write.ints([0, 0, *window.before, 0, 0, *window.after]))
+    sizes = write.Shape(x, start=2)
     strides, one = write.ints(window.strides), write.ints([1])
-    less = write.add("Div", (write.add("Sub", (sizes, one), {}), strides), {})
-    need = write.add("Add", (write.add("Mul", (less, strides), {}), write.ints(window.extents)), {})
-    total = write.add("Max", (write.add("Sub", (need, sizes), {}), write.ints([0])), {})
-    small = write.add("Div", (total, write.ints([2])), {})
-    large = write.add("Sub", (total, small), {})
+    less = write.Div(write.Sub(sizes, one), strides)
+    need = write.Add(write.Mul(less, strides), write.ints(window.extents))
+    total = write.Max(write.Sub(need, sizes), write.ints([0]))
+    small = write.Div(total, write.ints([2]))
+    large = write.Sub(total, small)
     before, after = (large, small) if window.auto == "SAME_LOWER" else (small, large)
     none = write.ints([0, 0])
-    pads = write.add("Concat", (none, before, none, after), {"axis": 0})
-    return write.add("Pad", (x, pads), {})
+    pads = write.Concat(none, before, none, after, axis=0)
+    return write.Pad(x, pads)
 
 
-def _counts(write: Writer, x: Value, window: _Window) -> Value:
+def _counts(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
     """How many positions the window has."""
-    sizes = write.add("Shape", (x,), {"start": 2})
-    room = write.add("Sub", (sizes, write.ints(window.extents)), {})
-    steps = write.add("Div", (room, write.ints(window.strides)), {})
-    return write.add("Add", (steps, write.ints([1])), {})
+    sizes = write.Shape(x, start=2)
+    room = write.Sub(sizes, write.ints(window.extents))
+    steps = write.Div(room, write.ints(window.strides))
+    return write.Add(steps, write.ints([1]))
 
 
-def _slices(write: Writer, x: Value, window: _Window, counts: Value) -> list[Value]:
+def _slices(write: ReplacementBuilder, x: Value, window: _Window, counts: Value) -> list[Value]:
     """What each tap of the window sees."""
     strides, axes = write.ints(window.strides), write.ints(window.spatial())
-    less = write.add("Sub", (counts, write.ints([1])), {})
-    span = write.add("Add", (write.add("Mul", (less, strides), {}), write.ints([1])), {})
+    less = write.Sub(counts, write.ints([1]))
+    span = write.Add(write.Mul(less, strides), write.ints([1]))
     slices = []
     for tap in itertools.product(*map(range, window.kernel)):
         start = write.ints([t * d for t, d in zip(tap, window.dilations, strict=True)])
-        end = write.add("Add", (start, span), {})
-        slices.append(write.add("Slice", (x, start, end, axes, strides), {}))
+        end = write.Add(start, span)
+        slices.append(write.Slice(x, start, end, axes, strides))
     return slices
 
 
-def _window_sum(write: Writer, x: Value, window: _Window) -> Value:
+def _window_sum(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
     slices = _slices(write, x, window, _counts(write, x, window))
-    return write.add("Sum", tuple(slices), {})
+    return write.Sum(*tuple(slices))
 
 
-def _correlate(write: Writer, x: Value, w: Value, window: _Window, group: int) -> Value:
+def _correlate(write: ReplacementBuilder, x: Value, w: Value, window: _Window, group: int) -> Value:
     """The convolution without padding: ``[n, o, *counts]``."""
     counts = _counts(write, x, window)
-    length = write.add("ReduceProd", (counts,), {"keepdims": 1})
-    depth = write.add("Shape", (w,), {"start": 1, "end": 2})
-    split = write.add("Concat", (write.ints([0, group]), depth, length), {"axis": 0})
-    seen = [write.add("Reshape", (s, split), {}) for s in _slices(write, x, window, counts)]
-    columns = write.add("Concat", tuple(seen), {"axis": 2})
+    length = write.ReduceProd(counts, keepdims=1)
+    depth = write.Shape(w, start=1, end=2)
+    split = write.Concat(write.ints([0, group]), depth, length, axis=0)
+    seen = [write.Reshape(s, split) for s in _slices(write, x, window, counts)]
+    columns = write.Concat(*tuple(seen), axis=2)
     # [o, depth, *kernel] -> [group, o / group, kernel * depth]
     parts = (write.ints([group, -1]), depth, write.ints([math.prod(window.kernel)]))
-    shaped = write.add("Reshape", (w, write.add("Concat", parts, {"axis": 0})), {})
-    turned = write.add("Transpose", (shaped,), {"perm": (0, 1, 3, 2)})
-    rows = write.add("Reshape", (turned, write.ints([0, 0, -1])), {})
-    product = write.add("MatMul", (rows, columns), {})
-    outs = write.add("Shape", (w,), {"start": 0, "end": 1})
-    target = write.add("Concat", (write.ints([0]), outs, counts), {"axis": 0})
-    return write.add("Reshape", (product, target), {})
+    shaped = write.Reshape(w, write.Concat(*parts, axis=0))
+    turned = write.Transpose(shaped, perm=(0, 1, 3, 2))
+    rows = write.Reshape(turned, write.ints([0, 0, -1]))
+    product = write.MatMul(rows, columns)
+    outs = write.Shape(w, start=0, end=1)
+    target = write.Concat(write.ints([0]), outs, counts, axis=0)
+    return write.Reshape(product, target)
 
 
-def _dilate(write: Writer, x: Value, window: _Window) -> Value:
+def _dilate(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
     """Every element followed by ``stride - 1`` zeros along each axis."""
     if max(window.strides) == 1:
         return x
     axes = window.axes
-    apart = write.add("Unsqueeze", (x, write.ints([3 + 2 * i for i in range(axes)])), {})
+    apart = write.Unsqueeze(x, write.ints([3 + 2 * i for i in range(axes)]))
     after = [0, 0]
     for s in window.strides:
         after += [0, s - 1]
-    padded = write.add("Pad", (apart, write.ints([*([0] * len(after)), *after])), {})
-    sizes = write.add("Shape", (x,), {"start": 2})
-    wide = write.add("Mul", (sizes, write.ints(window.strides)), {})
-    target = write.add("Concat", (write.ints([0, 0]), wide), {"axis": 0})
-    return write.add("Reshape", (padded, target), {})
+    padded = write.Pad(apart, write.ints([*([0] * len(after)), *after]))
+    sizes = write.Shape(x, start=2)
+    wide = write.Mul(sizes, write.ints(window.strides))
+    target = write.Concat(write.ints([0, 0]), wide, axis=0)
+    return write.Reshape(padded, target)
 
 
-def _flip_kernel(write: Writer, w: Value, window: _Window, group: int) -> Value:
+def _flip_kernel(write: ReplacementBuilder, w: Value, window: _Window, group: int) -> Value:
     """``[c, o / group, *kernel]`` as ``[o, c / group, *kernel]``, reversed along the kernel."""
     axes = window.axes
     back = write.ints([-1] * axes)
     ends = write.ints([_INT64_MIN] * axes)
-    flipped = write.add("Slice", (w, back, ends, write.ints(window.spatial()), back), {})
-    outs = write.add("Shape", (w,), {"start": 1, "end": 2})
+    flipped = write.Slice(w, back, ends, write.ints(window.spatial()), back)
+    outs = write.Shape(w, start=1, end=2)
     kernel = write.ints(window.kernel)
-    split = write.add("Concat", (write.ints([group, -1]), outs, kernel), {"axis": 0})
-    grouped = write.add("Reshape", (flipped, split), {})
-    swapped = write.add("Transpose", (grouped,), {"perm": (0, 2, 1, *range(3, axes + 3))})
-    ins = write.add(
-        "Div", (write.add("Shape", (w,), {"start": 0, "end": 1}), write.ints([group])), {}
-    )
-    target = write.add("Concat", (write.ints([-1]), ins, kernel), {"axis": 0})
-    return write.add("Reshape", (swapped, target), {})
+    split = write.Concat(write.ints([group, -1]), outs, kernel, axis=0)
+    grouped = write.Reshape(flipped, split)
+    swapped = write.Transpose(grouped, perm=(0, 2, 1, *range(3, axes + 3)))
+    ins = write.Div(write.Shape(w, start=0, end=1), write.ints([group]))
+    target = write.Concat(write.ints([-1]), ins, kernel, axis=0)
+    return write.Reshape(swapped, target)

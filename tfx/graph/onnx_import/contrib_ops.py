@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tfx.core.errors import UnimplementedError
 from tfx.graph.ir import Value
-from tfx.graph.onnx_import.import_builder import Emitter, Old, _rules, rank_of, upgrade
+from tfx.graph.onnx_import.import_builder import ImportBuilder, Old, _rules, rank_of, upgrade
 
 _MS = "com.microsoft"
 _ANY = 10_000
@@ -35,25 +35,25 @@ def refusal(domain: str, op: str) -> str:
 
 
 @upgrade("Gelu", until=_ANY, domain=_MS)
-def _gelu(e: Emitter, old: Old) -> Value:
-    return e.op("Gelu", old.required(0))
+def _gelu(e: ImportBuilder, old: Old) -> Value:
+    return e.Gelu(old.required(0))
 
 
 @upgrade("BiasGelu", "FastGelu", until=_ANY, domain=_MS)
-def _bias_gelu(e: Emitter, old: Old) -> Value:
+def _bias_gelu(e: ImportBuilder, old: Old) -> Value:
     x, bias = old.required(0), old.input(1)
-    x = x if bias is None else e.op("Add", x, bias)
-    return e.op("Gelu", x, approximate="tanh" if old.op == "FastGelu" else "none")
+    x = x if bias is None else e.Add(x, bias)
+    return e.Gelu(x, approximate="tanh" if old.op == "FastGelu" else "none")
 
 
 @upgrade("QuickGelu", until=_ANY, domain=_MS)
-def _quick_gelu(e: Emitter, old: Old) -> Value:
+def _quick_gelu(e: ImportBuilder, old: Old) -> Value:
     x = old.required(0)
-    return e.op("Mul", x, e.op("Sigmoid", e.op("Mul", x, e.like(old.attrs.get("alpha", 1.702), x))))
+    return e.Mul(x, e.Sigmoid(e.Mul(x, e.like(old.attrs.get("alpha", 1.702), x))))
 
 
 @upgrade("FusedMatMul", until=_ANY, domain=_MS)
-def _fused_matmul(e: Emitter, old: Old) -> Value:
+def _fused_matmul(e: ImportBuilder, old: Old) -> Value:
     factors = []
     for i, letter in enumerate("AB"):
         x = old.required(i)
@@ -63,30 +63,30 @@ def _fused_matmul(e: Emitter, old: Old) -> Value:
             axes = [*axes[1:-1], 0, axes[-1]]
         if old.attrs.get(f"trans{letter}") and rank > 1:
             axes = [*axes[:-2], axes[-1], axes[-2]]
-        factors.append(x if axes == list(range(rank)) else e.op("Transpose", x, perm=axes))
-    product = e.op("MatMul", *factors)
+        factors.append(x if axes == list(range(rank)) else e.Transpose(x, perm=axes))
+    product = e.MatMul(*factors)
     alpha = old.attrs.get("alpha", 1.0)
-    return product if alpha == 1.0 else e.op("Mul", product, e.like(alpha, product))
+    return product if alpha == 1.0 else e.Mul(product, e.like(alpha, product))
 
 
 _ACTIVATIONS = frozenset(("Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid", "Elu", "Softplus"))
 
 
 @upgrade("FusedGemm", until=_ANY, domain=_MS)
-def _fused_gemm(e: Emitter, old: Old) -> Value:
+def _fused_gemm(e: ImportBuilder, old: Old) -> Value:
     attrs = {k: v for k, v in old.attrs.items() if not k.startswith("activation")}
-    return _activated(e, old, e.op("Gemm", *old.inputs, **attrs))
+    return _activated(e, old, e.apply("Gemm", old.inputs, attrs))
 
 
 @upgrade("FusedConv", until=_ANY, domain=_MS)
-def _fused_conv(e: Emitter, old: Old) -> Value:
+def _fused_conv(e: ImportBuilder, old: Old) -> Value:
     attrs = {k: v for k, v in old.attrs.items() if not k.startswith("activation")}
-    result = e.op("Conv", *old.inputs[:3], **attrs)
+    result = e.apply("Conv", old.inputs[:3], attrs)
     extra = old.input(3)
-    return _activated(e, old, result if extra is None else e.op("Add", result, extra))
+    return _activated(e, old, result if extra is None else e.Add(result, extra))
 
 
-def _activated(e: Emitter, old: Old, x: Value) -> Value:
+def _activated(e: ImportBuilder, old: Old, x: Value) -> Value:
     name = old.attrs.get("activation", "")
     if not name:
         return x
@@ -97,27 +97,27 @@ def _activated(e: Emitter, old: Old, x: Value) -> Value:
     }
     params = old.attrs.get("activation_params", ())
     numbers |= dict(zip(("alpha", "beta"), params, strict=False))
-    return e.op(name, x, **numbers)
+    return e.apply(name, (x,), {**numbers})
 
 
 @upgrade("SkipLayerNormalization", "SkipSimplifiedLayerNormalization", until=_ANY, domain=_MS)
-def _skip_layer_normalization(e: Emitter, old: Old) -> Sequence[Value | None]:
+def _skip_layer_normalization(e: ImportBuilder, old: Old) -> Sequence[Value | None]:
     simplified = old.op == "SkipSimplifiedLayerNormalization"
-    total = e.op("Add", old.required(0), old.required(1))
+    total = e.Add(old.required(0), old.required(1))
     bias = old.input(3 if simplified else 4)
     if bias is not None:
-        total = e.op("Add", total, bias)
+        total = e.Add(total, bias)
     attrs = {"axis": -1, "epsilon": old.attrs.get("epsilon", 1e-12)}
     if simplified:
-        result = e.op("RMSNormalization", total, old.required(2), **attrs)
+        result = e.RMSNormalization(total, old.required(2), **attrs)
     else:
-        result = e.op("LayerNormalization", total, old.required(2), old.input(3), **attrs)
+        result = e.LayerNormalization(total, old.required(2), old.input(3), **attrs)
     return [result, None, None, total]
 
 
 @upgrade("SimplifiedLayerNormalization", until=_ANY)
 @upgrade("SimplifiedLayerNormalization", until=_ANY, domain=_MS)
-def _simplified(e: Emitter, old: Old) -> Value:
+def _simplified(e: ImportBuilder, old: Old) -> Value:
     """ONNX Runtime has it in the standard's domain, the standard under another name."""
     attrs = {k: v for k, v in old.attrs.items() if k in ("axis", "epsilon", "stash_type")}
-    return e.op("RMSNormalization", *old.inputs, **attrs)
+    return e.apply("RMSNormalization", old.inputs, attrs)

@@ -17,9 +17,12 @@ from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.core.source import SourceLocation
 from tfx.graph import schema
 from tfx.graph.infer import Types, infer, refusal
-from tfx.graph.ir import Graph, Value
+from tfx.graph.ir import Attributes, Graph, Value
 from tfx.graph.onnx_import.fold_shapes import folded
+from tfx.graph.ops import Ops
 from tfx.graph.symbolic_shapes import propagate
+
+_NONE: Attributes = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +59,29 @@ class Old:
         return value
 
 
-class Emitter:
-    """Appends nodes to a graph, named after the node that they stand for."""
+class ImportBuilder(Ops[Value]):
+    """Appends nodes to a graph, named after the node that they stand for.
+
+    Small constants are folded, and inputs that an operator needs must be there.
+    """
 
     def __init__(self, graph: Graph, name: str, source: SourceLocation | None) -> None:
         self.graph = graph
         self.name = name
         self.source = source
 
-    def nodes(
-        self, op: str, inputs: Sequence[Value | None], outputs: int | None, **attrs: Any
+    def apply(self, op: str, inputs: Sequence[Value | None], attrs: Attributes = _NONE) -> Value:
+        """See ``Ops``."""
+        return self.apply_n(op, inputs, attrs)[0]
+
+    def apply_n(
+        self,
+        op: str,
+        inputs: Sequence[Value | None],
+        attrs: Attributes = _NONE,
+        outputs: int | None = None,
     ) -> tuple[Value, ...]:
-        """Append an operator and return its results."""
+        """See ``Ops``."""
         given = list(inputs)
         while given and given[-1] is None:
             given.pop()
@@ -82,9 +96,9 @@ class Emitter:
         propagate(node)
         return node.outputs
 
-    def op(self, op: str, *inputs: Value | None, **attrs: Any) -> Value:
-        """Append an operator and return its first result."""
-        return self.nodes(op, inputs, None, **attrs)[0]
+    def number(self, value: float) -> Value:
+        """A constant of float64."""
+        return self.graph.add_constant(np.asarray(value, np.float64), dtypes.float64.onnx)
 
     def ints(self, values: Sequence[int] | int) -> Value:
         """A constant of int64."""
@@ -139,7 +153,7 @@ def _is_negative(dim: int | str | None) -> bool:
     return isinstance(dim, int) and dim < 0
 
 
-Rule: TypeAlias = "Callable[[Emitter, Old], Value | Sequence[Value | None]]"
+Rule: TypeAlias = "Callable[[ImportBuilder, Old], Value | Sequence[Value | None]]"
 _rules: dict[tuple[str, str], list[tuple[int, Rule]]] = {}
 
 

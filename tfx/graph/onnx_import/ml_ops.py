@@ -13,18 +13,18 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.graph.ir import Value
-from tfx.graph.onnx_import.import_builder import Emitter, Old, upgrade
+from tfx.graph.onnx_import.import_builder import ImportBuilder, Old, upgrade
 
 _ML = "ai.onnx.ml"
 _ANY = 10_000
 _FLOAT = dtypes.float32.onnx
 
 
-def _as_float(e: Emitter, x: Value) -> Value:
-    return x if x.dtype == _FLOAT else e.op("Cast", x, to=_FLOAT)
+def _as_float(e: ImportBuilder, x: Value) -> Value:
+    return x if x.dtype == _FLOAT else e.Cast(x, to=_FLOAT)
 
 
-def _floats(e: Emitter, values: Sequence[float], *shape: int) -> Value:
+def _floats(e: ImportBuilder, values: Sequence[float], *shape: int) -> Value:
     array = np.asarray(values, np.float32)
     if shape and array.size % abs(int(np.prod(shape))):
         raise InvalidArgumentError(f"{array.size} numbers cannot have the shape {shape}.")
@@ -32,73 +32,73 @@ def _floats(e: Emitter, values: Sequence[float], *shape: int) -> Value:
 
 
 @upgrade("Scaler", until=_ANY, domain=_ML)
-def _scaler(e: Emitter, old: Old) -> Value:
+def _scaler(e: ImportBuilder, old: Old) -> Value:
     x = _as_float(e, old.required(0))
-    shifted = e.op("Sub", x, _floats(e, old.attrs.get("offset", [0.0])))
-    return e.op("Mul", shifted, _floats(e, old.attrs.get("scale", [1.0])))
+    shifted = e.Sub(x, _floats(e, old.attrs.get("offset", [0.0])))
+    return e.Mul(shifted, _floats(e, old.attrs.get("scale", [1.0])))
 
 
 @upgrade("ArrayFeatureExtractor", until=_ANY, domain=_ML)
-def _array_feature_extractor(e: Emitter, old: Old) -> Value:
+def _array_feature_extractor(e: ImportBuilder, old: Old) -> Value:
     """Columns, by their numbers; of a vector they are a row."""
     x, places = old.required(0), old.required(1)
-    found = e.op("Gather", x, e.op("Reshape", places, e.ints([-1])), axis=-1)
+    found = e.Gather(x, e.Reshape(places, e.ints([-1])), axis=-1)
     is_vector = x.shape is not None and len(x.shape) == 1
-    return e.op("Unsqueeze", found, e.ints([0])) if is_vector else found
+    return e.Unsqueeze(found, e.ints([0])) if is_vector else found
 
 
 @upgrade("Binarizer", until=_ANY, domain=_ML)
-def _binarizer(e: Emitter, old: Old) -> Value:
+def _binarizer(e: ImportBuilder, old: Old) -> Value:
     x = old.required(0)
-    above = e.op("Greater", x, e.like(old.attrs.get("threshold", 0.0), x))
-    return e.op("CastLike", above, x)
+    above = e.Greater(x, e.like(old.attrs.get("threshold", 0.0), x))
+    return e.CastLike(above, x)
 
 
 @upgrade("FeatureVectorizer", until=_ANY, domain=_ML)
-def _feature_vectorizer(e: Emitter, old: Old) -> Value:
+def _feature_vectorizer(e: ImportBuilder, old: Old) -> Value:
     parts = [_as_float(e, old.required(i)) for i in range(len(old.inputs))]
-    return e.nodes("Concat", parts, None, axis=-1)[0]
+    return e.apply_n("Concat", parts, {"axis": -1})[0]
 
 
 @upgrade("Normalizer", until=_ANY, domain=_ML)
-def _normalizer(e: Emitter, old: Old) -> Value:
+def _normalizer(e: ImportBuilder, old: Old) -> Value:
     """Rows divided by their norm; a row of zeros stays."""
     x = _as_float(e, old.required(0))
     norm = old.attrs.get("norm", "MAX")
     if norm not in ("L1", "L2"):
         raise UnimplementedError(f"a Normalizer by {norm} is not known, expected L1 or L2")
-    size = e.op(f"Reduce{norm}", x, e.ints([-1]), keepdims=1)
-    is_zero = e.op("Equal", size, e.like(0.0, size))
-    return e.op("Div", x, e.op("Where", is_zero, e.like(1.0, size), size))
+    size = e.apply(f"Reduce{norm}", (x, e.ints([-1])), {"keepdims": 1})
+    is_zero = e.Equal(size, e.like(0.0, size))
+    return e.Div(x, e.Where(is_zero, e.like(1.0, size), size))
 
 
-def _linear(e: Emitter, old: Old, rows: int) -> Value:
+def _linear(e: ImportBuilder, old: Old, rows: int) -> Value:
     """``x @ coefficients.T + intercepts``; there is a row of coefficients for each result."""
     x = _as_float(e, old.required(0))
     coefficients = _floats(e, old.attrs.get("coefficients", []), rows, -1)
-    result = e.op("MatMul", x, e.op("Transpose", coefficients, perm=[1, 0]))
+    result = e.MatMul(x, e.Transpose(coefficients, perm=[1, 0]))
     intercepts = old.attrs.get("intercepts")
-    return e.op("Add", result, _floats(e, intercepts)) if intercepts else result
+    return e.Add(result, _floats(e, intercepts)) if intercepts else result
 
 
-def _transformed(e: Emitter, old: Old, scores: Value) -> Value:
+def _transformed(e: ImportBuilder, old: Old, scores: Value) -> Value:
     kind = old.attrs.get("post_transform", "NONE")
     if kind == "SOFTMAX":
-        return e.op("Softmax", scores, axis=-1)
+        return e.Softmax(scores, axis=-1)
     if kind == "LOGISTIC":
-        return e.op("Sigmoid", scores)
+        return e.Sigmoid(scores)
     if kind != "NONE":
         raise UnimplementedError(f"{old.op} with post_transform {kind!r} is not known")
     return scores
 
 
 @upgrade("LinearRegressor", until=_ANY, domain=_ML)
-def _linear_regressor(e: Emitter, old: Old) -> Value:
+def _linear_regressor(e: ImportBuilder, old: Old) -> Value:
     return _transformed(e, old, _linear(e, old, int(old.attrs.get("targets", 1))))
 
 
 @upgrade("LinearClassifier", until=_ANY, domain=_ML)
-def _linear_classifier(e: Emitter, old: Old) -> Sequence[Value | None]:
+def _linear_classifier(e: ImportBuilder, old: Old) -> Sequence[Value | None]:
     """The label of the greatest score, and the scores."""
     strings = old.attrs.get("classlabels_strings")
     labels = strings or old.attrs.get("classlabels_ints") or []
@@ -109,10 +109,10 @@ def _linear_classifier(e: Emitter, old: Old) -> Sequence[Value | None]:
             "known, expected one for each of at least two"
         )
     scores = _linear(e, old, rows)
-    best = e.op("ArgMax", scores, axis=-1, keepdims=0)
+    best = e.ArgMax(scores, axis=-1, keepdims=0)
     if strings:
         table = np.array([s.encode() for s in strings], object)
         known = e.graph.add_constant(table, dtypes.string.onnx)
     else:
         known = e.ints(labels)
-    return [e.op("Gather", known, best), _transformed(e, old, scores)]
+    return [e.Gather(known, best), _transformed(e, old, scores)]

@@ -17,7 +17,7 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.graph.ir import Value
 from tfx.graph.onnx_import.fold_shapes import known
-from tfx.graph.onnx_import.import_builder import Emitter
+from tfx.graph.onnx_import.import_builder import ImportBuilder
 
 _MOST = 4096
 
@@ -36,19 +36,19 @@ class Items:
     dtype: int
     values: tuple[Value, ...]
 
-    def as_value(self, e: Emitter) -> Value:
+    def as_value(self, e: ImportBuilder) -> Value:
         """The sequence as a value of the graph."""
         if not self.values:
-            return e.op("SequenceEmpty", dtype=self.dtype)
-        return e.nodes("SequenceConstruct", self.values, None)[0]
+            return e.SequenceEmpty(dtype=self.dtype)
+        return e.apply_n("SequenceConstruct", self.values, {})[0]
 
 
 Known: TypeAlias = "Value | Absent | Items | None"
-Handler: TypeAlias = "Callable[[Emitter, Sequence[Known], dict[str, Any]], Known | None]"
+Handler: TypeAlias = "Callable[[ImportBuilder, Sequence[Known], dict[str, Any]], Known | None]"
 
 
 def decide(
-    e: Emitter, op: str, given: Sequence[Known], attrs: dict[str, Any]
+    e: ImportBuilder, op: str, given: Sequence[Known], attrs: dict[str, Any]
 ) -> Sequence[Known] | None:
     """The results of an operator on optional values or sequences, if they are known now.
 
@@ -68,7 +68,7 @@ def decide(
     return None if result is None else [result]
 
 
-def _optional(e: Emitter, op: str, given: Sequence[Known]) -> Known:
+def _optional(e: ImportBuilder, op: str, given: Sequence[Known]) -> Known:
     value = given[0] if given else None
     if op == "Optional":
         return ABSENT if value is None else value
@@ -80,7 +80,7 @@ def _optional(e: Emitter, op: str, given: Sequence[Known]) -> Known:
     raise InvalidArgumentError(f"{op} is applied to an optional value without contents.")
 
 
-def _construct(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
+def _construct(e: ImportBuilder, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
     values = [v for v in given if isinstance(v, Value) and v.dtype < dtypes.SEQUENCE]
     if len(values) < len(given) or not values:
         return None
@@ -89,7 +89,7 @@ def _construct(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Kno
     return Items(values[0].dtype, tuple(values))
 
 
-def _empty(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
+def _empty(e: ImportBuilder, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
     return Items(int(attrs.get("dtype", dtypes.float32.onnx)), ())
 
 
@@ -103,7 +103,7 @@ def _position(value: Known, size: int, most: int) -> int | None:
     return index + size if index < 0 else index
 
 
-def _at(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
+def _at(e: ImportBuilder, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
     items = given[0]
     if not isinstance(items, Items):
         return None
@@ -111,7 +111,7 @@ def _at(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Known | No
     return None if index is None else items.values[index]
 
 
-def _insert(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
+def _insert(e: ImportBuilder, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
     items, value = given[0], given[1]
     if not isinstance(items, Items) or not isinstance(value, Value):
         return None
@@ -126,7 +126,7 @@ def _insert(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Known 
     return Items(value.dtype, tuple(values))
 
 
-def _erase(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
+def _erase(e: ImportBuilder, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
     items = given[0]
     if not isinstance(items, Items):
         return None
@@ -139,14 +139,14 @@ def _erase(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Known |
     return Items(items.dtype, items.values[:index] + items.values[index + 1 :])
 
 
-def _length(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
+def _length(e: ImportBuilder, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
     items = given[0]
     if not isinstance(items, Items):
         return None
     return e.graph.add_constant(np.asarray(len(items.values), np.int64), dtypes.int64.onnx)
 
 
-def _split(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
+def _split(e: ImportBuilder, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
     x = given[0]
     if not isinstance(x, Value) or x.shape is None or not x.shape:
         return None
@@ -171,21 +171,21 @@ def _split(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Known |
         keeps = bool(attrs.get("keepdims", 1))
     if not sizes or len(sizes) > _MOST:
         return None
-    parts = e.nodes("Split", (x, e.ints(sizes)), len(sizes), axis=axis)
+    parts = e.Split(x, e.ints(sizes), axis=axis, outputs=len(sizes))
     if not keeps:
-        parts = tuple(e.op("Squeeze", p, e.ints([axis])) for p in parts)
+        parts = tuple(e.Squeeze(p, e.ints([axis])) for p in parts)
     return Items(x.dtype, parts)
 
 
-def _concat(e: Emitter, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
+def _concat(e: ImportBuilder, given: Sequence[Known], attrs: dict[str, Any]) -> Known | None:
     items = given[0]
     if not isinstance(items, Items) or not items.values:
         return None
     axis = int(attrs.get("axis", 0))
     values = list(items.values)
     if attrs.get("new_axis", 0):
-        values = [e.op("Unsqueeze", v, e.ints([axis])) for v in values]
-    return e.nodes("Concat", values, None, axis=axis)[0]
+        values = [e.Unsqueeze(v, e.ints([axis])) for v in values]
+    return e.apply_n("Concat", values, {"axis": axis})[0]
 
 
 _HANDLERS: dict[str, Handler] = {
@@ -200,7 +200,7 @@ _HANDLERS: dict[str, Handler] = {
 }
 
 
-def plain(e: Emitter, value: Known, name: str) -> Value | None:
+def plain(e: ImportBuilder, value: Known, name: str) -> Value | None:
     """What other operators take.
 
     Raises:

@@ -24,7 +24,7 @@ from tfx.graph.onnx_import import dropped_ops as dropped_ops
 from tfx.graph.onnx_import import ml_ops as ml_ops
 from tfx.graph.onnx_import import opset_upgrades as opset_upgrades
 from tfx.graph.onnx_import.attributes import constant_tensor, dense, kind_of, resolved, simple_value
-from tfx.graph.onnx_import.import_builder import Emitter, Old, check_left_out, rule_for
+from tfx.graph.onnx_import.import_builder import ImportBuilder, Old, check_left_out, rule_for
 from tfx.graph.onnx_import.newer_ops import newer_function
 from tfx.graph.onnx_import.optionals import ABSENT, Items, Known, decide, plain
 from tfx.graph.onnx_import.scan import scan_as_loop
@@ -324,7 +324,7 @@ class _Reader:
                 attrs[a.name] = self._attribute(graph, a, scope, formals)
         attrs.pop("consumed_inputs", None)  # a hint of the first opsets
         count = max((i + 1 for i, n in enumerate(proto.output) if n), default=1)
-        emitter = Emitter(graph, text(proto.name) or proto.op_type, None)
+        emitter = ImportBuilder(graph, text(proto.name) or proto.op_type, None)
         if domain == "":
             decided = decide(emitter, proto.op_type, given, attrs)
             if decided is not None:
@@ -348,7 +348,7 @@ class _Reader:
             node = graph.add_node(proto.op_type, inputs, attrs, types, name=emitter.name)
             return node.outputs
         count = max(count, schema.operator(proto.op_type).min_outputs)
-        return emitter.nodes(proto.op_type, inputs, count, **attrs)
+        return emitter.apply_n(proto.op_type, inputs, {**attrs}, count)
 
     def _attribute(
         self,
@@ -385,7 +385,7 @@ class _Reader:
             self._nodes(body, proto.node, inner)
         for output in proto.output:
             value = self._found(inner, output.name, f"the output of graph {body.name!r}")
-            made = plain(Emitter(body, "output", None), value, output.name)
+            made = plain(ImportBuilder(body, "output", None), value, output.name)
             assert made is not None
             body.outputs.append(made)
         return body

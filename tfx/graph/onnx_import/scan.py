@@ -12,14 +12,14 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.errors import UnimplementedError
 from tfx.graph.ir import Graph, Node, Value
-from tfx.graph.onnx_import.import_builder import Emitter
+from tfx.graph.onnx_import.import_builder import ImportBuilder
 from tfx.graph.onnx_import.types import body_types
 
 _INT64, _BOOL = dtypes.int64.onnx, dtypes.bool.onnx
 
 
 def scan_as_loop(
-    emitter: Emitter, inputs: Sequence[Value | None], attrs: dict[str, Any]
+    emitter: ImportBuilder, inputs: Sequence[Value | None], attrs: dict[str, Any]
 ) -> Sequence[Value]:
     """Append a ``Loop`` that does what a ``Scan`` does.
 
@@ -39,8 +39,8 @@ def scan_as_loop(
         axis, direction = (_item(attrs, f"scan_input_{name}", i) for name in ("axes", "directions"))
         rows.append(_in_order(emitter, x, axis, direction))
     looped = _looped(body, count, rows)
-    length = emitter.op("Shape", rows[0], start=0, end=1)
-    trips = emitter.op("Squeeze", length, emitter.ints([0]))
+    length = emitter.Shape(rows[0], start=0, end=1)
+    trips = emitter.Squeeze(length, emitter.ints([0]))
     node = emitter.graph.add_node(
         "Loop",
         (trips, None, *states),
@@ -62,16 +62,16 @@ def _item(attrs: dict[str, Any], name: str, i: int) -> int:
     return int(given[i]) if given else 0
 
 
-def _in_order(emitter: Emitter, x: Value, axis: int, direction: int) -> Value:
+def _in_order(emitter: ImportBuilder, x: Value, axis: int, direction: int) -> Value:
     """The scanned axis first, the first slice to be read in front."""
     if axis:
         rank = _rank(x)
         axis %= rank
-        x = emitter.op("Transpose", x, perm=(axis, *(i for i in range(rank) if i != axis)))
+        x = emitter.Transpose(x, perm=(axis, *(i for i in range(rank) if i != axis)))
     return _turned(emitter, x) if direction else x
 
 
-def _placed(emitter: Emitter, y: Value, axis: int, direction: int) -> Value:
+def _placed(emitter: ImportBuilder, y: Value, axis: int, direction: int) -> Value:
     """The reverse for what was collected."""
     if direction:
         y = _turned(emitter, y)
@@ -79,7 +79,7 @@ def _placed(emitter: Emitter, y: Value, axis: int, direction: int) -> Value:
         rank = _rank(y)
         axis %= rank
         rest = list(range(1, rank))
-        y = emitter.op("Transpose", y, perm=(*rest[:axis], 0, *rest[axis:]))
+        y = emitter.Transpose(y, perm=(*rest[:axis], 0, *rest[axis:]))
     return y
 
 
@@ -92,9 +92,9 @@ def _rank(x: Value) -> int:
     return len(x.shape)
 
 
-def _turned(emitter: Emitter, x: Value) -> Value:
+def _turned(emitter: ImportBuilder, x: Value) -> Value:
     back = emitter.ints([-1])
-    return emitter.op("Slice", x, back, emitter.ints([-(2**63)]), emitter.ints([0]), back)
+    return emitter.Slice(x, back, emitter.ints([-(2**63)]), emitter.ints([0]), back)
 
 
 def _looped(body: Graph, count: int, rows: Sequence[Value]) -> Graph:

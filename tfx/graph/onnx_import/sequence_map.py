@@ -8,13 +8,13 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph.ir import Graph, Node, RawShape, Value
-from tfx.graph.onnx_import.import_builder import Emitter
+from tfx.graph.onnx_import.import_builder import ImportBuilder
 
 _INT64, _BOOL = dtypes.int64.onnx, dtypes.bool.onnx
 
 
 def map_as_loop(
-    emitter: Emitter, inputs: Sequence[Value | None], attrs: dict[str, Any]
+    emitter: ImportBuilder, inputs: Sequence[Value | None], attrs: dict[str, Any]
 ) -> Sequence[Value]:
     """Append a ``Loop`` that does what a ``SequenceMap`` does.
 
@@ -33,8 +33,8 @@ def map_as_loop(
             f"A SequenceMap has {len(given)} inputs, its body {len(body.inputs)}; expected as "
             "many, of which the first is a sequence."
         )
-    empty = [emitter.op("SequenceEmpty", dtype=v.dtype) for v in body.outputs]
-    trips = emitter.op("SequenceLength", given[0])
+    empty = [emitter.SequenceEmpty(dtype=v.dtype) for v in body.outputs]
+    trips = emitter.SequenceLength(given[0])
     types: list[tuple[int, RawShape]] = [(dtypes.SEQUENCE + v.dtype, None) for v in body.outputs]
     node = emitter.graph.add_node(
         "Loop",

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -67,14 +67,14 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     late = late_axis(axis, "ConcatOp")
     if late is not None:
         around = [folded(x, late) for x in parts]
-        row = apply("Concat", [a.x for a in around], {"axis": 1})
+        row = ox.Concat(*[a.x for a in around], axis=1)
         result = around[0].unfolded(row, shape_vector(row, 1, 2))
         if known.shape.rank is not None:
             result.set_shape([None] * known.shape.rank)
         return result
     place = single_axis(axis, known, "ConcatOp")
     try:
-        return apply("Concat", parts, {"axis": place})
+        return ox.Concat(*parts, axis=place)
     except InvalidArgumentError:
         _explain_concat(parts, place)
         raise
@@ -108,7 +108,7 @@ def _concat_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     if len(op.inputs) == 1:
         return (dy,)
     sizes = concat_shape(*[dimension(x, axis) for x in op.inputs])
-    return apply_n("Split", (dy, sizes), {"axis": axis}, len(op.inputs))
+    return ox.Split(dy, sizes, axis=axis, outputs=len(op.inputs))
 
 
 def stack(values: Any, axis: Any = 0, name: str = "stack") -> Tensor:
@@ -147,11 +147,11 @@ def stack(values: Any, axis: Any = 0, name: str = "stack") -> Tensor:
         place = axis % (len(shape) + 1)
         if place < len(shape) and all(static_dims(p) == shape for p in parts):
             # Two nodes instead of one for each part.
-            row = apply("Concat", parts, {"axis": place})
+            row = ox.Concat(*parts, axis=place)
             target = (*shape[:place], len(parts), *shape[place:])
             return reshape_to(row, int64_constant(target))
     new = int64_constant([axis])
-    return apply("Concat", [apply("Unsqueeze", (p, new)) for p in parts], {"axis": axis})
+    return ox.Concat(*[ox.Unsqueeze(p, new) for p in parts], axis=axis)
 
 
 def _check_stack(parts: Sequence[Tensor], axis: int) -> None:
@@ -211,8 +211,8 @@ def unstack(
         return []
     place = int64_constant([axis])
     if num == 1:
-        return [apply("Squeeze", (x, place))]
-    return [apply("Squeeze", (part, place)) for part in _equal_parts(x, num, axis)]
+        return [ox.Squeeze(x, place)]
+    return [ox.Squeeze(part, place) for part in _equal_parts(x, num, axis)]
 
 
 def _equal_parts(x: Tensor, count: int, axis: int) -> Sequence[Tensor]:
@@ -220,11 +220,11 @@ def _equal_parts(x: Tensor, count: int, axis: int) -> Sequence[Tensor]:
     shape = raw_shape(x)
     dim = None if shape is None else shape[axis]
     if isinstance(dim, int):
-        return apply_n("Split", (x,), {"axis": axis, "num_outputs": count}, count)
+        return ox.Split(x, axis=axis, num_outputs=count, outputs=count)
     # num_outputs would allow a shorter last part; given sizes must add up.
-    part = apply("Div", (dimension(x, axis), int64_constant(count)))
-    sizes = apply("Expand", (part, int64_constant([count])))
-    return apply_n("Split", (x, sizes), {"axis": axis}, count)
+    part = ox.Div(dimension(x, axis), int64_constant(count))
+    sizes = ox.Expand(part, int64_constant([count]))
+    return ox.Split(x, sizes, axis=axis, outputs=count)
 
 
 def split(
@@ -277,7 +277,7 @@ def split(
             op="SplitV",
         )
     sizes = _filled_up(x, sizes, place)
-    return list(apply_n("Split", (x, sizes), {"axis": place}, parts))
+    return list(ox.Split(x, sizes, axis=place, outputs=parts))
 
 
 def _even_split(x: Tensor, count: int, axis: int) -> Sequence[Tensor]:
@@ -315,16 +315,14 @@ def _filled_up(x: Tensor, sizes: Tensor, axis: int) -> Tensor:
         return int64_constant(exact)
     if known is not None and -1 not in known:
         return sizes
-    open_ = apply("Equal", (sizes, int64_constant(-1)))
-    given = apply(
-        "ReduceSum", (apply("Where", (open_, int64_constant(0), sizes)),), {"keepdims": 1}
-    )
-    return apply("Where", (open_, apply("Sub", (dimension(x, axis), given)), sizes))
+    open_ = ox.Equal(sizes, int64_constant(-1))
+    given = ox.ReduceSum(ox.Where(open_, int64_constant(0), sizes), keepdims=1)
+    return ox.Where(open_, ox.Sub(dimension(x, axis), given), sizes)
 
 
 @gradient("Split")
 def _split_grad(op: OpRecord, *dys: Tensor | None) -> Sequence[Tensor | None]:
     parts = [zeros_shaped(y) if dy is None else dy for y, dy in zip(op.outputs, dys, strict=True)]
     axis = op.attrs.get("axis", 0)
-    whole = parts[0] if len(parts) == 1 else apply("Concat", parts, {"axis": axis})
+    whole = parts[0] if len(parts) == 1 else ox.Concat(*parts, axis=axis)
     return whole, *[None] * (len(op.inputs) - 1)

@@ -15,7 +15,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import executing_eagerly
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.guards import refused_if_negative
@@ -116,12 +116,12 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     if known is not None:
         _check_dims(known)
     if given is not None and len(given) == 1 and (given[0] == 1 or not isinstance(given[0], int)):
-        scalar = apply("Reshape", (scalar, int64_constant([])))
+        scalar = ox.Reshape(scalar, int64_constant([]))
     elif given is not None and given != ():
         raise InvalidArgumentError(
             f"value must represent a scalar in fill; got shape {list(given)}.", op="Fill"
         )
-    return apply("Expand", (scalar, target))
+    return ox.Expand(scalar, target)
 
 
 no_gradient("ConstantOfShape", "Range", "EyeLike", why="they depend on no floating input")
@@ -156,7 +156,7 @@ def ones_like(
     x = tensor(input)
     kind = _countable(x.dtype if dtype is None else dtype)
     known = static_dims(x)
-    return filled(apply("Shape", (x,)), 1, kind) if known is None else _full(known, 1, kind)
+    return filled(ox.Shape(x), 1, kind) if known is None else _full(known, 1, kind)
 
 
 def eye(
@@ -196,17 +196,17 @@ def eye(
         # Compared in place of EyeLike, which exists for five element types.
         rows = refused_if_negative(rows, Refusal.SIDE)
         columns = refused_if_negative(columns, Refusal.SIDE)
-        column = apply("Unsqueeze", (_count(rows), int64_constant([1])))
-        matrix = cast_to(apply("Equal", (column, _count(columns))), kind)
+        column = ox.Unsqueeze(_count(rows), int64_constant([1]))
+        matrix = cast_to(ox.Equal(column, _count(columns)), kind)
     if batch_shape is None:
         return matrix
     batch = shape_argument(batch_shape, "eye")
-    return apply("Expand", (matrix, concat_shape(batch, rows, columns)))
+    return ox.Expand(matrix, concat_shape(batch, rows, columns))
 
 
 def _count(length: Tensor) -> Tensor:
     """0, 1, 2... of a length given as a vector of one element."""
-    limit = apply("Squeeze", (length, int64_constant([0])))
+    limit = ox.Squeeze(length, int64_constant([0]))
     known = static_int(length)
     limit = limit if known is None else int64_constant(known)
-    return apply("Range", (int64_constant(0), limit, int64_constant(1)))
+    return ox.Range(int64_constant(0), limit, int64_constant(1))

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.framework.indices import from_the_front
@@ -85,7 +85,7 @@ def gather(
     late = late_axis(axis, "GatherV2")
     if late is not None:
         around = folded(x, late)
-        taken = apply("Gather", (around.x, cast_to(where, dtypes.int64)), {"axis": 1})
+        taken = ox.Gather(around.x, cast_to(where, dtypes.int64), axis=1)
         return around.unfolded(taken, shape_vector(where), axes=rank_of(where))
     place = 0 if axis is None else single_axis(axis, x, "GatherV2")
     if where.dtype is dtypes.int16:
@@ -93,7 +93,7 @@ def gather(
     try:
         counted_back = isinstance(axis, int) and axis < 0
         front = from_the_front(where)
-        return apply("Gather", (x, front), {} if counted_back and not place else _attributes(place))
+        return ox.Gather(x, front, **({} if counted_back and not place else _attributes(place)))
     except InvalidArgumentError:
         _explain_gather(x, where, place)
         raise
@@ -141,13 +141,13 @@ def _batch_gather(x: Tensor, where: Tensor, axis: Any, batch_dims: int) -> Tenso
     _check_batch(x, where, batch)
     given = where
     where = from_the_front(cast_to(where, dtypes.int64))
-    column = apply("Unsqueeze", (where, int64_constant([-1])))
+    column = ox.Unsqueeze(where, int64_constant([-1]))
     if place > batch:
         # The axis next to the batch axes, and back to where it came from.
         order = [*range(batch), place, *(i for i in range(batch, rank) if i != place)]
-        x = apply("Transpose", (x,), {"perm": tuple(order)})
+        x = ox.Transpose(x, perm=tuple(order))
     try:
-        y = apply("GatherND", (x, column), {"batch_dims": batch})
+        y = ox.GatherND(x, column, batch_dims=batch)
     except InvalidArgumentError:
         _explain_gather(x, given, batch)
         raise
@@ -159,7 +159,7 @@ def _batch_gather(x: Tensor, where: Tensor, axis: Any, batch_dims: int) -> Tenso
             *range(batch, batch + own),
             *range(batch + own + between, own + rank - 1),
         ]
-        y = apply("Transpose", (y,), {"perm": tuple(order)})
+        y = ox.Transpose(y, perm=tuple(order))
     return y
 
 
@@ -230,7 +230,7 @@ def gather_nd(
     _check_batch(x, where, batch)
     where = cast_to(where, dtypes.int64)
     try:
-        return apply("GatherND", (x, from_the_front(where)), {"batch_dims": batch} if batch else {})
+        return ox.GatherND(x, from_the_front(where), **({"batch_dims": batch} if batch else {}))
     except InvalidArgumentError:
         explain_coordinates(x, where, "param shape", "GatherNd", batch)
         raise
@@ -247,9 +247,9 @@ def _repeated(x: Tensor, where: Tensor, batch: int) -> Tensor:
     """Coordinates of no axes name all of ``params`` (of each batch entry)."""
     inner = shape_vector(x, batch)
     between = shape_vector(where, batch, -1)
-    ones = apply("Expand", (int64_constant(1), apply("Shape", (between,))))
+    ones = ox.Expand(int64_constant(1), ox.Shape(between))
     x = reshape_to(x, concat_shape(shape_vector(x, 0, batch), ones, inner))
-    return apply("Expand", (x, concat_shape(shape_vector(where, 0, -1), inner)))
+    return ox.Expand(x, concat_shape(shape_vector(where, 0, -1), inner))
 
 
 @gradient("Gather")
@@ -258,13 +258,13 @@ def _gather_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, indices = op.inputs
     axis = op.attrs.get("axis", 0)
     if rank_of(indices) == 0:
-        row = apply("Unsqueeze", (dy, int64_constant([axis])))
+        row = ox.Unsqueeze(dy, int64_constant([axis]))
         return _single(x, indices, row, axis), None
     if rank_of(indices) != 1:
         count = product(shape_vector(indices))
         behind = [shape_vector(x, axis + 1)] if axis != -1 else []
         dy = reshape_to(dy, concat_shape(shape_vector(x, 0, axis), count, *behind))
-        indices = apply("Reshape", (indices, int64_constant([-1])))
+        indices = ox.Reshape(indices, int64_constant([-1]))
     return scatter_along(shape_vector(x), indices, dy, axis), None
 
 
@@ -273,11 +273,11 @@ def _single(x: Tensor, index: Tensor, row: Tensor, axis: int) -> Tensor:
     place, shape = static_int(index), raw_shape(x)
     size = None if shape is None else shape[axis]
     if place is None or not isinstance(size, int):
-        vector = apply("Reshape", (index, int64_constant([1])))
+        vector = ox.Reshape(index, int64_constant([1]))
         return scatter_along(shape_vector(x), vector, row, axis)
     place %= size
     pads = int64_constant([place, size - 1 - place])
-    return apply("Pad", (row, pads, None, int64_constant([axis])))
+    return ox.Pad(row, pads, None, int64_constant([axis]))
 
 
 @gradient("GatherND")
@@ -287,7 +287,7 @@ def _gather_nd_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     batch = op.attrs.get("batch_dims", 0)
     if batch:
         indices = coordinates_of_batch(indices, batch)
-    return apply("ScatterND", (zeros_shaped(x), indices, dy), {"reduction": "add"}), None
+    return ox.ScatterND(zeros_shaped(x), indices, dy, reduction="add"), None
 
 
 @gradient("GatherElements")
@@ -295,4 +295,4 @@ def _gather_elements_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     """Every element added where it was taken from."""
     x, indices = op.inputs
     attrs = {"axis": op.attrs.get("axis", 0), "reduction": "add"}
-    return apply("ScatterElements", (zeros_shaped(x), indices, dy), attrs), None
+    return ox.ScatterElements(zeros_shaped(x), indices, dy, **attrs), None

@@ -9,6 +9,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -74,29 +75,27 @@ def scatter_along(shape: Tensor, places: Tensor, rows: Tensor, axis: int) -> Ten
         behind = -axis - 1 if axis < 0 else rank - axis - 1  # type: ignore[operator]
         column = int64_constant([-1] + [1] * behind)
     else:
-        count = apply("Sub", (apply("Size", (apply("Shape", (rows,)),)), int64_constant(axis + 1)))
-        ones = filled(apply("Reshape", (count, int64_constant([1]))), 1, dtypes.int64)
+        count = ox.Sub(ox.Size(ox.Shape(rows)), int64_constant(axis + 1))
+        ones = filled(ox.Reshape(count, int64_constant([1])), 1, dtypes.int64)
         column = concat_shape(int64_constant([-1]), ones)
     if rank != 1:
-        places = apply("Reshape", (places, column))
-        places = apply("Expand", (places, shape_vector(rows)))
-    attrs = {"axis": axis, "reduction": "add"}
-    return apply("ScatterElements", (filled(shape, 0, rows.dtype), places, rows), attrs)
+        places = ox.Reshape(places, column)
+        places = ox.Expand(places, shape_vector(rows))
+    start = filled(shape, 0, rows.dtype)
+    return ox.ScatterElements(start, places, rows, axis=axis, reduction="add")
 
 
 def coordinates_of_batch(indices: Tensor, batch: int) -> Tensor:
     """Coordinates that count from the outermost axis, of ones that count within a batch entry."""
     every = filled(shape_vector(indices, 0, batch), True, dtypes.bool)
-    grid = apply("Transpose", (apply("NonZero", (every,)),))
+    grid = ox.Transpose(ox.NonZero(every))
     rank = rank_of(indices)
     assert rank is not None, "GatherND with batch axes was made by gather, which knows the rank"
     leading = shape_vector(indices, 0, batch)
     ones = int64_constant([1] * (rank - 1 - batch) + [batch])
-    grid = apply("Reshape", (grid, concat_shape(leading, ones)))
-    grid = apply(
-        "Expand", (grid, concat_shape(shape_vector(indices, 0, -1), int64_constant([batch])))
-    )
-    return apply("Concat", (grid, indices), {"axis": -1})
+    grid = ox.Reshape(grid, concat_shape(leading, ones))
+    grid = ox.Expand(grid, concat_shape(shape_vector(indices, 0, -1), int64_constant([batch])))
+    return ox.Concat(grid, indices, axis=-1)
 
 
 def put_back(op: OpRecord, dy: Tensor) -> Tensor:
@@ -108,12 +107,14 @@ def put_back(op: OpRecord, dy: Tensor) -> Tensor:
     x, *rest = op.inputs
     vector, flat = shape_vector(x), int64_constant([-1])
     count = product(vector)
-    stop = apply("Squeeze", (count, int64_constant([0])))
-    numbers = apply("Range", (int64_constant(0), stop, int64_constant(1)))
+    stop = ox.Squeeze(count, int64_constant([0]))
+    numbers = ox.Range(int64_constant(0), stop, int64_constant(1))
     moved = apply(op.op, (reshape_to(numbers, vector), *rest), op.attrs)
-    added = apply(
-        "ScatterElements",
-        (filled(count, 0, dy.dtype), apply("Reshape", (moved, flat)), apply("Reshape", (dy, flat))),
-        {"axis": 0, "reduction": "add"},
+    added = ox.ScatterElements(
+        filled(count, 0, dy.dtype),
+        ox.Reshape(moved, flat),
+        ox.Reshape(dy, flat),
+        axis=0,
+        reduction="add",
     )
     return reshape_to(added, vector)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import (
     convert_to_tensor,
@@ -36,7 +36,7 @@ def dense_shape_of(x: Any) -> Tensor:
     shape = x.shape.symbolic
     if shape is not None and all(isinstance(d, int) for d in shape):
         return _known_shape(shape) if current().graph is None else embed(np.array(shape, np.int32))
-    return cast_to(apply("Shape", (tensor(x),)), dtypes.int32)
+    return cast_to(ox.Shape(tensor(x)), dtypes.int32)
 
 
 @lru_cache(maxsize=256)
@@ -55,11 +55,11 @@ def slices_at(indices: Tensor, rows: Tensor, x: Any) -> IndexedSlices:
     """
     rank = rank_of(indices)
     if rank == 0:
-        rows = apply("Unsqueeze", (rows, int64_constant([0])))
-        indices = apply("Unsqueeze", (indices, int64_constant([0])))
+        rows = ox.Unsqueeze(rows, int64_constant([0]))
+        indices = ox.Unsqueeze(indices, int64_constant([0]))
     elif rank != 1:
         rows = _rows_of(rows, indices, x)
-        indices = apply("Reshape", (indices, int64_constant([-1])))
+        indices = ox.Reshape(indices, int64_constant([-1]))
     return IndexedSlices(rows, indices, dense_shape_of(x))
 
 
@@ -70,10 +70,10 @@ def _rows_of(rows: Tensor, indices: Tensor, x: Any) -> Tensor:
         if known or 0 not in tail[1:]:
             count = math.prod(shape) if known else -1  # type: ignore[arg-type]
             size = int64_constant([count, *tail[1:]])
-            return apply("Reshape", (rows, size), {"allowzero": 1} if known else {})
-    number = apply("Reshape", (apply("Size", (indices,)), int64_constant([1])))
-    size = apply("Concat", (number, apply("Shape", (tensor(x),), {"start": 1})), {"axis": 0})
-    return apply("Reshape", (rows, size), {"allowzero": 1})
+            return ox.Reshape(rows, size, **({"allowzero": 1} if known else {}))
+    number = ox.Reshape(ox.Size(indices), int64_constant([1]))
+    size = ox.Concat(number, ox.Shape(tensor(x), start=1), axis=0)
+    return ox.Reshape(rows, size, allowzero=1)
 
 
 def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
@@ -83,8 +83,8 @@ def joined_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
     indices = [convert_to_tensor(p.indices) for p in parts]
     if len({i.dtype for i in indices}) > 1:
         indices = [cast_to(i, dtypes.int64) for i in indices]
-    values = apply("Concat", [convert_to_tensor(p.values) for p in parts], {"axis": 0})
-    return IndexedSlices(values, apply("Concat", indices, {"axis": 0}), parts[0].dense_shape)
+    values = ox.Concat(*[convert_to_tensor(p.values) for p in parts], axis=0)
+    return IndexedSlices(values, ox.Concat(*indices, axis=0), parts[0].dense_shape)
 
 
 def added_to(dense: Tensor, slices: IndexedSlices) -> Tensor:
@@ -102,12 +102,12 @@ def _put(dense: Tensor, slices: IndexedSlices, how: str) -> Tensor:
     column = _places(slices)
     rank = rank_of(rows)
     if rank is not None and rank > 1:
-        column = apply("Reshape", (column, int64_constant([-1] + [1] * (rank - 1))))
-        column = apply("Expand", (column, apply("Shape", (rows,))))
+        column = ox.Reshape(column, int64_constant([-1] + [1] * (rank - 1)))
+        column = ox.Expand(column, ox.Shape(rows))
     elif rank is None:
-        place = apply("Unsqueeze", (cast_to(column, dtypes.int64), int64_constant([-1])))
-        return apply("ScatterND", (dense, place, rows), {"reduction": how})
-    return apply("ScatterElements", (dense, column, rows), {"axis": 0, "reduction": how})
+        place = ox.Unsqueeze(cast_to(column, dtypes.int64), int64_constant([-1]))
+        return ox.ScatterND(dense, place, rows, reduction=how)
+    return ox.ScatterElements(dense, column, rows, axis=0, reduction=how)
 
 
 def densified(slices: IndexedSlices) -> Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.framework.indexed_slices import IndexedSlices, slices_like
@@ -29,7 +29,7 @@ def _gather(op: OpRecord, dy: Any) -> Any:
     x, indices = op.inputs
     if op.attrs.get("axis") != 0:
         return NotImplemented
-    size = apply("Squeeze", (apply("Shape", (x,), {"start": 0, "end": 1}),))
+    size = ox.Squeeze(ox.Shape(x, start=0, end=1))
     return slices_at(counted_from_the_front(indices, size), dense(dy), x), None
 
 
@@ -40,8 +40,8 @@ def _gather_nd(op: OpRecord, dy: Any) -> Any:
     shape = raw_shape(indices)
     if op.attrs.get("batch_dims", 0) or shape is None or shape[-1] != 1:
         return NotImplemented
-    size = apply("Squeeze", (apply("Shape", (x,), {"start": 0, "end": 1}),))
-    rows = apply("Squeeze", (indices, int64_constant([-1])))
+    size = ox.Squeeze(ox.Shape(x, start=0, end=1))
+    rows = ox.Squeeze(indices, int64_constant([-1]))
     rows = counted_from_the_front(rows, size)
     return slices_at(rows, dense(dy), x), None
 
@@ -58,7 +58,7 @@ def _passes(of_values: Callable[[OpRecord, Tensor], Tensor]) -> Callable[..., An
 
 
 slices_gradient("Identity", hands_on=True)(_passes(lambda op, values: values))
-slices_gradient("Neg", hands_on=True)(_passes(lambda op, values: apply("Neg", (values,))))
+slices_gradient("Neg", hands_on=True)(_passes(lambda op, values: ox.Neg(values)))
 slices_gradient("Cast", hands_on=True)(
     _passes(lambda op, values: cast_to(values, op.inputs[0].dtype))
 )
@@ -100,15 +100,15 @@ def _concat(op: OpRecord, dy: Any) -> Any:
     axis %= op.inputs[0].shape.rank
     sizes = [x.shape[axis] for x in op.inputs]
     if axis:
-        parts = apply_n("Split", (dy.values, int64_constant(sizes)), {"axis": axis}, len(sizes))
+        parts = ox.Split(dy.values, int64_constant(sizes), axis=axis, outputs=len(sizes))
         return [
             IndexedSlices(part, dy.indices, dense_shape_of(x)) if needed else None
             for part, x, needed in zip(parts, op.inputs, op.needs, strict=True)
         ]
     indices = cast_to(dy.indices, dtypes.int64)
     total = sum(sizes)
-    behind = apply("Less", (indices, int64_constant(0)))
-    indices = apply("Where", (behind, apply("Add", (indices, int64_constant(total))), indices))
+    behind = ox.Less(indices, int64_constant(0))
+    indices = ox.Where(behind, ox.Add(indices, int64_constant(total)), indices)
     found, start = [], 0
     for x, size, needed in zip(op.inputs, sizes, op.needs, strict=True):
         found.append(_between(dy, indices, start, size, x) if needed else None)
@@ -118,13 +118,10 @@ def _concat(op: OpRecord, dy: Any) -> Any:
 
 def _between(dy: IndexedSlices, indices: Tensor, start: int, size: int, x: Tensor) -> IndexedSlices:
     """The rows from ``start`` on, of which there are ``size``."""
-    inside = apply(
-        "And",
-        (
-            apply("GreaterOrEqual", (indices, int64_constant(start))),
-            apply("Less", (indices, int64_constant(start + size))),
-        ),
+    inside = ox.And(
+        ox.GreaterOrEqual(indices, int64_constant(start)),
+        ox.Less(indices, int64_constant(start + size)),
     )
-    rows = apply("Compress", (dy.values, inside), {"axis": 0})
-    own = apply("Sub", (apply("Compress", (indices, inside)), int64_constant(start)))
+    rows = ox.Compress(dy.values, inside, axis=0)
+    own = ox.Sub(ox.Compress(indices, inside), int64_constant(start))
     return slices_at(cast_to(own, dy.indices.dtype), rows, x)

@@ -16,6 +16,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import executing_eagerly
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -86,7 +87,7 @@ def getitem(x: Any, key: Any) -> Tensor:
     if type(key) is int and type(x) is EagerTensor:
         dims = x._value.shape()
         if dims and -dims[0] <= key < dims[0]:
-            return apply("Gather", (x, int64_constant(key)))
+            return ox.Gather(x, int64_constant(key))
     data = x if isinstance(x, Tensor) else tensor(x)
     if _is_mask(key):
         return boolean_mask(data, key)
@@ -263,11 +264,11 @@ def _reachable(x: Tensor, axis: int, start: Index, end: Index, step: Index) -> I
     dim = None if shape is None else shape[axis]
     if isinstance(dim, int) and isinstance(start, int) and isinstance(step, int):
         return _BEHIND if start < -dim else end
-    length = apply("Squeeze", (dimension(x, axis), int64_constant([0])))
-    beyond = apply("Less", (_wide(start), apply("Neg", (length,))))
+    length = ox.Squeeze(dimension(x, axis), int64_constant([0]))
+    beyond = ox.Less(_wide(start), ox.Neg(length))
     if not isinstance(step, int):
-        beyond = apply("And", (beyond, apply("Less", (_wide(step), int64_constant(0)))))
-    return apply("Where", (beyond, int64_constant(_BEHIND), _wide(end)))
+        beyond = ox.And(beyond, ox.Less(_wide(step), int64_constant(0)))
+    return ox.Where(beyond, int64_constant(_BEHIND), _wide(end))
 
 
 def _wide(index: Index) -> Tensor:
@@ -278,8 +279,8 @@ def _by_sign(step: Index, forwards: int, backwards: int) -> Index:
     """The bound that is meant by none: it depends on the direction."""
     if isinstance(step, int):
         return forwards if step > 0 else backwards
-    choice = apply("Less", (_wide(step), int64_constant(0)))
-    return apply("Where", (choice, int64_constant(backwards), int64_constant(forwards)))
+    choice = ox.Less(_wide(step), int64_constant(0))
+    return ox.Where(choice, int64_constant(backwards), int64_constant(forwards))
 
 
 def _show(items: Sequence[Any]) -> str:

@@ -9,7 +9,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import refused_if_negative
 from tfx.framework.rules import OpRecord, gradient
@@ -62,14 +62,14 @@ def one_hot(
     # Three times as fast as ONNX's OneHot, which also counts negative indices from the end.
     size = refused_if_negative(size, Refusal.DEPTH)
     wide = cast_to(where, dtypes.int64)
-    steps = apply("Range", (int64_constant(0), cast_to(size, dtypes.int64), int64_constant(1)))
+    steps = ox.Range(int64_constant(0), cast_to(size, dtypes.int64), int64_constant(1))
     if place != -1:
         behind = known_rank(where, "one_hot") - place
-        steps = apply("Reshape", (steps, int64_constant([-1] + [1] * behind)))
-    hot = apply("Equal", (apply("Unsqueeze", (wide, int64_constant([place]))), steps))
+        steps = ox.Reshape(steps, int64_constant([-1] + [1] * behind))
+    hot = ox.Equal(ox.Unsqueeze(wide, int64_constant([place])), steps)
     if on_value is None and off_value is None:
         return cast_to(hot, kind)
-    return apply("Where", (hot, on, off))
+    return ox.Where(hot, on, off)
 
 
 def _check(where: Tensor, size: Tensor, axis: int) -> None:
@@ -120,9 +120,9 @@ def _value(value: Any, default: int, kind: DType) -> Tensor:
 def _one_hot_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     """Both values collect the gradients of the places that they were put to."""
     places, size, _ = op.inputs
-    hot = apply("OneHot", (places, size, convert_to_tensor([0.0, 1.0], dy.dtype)), op.attrs)
-    on = apply("ReduceSum", (apply("Mul", (dy, hot)),), {"keepdims": 0})
-    off = apply("Sub", (apply("ReduceSum", (dy,), {"keepdims": 0}), on))
+    hot = ox.OneHot(places, size, convert_to_tensor([0.0, 1.0], dy.dtype), **op.attrs)
+    on = ox.ReduceSum(ox.Mul(dy, hot), keepdims=0)
+    off = ox.Sub(ox.ReduceSum(dy, keepdims=0), on)
     axis = int64_constant([0])
-    pair = [apply("Unsqueeze", (v, axis)) for v in (off, on)]
-    return None, None, apply("Concat", pair, {"axis": 0})
+    pair = [ox.Unsqueeze(v, axis) for v in (off, on)]
+    return None, None, ox.Concat(*pair, axis=0)

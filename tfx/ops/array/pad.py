@@ -7,7 +7,7 @@ from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import refused_if_negative
 from tfx.framework.rules import OpRecord, gradient
@@ -65,18 +65,18 @@ def pad(
     if flat is not None:
         pads = int64_constant([*flat[::2], *flat[1::2]])
         if not any(flat):
-            return apply("Identity", (x,))
+            return ox.Identity(x)
     else:
         amounts = refused_if_negative(amounts, Refusal.PADDINGS)
-        turned = apply("Transpose", (as_int64_shape(amounts),), {"perm": (1, 0)})
-        pads = apply("Reshape", (turned, int64_constant([-1])))
+        turned = ox.Transpose(as_int64_shape(amounts), perm=(1, 0))
+        pads = ox.Reshape(turned, int64_constant([-1]))
     if kind == "SYMMETRIC":
         return _symmetric(x, pads)
     if kind == "REFLECT":
-        return apply("Pad", (x, pads), {"mode": "reflect"})
+        return ox.Pad(x, pads, mode="reflect")
     if not is_tensor_like(constant_values) and not constant_values:
-        return apply("Pad", (x, pads))
-    return apply("Pad", (x, pads, convert_to_tensor(constant_values, x.dtype)))
+        return ox.Pad(x, pads)
+    return ox.Pad(x, pads, convert_to_tensor(constant_values, x.dtype))
 
 
 _tensor = tensor
@@ -131,16 +131,16 @@ def _symmetric(x: Tensor, pads: Tensor) -> Tensor:
     for axis in range(rank):
         if known is not None and not known[axis] and not known[axis + rank]:
             continue
-        size = apply("Squeeze", (dimension(x, axis), int64_constant([0])))
-        before = apply("Gather", (pads, int64_constant(axis)))
-        after = apply("Gather", (pads, int64_constant(axis + rank)))
-        start, stop = apply("Sub", (zero, before)), apply("Add", (size, after))
-        place = apply("Range", (start, stop, one))
+        size = ox.Squeeze(dimension(x, axis), int64_constant([0]))
+        before = ox.Gather(pads, int64_constant(axis))
+        after = ox.Gather(pads, int64_constant(axis + rank))
+        start, stop = ox.Sub(zero, before), ox.Add(size, after)
+        place = ox.Range(start, stop, one)
         # ... 1 0 | 0 1 2 | 2 1 ...: places repeat every two lengths, the second one backwards.
-        period = apply("Max", (apply("Add", (size, size)), one))
-        turn = apply("Mod", (place, period))
-        mirrored = apply("Sub", (apply("Sub", (period, one)), turn))
-        x = apply("Gather", (x, apply("Min", (turn, mirrored))), {"axis": axis})
+        period = ox.Max(ox.Add(size, size), one)
+        turn = ox.Mod(place, period)
+        mirrored = ox.Sub(ox.Sub(period, one), turn)
+        x = ox.Gather(x, ox.Min(turn, mirrored), axis=axis)
     return x
 
 
@@ -153,17 +153,17 @@ def _pad_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
         dx = _mirror_grad(x, dy, pads, axes, op.attrs) if known else put_back(op, dy)
         return dx, *[None] * (len(op.inputs) - 1)
     cut = (dy, _negated(pads)) if axes is None else (dy, _negated(pads), None, axes)
-    inner = apply("Pad", cut)
+    inner = ox.Pad(*cut)
     border = None
     if len(op.needs) > 2 and op.needs[2]:
-        total = apply("ReduceSum", (dy,), {"keepdims": 0})
-        border = apply("Sub", (total, apply("ReduceSum", (inner,), {"keepdims": 0})))
+        total = ox.ReduceSum(dy, keepdims=0)
+        border = ox.Sub(total, ox.ReduceSum(inner, keepdims=0))
     return (inner, None, border, None)[: len(op.inputs)]
 
 
 def _negated(pads: Tensor) -> Tensor:
     known = static_ints(pads)
-    return apply("Neg", (pads,)) if known is None else int64_constant([-p for p in known])
+    return ox.Neg(pads) if known is None else int64_constant([-p for p in known])
 
 
 def _mirror_grad(
@@ -178,10 +178,10 @@ def _mirror_grad(
         if known is not None and not any(known[e] for e in ends):
             continue
         size = dimension(x, axis)
-        scalar = apply("Squeeze", (size, int64_constant([0])))
-        places = apply("Range", (int64_constant(0), scalar, int64_constant(1)))
-        amounts = apply("Gather", (pads, int64_constant(ends)))
-        places = apply("Pad", (places, amounts), attrs)
+        scalar = ox.Squeeze(size, int64_constant([0]))
+        places = ox.Range(int64_constant(0), scalar, int64_constant(1))
+        amounts = ox.Gather(pads, int64_constant(ends))
+        places = ox.Pad(places, amounts, **attrs)
         axis %= rank
         shape = concat_shape(shape_vector(dy, 0, axis), size, shape_vector(dy, axis + 1))
         dy = scatter_along(shape, places, dy, axis)

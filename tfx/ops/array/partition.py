@@ -10,7 +10,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -76,14 +76,14 @@ def dynamic_partition(
                 f"{view.reshape(-1)[:20].tolist()}.",
                 op=op,
             )
-    flat = apply("Reshape", (numbers, int64_constant([-1])))
+    flat = ox.Reshape(numbers, int64_constant([-1]))
     if isinstance(flat, SymbolicTensor):
-        above = apply("GreaterOrEqual", (flat, scalar_like(0, flat)))
-        below = apply("Less", (flat, scalar_like(num_partitions, flat)))
-        flat = refused_unless(apply("And", (above, below)), flat, Refusal.PARTITIONS)
+        above = ox.GreaterOrEqual(flat, scalar_like(0, flat))
+        below = ox.Less(flat, scalar_like(num_partitions, flat))
+        flat = refused_unless(ox.And(above, below), flat, Refusal.PARTITIONS)
     rows = reshape_to(movable(x), concat_shape(int64_constant([-1]), shape_vector(x, rank)))
-    chosen = [apply("Equal", (flat, scalar_like(i, flat))) for i in range(num_partitions)]
-    return [cast_to(apply("Compress", (rows, here), {"axis": 0}), x.dtype) for here in chosen]
+    chosen = [ox.Equal(flat, scalar_like(i, flat)) for i in range(num_partitions)]
+    return [cast_to(ox.Compress(rows, here, axis=0), x.dtype) for here in chosen]
 
 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
@@ -120,21 +120,21 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
             )
         flat = concat_shape(int64_constant([-1]), shape_vector(part, rank))
         rows.append(reshape_to(part, flat))
-        wheres.append(apply("Reshape", (cast_to(where, dtypes.int64), int64_constant([-1]))))
-    where = apply("Concat", wheres, {"axis": 0})
-    values = apply("Concat", rows, {"axis": 0})
+        wheres.append(ox.Reshape(cast_to(where, dtypes.int64), int64_constant([-1])))
+    where = ox.Concat(*wheres, axis=0)
+    values = ox.Concat(*rows, axis=0)
     # Of rows with one place the last one is taken: the others are put to a place behind the end.
-    most = apply("Concat", (int64_constant([-1]), where), {"axis": 0})
-    size = apply("Add", (apply("ReduceMax", (most,), {"keepdims": 1}), int64_constant([1])))
-    count = apply("Squeeze", (apply("Shape", (where,)),))
-    steps = apply("Range", (int64_constant(0), count, int64_constant(1)))
-    column = apply("Unsqueeze", (where, int64_constant([1])))
+    most = ox.Concat(int64_constant([-1]), where, axis=0)
+    size = ox.Add(ox.ReduceMax(most, keepdims=1), int64_constant([1]))
+    count = ox.Squeeze(ox.Shape(where))
+    steps = ox.Range(int64_constant(0), count, int64_constant(1))
+    column = ox.Unsqueeze(where, int64_constant([1]))
     never = filled(size, -1, dtypes.int64)
-    winners = apply("ScatterElements", (never, where, steps), {"reduction": "max"})
-    wins = apply("Equal", (apply("Gather", (winners, where)), steps))
-    kept = apply("Compress", (column, wins), {"axis": 0})
+    winners = ox.ScatterElements(never, where, steps, reduction="max")
+    wins = ox.Equal(ox.Gather(winners, where), steps)
+    kept = ox.Compress(column, wins, axis=0)
     shape = concat_shape(size, shape_vector(values, 1))
-    return scatter_nd(kept, apply("Compress", (values, wins), {"axis": 0}), shape)
+    return scatter_nd(kept, ox.Compress(values, wins, axis=0), shape)
 
 
 def _lists(indices: Any, data: Any, op: str) -> tuple[list[Tensor], list[Tensor]]:
@@ -188,11 +188,11 @@ def histogram_fixed_width_bins(
             )
     wide = x.dtype if x.dtype.is_floating and x.dtype.size >= 4 else dtypes.float64
     x, ends = cast_to(x, wide), cast_to(ends, wide)
-    first, last = (apply("Gather", (ends, int64_constant(i))) for i in (0, 1))
+    first, last = (ox.Gather(ends, int64_constant(i)) for i in (0, 1))
     share = (x - first) / (last - first)
-    found = apply("Floor", (share * cast_to(count, wide),))
+    found = ox.Floor(share * cast_to(count, wide))
     most = cast_to(count, wide) - scalar_like(1, x)
-    found = apply("Min", (apply("Max", (found, scalar_like(0, x))), most))
+    found = ox.Min(ox.Max(found, scalar_like(0, x)), most)
     return cast_to(found, dtypes.as_dtype(dtype))
 
 
@@ -211,7 +211,7 @@ def histogram_fixed_width(
         array([2, 1, 0, 0, 1], dtype=int32)
     """
     found = histogram_fixed_width_bins(values, value_range, nbins)
-    flat = apply("Reshape", (found, int64_constant([-1])))
+    flat = ox.Reshape(found, int64_constant([-1]))
     return bincount(flat, minlength=nbins, maxlength=nbins, dtype=dtype)
 
 
@@ -254,29 +254,25 @@ def confusion_matrix(
             f"labels and predictions must have one shape; got {rows.shape} and {columns.shape}.",
             op="confusion_matrix",
         )
-    pairs = apply(
-        "Concat",
-        [apply("Unsqueeze", (x, int64_constant([1]))) for x in (rows, columns)],
-        {"axis": 1},
-    )
+    pairs = ox.Concat(*[ox.Unsqueeze(x, int64_constant([1])) for x in (rows, columns)], axis=1)
     if num_classes is None:
         none = int64_constant([-1])
-        every = apply("Concat", (none, rows, columns), {"axis": 0})
+        every = ox.Concat(none, rows, columns, axis=0)
         size = reduce_max(every) + scalar_like(1, rows)
     else:
         size = cast_to(tensor(num_classes), dtypes.int64)
     _check_classes(rows, columns, size)
-    side = apply("Reshape", (size, int64_constant([1])))
+    side = ox.Reshape(size, int64_constant([1]))
     amounts = (
         filled(shape_vector(rows), 1, kind) if weights is None else cast_to(tensor(weights), kind)
     )
-    return scatter_nd(pairs, amounts, apply("Concat", (side, side), {"axis": 0}))
+    return scatter_nd(pairs, amounts, ox.Concat(side, side, axis=0))
 
 
 def _flat(x: Tensor, other: Tensor) -> Tensor:
     """Without a last axis of size 1 that the other does not have."""
     one_more = x.shape.rank == 2 and (other.shape.rank == 1 or x.shape[-1] == 1)
-    return apply("Squeeze", (x, int64_constant([-1]))) if one_more else x
+    return ox.Squeeze(x, int64_constant([-1])) if one_more else x
 
 
 def _check_classes(rows: Tensor, columns: Tensor, size: Tensor) -> None:

@@ -6,7 +6,7 @@ integers and have no gradient.
 
 from __future__ import annotations
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
@@ -36,27 +36,27 @@ def _dequantize_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     if not op.needs[1]:
         return [None] * len(op.inputs)
     ones = filled(shape_vector(scale), 1, scale.dtype)
-    terms = apply("Mul", (dy, apply("DequantizeLinear", (x, ones, *op.inputs[2:]), op.attrs)))
+    terms = ox.Mul(dy, ox.DequantizeLinear(x, ones, *op.inputs[2:], **op.attrs))
     rank = known_rank(dy, "The gradient of DequantizeLinear")
     axis, block = op.attrs.get("axis", 1), op.attrs.get("block_size", 0)
     if block:
         total = _block_sums(terms, scale, axis % rank, block)
     elif scale.shape.rank == 0:
-        total = apply("ReduceSum", (terms,), {"keepdims": 0})
+        total = ox.ReduceSum(terms, keepdims=0)
     elif scale.shape.rank == 1 and scale.shape[0] == 1:
-        total = reshape_to(apply("ReduceSum", (terms,), {"keepdims": 0}), int64_constant([1]))
+        total = reshape_to(ox.ReduceSum(terms, keepdims=0), int64_constant([1]))
     else:
         others = int64_constant([a for a in range(rank) if a != axis % rank])
-        total = apply("ReduceSum", (terms, others), {"keepdims": 0, "noop_with_empty_axes": 1})
+        total = ox.ReduceSum(terms, others, keepdims=0, noop_with_empty_axes=1)
     return [None, total, *(None for _ in op.inputs[2:])]
 
 
 def _block_sums(terms: Tensor, scale: Tensor, axis: int, block: int) -> Tensor:
     """The sums over blocks of an axis; the last block may be shorter."""
     count = dimension(scale, axis)
-    missing = apply("Sub", (apply("Mul", (count, int64_constant([block]))), dimension(terms, axis)))
-    pads = apply("Concat", (int64_constant([0]), missing), {"axis": 0})
-    whole = apply("Pad", (terms, pads, None, int64_constant([axis])))
+    missing = ox.Sub(ox.Mul(count, int64_constant([block])), dimension(terms, axis))
+    pads = ox.Concat(int64_constant([0]), missing, axis=0)
+    whole = ox.Pad(terms, pads, None, int64_constant([axis]))
     apart = reshape_to(
         whole,
         concat_shape(
@@ -66,4 +66,4 @@ def _block_sums(terms: Tensor, scale: Tensor, axis: int, block: int) -> Tensor:
             shape_vector(terms, axis + 1),
         ),
     )
-    return apply("ReduceSum", (apart, int64_constant([axis + 1])), {"keepdims": 0})
+    return ox.ReduceSum(apart, int64_constant([axis + 1]), keepdims=0)

@@ -13,7 +13,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import refused_unless, settled
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -87,14 +87,14 @@ def _of_floats(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
                 f"{step}).",
                 op="Range",
             )
-        places = apply("Range", tuple(map(int64_constant, (0, int(size), 1))))
+        places = ox.Range(*tuple(map(int64_constant, (0, int(size), 1))))
     elif first == 0 and step == 1 and start.dtype.size >= 4:
-        return apply("Range", (start, limit, delta))
+        return ox.Range(start, limit, delta)
     else:
-        quotient = apply("Ceil", (apply("Div", (apply("Sub", (limit, start)), delta)),))
-        count = apply("Max", (cast_to(quotient, dtypes.int64), int64_constant(0)))
-        places = apply("Range", (int64_constant(0), count, int64_constant(1)))
-    return apply("Add", (apply("Mul", (cast_to(places, start.dtype), delta)), start))
+        quotient = ox.Ceil(ox.Div(ox.Sub(limit, start), delta))
+        count = ox.Max(cast_to(quotient, dtypes.int64), int64_constant(0))
+        places = ox.Range(int64_constant(0), count, int64_constant(1))
+    return ox.Add(ox.Mul(cast_to(places, start.dtype), delta), start)
 
 
 def _of_integers(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
@@ -102,13 +102,13 @@ def _of_integers(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     first, last, step = (_number(x) for x in (start, limit, delta))
     _check_range(first, last, step)
     if first is None or last is None or step is None:
-        return apply("Range", _towards([start, limit, delta], step))
+        return ox.Range(*_towards([start, limit, delta], step))
     if max(abs(int(v)) for v in (first, last, step)) >= _FAR:
         count = -(-abs(int(last) - int(first)) // abs(int(step)))
-        places = apply("Range", tuple(map(int64_constant, (0, count, 1))))
-        multiples = apply("Mul", (cast_to(places, start.dtype), delta))
-        return apply("Add", (multiples, start))
-    return apply("Range", (start, limit, delta))
+        places = ox.Range(*tuple(map(int64_constant, (0, count, 1))))
+        multiples = ox.Mul(cast_to(places, start.dtype), delta)
+        return ox.Add(multiples, start)
+    return ox.Range(start, limit, delta)
 
 
 # Numbers below it cannot overflow int32, and their quotients are right in float64.
@@ -122,11 +122,11 @@ def _towards(made: list[Tensor], step: Any) -> list[Tensor]:
         return made
     start, limit, delta = made
     # Compared, not subtracted: numbers far apart would wrap around.
-    upwards = apply("GreaterOrEqual", (limit, start))
-    downwards = apply("LessOrEqual", (limit, start))
+    upwards = ox.GreaterOrEqual(limit, start)
+    downwards = ox.LessOrEqual(limit, start)
     if step is None:
-        rises = apply("Greater", (delta, scalar_like(0, delta)))
-        reason, fine = Refusal.RANGE, apply("Where", (rises, upwards, downwards))
+        rises = ox.Greater(delta, scalar_like(0, delta))
+        reason, fine = Refusal.RANGE, ox.Where(rises, upwards, downwards)
     elif step > 0:
         reason, fine = Refusal.RANGE_UPWARDS, upwards
     else:
@@ -137,7 +137,7 @@ def _towards(made: list[Tensor], step: Any) -> list[Tensor]:
 
 def _bound(value: Any, dtype: DType | None) -> Tensor:
     x = tensor(value) if is_tensor_like(value) else convert_to_tensor(value, dtype)
-    return apply("Reshape", (x, int64_constant([]))) if raw_shape(x) == (1,) else x
+    return ox.Reshape(x, int64_constant([])) if raw_shape(x) == (1,) else x
 
 
 def _number(x: Tensor) -> Any:
@@ -169,7 +169,7 @@ def _check_range(start: Any, limit: Any, delta: Any) -> None:
 def _with_axis(x: Tensor, axis: int) -> Tensor:
     """A new axis, counted from the end; broadcasting makes those in front of the first."""
     rank = known_rank(x, "linspace")
-    return apply("Unsqueeze", (x, int64_constant([axis]))) if rank >= -axis - 1 else x
+    return ox.Unsqueeze(x, int64_constant([axis])) if rank >= -axis - 1 else x
 
 
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any = 0) -> Tensor:
@@ -206,13 +206,13 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     if not 0 <= place <= rank:
         raise ValueError(f"axis {axis} of linspace is not in [{-rank - 1}, {rank + 1}).")
     one = int64_constant(1)
-    count = apply("Reshape", (as_vector(as_int64_shape(tensor(num))), int64_constant([])))
+    count = ox.Reshape(as_vector(as_int64_shape(tensor(num))), int64_constant([]))
     # The end gets stop itself, not what steps add up to; a single number is start.
-    end = apply("Max", (apply("Sub", (count, one)), one))
-    steps = apply("Range", (int64_constant(0), count, one))
+    end = ox.Max(ox.Sub(count, one), one)
+    steps = ox.Range(int64_constant(0), count, one)
     column = int64_constant([-1] + [1] * (rank - place))
-    steps = apply("Reshape", (steps, column)) if rank - place else steps
+    steps = ox.Reshape(steps, column) if rank - place else steps
     first, last = _with_axis(first, place - rank - 1), _with_axis(last, place - rank - 1)
-    slope = apply("Div", (apply("Sub", (last, first)), cast_to(end, first.dtype)))
-    line = apply("Add", (first, apply("Mul", (slope, cast_to(steps, first.dtype)))))
-    return apply("Where", (apply("Equal", (steps, end)), last, line))
+    slope = ox.Div(ox.Sub(last, first), cast_to(end, first.dtype))
+    line = ox.Add(first, ox.Mul(slope, cast_to(steps, first.dtype)))
+    return ox.Where(ox.Equal(steps, end), last, line)

@@ -9,7 +9,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -58,16 +58,16 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
                 op="UnravelIndex",
             )
     elif isinstance(shape, SymbolicTensor) or isinstance(numbers, SymbolicTensor):
-        total = apply("ReduceProd", (cast_to(shape, dtypes.int64),), {"keepdims": 0})
+        total = ox.ReduceProd(cast_to(shape, dtypes.int64), keepdims=0)
         wide = cast_to(numbers, dtypes.int64)
-        above = apply("GreaterOrEqual", (wide, int64_constant(0)))
-        fine = apply("And", (above, apply("Less", (wide, total))))
+        above = ox.GreaterOrEqual(wide, int64_constant(0))
+        fine = ox.And(above, ox.Less(wide, total))
         shape = refused_unless(fine, shape, Refusal.UNRAVELED)
     steps = cumprod(shape, exclusive=True, reverse=True)
     if numbers.shape.rank != 0:
-        numbers = apply("Unsqueeze", (numbers, int64_constant([0])))
-        steps = apply("Unsqueeze", (steps, int64_constant([1])))
-        shape = apply("Unsqueeze", (shape, int64_constant([1])))
+        numbers = ox.Unsqueeze(numbers, int64_constant([0]))
+        steps = ox.Unsqueeze(steps, int64_constant([1]))
+        shape = ox.Unsqueeze(shape, int64_constant([1]))
     return floormod(floordiv(numbers, steps), shape)
 
 
@@ -98,13 +98,13 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         )
     if isinstance(order, EagerTensor):
         _require_permutation(order.view())
-    count = apply("Shape", (order,))
-    places = range_(apply("Squeeze", (count, int64_constant([0]))), dtype=order.dtype)
+    count = ox.Shape(order)
+    places = range_(ox.Squeeze(count, int64_constant([0])), dtype=order.dtype)
     if isinstance(order, SymbolicTensor):
         # Of a permutation, sorting is counting.
-        fine = apply("Equal", (sort(order), places))
+        fine = ox.Equal(sort(order), places)
         order = refused_unless(fine, order, Refusal.PERMUTATION)
-    return scatter_nd(apply("Unsqueeze", (order, int64_constant([1]))), places, count)
+    return scatter_nd(ox.Unsqueeze(order, int64_constant([1])), places, count)
 
 
 def _require_permutation(order: np.ndarray[Any, Any]) -> None:

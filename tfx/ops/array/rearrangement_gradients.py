@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -42,24 +42,24 @@ def _cast_like_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 def _trilu_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     """The same triangle of the gradient."""
     rest = op.inputs[1:]
-    return apply("Trilu", (dy, *rest), op.attrs), *(None for _ in rest)
+    return ox.Trilu(dy, *rest, **op.attrs), *(None for _ in rest)
 
 
 @gradient("DepthToSpace")
 def _depth_to_space_grad(op: OpRecord, dy: Tensor) -> Tensor:
     block = op.attrs["blocksize"]
     if op.attrs.get("mode", "DCR") in ("DCR", b"DCR"):
-        return apply("SpaceToDepth", (dy,), {"blocksize": block})
+        return ox.SpaceToDepth(dy, blocksize=block)
     # [n, c, h * b, w * b] -> [n, c, h, b, w, b] -> [n, c, b, b, h, w] -> [n, c * b * b, h, w]
     x = op.inputs[0]
     sides = [concat_shape(dimension(x, i), int64_constant([block])) for i in (2, 3)]
     parts = reshape_to(dy, concat_shape(shape_vector(dy, 0, 2), *sides))
-    return reshape_to(apply("Transpose", (parts,), {"perm": (0, 1, 3, 5, 2, 4)}), shape_vector(x))
+    return reshape_to(ox.Transpose(parts, perm=(0, 1, 3, 5, 2, 4)), shape_vector(x))
 
 
 @gradient("SpaceToDepth")
 def _space_to_depth_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    return apply("DepthToSpace", (dy,), {"blocksize": op.attrs["blocksize"]})
+    return ox.DepthToSpace(dy, blocksize=op.attrs["blocksize"])
 
 
 @gradient("CenterCropPad")
@@ -69,8 +69,8 @@ def _center_crop_pad_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     sizes, axes = shape_vector(x), op.attrs.get("axes")
     if axes:
         rank = known_rank(x, op.op)
-        sizes = apply("Gather", (sizes, int64_constant([a % rank for a in axes])))
-    return apply("CenterCropPad", (dy, sizes), op.attrs), None
+        sizes = ox.Gather(sizes, int64_constant([a % rank for a in axes]))
+    return ox.CenterCropPad(dy, sizes, **op.attrs), None
 
 
 @gradient("TensorScatter")
@@ -79,21 +79,21 @@ def _tensor_scatter_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     cache, update, *starts = op.inputs
     rank = known_rank(cache, op.op)
     axis = op.attrs.get("axis", -2) % rank
-    length = apply("Squeeze", (dimension(update, axis),))
-    places = apply("Range", (int64_constant(0), length, int64_constant(1)))
-    places = apply("Reshape", (places, int64_constant([-1] + [1] * (rank - 1 - axis))))
+    length = ox.Squeeze(dimension(update, axis))
+    places = ox.Range(int64_constant(0), length, int64_constant(1))
+    places = ox.Reshape(places, int64_constant([-1] + [1] * (rank - 1 - axis)))
     if starts and starts[0] is not None:
         first = int64_constant([-1] + [1] * (rank - 1))
-        places = apply("Add", (places, apply("Reshape", (starts[0], first))))
+        places = ox.Add(places, ox.Reshape(starts[0], first))
     if op.attrs.get("mode", "linear") in ("circular", b"circular"):
-        places = apply("Mod", (places, apply("Squeeze", (dimension(cache, axis),))))
-    places = apply("Expand", (places, shape_vector(update)))
+        places = ox.Mod(places, ox.Squeeze(dimension(cache, axis)))
+    places = ox.Expand(places, shape_vector(update))
     dcache = dupdate = None
     if op.needs[0]:
         nothing = filled(shape_vector(update), 0, dy.dtype)
-        dcache = apply("ScatterElements", (dy, places, nothing), {"axis": axis})
+        dcache = ox.ScatterElements(dy, places, nothing, axis=axis)
     if op.needs[1]:
-        dupdate = apply("GatherElements", (dy, places), {"axis": axis})
+        dupdate = ox.GatherElements(dy, places, axis=axis)
     return dcache, dupdate, *(None for _ in starts)
 
 
@@ -114,11 +114,11 @@ def _dropout_grad(op: OpRecord, dy: Tensor | None, *_: Any) -> Sequence[Tensor |
         return dropped(dy, ratio, training, op.outputs[1]), *none
     zero = scalar_like(0, dy)
     scaled = multiply(dy, _dropout_scale(dy, ratio))
-    gone = apply("Equal", (op.outputs[0], zero))
-    dx = apply("Where", (gone, zero, scaled))
-    dx = apply("Where", (apply("Equal", (x, zero)), dy, dx))
+    gone = ox.Equal(op.outputs[0], zero)
+    dx = ox.Where(gone, zero, scaled)
+    dx = ox.Where(ox.Equal(x, zero), dy, dx)
     if static_int(training) is None:
-        dx = apply("Where", (cast_to(training, dtypes.bool), dx, dy))
+        dx = ox.Where(cast_to(training, dtypes.bool), dx, dy)
     return dx, *none
 
 
@@ -131,14 +131,14 @@ def dropped(x: Tensor, ratio: Tensor | None, training: Tensor, mask: Tensor) -> 
         training: The third one.
         mask: What is kept.
     """
-    y = apply("Where", (mask, multiply(x, _dropout_scale(x, ratio)), scalar_like(0, x)))
+    y = ox.Where(mask, multiply(x, _dropout_scale(x, ratio)), scalar_like(0, x))
     if static_int(training) is None:
-        y = apply("Where", (cast_to(training, dtypes.bool), y, x))
+        y = ox.Where(cast_to(training, dtypes.bool), y, x)
     return y
 
 
 def _dropout_scale(x: Tensor, ratio: Tensor | None) -> Tensor:
     rate = scalar_like(0.5, x) if ratio is None else cast_to(ratio, x.dtype)
     kept = subtract(1.0, rate)
-    nobody = apply("Equal", (kept, scalar_like(0, x)))
-    return divide(1.0, apply("Where", (nobody, scalar_like(1, x), kept)))
+    nobody = ox.Equal(kept, scalar_like(0, x))
+    return divide(1.0, ox.Where(nobody, scalar_like(1, x), kept))

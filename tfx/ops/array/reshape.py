@@ -8,6 +8,7 @@ from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import executing_eagerly
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
@@ -51,7 +52,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     if known is None:
         short = _without_arithmetic(x, target)
         if short is not None:
-            return apply("Reshape", (x, short))
+            return ox.Reshape(x, short)
     elif 0 in known and -1 in known:
         target = _empty_target(x, known)
     elif not executing_eagerly():
@@ -143,7 +144,7 @@ def _reshape_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     dims = static_dims(x)
     inverse = {"Squeeze": "Unsqueeze", "Unsqueeze": "Squeeze"}.get(op.op)
     if dims and 0 not in dims:
-        dx = apply("Reshape", (dy, int64_constant(dims)))
+        dx = ox.Reshape(dy, int64_constant(dims))
     elif inverse and rest and rest[0] is not None and dims is None:
         dx = apply(inverse, (dy, rest[0]))
     else:
@@ -170,7 +171,7 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
     x = tensor(input)
     late = late_axis(axis, "expand_dims")
     if late is not None:
-        result = apply("Unsqueeze", (x, late))
+        result = ox.Unsqueeze(x, late)
         if (known := rank_of(x)) is not None:
             result.set_shape([None] * (known + 1))
         return result
@@ -186,7 +187,7 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
             f"value in [{-rank - 1}, {rank}].",
             op="ExpandDims",
         )
-    return apply("Unsqueeze", (x, int64_constant(given)))
+    return ox.Unsqueeze(x, int64_constant(given))
 
 
 def _axes(axis: Any, op: str) -> list[int]:
@@ -234,19 +235,13 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
                     op="Squeeze",
                 )
     if axes:
-        return apply(
-            "Squeeze",
-            (
-                x,
-                int64_constant(
-                    sorted({a % len(shape) for a in axes}) if shape is not None else axes
-                ),
-            ),
+        return ox.Squeeze(
+            x, int64_constant(sorted({a % len(shape) for a in axes}) if shape is not None else axes)
         )
     if shape is not None and all(isinstance(d, int) for d in shape):
         axes = [i for i, d in enumerate(shape) if d == 1]
-        return apply("Squeeze", (x, int64_constant(axes))) if axes else identity(x)
-    return apply("Squeeze", (x,))
+        return ox.Squeeze(x, int64_constant(axes)) if axes else identity(x)
+    return ox.Squeeze(x)
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
@@ -270,7 +265,7 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     have, want = raw_shape(x), symbolic_items(target)
     if want is not None:
         _check_broadcast(x, have, want)
-    return apply("Expand", (x, target))
+    return ox.Expand(x, target)
 
 
 def _check_broadcast(x: Tensor, have: RawDims | None, want: RawDims) -> None:

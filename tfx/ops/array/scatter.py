@@ -12,7 +12,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.indices import from_the_front
 from tfx.framework.rules import OpRecord, gradient
@@ -102,7 +102,7 @@ def tensor_scatter_nd_sub(
     """
     x, values = _operands(tensor, updates)
     # Neg does not take unsigned integers; a difference wraps around as TensorFlow's does.
-    negated = apply("Sub", (scalar_like(0, values), values))
+    negated = ox.Sub(scalar_like(0, values), values)
     return _scatter(x, indices, negated, "add", "TensorScatterSub")
 
 
@@ -144,9 +144,9 @@ def _extreme(x: Any, indices: Any, updates: Any, reduction: str, op: str) -> Ten
     if not target.dtype.is_floating:
         return _scatter(target, indices, values, reduction, op)
     never = scalar_like(-math.inf if reduction == "max" else math.inf, values)
-    values = apply("Where", (apply("IsNaN", (values,)), never, values))
+    values = ox.Where(ox.IsNaN(values), never, values)
     found = _scatter(target, indices, values, reduction, op)
-    return apply("Where", (apply("IsNaN", (target,)), target, found))
+    return ox.Where(ox.IsNaN(target), target, found)
 
 
 def _operands(x: Any, updates: Any) -> tuple[Tensor, Tensor]:
@@ -161,7 +161,7 @@ def _scatter(x: Any, indices: Any, updates: Any, reduction: str, op: str) -> Ten
     where = cast_to(where, dtypes.int64)
     attrs = {} if reduction == "none" else {"reduction": reduction}
     try:
-        return apply("ScatterND", (target, from_the_front(where), values), attrs)
+        return ox.ScatterND(target, from_the_front(where), values, **attrs)
     except InvalidArgumentError:
         explain_coordinates(target, where, "shape", op)
         raise
@@ -201,10 +201,10 @@ def _scatter_nd_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     indices = op.inputs[1]
 
     def take(x: Tensor) -> Tensor:
-        return apply("GatherND", (x, indices))
+        return ox.GatherND(x, indices)
 
     def put(x: Tensor, updates: Tensor, reduction: str) -> Tensor:
-        return apply("ScatterND", (x, indices, updates), {"reduction": reduction})
+        return ox.ScatterND(x, indices, updates, reduction=reduction)
 
     return _scatter_rule(op, dy, take, put)
 
@@ -215,11 +215,11 @@ def _scatter_elements_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     axis = {"axis": op.attrs.get("axis", 0)}
 
     def take(x: Tensor) -> Tensor:
-        return apply("GatherElements", (x, indices), axis)
+        return ox.GatherElements(x, indices, **axis)
 
     def put(x: Tensor, updates: Tensor, reduction: str) -> Tensor:
         attrs = {**axis, "reduction": reduction}
-        return apply("ScatterElements", (x, indices, updates), attrs)
+        return ox.ScatterElements(x, indices, updates, **attrs)
 
     return _scatter_rule(op, dy, take, put)
 
@@ -241,25 +241,25 @@ def _scatter_rule(op: OpRecord, dy: Tensor, take: Take, put: Put) -> Sequence[Te
     if reduction == "mul":
         dx = put(dy, updates, "mul") if op.needs[0] else None
         return dx, None, _others(op, dy, take, put) if op.needs[2] else None
-    kept = cast_to(apply("Equal", (x, y)), dy.dtype)
-    chosen = cast_to(apply("Equal", (updates, take(y))), dy.dtype)
-    share = apply("Div", (dy, put(kept, chosen, "add")))
-    return apply("Mul", (share, kept)), None, apply("Mul", (take(share), chosen))
+    kept = cast_to(ox.Equal(x, y), dy.dtype)
+    chosen = cast_to(ox.Equal(updates, take(y)), dy.dtype)
+    share = ox.Div(dy, put(kept, chosen, "add"))
+    return ox.Mul(share, kept), None, ox.Mul(take(share), chosen)
 
 
 def _others(op: OpRecord, dy: Tensor, take: Take, put: Put) -> Tensor:
     """``dy`` times everything else that was multiplied at the place of each update."""
     x, _, updates = op.inputs
     zero, one = scalar_like(0, x), scalar_like(1, x)
-    at_x, at_updates = apply("Equal", (x, zero)), apply("Equal", (updates, zero))
-    kept, safe = apply("Where", (at_x, one, x)), apply("Where", (at_updates, one, updates))
-    slope = apply("Div", (take(apply("Mul", (dy, op.outputs[0]))), safe))
+    at_x, at_updates = ox.Equal(x, zero), ox.Equal(updates, zero)
+    kept, safe = ox.Where(at_x, one, x), ox.Where(at_updates, one, updates)
+    slope = ox.Div(take(ox.Mul(dy, op.outputs[0])), safe)
     # At a zero, the product without zeros counts, times the other zeros.
-    rest = take(apply("Mul", (dy, put(kept, safe, "mul"))))
-    zeros_x, zeros = apply("Where", (at_x, x, zero)), apply("Where", (at_updates, updates, zero))
+    rest = take(ox.Mul(dy, put(kept, safe, "mul")))
+    zeros_x, zeros = ox.Where(at_x, x, zero), ox.Where(at_updates, updates, zero)
     count = take(put(cast_to(at_x, x.dtype), cast_to(at_updates, x.dtype), "add"))
-    squares = [apply("Mul", (z, z)) for z in (zeros_x, zeros)]
-    others = apply("Sub", (take(put(zeros_x, zeros, "add")), zeros))
-    others_squared = apply("Sub", (take(put(squares[0], squares[1], "add")), squares[1]))
+    squares = [ox.Mul(z, z) for z in (zeros_x, zeros)]
+    others = ox.Sub(take(put(zeros_x, zeros, "add")), zeros)
+    others_squared = ox.Sub(take(put(squares[0], squares[1], "add")), squares[1])
     share = product_of_zeros(count, others, others_squared)
-    return apply("Where", (at_updates, apply("Mul", (rest, share)), slope))
+    return ox.Where(at_updates, ox.Mul(rest, share), slope)

@@ -12,7 +12,7 @@ from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.core.shapes import TensorShape
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.guards import refused_unless
 from tfx.framework.rules import no_gradient
@@ -40,7 +40,7 @@ def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None
     known = static_dims(x)
     if known is not None:
         return embed(np.array(known, dtype.as_numpy_dtype))
-    return _measured(apply("Shape", (x,)), dtype)
+    return _measured(ox.Shape(x), dtype)
 
 
 def _out_type(out_type: DTypeLike | None, op: str) -> DType:
@@ -55,7 +55,7 @@ def _out_type(out_type: DTypeLike | None, op: str) -> DType:
 
 
 def _measured(value: Tensor, dtype: DType) -> Tensor:
-    return value if dtype is dtypes.int64 else apply("Cast", (value,), {"to": dtype.onnx})
+    return value if dtype is dtypes.int64 else ox.Cast(value, to=dtype.onnx)
 
 
 def shape_n(
@@ -89,7 +89,7 @@ def size(input: Any, out_type: DTypeLike | None = None, name: str | None = None)
     known = static_dims(x)
     if known is not None:
         return embed(np.array(math.prod(known), dtype.as_numpy_dtype))
-    return _measured(apply("Size", (x,)), dtype)
+    return _measured(ox.Size(x), dtype)
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
@@ -104,7 +104,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
     known = rank_of(x)
     if known is not None:
         return embed(np.array(known, np.int32))
-    return _measured(apply("Size", (apply("Shape", (x,)),)), dtypes.int32)
+    return _measured(ox.Size(ox.Shape(x)), dtypes.int32)
 
 
 no_gradient("Shape", "Size", why="integer output that does not depend on the contents")
@@ -158,18 +158,18 @@ def _checked(x: Tensor, wanted: TensorShape) -> Tensor:
     No elements are copied, and a runtime cannot see through it and leave it out.
     """
     dims = wanted.as_list()
-    shape = apply("Shape", (x,))
+    shape = ox.Shape(x)
     if x.shape.rank is None:
-        axes = apply("Size", (shape,))
-        right = apply("Equal", (axes, int64_constant(len(dims))))
+        axes = ox.Size(shape)
+        right = ox.Equal(axes, int64_constant(len(dims)))
         x = refused_unless(right, x, Refusal.ENSURED_RANK)
         x.set_shape([None] * len(dims))
-        shape = apply("Shape", (x,))
+        shape = ox.Shape(x)
     if not dims:
         return x
     expected = int64_constant([-1 if d is None else d for d in dims])
-    right = apply("Equal", (shape, expected))
+    right = ox.Equal(shape, expected)
     if None in dims:
-        right = apply("Or", (right, embed(np.array([d is None for d in dims]))))
-    target = apply("Where", (right, shape, int64_constant(Refusal.ENSURED.dimension)))
-    return apply("Reshape", (x, target), {"allowzero": 1})
+        right = ox.Or(right, embed(np.array([d is None for d in dims])))
+    target = ox.Where(right, shape, int64_constant(Refusal.ENSURED.dimension))
+    return ox.Reshape(x, target, allowzero=1)

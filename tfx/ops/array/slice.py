@@ -8,7 +8,7 @@ from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.guards import not_negative, refused_unless, settled
 from tfx.framework.rules import OpRecord, gradient
@@ -60,14 +60,14 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
     else:
         if known_sizes is not None and not settled(starts):
             whole = int64_constant([max(n, 0) for n in known_sizes])
-            room = apply("Sub", (apply("Sub", (apply("Shape", (x,)), starts)), whole))
-            inside = not_negative(apply("Concat", (starts, room), {"axis": 0}))
+            room = ox.Sub(ox.Sub(ox.Shape(x), starts), whole)
+            inside = not_negative(ox.Concat(starts, room, axis=0))
             starts = refused_unless(inside, starts, Refusal.SLICED)
-        ends = apply("Add", (starts, sizes))
+        ends = ox.Add(starts, sizes)
         if known_sizes is None or -1 in known_sizes:
-            open_end = apply("Equal", (sizes, int64_constant(-1)))
-            ends = apply("Where", (open_end, int64_constant(INT64_MAX), ends))
-    result = apply("Slice", (x, starts, ends))
+            open_end = ox.Equal(sizes, int64_constant(-1))
+            ends = ox.Where(open_end, int64_constant(INT64_MAX), ends)
+    result = ox.Slice(x, starts, ends)
     if known_sizes is not None and isinstance(result, SymbolicTensor):
         result.set_shape([None if n == -1 else n for n in known_sizes])
     return result
@@ -184,7 +184,7 @@ def _entries(bounds: Any) -> list[int | Tensor]:
         raise InvalidArgumentError(
             f"strided_slice needs bounds of known length; got {bounds!r}.", op="StridedSlice"
         )
-    return [apply("Gather", (vector, int64_constant(i))) for i in range(shape[0])]
+    return [ox.Gather(vector, int64_constant(i)) for i in range(shape[0])]
 
 
 @gradient("Slice")
@@ -201,7 +201,7 @@ def _slice_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
             cut.append(i)
         elif steps is not None and _turns_around(x, axis, starts, ends, i, steps[i]):
             last, far = int64_constant([-1]), int64_constant([INT64_MIN])
-            dy = apply("Slice", (dy, last, far, int64_constant([axis]), last))
+            dy = ox.Slice(dy, last, far, int64_constant([axis]), last)
         else:
             dy = _placed(x, dy, axis, [_item(v, i) for v in (starts, ends, rest[1])])
     # Axes of known length first: that is a node with constant numbers.
@@ -251,16 +251,16 @@ def _items(vector: Tensor, places: list[int]) -> Tensor:
     known = static_ints(vector)
     if known is not None:
         return int64_constant([known[i] for i in places])
-    return apply("Gather", (as_int64_shape(vector), int64_constant(places)))
+    return ox.Gather(as_int64_shape(vector), int64_constant(places))
 
 
 def _placed(x: Tensor, dy: Tensor, axis: int, bounds: list[Tensor]) -> Tensor:
     """``dy`` put back along one axis of any step: to where the slice took 0, 1, 2... from."""
     start, end, step = bounds
     size = dimension(x, axis)
-    scalar = apply("Squeeze", (size, int64_constant([0])))
-    places = apply("Range", (int64_constant(0), scalar, int64_constant(1)))
-    places = apply("Slice", (places, start, end, int64_constant([0]), step))
+    scalar = ox.Squeeze(size, int64_constant([0]))
+    places = ox.Range(int64_constant(0), scalar, int64_constant(1))
+    places = ox.Slice(places, start, end, int64_constant([0]), step)
     behind = [] if axis == -1 else [shape_vector(dy, axis + 1)]
     shape = concat_shape(*([shape_vector(dy, 0, axis)] if axis else []), size, *behind)
     return scatter_along(shape, places, dy, axis)
@@ -280,24 +280,22 @@ def _padded(x: Tensor, dy: Tensor, axes: list[int], starts: Tensor, ends: Tensor
         pads = int64_constant(front + back)
     else:
         pads = _dynamic_pads(starts, ends, sizes, lengths)
-    return apply("Pad", (dy, pads, None, int64_constant(axes)))
+    return ox.Pad(dy, pads, None, int64_constant(axes))
 
 
 def _dynamic_pads(starts: Tensor, ends: Tensor, sizes: Tensor, lengths: Tensor) -> Tensor:
     first, last = static_ints(starts), static_ints(ends)
-    missing = apply("Sub", (sizes, lengths))
+    missing = ox.Sub(sizes, lengths)
     zero = int64_constant(0)
     if first is not None and not any(first):
         parts = [int64_constant([0] * len(first)), missing]
     elif last is not None and all(e == INT64_MAX for e in last):
         parts = [missing, int64_constant([0] * len(last))]
     else:
-        counted = apply(
-            "Where", (apply("Less", (starts, zero)), apply("Add", (starts, sizes)), starts)
-        )
-        front = apply("Min", (apply("Max", (counted, zero)), sizes))
-        parts = [front, apply("Sub", (missing, front))]
-    return apply("Concat", parts, {"axis": 0})
+        counted = ox.Where(ox.Less(starts, zero), ox.Add(starts, sizes), starts)
+        front = ox.Min(ox.Max(counted, zero), sizes)
+        parts = [front, ox.Sub(missing, front)]
+    return ox.Concat(*parts, axis=0)
 
 
 def _sizes(x: Tensor, axes: list[int]) -> Tensor:
@@ -307,4 +305,4 @@ def _sizes(x: Tensor, axes: list[int]) -> Tensor:
         return int64_constant([shape[a] for a in axes])  # type: ignore[misc]
     if len(axes) == 1:
         return dimension(x, axes[0])
-    return apply("Gather", (apply("Shape", (x,)), int64_constant(axes)))
+    return ox.Gather(ox.Shape(x), int64_constant(axes))

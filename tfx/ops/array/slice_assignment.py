@@ -11,7 +11,7 @@ from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
@@ -46,16 +46,16 @@ def _assign(
     new = tensor(value, variable.dtype)
 
     def changed(old: Tensor) -> Tensor:
-        shape = apply("Shape", (old,))
-        count = apply("Size", (old,))
-        numbers = apply("Range", (int64_constant(0), count, int64_constant(1)))
-        chosen = getitem(apply("Reshape", (numbers, shape)), key)
+        shape = ox.Shape(old)
+        count = ox.Size(old)
+        numbers = ox.Range(int64_constant(0), count, int64_constant(1))
+        chosen = getitem(ox.Reshape(numbers, shape), key)
         _check(variable, key, chosen.shape, new.shape)
-        rows = apply("Reshape", (chosen, int64_constant([-1, 1])))
-        values = apply("Expand", (new, apply("Shape", (chosen,))))
-        flat = apply("Reshape", (old, int64_constant([-1])))
-        updates = apply("Reshape", (values, int64_constant([-1])))
-        return apply("Reshape", (apply("ScatterND", (flat, rows, updates)), shape))
+        rows = ox.Reshape(chosen, int64_constant([-1, 1]))
+        values = ox.Expand(new, ox.Shape(chosen))
+        flat = ox.Reshape(old, int64_constant([-1]))
+        updates = ox.Reshape(values, int64_constant([-1]))
+        return ox.Reshape(ox.ScatterND(flat, rows, updates), shape)
 
     return variable._change(changed)
 

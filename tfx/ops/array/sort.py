@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -101,10 +102,10 @@ def _top(x: Tensor, count: Tensor, attrs: dict[str, int]) -> tuple[Tensor, ...]:
     if x.dtype is dtypes.uint64:
         # There is no kernel: adding 2**63 to the bits makes an int64 of the same order.
         half = convert_to_tensor(1 << 63, dtypes.uint64)
-        signed = cast_to(apply("Add", (x, half)), dtypes.int64)
-        values, indices = apply_n("TopK", (signed, count), attrs, 2)
-        return apply("Add", (cast_to(values, dtypes.uint64), half)), indices
-    values, indices = apply_n("TopK", (movable(x), count), attrs, 2)
+        signed = cast_to(ox.Add(x, half), dtypes.int64)
+        values, indices = ox.TopK(signed, count, **attrs)
+        return ox.Add(cast_to(values, dtypes.uint64), half), indices
+    values, indices = ox.TopK(movable(x), count, **attrs)
     return cast_to(values, x.dtype), indices
 
 
@@ -236,7 +237,7 @@ def _top_k_grad(op: OpRecord, dy: Tensor | None, _: Tensor | None) -> Sequence[T
         return None, None
     x, indices = op.inputs[0], op.outputs[1]
     axis = {"axis": op.attrs.get("axis", -1)}
-    return apply("ScatterElements", (zeros_shaped(x), indices, dy), axis), None
+    return ox.ScatterElements(zeros_shaped(x), indices, dy, **axis), None
 
 
 def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Tensor:
@@ -261,20 +262,16 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     require_dtype(scores, scores.dtype.is_floating, "InTopKV2", "a floating dtype")
     classes = dimension(scores, 1)
     zero = int64_constant(0)
-    valid = apply(
-        "And", (apply("GreaterOrEqual", (column, zero)), apply("Less", (column, classes)))
-    )
-    safe = apply("Unsqueeze", (apply("Where", (valid, column, zero)), int64_constant([1])))
-    own = apply("GatherElements", (scores, safe), {"axis": 1})
-    better = cast_to(apply("Greater", (scores, own)), dtypes.int64)
-    rank = apply("ReduceSum", (better, int64_constant([1])), {"keepdims": 0})
+    valid = ox.And(ox.GreaterOrEqual(column, zero), ox.Less(column, classes))
+    safe = ox.Unsqueeze(ox.Where(valid, column, zero), int64_constant([1]))
+    own = ox.GatherElements(scores, safe, axis=1)
+    better = cast_to(ox.Greater(scores, own), dtypes.int64)
+    rank = ox.ReduceSum(better, int64_constant([1]), keepdims=0)
     # x - x is 0 for every finite number only.
-    flat = apply(
-        "ReduceSum", (apply("Sub", (scores, scores)), int64_constant([1])), {"keepdims": 0}
-    )
-    finite = apply("Equal", (flat, convert_to_tensor(0.0, scores.dtype)))
-    ahead = apply("Less", (rank, as_int64_shape(tensor(k))))
-    return apply("And", (apply("And", (valid, finite)), ahead))
+    flat = ox.ReduceSum(ox.Sub(scores, scores), int64_constant([1]), keepdims=0)
+    finite = ox.Equal(flat, convert_to_tensor(0.0, scores.dtype))
+    ahead = ox.Less(rank, as_int64_shape(tensor(k)))
+    return ox.And(ox.And(valid, finite), ahead)
 
 
 def searchsorted(
@@ -315,17 +312,17 @@ def searchsorted(
     # One stable sort of both, so that ties fall to the right side; then, how many elements of the
     # sequence come before each value is a running sum, read off at the value's own place.
     first, second = (wanted, sequence) if side == "left" else (sequence, wanted)
-    both = apply("Concat", (first, second), {"axis": -1})
+    both = ox.Concat(first, second, axis=-1)
     attrs = {"axis": -1, "largest": 0}
     order = _top(both, dimension(both, -1), attrs)[1]
     border = dimension(first, -1)
     compare = "GreaterOrEqual" if side == "left" else "Less"
     counted = cast_to(apply(compare, (order, border)), dtypes.int64)
-    passed = apply("CumSum", (counted, int64_constant(-1)))
-    placed = apply("ScatterElements", (order, order, passed), {"axis": -1})
+    passed = ox.CumSum(counted, int64_constant(-1))
+    placed = ox.ScatterElements(order, order, passed, axis=-1)
     start = int64_constant([0]) if side == "left" else border
     end = border if side == "left" else int64_constant([2**62])
-    return cast_to(apply("Slice", (placed, start, end, int64_constant([-1]))), kind)
+    return cast_to(ox.Slice(placed, start, end, int64_constant([-1])), kind)
 
 
 def _check_search(sequence: Tensor, values: Tensor) -> None:

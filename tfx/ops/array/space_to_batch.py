@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.pad import pad
@@ -59,7 +59,7 @@ def space_to_depth(
         apart = reshape_to(x, concat_shape(batch, rows, side, columns, side, depth))
         order = (0, 1, 3, 2, 4, 5)
         shape = concat_shape(batch, rows, columns, product(concat_shape(depth, side, side)))
-    return reshape_to(apply("Transpose", (apart,), {"perm": order}), shape)
+    return reshape_to(ox.Transpose(apart, perm=order), shape)
 
 
 def depth_to_space(
@@ -90,7 +90,7 @@ def depth_to_space(
         apart = reshape_to(x, concat_shape(batch, rows, columns, side, side, depth))
         order = (0, 1, 3, 2, 4, 5)
         shape = concat_shape(batch, tall, wide, depth)
-    return reshape_to(apply("Transpose", (apart,), {"perm": order}), shape)
+    return reshape_to(ox.Transpose(apart, perm=order), shape)
 
 
 def _image(input: Any, block_size: int, data_format: str) -> Tensor:
@@ -124,7 +124,7 @@ def _divided(vector: Tensor, by: int) -> Tensor:
     known = static_ints(vector)
     if known is not None:
         return int64_constant([d // by for d in known])
-    return apply("Div", (vector, int64_constant(by)))
+    return ox.Div(vector, int64_constant(by))
 
 
 def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None = None) -> Tensor:
@@ -163,7 +163,7 @@ def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None
         *range(2 * count + 1, rank + count),
     )
     entries = product(concat_shape(batch, int64_constant(blocks)))
-    moved = apply("Transpose", (apart,), {"perm": order})
+    moved = ox.Transpose(apart, perm=order)
     return reshape_to(moved, concat_shape(entries, *sizes, behind))
 
 
@@ -195,7 +195,7 @@ def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = 
     apart = reshape_to(x, concat_shape(int64_constant(blocks), batch, *space, behind))
     pairs = [axis for i in range(count) for axis in (count + 1 + i, i)]
     order = (count, *pairs, *range(2 * count + 1, rank + count))
-    moved = apply("Transpose", (apart,), {"perm": order})
+    moved = ox.Transpose(apart, perm=order)
     wide = [
         product(concat_shape(s, int64_constant([b]))) for s, b in zip(space, blocks, strict=True)
     ]
@@ -205,7 +205,7 @@ def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = 
     if not any(starts) and all(e == INT64_MAX for e in ends):
         return result
     axes = int64_constant(range(1, count + 1))
-    return apply("Slice", (result, int64_constant(starts), int64_constant(ends), axes))
+    return ox.Slice(result, int64_constant(starts), int64_constant(ends), axes)
 
 
 def _block_lengths(block_shape: Any) -> list[int]:

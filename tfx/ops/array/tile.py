@@ -9,7 +9,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.guards import refused_if_negative
 from tfx.framework.rules import OpRecord, gradient
@@ -60,7 +60,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     for i, n in enumerate(known or ()):
         if n < 0:
             raise InvalidArgumentError(f"Expected multiples[{i}] >= 0, but got {n}", op="Tile")
-    return apply("Tile", (x, times))
+    return ox.Tile(x, times)
 
 
 @gradient("Tile")
@@ -76,11 +76,11 @@ def _tile_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
         shape = int64_constant([d for pair in pairs for d in pair])
     else:
         one = int64_constant([1])
-        columns = [apply("Unsqueeze", (v, one)) for v in (times, shape_vector(x))]
-        pairs_ = apply("Concat", columns, {"axis": 1})
-        shape = apply("Reshape", (pairs_, int64_constant([-1])))
+        columns = [ox.Unsqueeze(v, one) for v in (times, shape_vector(x))]
+        pairs_ = ox.Concat(*columns, axis=1)
+        shape = ox.Reshape(pairs_, int64_constant([-1]))
     copies = int64_constant(range(0, 2 * rank, 2))
-    return apply("ReduceSum", (reshape_to(dy, shape), copies), {"keepdims": 0}), None
+    return ox.ReduceSum(reshape_to(dy, shape), copies, keepdims=0), None
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
@@ -104,22 +104,22 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     """
     x = tensor(input)
     if axis is None:
-        x, axis = apply("Reshape", (x, int64_constant([-1]))), 0
+        x, axis = ox.Reshape(x, int64_constant([-1])), 0
     place = single_axis(axis, x, "Repeat")
     rank = known_rank(x, "repeat")
     place = place + rank if place < 0 else place
     times = as_vector(tensor(repeats))
     known = few_ints(times)
     if known is None or min(known, default=0) < 0:
-        times = apply("Max", (times, int64_constant(0)))
+        times = ox.Max(times, int64_constant(0))
     shape, count = raw_shape(x), raw_shape(times)
     if count == (1,):
         return _evenly(x, times, place)
     if shape is not None and count is not None and not _agree(shape[place], count[0]):
         raise ValueError(f"Dimensions {shape[place]} and {count[0]} are not compatible")
     if count is None or not isinstance(count[0], int):
-        times = apply("Expand", (times, dimension(x, place)))  # there may be one for all
-    return apply("Gather", (x, _repeated_places(times)), {"axis": place})
+        times = ox.Expand(times, dimension(x, place))  # there may be one for all
+    return ox.Gather(x, _repeated_places(times), axis=place)
 
 
 def _agree(a: int | str | None, b: int | str | None) -> bool:
@@ -130,25 +130,21 @@ def _evenly(x: Tensor, times: Tensor, axis: int) -> Tensor:
     """Every slice equally often: copies on an axis of their own, which is then merged."""
     behind = shape_vector(x, axis + 1)
     front = shape_vector(x, 0, axis + 1)
-    apart = apply("Unsqueeze", (x, int64_constant([axis + 1])))
-    copies = apply("Expand", (apart, concat_shape(front, times, behind)))
+    apart = ox.Unsqueeze(x, int64_constant([axis + 1]))
+    copies = ox.Expand(apart, concat_shape(front, times, behind))
     length = product(concat_shape(dimension(x, axis), times))
     return reshape_to(copies, concat_shape(shape_vector(x, 0, axis), length, behind))
 
 
 def _repeated_places(times: Tensor) -> Tensor:
     """``[0, 0, 2]`` for repeats ``[2, 0, 1]``: how many elements are finished at each place."""
-    ends = apply("CumSum", (times, int64_constant(0)))
-    total = apply("ReduceSum", (times,), {"keepdims": 1})
-    room = apply("Add", (total, int64_constant(1)))
-    ones = apply("Expand", (int64_constant(1), apply("Shape", (times,))))
-    marks = apply(
-        "ScatterElements",
-        (filled(room, 0, dtypes.int64), ends, ones),
-        {"axis": 0, "reduction": "add"},
-    )
-    finished = apply("CumSum", (marks, int64_constant(0)))
-    return apply("Slice", (finished, int64_constant([0]), int64_constant([-1])))
+    ends = ox.CumSum(times, int64_constant(0))
+    total = ox.ReduceSum(times, keepdims=1)
+    room = ox.Add(total, int64_constant(1))
+    ones = ox.Expand(int64_constant(1), ox.Shape(times))
+    marks = ox.ScatterElements(filled(room, 0, dtypes.int64), ends, ones, axis=0, reduction="add")
+    finished = ox.CumSum(marks, int64_constant(0))
+    return ox.Slice(finished, int64_constant([0]), int64_constant([-1]))
 
 
 def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
@@ -180,7 +176,7 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[T
     axes = list(range(count))
     if indexing == "xy" and count > 1:
         axes[:2] = [1, 0]
-    flat = [apply("Reshape", (tensor(a), int64_constant([-1]))) for a in args]
+    flat = [ox.Reshape(tensor(a), int64_constant([-1])) for a in args]
     sizes = [shape_vector(flat[axes.index(i)]) for i in range(count)]
     if not flat:
         return []
@@ -188,7 +184,7 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[T
     grids: list[Tensor] = []
     for vector, axis in zip(flat, axes, strict=True):
         column = int64_constant([-1] + [1] * (count - axis - 1))
-        grids.append(apply("Expand", (apply("Reshape", (vector, column)), grid)))
+        grids.append(ox.Expand(ox.Reshape(vector, column), grid))
     return grids
 
 
@@ -214,9 +210,9 @@ def sequence_mask(
     """
     ends = as_int64_shape(tensor(lengths))
     if maxlen is None:
-        flat = apply("Reshape", (ends, int64_constant([-1])))
+        flat = ox.Reshape(ends, int64_constant([-1]))
         known = concat_shape(flat, int64_constant([0]))
-        limit = apply("ReduceMax", (known,), {"keepdims": 0})
+        limit = ox.ReduceMax(known, keepdims=0)
     else:
         limit = as_int64_shape(tensor(maxlen))
         if rank_of(limit) not in (0, None):
@@ -231,6 +227,6 @@ def sequence_mask(
                 op="SequenceMask",
             )
         limit = refused_if_negative(limit, Refusal.LONGEST)
-    places = apply("Range", (int64_constant(0), limit, int64_constant(1)))
-    column = apply("Unsqueeze", (ends, int64_constant([-1])))
-    return cast_to(apply("Less", (places, column)), dtypes.as_dtype(dtype))
+    places = ox.Range(int64_constant(0), limit, int64_constant(1))
+    column = ox.Unsqueeze(ends, int64_constant([-1]))
+    return cast_to(ox.Less(places, column), dtypes.as_dtype(dtype))

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -63,7 +63,7 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
             op="Transpose",
         )
     if perm is None:
-        return apply("Transpose", (x,))
+        return ox.Transpose(x)
     order = static_ints(given := shape_argument(perm, "Transpose"))
     if order is None:
         return _transposed_late(x, given)
@@ -80,7 +80,7 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
         raise InvalidArgumentError(
             f"{missing[0]} is missing from {{{','.join(map(str, order))}}}.", op="Transpose"
         )
-    return apply("Transpose", (x,), {"perm": tuple(axes)})
+    return ox.Transpose(x, perm=tuple(axes))
 
 
 def _transposed_late(x: Tensor, perm: Tensor) -> Tensor:
@@ -92,23 +92,23 @@ def _transposed_late(x: Tensor, perm: Tensor) -> Tensor:
     """
     zero, one = int64_constant([0]), int64_constant([1])
     shape = shape_vector(x)
-    rank = apply("Shape", (shape,))
-    perm = apply("Reshape", (perm, rank))  # refuses another number of axes
-    perm = apply("Where", (apply("Less", (perm, zero)), apply("Add", (perm, rank)), perm))
+    rank = ox.Shape(shape)
+    perm = ox.Reshape(perm, rank)  # refuses another number of axes
+    perm = ox.Where(ox.Less(perm, zero), ox.Add(perm, rank), perm)
     # Refuses an axis that is given twice: the different ones are fewer then.
-    different = apply("Reshape", (apply_n("Unique", (perm,), {}, 4)[0], rank))
-    perm = apply("Add", (perm, apply("Mul", (different, int64_constant([0])))))
-    sizes = apply("Gather", (shape, perm))
-    strides = apply("Gather", (_strides(shape), perm))
+    different = ox.Reshape(ox.Unique(perm, outputs=4)[0], rank)
+    perm = ox.Add(perm, ox.Mul(different, int64_constant([0])))
+    sizes = ox.Gather(shape, perm)
+    strides = ox.Gather(_strides(shape), perm)
     # A dimension of 0 leaves nothing to fetch; the division must not see it.
-    least = apply("Max", (sizes, one))
-    count = apply("ReduceProd", (sizes,), {"keepdims": 0})
-    numbers = apply("Range", (int64_constant(0), count, int64_constant(1)))
-    rows = apply("Unsqueeze", (numbers, one))
-    places = apply("Mod", (apply("Div", (rows, _strides(least))), least))
-    source = apply("ReduceSum", (apply("Mul", (places, strides)), one), {"keepdims": 0})
+    least = ox.Max(sizes, one)
+    count = ox.ReduceProd(sizes, keepdims=0)
+    numbers = ox.Range(int64_constant(0), count, int64_constant(1))
+    rows = ox.Unsqueeze(numbers, one)
+    places = ox.Mod(ox.Div(rows, _strides(least)), least)
+    source = ox.ReduceSum(ox.Mul(places, strides), one, keepdims=0)
     flat = reshape_to(x, int64_constant([-1])) if rank_of(x) != 1 else x
-    result = reshape_to(apply("Gather", (flat, source)), sizes)
+    result = reshape_to(ox.Gather(flat, source), sizes)
     known = rank_of(x)
     if known is None:
         length = raw_shape(perm)
@@ -120,23 +120,23 @@ def _transposed_late(x: Tensor, perm: Tensor) -> Tensor:
 
 def _strides(sizes: Tensor) -> Tensor:
     """How many elements lie behind one step along each axis."""
-    behind = apply("Slice", (sizes, int64_constant([1]), int64_constant([INT64_MAX])))
-    padded = apply("Concat", (behind, int64_constant([1])), {"axis": 0})
+    behind = ox.Slice(sizes, int64_constant([1]), int64_constant([INT64_MAX]))
+    padded = ox.Concat(behind, int64_constant([1]), axis=0)
     # The running product from the end; CumProd would need a newer opset.
-    count = apply("Shape", (sizes,))
-    scalar = apply("Squeeze", (count, int64_constant([0])))
-    steps = apply("Range", (int64_constant(0), scalar, int64_constant(1)))
-    here = apply("Unsqueeze", (steps, int64_constant([1])))
-    later = apply("LessOrEqual", (here, apply("Unsqueeze", (steps, int64_constant([0])))))
-    grid = apply("Where", (later, padded, int64_constant(1)))
-    return apply("ReduceProd", (grid, int64_constant([1])), {"keepdims": 0})
+    count = ox.Shape(sizes)
+    scalar = ox.Squeeze(count, int64_constant([0]))
+    steps = ox.Range(int64_constant(0), scalar, int64_constant(1))
+    here = ox.Unsqueeze(steps, int64_constant([1]))
+    later = ox.LessOrEqual(here, ox.Unsqueeze(steps, int64_constant([0])))
+    grid = ox.Where(later, padded, int64_constant(1))
+    return ox.ReduceProd(grid, int64_constant([1]), keepdims=0)
 
 
 @gradient("Transpose")
 def _transpose_grad(op: OpRecord, dy: Tensor) -> Tensor:
     perm = op.attrs.get("perm")
     if perm is None:
-        return apply("Transpose", (dy,))
+        return ox.Transpose(dy)
     inverse = sorted(range(len(perm)), key=perm.__getitem__)
     return transposed(dy, inverse)
 
@@ -186,7 +186,7 @@ def _late_axes(vector: Tensor, op: str) -> list[Tensor]:
         raise InvalidArgumentError(
             f"How many axes {op} has must be known while the function is traced; got {vector!r}."
         )
-    return [apply("Gather", (vector, int64_constant([i]))) for i in range(count[0])]
+    return [ox.Gather(vector, int64_constant([i])) for i in range(count[0])]
 
 
 def _like(x: Tensor, result: Tensor) -> Tensor:
@@ -198,7 +198,7 @@ def reversed_along(x: Tensor, axes: Sequence[int]) -> Tensor:
     """``reverse`` of axes that are known to be right."""
     last = int64_constant([-1] * len(axes))
     end = int64_constant([INT64_MIN] * len(axes))
-    return apply("Slice", (x, last, end, int64_constant(axes), last))
+    return ox.Slice(x, last, end, int64_constant(axes), last)
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
@@ -233,7 +233,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
             op="Roll",
         )
     for i, place in enumerate(places):
-        by: int | Tensor = known[i] if known else apply("Gather", (vector, int64_constant([i])))
+        by: int | Tensor = known[i] if known else ox.Gather(vector, int64_constant([i]))
         if isinstance(place, int):
             x = _rolled(x, by, place)
         else:
@@ -251,14 +251,14 @@ def _rolled(x: Tensor, shift: int | Tensor, axis: int) -> Tensor:
             return x
         cut = int64_constant([cut_at])
     else:
-        back = int64_constant([-shift]) if isinstance(shift, int) else apply("Neg", (shift,))
+        back = int64_constant([-shift]) if isinstance(shift, int) else ox.Neg(shift)
         # An axis of length 0 must not become a division by zero.
-        length = apply("Max", (dimension(x, axis), int64_constant([1])))
-        cut = apply("Mod", (back, length))
+        length = ox.Max(dimension(x, axis), int64_constant([1]))
+        cut = ox.Mod(back, length)
     along = int64_constant([axis])
-    behind = apply("Slice", (x, cut, int64_constant([INT64_MAX]), along))
-    front = apply("Slice", (x, int64_constant([0]), cut, along))
-    rolled = apply("Concat", (behind, front), {"axis": axis})
+    behind = ox.Slice(x, cut, int64_constant([INT64_MAX]), along)
+    front = ox.Slice(x, int64_constant([0]), cut, along)
+    rolled = ox.Concat(behind, front, axis=axis)
     rolled.set_shape(x.shape)
     return rolled
 
@@ -303,13 +303,13 @@ def reverse_sequence(
         return _reverse_sequence(x, lengths, time)
     order = [batch, time, *(i for i in range(rank) if i not in (batch, time))]
     back = sorted(range(rank), key=order.__getitem__)
-    moved = apply("Transpose", (x,), {"perm": tuple(order)})
-    return apply("Transpose", (_reverse_sequence(moved, lengths, 1),), {"perm": tuple(back)})
+    moved = ox.Transpose(x, perm=tuple(order))
+    return ox.Transpose(_reverse_sequence(moved, lengths, 1), perm=tuple(back))
 
 
 def _reverse_sequence(x: Tensor, lengths: Tensor, time: int) -> Tensor:
     attrs = {"time_axis": time, "batch_axis": 1 - time}
-    return cast_to(apply("ReverseSequence", (movable(x), lengths), attrs), x.dtype)
+    return cast_to(ox.ReverseSequence(movable(x), lengths, **attrs), x.dtype)
 
 
 def _check_lengths(x: Tensor, lengths: Tensor, time: int, batch: int) -> None:
@@ -333,4 +333,4 @@ def _check_lengths(x: Tensor, lengths: Tensor, time: int, batch: int) -> None:
 
 @gradient("ReverseSequence")
 def _reverse_sequence_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    return apply("ReverseSequence", (dy, op.inputs[1]), op.attrs), None
+    return ox.ReverseSequence(dy, op.inputs[1], **op.attrs), None

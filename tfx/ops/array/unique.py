@@ -10,7 +10,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.guards import refused_if_negative
 from tfx.framework.indices import contents, from_the_front
@@ -91,18 +91,18 @@ def _distinct(values: Any) -> tuple[Tensor, Tensor, Tensor]:
     moved = movable(x)
     known = contents(moved) if x.dtype.is_floating else None
     if not x.dtype.is_floating or (known is not None and not np.isnan(known).any()):
-        y, _, index, count = apply_n("Unique", (moved,), {"sorted": 0}, 4)
+        y, _, index, count = ox.Unique(moved, sorted=0, outputs=4)
         return cast_to(y, x.dtype), index, count
     # The kernel takes NaN for everything, and NaN equals nothing: numbers get the number of their
     # group, each NaN one of its own.
-    nans = apply("IsNaN", (moved,))
-    numbers = apply("Where", (nans, scalar_like(0, moved), moved))
-    groups = apply_n("Unique", (numbers,), {"sorted": 0}, 4)[2]
-    size = apply("Size", (moved,))
-    own = apply("Range", (size, apply("Add", (size, size)), int64_constant(1)))
-    keys = apply("Where", (nans, own, groups))
-    _, first, index, count = apply_n("Unique", (keys,), {"sorted": 0}, 4)
-    return apply("Gather", (x, first)), index, count
+    nans = ox.IsNaN(moved)
+    numbers = ox.Where(nans, scalar_like(0, moved), moved)
+    groups = ox.Unique(numbers, sorted=0, outputs=4)[2]
+    size = ox.Size(moved)
+    own = ox.Range(size, ox.Add(size, size), int64_constant(1))
+    keys = ox.Where(nans, own, groups)
+    _, first, index, count = ox.Unique(keys, sorted=0, outputs=4)
+    return ox.Gather(x, first), index, count
 
 
 no_gradient("Unique", why="as in TensorFlow; gather with the indices where gradients are needed")
@@ -167,16 +167,16 @@ def bincount(
         amounts = tensor(weights)
     if not by_row:
         flat = int64_constant([-1])
-        x, amounts = apply("Reshape", (x, flat)), apply("Reshape", (amounts, flat))
+        x, amounts = ox.Reshape(x, flat), ox.Reshape(amounts, flat)
     # Numbers beyond the last bin fall into one more, which is cut off.
-    places = apply("Min", (x, bins))
-    room = apply("Add", (bins, int64_constant([1])))
+    places = ox.Min(x, bins)
+    room = ox.Add(bins, int64_constant([1]))
     shape = concat_shape(dimension(x, 0), room) if by_row else room
     attrs = {"axis": -1} if binary_output else {"axis": -1, "reduction": "add"}
     places = from_the_front(places)
-    counts = apply("ScatterElements", (filled(shape, 0, amounts.dtype), places, amounts), attrs)
+    counts = ox.ScatterElements(filled(shape, 0, amounts.dtype), places, amounts, **attrs)
     ends = int64_constant([0]), int64_constant([-1]), int64_constant([-1])
-    return apply("Slice", (counts, *ends))
+    return ox.Slice(counts, *ends)
 
 
 def _countable(arr: Any) -> Tensor:
@@ -191,9 +191,9 @@ def _countable(arr: Any) -> Tensor:
 def _bins(x: Tensor, minlength: Any, maxlength: Any) -> Tensor:
     """The number of bins as a vector of one element."""
     least = int64_constant([0]) if minlength is None else as_vector(tensor(minlength))
-    flat = apply("Reshape", (x, int64_constant([-1])))
-    largest = apply("ReduceMax", (concat_shape(flat, int64_constant([-1])),), {"keepdims": 1})
-    bins = apply("Max", (apply("Add", (largest, int64_constant([1]))), least))
+    flat = ox.Reshape(x, int64_constant([-1]))
+    largest = ox.ReduceMax(concat_shape(flat, int64_constant([-1])), keepdims=1)
+    bins = ox.Max(ox.Add(largest, int64_constant([1])), least)
     if maxlength is None:
         return bins
-    return apply("Min", (bins, as_vector(tensor(maxlength))))
+    return ox.Min(bins, as_vector(tensor(maxlength)))

@@ -11,7 +11,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
@@ -69,7 +69,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
         return _coordinates(as_tensor(condition))
     chosen = convert_to_tensor(condition, dtypes.bool)
     a, b = same_dtype(x, y, "SelectV2")
-    return apply("Where", (chosen, a, b))
+    return ox.Where(chosen, a, b)
 
 
 def _coordinates(condition: Tensor) -> Tensor:
@@ -80,8 +80,8 @@ def _coordinates(condition: Tensor) -> Tensor:
             "x and y.",
             op="Where",
         )
-    places = apply("NonZero", (cast_to(condition, dtypes.bool),))
-    return apply("Transpose", (places,), {"perm": (1, 0)})
+    places = ox.NonZero(cast_to(condition, dtypes.bool))
+    return ox.Transpose(places, perm=(1, 0))
 
 
 no_gradient("NonZero", why="integer output")
@@ -91,8 +91,8 @@ no_gradient("NonZero", why="integer output")
 def _where_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     condition, x, y = op.inputs
     zero = scalar_like(0, dy)
-    dx = unbroadcast(apply("Where", (condition, dy, zero)), x) if op.needs[1] else None
-    dy_ = unbroadcast(apply("Where", (condition, zero, dy)), y) if op.needs[2] else None
+    dx = unbroadcast(ox.Where(condition, dy, zero), x) if op.needs[1] else None
+    dy_ = unbroadcast(ox.Where(condition, zero, dy), y) if op.needs[2] else None
     return None, dx, dy_
 
 
@@ -147,11 +147,11 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
             product(shape_vector(x, start, start + rank)),
             shape_vector(x, start + rank),
         )
-        x, chosen = reshape_to(x, merged), apply("Reshape", (chosen, int64_constant([-1])))
+        x, chosen = reshape_to(x, merged), ox.Reshape(chosen, int64_constant([-1]))
     elif not _same_length(x, chosen, start):
         # Compress takes a condition that is too short; the reshape refuses one.
-        chosen = apply("Reshape", (chosen, shape_vector(x, start, start + 1)))
-    return cast_to(apply("Compress", (movable(x), chosen), {"axis": start}), x.dtype)
+        chosen = ox.Reshape(chosen, shape_vector(x, start, start + 1))
+    return cast_to(ox.Compress(movable(x), chosen, axis=start), x.dtype)
 
 
 def _same_length(x: Tensor, mask: Tensor, axis: int) -> bool:
@@ -170,11 +170,11 @@ def _compress_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, mask = op.inputs
     axis = op.attrs.get("axis")
     shape = shape_vector(x)
-    along = product(shape) if axis is None else apply("Gather", (shape, int64_constant([axis])))
+    along = product(shape) if axis is None else ox.Gather(shape, int64_constant([axis]))
     # A mask may be longer than what it chooses from.
-    end = apply("Reshape", (along, int64_constant([1])))
-    mask = apply("Slice", (mask, int64_constant([0]), end, int64_constant([0])))
-    places = apply("Reshape", (apply("NonZero", (mask,)), int64_constant([-1])))
+    end = ox.Reshape(along, int64_constant([1]))
+    mask = ox.Slice(mask, int64_constant([0]), end, int64_constant([0]))
+    places = ox.Reshape(ox.NonZero(mask), int64_constant([-1]))
     if axis is None:
         return reshape_to(scatter_along(product(shape), places, dy, 0), shape), None
     return scatter_along(shape, places, dy, axis), None

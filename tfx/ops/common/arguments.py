@@ -11,6 +11,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -86,7 +87,7 @@ def binary(op: str, x: Any, y: Any) -> Tensor:
 
 def cast_to(x: Tensor, dtype: DType) -> Tensor:
     """``x`` in another dtype."""
-    return x if x.dtype is dtype else apply("Cast", (x,), {"to": dtype.onnx})
+    return x if x.dtype is dtype else ox.Cast(x, to=dtype.onnx)
 
 
 def scalar_like(value: float, like: Tensor) -> Tensor:
@@ -132,9 +133,9 @@ def unbroadcast(dy: Tensor, like: Tensor) -> Tensor:
     lead = len(have) - len(want)
     axes = [i for i, d in enumerate(have) if i < lead or (want[i - lead] == 1 and d != 1)]
     if axes == list(range(lead)):
-        return apply("ReduceSum", (dy, int64_constant(axes)), {"keepdims": 0}) if axes else dy
-    dy = apply("ReduceSum", (dy, int64_constant(axes)), {"keepdims": 1})
-    return apply("Squeeze", (dy, int64_constant(range(lead)))) if lead else dy
+        return ox.ReduceSum(dy, int64_constant(axes), keepdims=0) if axes else dy
+    dy = ox.ReduceSum(dy, int64_constant(axes), keepdims=1)
+    return ox.Squeeze(dy, int64_constant(range(lead))) if lead else dy
 
 
 def _raw_shape(x: Tensor) -> tuple[int | str | None, ...] | None:
@@ -152,14 +153,14 @@ def _known_pattern(have: tuple[int | str | None, ...], want: tuple[int | str | N
 
 def _unbroadcast_dynamic(dy: Tensor, like: Tensor) -> Tensor:
     """The same with axes found when the graph runs."""
-    target = apply("Shape", (like,))
-    lead = apply("Sub", (apply("Size", (apply("Shape", (dy,)),)), apply("Size", (target,))))
-    ones = apply("Expand", (int64_constant(1), apply("Unsqueeze", (lead, int64_constant([0])))))
-    padded = apply("Concat", (ones, target), {"axis": 0})
-    single = apply("Equal", (padded, int64_constant(1)))
-    axes = apply("Squeeze", (apply("NonZero", (single,)), int64_constant([0])))
-    summed = apply("ReduceSum", (dy, axes), {"keepdims": 1, "noop_with_empty_axes": 1})
-    return apply("Reshape", (summed, target))
+    target = ox.Shape(like)
+    lead = ox.Sub(ox.Size(ox.Shape(dy)), ox.Size(target))
+    ones = ox.Expand(int64_constant(1), ox.Unsqueeze(lead, int64_constant([0])))
+    padded = ox.Concat(ones, target, axis=0)
+    single = ox.Equal(padded, int64_constant(1))
+    axes = ox.Squeeze(ox.NonZero(single), int64_constant([0]))
+    summed = ox.ReduceSum(dy, axes, keepdims=1, noop_with_empty_axes=1)
+    return ox.Reshape(summed, target)
 
 
 def transposed(x: Tensor, perm: Sequence[int]) -> Tensor:
@@ -175,7 +176,7 @@ def transposed(x: Tensor, perm: Sequence[int]) -> Tensor:
             x, perm = SymbolicTensor(source, x._graph), [inner[p] for p in perm]
             if perm == list(range(len(inner))):
                 return x
-    return apply("Transpose", (x,), {"perm": tuple(perm)})
+    return ox.Transpose(x, perm=tuple(perm))
 
 
 def require_dtype(x: Tensor, ok: bool, op: str, expected: str) -> None:
@@ -249,10 +250,10 @@ def int64_vector(items: Sequence[int | Tensor]) -> Tensor:
         if run:
             parts.append(int64_constant(run))
             run = []
-        parts.append(apply("Reshape", (cast_to(item, dtypes.int64), int64_constant([1]))))
+        parts.append(ox.Reshape(cast_to(item, dtypes.int64), int64_constant([1])))
     if run:
         parts.append(int64_constant(run))
-    return parts[0] if len(parts) == 1 else apply("Concat", parts, {"axis": 0})
+    return parts[0] if len(parts) == 1 else ox.Concat(*parts, axis=0)
 
 
 def unary_floating(op: str, x: Any) -> Tensor:
@@ -273,7 +274,7 @@ def _takes_bfloat16(op: str) -> bool:
 
 def zeros_of(x: Tensor) -> Tensor:
     """Zeros of a tensor's dtype and shape."""
-    return apply("Expand", (scalar_like(0, x), apply("Shape", (x,))))
+    return ox.Expand(scalar_like(0, x), ox.Shape(x))
 
 
 def reduction_axes(axis: Any, x: Tensor, op: str) -> list[int] | Tensor:
@@ -290,7 +291,7 @@ def reduction_axes(axis: Any, x: Tensor, op: str) -> list[int] | Tensor:
         require_dtype(given, given.dtype.is_integer, f"axis of {op}", "an integer dtype")
         known = static_ints(given)
         if known is None:
-            return apply("Reshape", (cast_to(given, dtypes.int64), int64_constant([-1])))
+            return ox.Reshape(cast_to(given, dtypes.int64), int64_constant([-1]))
         axis = known
     axes = normalize_axes(_integers(axis, op), x.shape.rank, op)
     assert axes is not None

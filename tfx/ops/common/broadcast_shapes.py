@@ -7,7 +7,7 @@ from typing import Any
 from tfx.core.dims import broadcast_static_shape as _broadcast
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import ShapeLike, TensorShape
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.common.arguments import cast_to, require_dtype, same_dtype, scalar_like
@@ -54,7 +54,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """
     x, y = same_dtype(shape_x, shape_y, "BroadcastArgs")
     require_dtype(x, x.dtype.is_integer, "BroadcastArgs", "int32 or int64")
-    length = apply("Max", (apply("Size", (x,)), apply("Size", (y,))))
+    length = ox.Max(ox.Size(x), ox.Size(y))
     a, b = _padded(x, length), _padded(y, length)
     one = scalar_like(1, x)
     if isinstance(a, EagerTensor) and isinstance(b, EagerTensor):
@@ -65,12 +65,12 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
                 "dimensions must be equal or one of them 1.",
                 op="BroadcastArgs",
             )
-    return apply("Where", (apply("Equal", (a, one)), b, a))
+    return ox.Where(ox.Equal(a, one), b, a)
 
 
 def _padded(shape: Tensor, length: Tensor) -> Tensor:
     """A shape with as many leading ones as it takes to have ``length`` dimensions."""
-    missing = apply("Sub", (length, apply("Size", (shape,))))
-    count = apply("Unsqueeze", (missing, int64_constant([0])))
-    ones = cast_to(apply("Expand", (int64_constant(1), count)), shape.dtype)
-    return apply("Concat", (ones, shape), {"axis": 0})
+    missing = ox.Sub(length, ox.Size(shape))
+    count = ox.Unsqueeze(missing, int64_constant([0]))
+    ones = cast_to(ox.Expand(int64_constant(1), count), shape.dtype)
+    return ox.Concat(ones, shape, axis=0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import (
@@ -31,7 +31,7 @@ def late_axis(axis: Any, op: str) -> Tensor | None:
     if static_int(given) is not None:
         return None
     require_dtype(given, given.dtype.is_integer, f"axis of {op}", "an integer dtype")
-    return apply("Reshape", (cast_to(given, dtypes.int64), int64_constant([1])))
+    return ox.Reshape(cast_to(given, dtypes.int64), int64_constant([1]))
 
 
 class Folded(NamedTuple):
@@ -73,13 +73,13 @@ def folded(x: Tensor, axis: Tensor) -> Folded:
         axis: The axis; negative ones count from the end.
     """
     shape = shape_vector(x)
-    rank = apply("Shape", (shape,))
+    rank = ox.Shape(shape)
     zero, one = int64_constant([0]), int64_constant([1])
-    place = apply("Where", (apply("Less", (axis, zero)), apply("Add", (axis, rank)), axis))
+    place = ox.Where(ox.Less(axis, zero), ox.Add(axis, rank), axis)
     # ``Gather`` would count a negative one from the end once more.
-    place = apply("Where", (apply("Less", (place, zero)), rank, place))
-    size = apply("Gather", (shape, place))
-    before = apply("Slice", (shape, zero, place))
-    after = apply("Slice", (shape, apply("Add", (place, one)), int64_constant([INT64_MAX])))
+    place = ox.Where(ox.Less(place, zero), rank, place)
+    size = ox.Gather(shape, place)
+    before = ox.Slice(shape, zero, place)
+    after = ox.Slice(shape, ox.Add(place, one), int64_constant([INT64_MAX]))
     merged = concat_shape(product(before), size, product(after))
     return Folded(reshape_to(x, merged), before, size, after, rank_of(x))

@@ -11,6 +11,7 @@ from typing import Any
 from tfx.core.errors import DTypeMismatchError
 from tfx.core.tracebacks import cover
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
@@ -122,7 +123,7 @@ def _getitem(self: Any, key: Any) -> Any:
 
 
 def _negate(self: Any) -> Any:
-    return apply("Neg", (tensor(self),))
+    return ox.Neg(tensor(self))
 
 
 def _absolute(self: Any) -> Any:
@@ -141,7 +142,7 @@ def _identity(self: Any) -> Any:
 def _round(self: Any, digits: int | None = None) -> Any:
     if digits:
         raise ValueError(f"round() of a tensor takes no digits; got {digits}.")
-    return apply("Round", (tensor(self),))
+    return ox.Round(tensor(self))
 
 
 def _in_place(symbol: str, instead: str) -> Operator:

@@ -17,7 +17,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph.symbolic_shapes import elements
@@ -74,7 +74,7 @@ def shape_vector(x: Tensor, start: int = 0, end: int | None = None) -> Tensor:
     attrs = {} if start == 0 else {"start": start}
     if end is not None:
         attrs["end"] = end
-    return apply("Shape", (x,), attrs)
+    return ox.Shape(x, **attrs)
 
 
 def dimension(x: Tensor, axis: int) -> Tensor:
@@ -88,7 +88,7 @@ def concat_shape(*parts: Tensor) -> Tensor:
     for part in parts:
         values = _constant_items(part)
         if values is None:
-            return apply("Concat", parts, {"axis": 0})
+            return ox.Concat(*parts, axis=0)
         known += values
     return int64_constant(known)
 
@@ -115,15 +115,15 @@ def product(vector: Tensor) -> Tensor:
     known = _constant_items(vector)
     if known is not None:
         return int64_constant([math.prod(known)])
-    return apply("ReduceProd", (vector,), {"keepdims": 1})
+    return ox.ReduceProd(vector, keepdims=1)
 
 
 def reshape_to(x: Tensor, shape: Tensor) -> Tensor:
     """Reshape to dimensions that may be 0."""
     known = _constant_items(shape)
     if known is not None and 0 not in known:
-        return apply("Reshape", (x, shape))
-    return apply("Reshape", (x, shape), {"allowzero": 1})
+        return ox.Reshape(x, shape)
+    return ox.Reshape(x, shape, allowzero=1)
 
 
 def as_vector(x: Tensor) -> Tensor:
@@ -134,7 +134,7 @@ def as_vector(x: Tensor) -> Tensor:
     known = static_int(x)
     if known is not None:
         return int64_constant([known])
-    return apply("Reshape", (x, int64_constant([-1])))
+    return ox.Reshape(x, int64_constant([-1]))
 
 
 def as_int64_shape(x: Tensor) -> Tensor:
@@ -150,7 +150,7 @@ def as_int64_shape(x: Tensor) -> Tensor:
             source = node.inputs[0]
             if source is not None and source.node is not None and source.node.op in _MEASURES:
                 return SymbolicTensor(source, x._graph)
-    return apply("Cast", (x,), {"to": dtypes.int64.onnx})
+    return ox.Cast(x, to=dtypes.int64.onnx)
 
 
 _MEASURES = ("Shape", "Size")
@@ -210,7 +210,7 @@ def _integer_tensor(x: Any, op: str) -> Tensor:
     made = tensor(x)
     if not made.dtype.is_integer:
         if static_dims(made) == (0,):
-            return apply("Cast", (made,), {"to": dtypes.int64.onnx})  # [] is float32
+            return ox.Cast(made, to=dtypes.int64.onnx)  # [] is float32
         raise InvalidArgumentError(
             f"Value for attr 'Tshape' of {made.dtype.name} is not in the list of allowed values: "
             f"int32, int64; {op} takes integers.",
@@ -231,8 +231,8 @@ def filled(shape: Tensor, value: Any, dtype: DType) -> Tensor:
     """``value`` repeated to a shape, by a node that holds no data."""
     array = np.array([value], dtype.as_numpy_dtype)
     if dtype.name in _FILLABLE:
-        return apply("ConstantOfShape", (shape,), {"value": array})
-    return apply("Expand", (convert_to_tensor(array[0], dtype), shape))
+        return ox.ConstantOfShape(shape, value=array)
+    return ox.Expand(convert_to_tensor(array[0], dtype), shape)
 
 
 # The types that ONNX Runtime's ConstantOfShape has; the others repeat a scalar.
@@ -303,7 +303,7 @@ def common_tensors(values: Sequence[Any], op: str) -> list[Tensor]:
 def movable(x: Tensor) -> Tensor:
     """bfloat16 as float32, for operators that only move elements and do not take it."""
     if x.dtype is dtypes.bfloat16:
-        return apply("Cast", (x,), {"to": dtypes.float32.onnx})
+        return ox.Cast(x, to=dtypes.float32.onnx)
     return x
 
 

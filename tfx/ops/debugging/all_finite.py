@@ -9,7 +9,7 @@ import numpy as np
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.source import user_frame
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.host_call import host_call
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -46,7 +46,7 @@ def checked(given: Tensor, message: str) -> Tensor:
     require_dtype(given, given.dtype.is_floating, "CheckNumerics", "a floating dtype")
     if current().graph is not None:
         _guard(given, message)
-        return apply("Identity", (given,))
+        return ox.Identity(given)
     array = np.asarray(given)
     _raise_for(bool(np.isinf(array).any()), bool(np.isnan(array).any()), message, "")
     return given

@@ -18,7 +18,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.source import user_frame
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.host_call import host_call
@@ -122,7 +122,7 @@ def _all(holds: Tensor) -> Tensor:
     """Zero unless all are true: ``reduce_all`` without making a boolean of the result."""
     if holds.shape.rank == 0:
         return holds
-    return apply("ReduceMin", (cast_to(holds, dtypes.uint8),), {"keepdims": 0})
+    return ox.ReduceMin(cast_to(holds, dtypes.uint8), keepdims=0)
 
 
 def _is_kept(x: Tensor, count: int) -> bool:
@@ -135,8 +135,8 @@ def _is_kept(x: Tensor, count: int) -> bool:
 
 def _first(x: Tensor, count: int) -> Tensor:
     """What is kept of another one: one element more than is shown says that there are more."""
-    flat = apply("Reshape", (x, int64_constant([-1])))
-    return apply("Slice", (flat, int64_constant([0]), int64_constant([count + 1])))
+    flat = ox.Reshape(x, int64_constant([-1]))
+    return ox.Slice(flat, int64_constant([0]), int64_constant([count + 1]))
 
 
 def _compare(

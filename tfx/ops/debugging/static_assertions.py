@@ -17,7 +17,7 @@ from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.core.source import user_frame
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import using
 from tfx.framework.host_call import host_call
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -219,7 +219,7 @@ def _check(
             ) from None
 
     with using(tapes=()):
-        vectors = [apply("Shape", (t,)) for t in tensors]
+        vectors = [ox.Shape(t) for t in tensors]
     host_call(HostCall("assert", run, description), [*vectors, *numbers])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import constant, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.concat import concat, unstack
@@ -69,17 +69,17 @@ def crop_and_resize(
     size = static_ints(as_int64(crop_size))
     if size is None or len(size) != 2 or min(size) < 1:
         raise ValueError(f"crop_size must be two positive integers known now; got {crop_size!r}.")
-    sides = apply("Shape", (x,), {"start": 1, "end": 3})
+    sides = ox.Shape(x, start=1, end=3)
     top, left, bottom, right = unstack(places, 4, axis=1)
     height, width = [gather(sides, i) for i in (0, 1)]
     rows, inside_rows = _places(top, bottom, height, size[0])
     columns, inside_columns = _places(left, right, width, size[1])
-    base = apply("Mul", (apply("Mul", (as_int64(box_indices), height)), width))
-    pixels = _Pixels(reshape(x, concat([[-1], apply("Shape", (x,), {"start": 3})], 0)), base, width)
+    base = ox.Mul(ox.Mul(as_int64(box_indices), height), width)
+    pixels = _Pixels(reshape(x, concat([[-1], ox.Shape(x, start=3)], 0)), base, width)
     found = (
         _nearest(pixels, rows, columns) if method == "nearest" else _mixed(pixels, rows, columns)
     )
-    inside = apply("And", (inside_rows[:, :, None, None], inside_columns[:, None, :, None]))
+    inside = ox.And(inside_rows[:, :, None, None], inside_columns[:, None, :, None])
     return where(inside, found, constant(float(extrapolation_value)))
 
 
@@ -92,7 +92,7 @@ def _places(low: Tensor, high: Tensor, side: Tensor, count: int) -> tuple[Tensor
         places = low[:, None] * last + steps * scale[:, None]
     else:
         places = (0.5 * (low + high) * last)[:, None]
-    inside = apply("And", (places >= 0.0, places <= last))
+    inside = ox.And(places >= 0.0, places <= last)
     # What is outside is replaced afterwards, and must not reach outside of the image here.
     return where(inside, places, constant(0.0)), inside
 
@@ -112,12 +112,12 @@ class _Pixels:
 def _nearest(pixels: _Pixels, rows: Tensor, columns: Tensor) -> Tensor:
     # Halves go up, unlike ONNX's Round.
     up = constant(0.5)
-    return pixels.at(apply("Floor", (rows + up,)), apply("Floor", (columns + up,)))
+    return pixels.at(ox.Floor(rows + up), ox.Floor(columns + up))
 
 
 def _mixed(pixels: _Pixels, rows: Tensor, columns: Tensor) -> Tensor:
-    top, left = apply("Floor", (rows,)), apply("Floor", (columns,))
-    bottom, right = apply("Ceil", (rows,)), apply("Ceil", (columns,))
+    top, left = ox.Floor(rows), ox.Floor(columns)
+    bottom, right = ox.Ceil(rows), ox.Ceil(columns)
     down, across = (rows - top)[:, :, None, None], (columns - left)[:, None, :, None]
     first, second = pixels.at(top, left), pixels.at(top, right)
     third, fourth = pixels.at(bottom, left), pixels.at(bottom, right)
@@ -155,15 +155,12 @@ def non_max_suppression(
     places = cast_to(tensor(boxes), dtypes.float32)
     chances = cast_to(tensor(scores), dtypes.float32)
     least = cast_to(tensor(score_threshold), dtypes.float32)
-    found = apply(
-        "NonMaxSuppression",
-        (
-            apply("Unsqueeze", (places, int64_constant([0]))),
-            apply("Unsqueeze", (chances, int64_constant([0, 1]))),
-            reshape(as_int64(max_output_size), [1]),
-            reshape(cast_to(tensor(iou_threshold), dtypes.float32), [1]),
-            reshape(least, [1]),
-        ),
+    found = ox.NonMaxSuppression(
+        ox.Unsqueeze(places, int64_constant([0])),
+        ox.Unsqueeze(chances, int64_constant([0, 1])),
+        reshape(as_int64(max_output_size), [1]),
+        reshape(cast_to(tensor(iou_threshold), dtypes.float32), [1]),
+        reshape(least, [1]),
     )
     return cast_to(gather(found, 2, axis=1), dtypes.int32)
 
@@ -280,11 +277,11 @@ def non_max_suppression_padded(
         (array([0, 0, 0], dtype=int32), 1)
     """
     chosen = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
-    count = apply("Size", (chosen,))
+    count = ox.Size(chosen)
     if pad_to_max_output_size:
         missing = reshape(as_int64(max_output_size) - count, [1])
-        ends = apply("Concat", (int64_constant([0]), missing), {"axis": 0})
-        chosen = apply("Pad", (chosen, ends))
+        ends = ox.Concat(int64_constant([0]), missing, axis=0)
+        chosen = ox.Pad(chosen, ends)
         size = static_ints(as_int64(max_output_size))
         if size is not None and hasattr(chosen, "set_shape"):
             chosen.set_shape(size)
@@ -336,28 +333,25 @@ def draw_bounding_boxes(images: Any, boxes: Any, colors: Any, name: str | None =
             f"{x.shape} and {places.shape}."
         )
     table = _palette(x, colors)
-    sides = apply("Shape", (x,), {"start": 1, "end": 3})
+    sides = ox.Shape(x, start=1, end=3)
     height, width = gather(sides, 0), gather(sides, 1)
     lines = [_lines(places, axis, side) for axis, side in ((0, height), (1, width))]
     (rows, top, bottom), (columns, left, right) = lines
     upright = (left <= right) & (top <= bottom)
     within = (rows >= top) & (rows <= bottom)
     across = (columns >= left) & (columns <= right)
-    on_row = (
-        apply("Or", (equal(rows, top), equal(rows, bottom)))[:, :, :, None] & across[:, :, None, :]
-    )
+    on_row = ox.Or(equal(rows, top), equal(rows, bottom))[:, :, :, None] & across[:, :, None, :]
     on_column = (
-        apply("Or", (equal(columns, left), equal(columns, right)))[:, :, None, :]
-        & within[:, :, :, None]
+        ox.Or(equal(columns, left), equal(columns, right))[:, :, None, :] & within[:, :, :, None]
     )
     drawn = (on_row | on_column) & upright[:, :, :, None]
-    count = gather(apply("Shape", (places,)), 1)
-    numbers = apply("Range", (int64_constant(0), count, int64_constant(1)))[None, :, None, None]
+    count = gather(ox.Shape(places), 1)
+    numbers = ox.Range(int64_constant(0), count, int64_constant(1))[None, :, None, None]
     marked = where(drawn, numbers, int64_constant(-1))
-    first = apply("Expand", (int64_constant(-1), apply("Shape", (marked[:, :1],))))
-    last = apply("ReduceMax", (concat([first, marked], 1), int64_constant([1])), {"keepdims": 0})
-    many = gather(apply("Shape", (table,)), 0)
-    colour = gather(table, apply("Mod", (where(last < 0, int64_constant(0), last), many)))
+    first = ox.Expand(int64_constant(-1), ox.Shape(marked[:, :1]))
+    last = ox.ReduceMax(concat([first, marked], 1), int64_constant([1]), keepdims=0)
+    many = gather(ox.Shape(table), 0)
+    colour = gather(table, ox.Mod(where(last < 0, int64_constant(0), last), many))
     return where((last < 0)[..., None], x, colour)
 
 
@@ -377,6 +371,6 @@ def _palette(x: Tensor, colors: Any) -> Tensor:
 def _lines(places: Tensor, axis: int, side: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """All rows ``[1, 1, height]``, and the first and last one of each box ``[batch, n, 1]``."""
     last = cast_to(side - 1, dtypes.float32)
-    steps = apply("Range", (int64_constant(0), side, int64_constant(1)))[None, None, :]
+    steps = ox.Range(int64_constant(0), side, int64_constant(1))[None, None, :]
     ends = [cast_to(places[:, :, i : i + 1] * last, dtypes.int64) for i in (axis, axis + 2)]
     return steps, ends[0], ends[1]

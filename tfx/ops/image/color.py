@@ -12,7 +12,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import constant, convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.array.concat import concat, stack, unstack
@@ -243,7 +243,7 @@ def _shares(hue: Tensor) -> list[Tensor]:
     shares = []
     for start, sign in ((3, 1), (2, -1), (4, -1)):
         # |6 h - 3| - 1 for red, 2 - |6 h - 2| for green, 2 - |6 h - 4| for blue.
-        away = apply("Abs", (hue * six - scalar_like(start, hue),))
+        away = ox.Abs(hue * six - scalar_like(start, hue))
         ramp = away - one if sign > 0 else scalar_like(2, hue) - away
         shares.append(minimum(maximum(ramp, zero), one))
     return shares
@@ -345,7 +345,7 @@ def per_image_standardization(image: Any) -> Tensor:
     x = tensor(image)
     x = x if x.dtype.is_floating else cast_to(x, dtypes.float32)
     axes = [-1, -2, -3]
-    count = cast_to(apply("ReduceProd", (shape(x)[-3:],), {"keepdims": 0}), x.dtype)
+    count = cast_to(ox.ReduceProd(shape(x)[-3:], keepdims=0), x.dtype)
     spread = reduce_std(x, axes, keepdims=True)
-    least = scalar_like(1, x) / apply("Sqrt", (count,))
+    least = scalar_like(1, x) / ox.Sqrt(count)
     return (x - reduce_mean(x, axes, keepdims=True)) / maximum(spread, least)

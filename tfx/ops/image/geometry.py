@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import constant, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.gather import gather
@@ -85,9 +85,9 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
 
 
 def _by_chance(x: Tensor, turned: Tensor, lead: int, seed: int | None) -> Tensor:
-    count = apply("Shape", (x,), {"end": lead})
+    count = ox.Shape(x, end=lead)
     ones = int64_constant([1, 1, 1])
-    chance = uniform(apply("Concat", (count, ones), {"axis": 0}), seed=seed)
+    chance = uniform(ox.Concat(count, ones, axis=0), seed=seed)
     return where(chance < 0.5, turned, x)
 
 
@@ -160,7 +160,7 @@ def _sides(x: Tensor, top: int) -> list[int]:
 def _cut(x: Tensor, top: int, starts: list[int], sizes: list[int]) -> Tensor:
     ends = [a + b for a, b in zip(starts, sizes, strict=True)]
     axes = int64_constant([top, top + 1])
-    return apply("Slice", (x, int64_constant(starts), int64_constant(ends), axes))
+    return ox.Slice(x, int64_constant(starts), int64_constant(ends), axes)
 
 
 def _numbers(*given: Any) -> list[int]:
@@ -287,11 +287,11 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     for have, part in zip(x.shape.as_list(), wanted, strict=True):
         if have is not None and part > have:
             raise ValueError(f"Need value.shape >= size, got {x.shape.as_list()} and {wanted}.")
-    room = apply("Shape", (x,)) - int64_constant(wanted) + int64_constant([1] * len(wanted))
+    room = ox.Shape(x) - int64_constant(wanted) + int64_constant([1] * len(wanted))
     chance = uniform([len(wanted)], dtype=dtypes.float64, seed=seed)
-    starts = cast_to(apply("Floor", (chance * cast_to(room, dtypes.float64),)), dtypes.int64)
+    starts = cast_to(ox.Floor(chance * cast_to(room, dtypes.float64)), dtypes.int64)
     ends = starts + int64_constant(wanted)
-    part_of = apply("Slice", (x, starts, ends, int64_constant(range(len(wanted)))))
+    part_of = ox.Slice(x, starts, ends, int64_constant(range(len(wanted))))
     if hasattr(part_of, "set_shape"):
         part_of.set_shape(wanted)
     return part_of
@@ -351,14 +351,14 @@ def resize(
     made = x if nearest else cast_to(x, dtypes.float32)
     if how not in _MODES or (antialias and not nearest):
         return _resampled(made, top, how, targets, antialias)
-    batch = made if top else apply("Unsqueeze", (made, int64_constant([0])))
+    batch = made if top else ox.Unsqueeze(made, int64_constant([0]))
     # Channels first: the kernels are made for that layout.
     batch = transpose_(batch, [0, 3, 1, 2])
-    lead = apply("Shape", (batch,), {"end": 2})
-    sizes = apply("Concat", (lead, int64_constant(targets)), {"axis": 0})
-    found = apply("Resize", (batch, None, None, sizes), _MODES[how])
+    lead = ox.Shape(batch, end=2)
+    sizes = ox.Concat(lead, int64_constant(targets), axis=0)
+    found = ox.Resize(batch, None, None, sizes, **_MODES[how])
     found = transpose_(found, [0, 2, 3, 1])
-    return found if top else apply("Squeeze", (found, int64_constant([0])))
+    return found if top else ox.Squeeze(found, int64_constant([0]))
 
 
 def _resampled(
@@ -436,7 +436,7 @@ def extract_patches(
     channels = x.shape[-1]
     if channels is None:
         raise ValueError(f"extract_patches needs a known number of channels; got {x.shape}.")
-    made = apply("Reshape", (found, int64_constant([*shape, depth * channels])))
+    made = ox.Reshape(found, int64_constant([*shape, depth * channels]))
     batch = x.shape[0]
     if batch is not None and hasattr(made, "set_shape"):
         made.set_shape([batch, *shape[1:], depth * channels])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.concat import stack
@@ -127,7 +127,7 @@ def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
     x, y, peak = _compared(a, b, max_val)
     error = reduce_mean(square(x - y), [-3, -2, -1])
     ten = scalar_like(10 / math.log(10), x)
-    return ten * apply("Log", (peak * peak / error,))
+    return ten * ox.Log(peak * peak / error)
 
 
 def _compared(a: Any, b: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
@@ -187,7 +187,7 @@ def ssim(
     flat = [-1, *x.shape[-3:].as_list()]
     if None in flat[1:]:
         raise ValueError(f"ssim needs images of known size; got {x.shape}.")
-    x, y = (apply("Reshape", (v, constant(flat, dtypes.int64))) for v in (x, y))
+    x, y = (ox.Reshape(v, constant(flat, dtypes.int64)) for v in (x, y))
     places = np.arange(filter_size) - (filter_size - 1) / 2
     weights = np.exp(-(places**2) / (2 * filter_sigma**2))
     window = np.outer(weights, weights) / weights.sum() ** 2
@@ -208,4 +208,4 @@ def ssim(
     found = reduce_mean(found, [-1] if return_index_map else [-3, -2, -1])
     known = [d if d is not None else -1 for d in lead.as_list()]
     rest = found.shape[1:].as_list() if return_index_map else []
-    return apply("Reshape", (found, constant([*known, *rest], dtypes.int64)))
+    return ox.Reshape(found, constant([*known, *rest], dtypes.int64))

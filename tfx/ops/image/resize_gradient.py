@@ -13,6 +13,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import UnimplementedError
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -100,51 +101,51 @@ class _Resizing:
         x = self._x
         size = dimension(x, axis)
         steps = count_up(size)
-        same = apply("Equal", (apply("Unsqueeze", (steps, int64_constant([1]))), steps))
+        same = ox.Equal(ox.Unsqueeze(steps, int64_constant([1])), steps)
         unit = cast_to(same, x.dtype)
         roi = self._region(number, axis)
         if self._scales is not None:
-            scale = apply("Gather", (self._scales, int64_constant([number])))
+            scale = ox.Gather(self._scales, int64_constant([number]))
             one = embed(np.array([1.0], np.float32))
-            scales = apply("Concat", (one, scale), {"axis": 0})
-            return apply("Resize", (unit, roi, scales), self._attrs)
+            scales = ox.Concat(one, scale, axis=0)
+            return ox.Resize(unit, roi, scales, **self._attrs)
         if self._policy != "stretch":
             return self._matrix_of_policy(unit, number)
         sizes = concat_shape(size, dimension(self._dy, axis))
-        return apply("Resize", (unit, roi, None, sizes), self._attrs)
+        return ox.Resize(unit, roi, None, sizes, **self._attrs)
 
     def _region(self, number: int, axis: int) -> Tensor | None:
         if not self._cropped or self._roi is None:
             return None
         places = int64_constant([number, number + len(self._axes)])
-        ends = apply("Gather", (self._roi, places))
+        ends = ox.Gather(self._roi, places)
         first = embed(np.array([0.0, 1.0], ends.dtype.as_numpy_dtype))
-        both = apply("Concat", (first, ends), {"axis": 0})
-        return apply("Gather", (both, int64_constant([0, 2, 1, 3])))
+        both = ox.Concat(first, ends, axis=0)
+        return ox.Gather(both, int64_constant([0, 2, 1, 3]))
 
     def _matrix_of_policy(self, unit: Tensor, number: int) -> Tensor:
         """All axes have the scale of one of them; that one is there too, filled with ones."""
         x, sizes = self._x, self._sizes
         assert sizes is not None
         shape = shape_vector(x)
-        have = apply("Gather", (shape, int64_constant(self._axes)))
-        ratios = apply("Div", (cast_to(sizes, dtypes.float64), cast_to(have, dtypes.float64)))
+        have = ox.Gather(shape, int64_constant(self._axes))
+        ratios = ox.Div(cast_to(sizes, dtypes.float64), cast_to(have, dtypes.float64))
         pick = "ArgMin" if self._policy == "not_larger" else "ArgMax"
         at = apply(pick, (ratios,), {"axis": 0, "keepdims": 1})
-        one, length = int64_constant([1]), apply("Gather", (have, at))
-        wanted = apply("Gather", (sizes, joined_indices(at, number)))
-        apart = apply("Unsqueeze", (unit, int64_constant([1, 2])))
-        target = apply("Concat", (one, one, length, one), {"axis": 0})
-        block = apply("Expand", (apart, target))
+        one, length = int64_constant([1]), ox.Gather(have, at)
+        wanted = ox.Gather(sizes, joined_indices(at, number))
+        apart = ox.Unsqueeze(unit, int64_constant([1, 2]))
+        target = ox.Concat(one, one, length, one, axis=0)
+        block = ox.Expand(apart, target)
         attrs = {**self._attrs, "keep_aspect_ratio_policy": self._policy, "axes": (2, 3)}
-        made = apply("Resize", (block, None, None, wanted), attrs)
-        middle = apply("Gather", (made, int64_constant(0)), {"axis": 2})
-        return apply("Squeeze", (middle, int64_constant([1])))
+        made = ox.Resize(block, None, None, wanted, **attrs)
+        middle = ox.Gather(made, int64_constant(0), axis=2)
+        return ox.Squeeze(middle, int64_constant([1]))
 
 
 def joined_indices(at: Tensor, number: int) -> Tensor:
     """An index that was computed, and one that is known."""
-    return apply("Concat", (at, int64_constant([number])), {"axis": 0})
+    return ox.Concat(at, int64_constant([number]), axis=0)
 
 
 def _present(x: Tensor | None) -> Tensor | None:
@@ -167,7 +168,7 @@ def _summed(dy: Tensor, x: Tensor, axis: int, factor: int) -> Tensor:
     apart = reshape_to(
         dy, concat_shape(before, dimension(x, axis), int64_constant([factor]), after)
     )
-    return apply("ReduceSum", (apart, int64_constant([axis + 1])), {"keepdims": 0})
+    return ox.ReduceSum(apart, int64_constant([axis + 1]), keepdims=0)
 
 
 def _along(dy: Tensor, matrix: Tensor, axis: int) -> Tensor:
@@ -175,10 +176,10 @@ def _along(dy: Tensor, matrix: Tensor, axis: int) -> Tensor:
     rank = dy.shape.rank
     assert rank is not None
     if axis == rank - 1:
-        return apply("MatMul", (dy, apply("Transpose", (matrix,), {"perm": (1, 0)})))
+        return ox.MatMul(dy, ox.Transpose(matrix, perm=(1, 0)))
     if axis == rank - 2:
-        return apply("MatMul", (matrix, dy))
+        return ox.MatMul(matrix, dy)
     before, after = shape_vector(dy, 0, axis), shape_vector(dy, axis + 1)
     rows = reshape_to(dy, concat_shape(product(before), dimension(dy, axis), product(after)))
-    made = apply("MatMul", (matrix, rows))
+    made = ox.MatMul(matrix, rows)
     return reshape_to(made, concat_shape(before, dimension(matrix, 0), after))

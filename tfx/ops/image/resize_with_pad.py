@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.where import where
@@ -80,8 +80,8 @@ def stateless_random_flip_up_down(image: Any, seed: Any) -> Tensor:
 
 
 def _by_seed(x: Tensor, turned: Tensor, seed: Any) -> Tensor:
-    count = apply("Shape", (x,), {"end": (x.shape.rank or 3) - 3})
-    shape = apply("Concat", (count, int64_constant([1, 1, 1])), {"axis": 0})
+    count = ox.Shape(x, end=(x.shape.rank or 3) - 3)
+    shape = ox.Concat(count, int64_constant([1, 1, 1]), axis=0)
     return where(stateless_uniform(shape, seed) < 0.5, turned, x)
 
 
@@ -109,11 +109,11 @@ def stateless_random_crop(value: Any, size: Any, seed: Any, name: str | None = N
     for have, part in zip(x.shape.as_list(), wanted, strict=True):
         if have is not None and part > have:
             raise ValueError(f"Need value.shape >= size, got {x.shape.as_list()} and {wanted}.")
-    room = apply("Shape", (x,)) - int64_constant(wanted) + int64_constant([1] * len(wanted))
+    room = ox.Shape(x) - int64_constant(wanted) + int64_constant([1] * len(wanted))
     chance = stateless_uniform([len(wanted)], seed, dtype=dtypes.float64)
-    starts = cast_to(apply("Floor", (chance * cast_to(room, dtypes.float64),)), dtypes.int64)
+    starts = cast_to(ox.Floor(chance * cast_to(room, dtypes.float64)), dtypes.int64)
     ends = starts + int64_constant(wanted)
-    part_of = apply("Slice", (x, starts, ends, int64_constant(range(len(wanted)))))
+    part_of = ox.Slice(x, starts, ends, int64_constant(range(len(wanted))))
     if hasattr(part_of, "set_shape"):
         part_of.set_shape(wanted)
     return part_of

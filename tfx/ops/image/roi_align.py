@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, formula, gradient
 from tfx.framework.tensor import Tensor
@@ -29,20 +29,20 @@ def _roi_align(op: OpRecord) -> Tensor:
         for i, name in enumerate(("output_height", "output_width"))
     )
     # [r, cells, points, taps] of rows and of columns -> [r, h, w, points of both, taps of both]
-    index = apply("Add", (apply("Mul", (rows.index, length_of(x, 3))), columns.index))
-    first = apply("Mul", (batch, apply("Mul", (length_of(x, 2), length_of(x, 3)))))
-    index = apply("Add", (index, reshape_to(first, int64_constant([-1, *([1] * 6)]))))
-    weight = apply("Mul", (rows.weight, columns.weight))
-    seen = apply("Gather", (rows_of(x, 2), index), {"axis": 0})
-    terms = apply("Mul", (seen, apply("Unsqueeze", (weight, int64_constant([-1])))))
+    index = ox.Add(ox.Mul(rows.index, length_of(x, 3)), columns.index)
+    first = ox.Mul(batch, ox.Mul(length_of(x, 2), length_of(x, 3)))
+    index = ox.Add(index, reshape_to(first, int64_constant([-1, *([1] * 6)])))
+    weight = ox.Mul(rows.weight, columns.weight)
+    seen = ox.Gather(rows_of(x, 2), index, axis=0)
+    terms = ox.Mul(seen, ox.Unsqueeze(weight, int64_constant([-1])))
     if text(op.attrs, "mode", "avg") == "max":
         y = _largest(terms, rows, columns)
     else:
-        total = apply("ReduceSum", (terms, int64_constant([3, 4, 5, 6])), {"keepdims": 0})
-        points = apply("Mul", (_counted(rows, (2, 3, 4, 5, 6)), _counted(columns, (1, 3, 4, 5, 6))))
+        total = ox.ReduceSum(terms, int64_constant([3, 4, 5, 6]), keepdims=0)
+        points = ox.Mul(_counted(rows, (2, 3, 4, 5, 6)), _counted(columns, (1, 3, 4, 5, 6)))
         one = scalar_like(1, x)
-        y = apply("Div", (total, apply("Max", (points, one))))
-    return apply("Transpose", (y,), {"perm": (0, 3, 1, 2)})
+        y = ox.Div(total, ox.Max(points, one))
+    return ox.Transpose(y, perm=(0, 3, 1, 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +61,31 @@ def _cell_taps(op: OpRecord, rois: Tensor, size: Tensor, column: int, name: str)
     half = text(attrs, "coordinate_transformation_mode", "half_pixel") == "half_pixel"
     scale = scalar_like(float(attrs.get("spatial_scale", 1.0)), rois)
     offset = scalar_like(0.5 if half else 0.0, rois)
-    start, end = (
-        apply("Sub", (apply("Mul", (_column(rois, column + k), scale)), offset)) for k in (0, 2)
-    )
-    extent = apply("Sub", (end, start))
+    start, end = (ox.Sub(ox.Mul(_column(rois, column + k), scale), offset) for k in (0, 2))
+    extent = ox.Sub(end, start)
     if not half:
-        extent = apply("Max", (extent, scalar_like(1, rois)))
-    cell = apply("Div", (extent, scalar_like(cells, rois)))  # [r, 1, 1]
+        extent = ox.Max(extent, scalar_like(1, rois))
+    cell = ox.Div(extent, scalar_like(cells, rois))  # [r, 1, 1]
     if ratio:
         points = int64_constant([ratio])
         each = scalar_like(ratio, rois)
-        counts = apply("Expand", (scalar_like(1, rois), points))
+        counts = ox.Expand(scalar_like(1, rois), points)
     else:
-        each = apply("Ceil", (cell,))
-        most = apply("ReduceMax", (apply("Max", (each, scalar_like(0, rois))),), {"keepdims": 0})
+        each = ox.Ceil(cell)
+        most = ox.ReduceMax(ox.Max(each, scalar_like(0, rois)), keepdims=0)
         points = reshape_to(cast_to(most, dtypes.int64), int64_constant([1]))
-        counts = cast_to(apply("Less", (cast_to(count_up(points), rois.dtype), each)), rois.dtype)
+        counts = cast_to(ox.Less(cast_to(count_up(points), rois.dtype), each), rois.dtype)
     number = reshape_to(cast_to(count_up(int64_constant([cells])), rois.dtype), _shape(1, -1, 1))
-    middle = apply("Add", (cast_to(count_up(points), rois.dtype), scalar_like(0.5, rois)))
-    middle = apply("Mul", (reshape_to(middle, _shape(1, 1, -1)), apply("Div", (cell, each))))
-    at = apply("Add", (apply("Add", (start, apply("Mul", (number, cell)))), middle))
+    middle = ox.Add(cast_to(count_up(points), rois.dtype), scalar_like(0.5, rois))
+    middle = ox.Mul(reshape_to(middle, _shape(1, 1, -1)), ox.Div(cell, each))
+    at = ox.Add(ox.Add(start, ox.Mul(number, cell)), middle)
     taps, inside = _edge_taps(at, size)
-    weight = apply("Mul", (taps.weight, apply("Unsqueeze", (inside, int64_constant([-1])))))
-    counts = apply("Unsqueeze", (apply("Expand", (counts, shape_vector(at))), int64_constant([-1])))
-    weight = apply("Mul", (weight, counts))
+    weight = ox.Mul(taps.weight, ox.Unsqueeze(inside, int64_constant([-1])))
+    counts = ox.Unsqueeze(ox.Expand(counts, shape_vector(at)), int64_constant([-1]))
+    weight = ox.Mul(weight, counts)
     # [r, cells, points, taps] -> apart from the other axis'
     others = int64_constant([2, 4, 6] if column else [1, 3, 5])
-    return _CellTaps(*(apply("Unsqueeze", (t, others)) for t in (taps.index, weight, counts)))
+    return _CellTaps(*(ox.Unsqueeze(t, others) for t in (taps.index, weight, counts)))
 
 
 def _shape(*dims: int) -> Tensor:
@@ -96,34 +94,31 @@ def _shape(*dims: int) -> Tensor:
 
 def _column(rois: Tensor, i: int) -> Tensor:
     """One corner coordinate of each region: ``[r, 1, 1]``."""
-    return reshape_to(apply("Gather", (rois, int64_constant(i)), {"axis": 1}), _shape(-1, 1, 1))
+    return reshape_to(ox.Gather(rois, int64_constant(i), axis=1), _shape(-1, 1, 1))
 
 
 def _edge_taps(at: Tensor, size: Tensor) -> tuple[Taps, Tensor]:
     """Taps of points up to one element outside, which count as on the edge; and which those are."""
     zero, length = scalar_like(0, at), cast_to(size, at.dtype)
-    last = apply("Sub", (length, scalar_like(1, at)))
-    inside = apply(
-        "And",
-        (apply("GreaterOrEqual", (at, scalar_like(-1, at))), apply("LessOrEqual", (at, length))),
-    )
-    place, weight = linear_taps(apply("Min", (apply("Max", (at, zero)), last)))
-    index = cast_to(apply("Min", (place, last)), dtypes.int64)
+    last = ox.Sub(length, scalar_like(1, at))
+    inside = ox.And(ox.GreaterOrEqual(at, scalar_like(-1, at)), ox.LessOrEqual(at, length))
+    place, weight = linear_taps(ox.Min(ox.Max(at, zero), last))
+    index = cast_to(ox.Min(place, last), dtypes.int64)
     return Taps(index, weight), cast_to(inside, at.dtype)
 
 
 def _counted(taps: _CellTaps, axes: tuple[int, ...]) -> Tensor:
     """How many points a cell has along one axis: ``[r, h or 1, w or 1, 1]``."""
-    total = apply("ReduceSum", (taps.real, int64_constant(axes)), {"keepdims": 1})
-    return apply("Squeeze", (total, int64_constant([3, 4, 5])))
+    total = ox.ReduceSum(taps.real, int64_constant(axes), keepdims=1)
+    return ox.Squeeze(total, int64_constant([3, 4, 5]))
 
 
 def _largest(terms: Tensor, rows: _CellTaps, columns: _CellTaps) -> Tensor:
     """ONNX Runtime takes the maximum over every tap times its weight, not over points."""
-    counts = apply("Unsqueeze", (apply("Mul", (rows.real, columns.real)), int64_constant([-1])))
+    counts = ox.Unsqueeze(ox.Mul(rows.real, columns.real), int64_constant([-1]))
     least = scalar_like(float(terms.dtype.min), terms)
-    kept = apply("Where", (apply("Greater", (counts, scalar_like(0, terms))), terms, least))
-    return apply("ReduceMax", (kept, int64_constant([3, 4, 5, 6])), {"keepdims": 0})
+    kept = ox.Where(ox.Greater(counts, scalar_like(0, terms)), terms, least)
+    return ox.ReduceMax(kept, int64_constant([3, 4, 5, 6]), keepdims=0)
 
 
 @gradient("MaxRoiPool")
@@ -137,51 +132,43 @@ def _max_roi_pool_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, None]:
     rows, row_counts = _cell_elements(rois, 2, scale, heights, length_of(x, 2))
     columns, column_counts = _cell_elements(rois, 1, scale, widths, length_of(x, 3))
     batch = cast_to(_column(rois, 0), dtypes.int64)
-    plane = apply("Mul", (length_of(x, 2), length_of(x, 3)))
+    plane = ox.Mul(length_of(x, 2), length_of(x, 3))
     # [r, h, kh] and [r, w, kw] -> [r, h, w, kh, kw]
-    index = apply(
-        "Add",
-        (
-            apply("Mul", (apply("Unsqueeze", (rows, int64_constant([2, 4]))), length_of(x, 3))),
-            apply("Unsqueeze", (columns, int64_constant([1, 3]))),
-        ),
+    index = ox.Add(
+        ox.Mul(ox.Unsqueeze(rows, int64_constant([2, 4])), length_of(x, 3)),
+        ox.Unsqueeze(columns, int64_constant([1, 3])),
     )
-    first = apply("Mul", (apply("Unsqueeze", (batch, int64_constant([3, 4]))), plane))
-    index = apply("Add", (index, first))
-    kept = apply(
-        "And",
-        (
-            apply("Unsqueeze", (row_counts, int64_constant([2, 4]))),
-            apply("Unsqueeze", (column_counts, int64_constant([1, 3]))),
-        ),
+    first = ox.Mul(ox.Unsqueeze(batch, int64_constant([3, 4])), plane)
+    index = ox.Add(index, first)
+    kept = ox.And(
+        ox.Unsqueeze(row_counts, int64_constant([2, 4])),
+        ox.Unsqueeze(column_counts, int64_constant([1, 3])),
     )
     flat = concat_shape(shape_vector(index, 0, 3), product(shape_vector(index, 3)))
     index, kept = reshape_to(index, flat), reshape_to(kept, flat)
     table = rows_of(x, 2)
-    seen = apply("Gather", (table, index), {"axis": 0})  # [r, h, w, k, c]
+    seen = ox.Gather(table, index, axis=0)  # [r, h, w, k, c]
     least = scalar_like(float(x.dtype.min), x)
-    seen = apply("Where", (apply("Unsqueeze", (kept, int64_constant([-1]))), seen, least))
-    best = apply("ArgMax", (seen,), {"axis": 3, "keepdims": 0})
-    place = apply("GatherElements", (index, best), {"axis": 3})  # [r, h, w, c]
+    seen = ox.Where(ox.Unsqueeze(kept, int64_constant([-1])), seen, least)
+    best = ox.ArgMax(seen, axis=3, keepdims=0)
+    place = ox.GatherElements(index, best, axis=3)  # [r, h, w, c]
     filled_cell = cast_to(
         cast_to(
-            apply("ReduceMax", (cast_to(kept, dtypes.int32), int64_constant([3])), {"keepdims": 1}),
+            ox.ReduceMax(cast_to(kept, dtypes.int32), int64_constant([3]), keepdims=1),
             dtypes.bool,
         ),
         dy.dtype,
     )
-    share = apply("Mul", (apply("Transpose", (dy,), {"perm": (0, 2, 3, 1)}), filled_cell))
+    share = ox.Mul(ox.Transpose(dy, perm=(0, 2, 3, 1)), filled_cell)
     # By channel, the places of different ones never meet.
-    line = apply("Add", (apply("Mul", (place, length_of(x, 1))), count_up(dimension(x, 1))))
+    line = ox.Add(ox.Mul(place, length_of(x, 1)), count_up(dimension(x, 1)))
     zeros = filled(product(shape_vector(table)), 0, x.dtype)
     flat = int64_constant([-1])
-    total = apply(
-        "ScatterElements",
-        (zeros, reshape_to(line, flat), reshape_to(share, flat)),
-        {"axis": 0, "reduction": "add"},
+    total = ox.ScatterElements(
+        zeros, reshape_to(line, flat), reshape_to(share, flat), axis=0, reduction="add"
     )
     last = reshape_to(total, concat_shape(dimension(x, 0), shape_vector(x, 2), dimension(x, 1)))
-    return apply("Transpose", (last,), {"perm": (0, 3, 1, 2)}), None
+    return ox.Transpose(last, perm=(0, 3, 1, 2)), None
 
 
 def _cell_elements(
@@ -189,26 +176,26 @@ def _cell_elements(
 ) -> tuple[Tensor, Tensor]:
     """The elements of each cell along one axis, and which of them count: ``[r, cells, most]``."""
     one, zero = scalar_like(1, rois), scalar_like(0, rois)
-    start, end = (_half_up(apply("Mul", (_column(rois, column + k), scale))) for k in (0, 2))
-    extent = apply("Max", (apply("Add", (apply("Sub", (end, start)), one)), one))
-    cell = apply("Div", (extent, scalar_like(cells, rois)))
+    start, end = (_half_up(ox.Mul(_column(rois, column + k), scale)) for k in (0, 2))
+    extent = ox.Max(ox.Add(ox.Sub(end, start), one), one)
+    cell = ox.Div(extent, scalar_like(cells, rois))
     number = reshape_to(cast_to(count_up(int64_constant([cells])), rois.dtype), _shape(1, -1, 1))
     length = cast_to(size, rois.dtype)
-    low = apply("Add", (apply("Floor", (apply("Mul", (number, cell)),)), start))
-    high = apply("Ceil", (apply("Mul", (apply("Add", (number, one)), cell)),))
-    high = apply("Add", (high, start))
-    low, high = (apply("Min", (apply("Max", (v, zero)), length)) for v in (low, high))
-    span = apply("Max", (apply("Sub", (high, low)), zero))
-    most = cast_to(apply("ReduceMax", (span,), {"keepdims": 0}), dtypes.int64)
+    low = ox.Add(ox.Floor(ox.Mul(number, cell)), start)
+    high = ox.Ceil(ox.Mul(ox.Add(number, one), cell))
+    high = ox.Add(high, start)
+    low, high = (ox.Min(ox.Max(v, zero), length) for v in (low, high))
+    span = ox.Max(ox.Sub(high, low), zero)
+    most = cast_to(ox.ReduceMax(span, keepdims=0), dtypes.int64)
     # At least one, which may not count: the maximum over nothing has no place.
-    steps = count_up(apply("Max", (most, int64_constant(1))))
-    at = apply("Add", (low, cast_to(steps, rois.dtype)))
-    counts = apply("Less", (at, high))
-    inside = apply("Min", (at, apply("Sub", (length, one))))
+    steps = count_up(ox.Max(most, int64_constant(1)))
+    at = ox.Add(low, cast_to(steps, rois.dtype))
+    counts = ox.Less(at, high)
+    inside = ox.Min(at, ox.Sub(length, one))
     return cast_to(inside, dtypes.int64), counts
 
 
 def _half_up(x: Tensor) -> Tensor:
     """Rounded, halves away from 0."""
-    size = apply("Floor", (apply("Add", (apply("Abs", (x,)), scalar_like(0.5, x))),))
-    return apply("Mul", (apply("Sign", (x,)), size))
+    size = ox.Floor(ox.Add(ox.Abs(x), scalar_like(0.5, x)))
+    return ox.Mul(ox.Sign(x), size)

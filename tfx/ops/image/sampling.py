@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like
@@ -37,51 +37,51 @@ Folding = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 def linear_taps(x: Tensor) -> tuple[Tensor, Tensor]:
     """Positions (not yet folded into the axis, floating) and weights of linear interpolation."""
-    low = apply("Floor", (x,))
-    part = apply("Sub", (x, low))
+    low = ox.Floor(x)
+    part = ox.Sub(x, low)
     one = scalar_like(1, x)
-    return _stacked((low, apply("Add", (low, one)))), _stacked((apply("Sub", (one, part)), part))
+    return _stacked((low, ox.Add(low, one))), _stacked((ox.Sub(one, part), part))
 
 
 def nearest_taps(x: Tensor) -> tuple[Tensor, Tensor]:
     """The nearest element, the even one of two."""
-    place = apply("Unsqueeze", (apply("Round", (x,)), int64_constant([-1])))
-    return place, apply("Expand", (scalar_like(1, x), shape_vector(place)))
+    place = ox.Unsqueeze(ox.Round(x), int64_constant([-1]))
+    return place, ox.Expand(scalar_like(1, x), shape_vector(place))
 
 
 def cubic_taps(x: Tensor, a: float) -> tuple[Tensor, Tensor]:
     """Four elements with the weights of cubic convolution."""
-    low = apply("Floor", (x,))
-    part = apply("Sub", (x, low))
+    low = ox.Floor(x)
+    part = ox.Sub(x, low)
     one = scalar_like(1, x)
-    other = apply("Sub", (one, part))
-    places = [apply("Add", (low, scalar_like(i, x))) for i in (-1, 0, 1, 2)]
-    outer = [_cubic_far(apply("Add", (t, one)), a) for t in (part, other)]
+    other = ox.Sub(one, part)
+    places = [ox.Add(low, scalar_like(i, x)) for i in (-1, 0, 1, 2)]
+    outer = [_cubic_far(ox.Add(t, one), a) for t in (part, other)]
     inner = [_cubic_near(t, a) for t in (part, other)]
     return _stacked(places), _stacked((outer[0], inner[0], inner[1], outer[1]))
 
 
 def _cubic_near(t: Tensor, a: float) -> Tensor:
     """``((a + 2) t - (a + 3)) t t + 1`` for distances up to 1."""
-    slope = apply("Sub", (_times(t, a + 2), scalar_like(a + 3, t)))
-    return apply("Add", (apply("Mul", (apply("Mul", (slope, t)), t)), scalar_like(1, t)))
+    slope = ox.Sub(_times(t, a + 2), scalar_like(a + 3, t))
+    return ox.Add(ox.Mul(ox.Mul(slope, t), t), scalar_like(1, t))
 
 
 def _cubic_far(t: Tensor, a: float) -> Tensor:
     """``((a t - 5 a) t + 8 a) t - 4 a`` for distances from 1 to 2."""
-    inner = apply("Mul", (apply("Sub", (_times(t, a), scalar_like(5 * a, t))), t))
-    inner = apply("Mul", (apply("Add", (inner, scalar_like(8 * a, t))), t))
-    return apply("Sub", (inner, scalar_like(4 * a, t)))
+    inner = ox.Mul(ox.Sub(_times(t, a), scalar_like(5 * a, t)), t)
+    inner = ox.Mul(ox.Add(inner, scalar_like(8 * a, t)), t)
+    return ox.Sub(inner, scalar_like(4 * a, t))
 
 
 def _times(x: Tensor, factor: float) -> Tensor:
-    return apply("Mul", (x, scalar_like(factor, x)))
+    return ox.Mul(x, scalar_like(factor, x))
 
 
 def _stacked(parts: Sequence[Tensor]) -> Tensor:
     """Tensors of one shape along a new last axis."""
     last = int64_constant([-1])
-    return apply("Concat", [apply("Unsqueeze", (p, last)) for p in parts], {"axis": -1})
+    return ox.Concat(*[ox.Unsqueeze(p, last) for p in parts], axis=-1)
 
 
 def zeros_outside(place: Tensor, weight: Tensor, size: Tensor) -> Taps:
@@ -92,18 +92,16 @@ def zeros_outside(place: Tensor, weight: Tensor, size: Tensor) -> Taps:
         weight: Weights.
         size: The axis' length, an int64 scalar.
     """
-    last = cast_to(apply("Sub", (size, int64_constant(1))), place.dtype)
+    last = cast_to(ox.Sub(size, int64_constant(1)), place.dtype)
     zero = scalar_like(0, place)
-    inside = apply(
-        "And", (apply("GreaterOrEqual", (place, zero)), apply("LessOrEqual", (place, last)))
-    )
-    kept = apply("Where", (inside, weight, zero))
+    inside = ox.And(ox.GreaterOrEqual(place, zero), ox.LessOrEqual(place, last))
+    kept = ox.Where(inside, weight, zero)
     return Taps(_clamped(place, zero, last), kept)
 
 
 def border_outside(place: Tensor, weight: Tensor, size: Tensor) -> Taps:
     """The first and the last element go on forever."""
-    last = cast_to(apply("Sub", (size, int64_constant(1))), place.dtype)
+    last = cast_to(ox.Sub(size, int64_constant(1)), place.dtype)
     return Taps(_clamped(place, scalar_like(0, place), last), weight)
 
 
@@ -111,22 +109,22 @@ def reflected_outside(place: Tensor, weight: Tensor, size: Tensor, *, at_centers
     """The axis is mirrored, at the first and last element's centre or at their outer edge."""
     zero, length = scalar_like(0, place), cast_to(size, place.dtype)
     one = scalar_like(1, place)
-    last = apply("Sub", (length, one))
+    last = ox.Sub(length, one)
     # A mirror image has the period 2 (n - 1), or 2 n where the outer elements are repeated.
     low = zero if at_centers else scalar_like(-0.5, place)
-    span = apply("Max", (last, one)) if at_centers else length
-    period = apply("Add", (span, span))
-    off = apply("Sub", (place, low))
-    turns = apply("Floor", (apply("Div", (off, period)),))
-    off = apply("Sub", (off, apply("Mul", (turns, period))))
-    off = apply("Min", (off, apply("Sub", (period, off))))
-    return Taps(_clamped(apply("Add", (off, low)), zero, last), weight)
+    span = ox.Max(last, one) if at_centers else length
+    period = ox.Add(span, span)
+    off = ox.Sub(place, low)
+    turns = ox.Floor(ox.Div(off, period))
+    off = ox.Sub(off, ox.Mul(turns, period))
+    off = ox.Min(off, ox.Sub(period, off))
+    return Taps(_clamped(ox.Add(off, low), zero, last), weight)
 
 
 def _clamped(place: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """As indices; NaN becomes 0, so that no index is ever outside."""
-    safe = apply("Where", (apply("IsNaN", (place,)), low, place))
-    return cast_to(apply("Max", (apply("Min", (safe, high)), low)), dtypes.int64)
+    safe = ox.Where(ox.IsNaN(place), low, place)
+    return cast_to(ox.Max(ox.Min(safe, high), low), dtypes.int64)
 
 
 def combined(taps: Sequence[Taps], sizes: Sequence[Tensor], batch: Tensor) -> Taps:
@@ -140,21 +138,21 @@ def combined(taps: Sequence[Taps], sizes: Sequence[Tensor], batch: Tensor) -> Ta
     Returns:
         Taps ``[n * points, taps1 * taps2 ...]``.
     """
-    index = apply("Unsqueeze", (batch, int64_constant([1, 2])))
-    index = apply("Unsqueeze", (index, int64_constant([3])))
+    index = ox.Unsqueeze(batch, int64_constant([1, 2]))
+    index = ox.Unsqueeze(index, int64_constant([3]))
     weight: Tensor | None = None
     for tap, size in zip(taps, sizes, strict=True):
-        here = apply("Unsqueeze", (tap.index, int64_constant([2])))
-        index = apply("Add", (apply("Mul", (index, size)), here))
-        counts = apply("Unsqueeze", (tap.weight, int64_constant([2])))
-        weight = counts if weight is None else apply("Mul", (weight, counts))
+        here = ox.Unsqueeze(tap.index, int64_constant([2]))
+        index = ox.Add(ox.Mul(index, size), here)
+        counts = ox.Unsqueeze(tap.weight, int64_constant([2]))
+        weight = counts if weight is None else ox.Mul(weight, counts)
         # [n, points, taps so far * these, 1]
         index, weight = _flattened(index), _flattened(weight)
     assert weight is not None
     flat = int64_constant([-1])
-    count = apply("Shape", (index,), {"start": 2, "end": 3})
-    shape = apply("Concat", (flat, count), {"axis": 0})
-    return Taps(apply("Reshape", (index, shape)), apply("Reshape", (weight, shape)))
+    count = ox.Shape(index, start=2, end=3)
+    shape = ox.Concat(flat, count, axis=0)
+    return Taps(ox.Reshape(index, shape), ox.Reshape(weight, shape))
 
 
 def _flattened(x: Tensor) -> Tensor:
@@ -165,23 +163,23 @@ def _flattened(x: Tensor) -> Tensor:
 
 def rows_of(x: Tensor, axes: int) -> Tensor:
     """``[n, c, *sizes]`` as rows of channels ``[n * product(sizes), c]``."""
-    last = apply("Transpose", (x,), {"perm": (0, *range(2, axes + 2), 1)})
+    last = ox.Transpose(x, perm=(0, *range(2, axes + 2), 1))
     return reshape_to(last, concat_shape(int64_constant([-1]), dimension(x, 1)))
 
 
 def sampled(rows: Tensor, taps: Taps) -> Tensor:
     """Weighted sums of rows: ``[points, c]`` from ``[elements, c]`` and taps ``[points, k]``."""
-    seen = apply("Gather", (rows, taps.index), {"axis": 0})
-    weights = apply("Unsqueeze", (taps.weight, int64_constant([1])))
-    return apply("Squeeze", (apply("MatMul", (weights, seen)), int64_constant([1])))
+    seen = ox.Gather(rows, taps.index, axis=0)
+    weights = ox.Unsqueeze(taps.weight, int64_constant([1]))
+    return ox.Squeeze(ox.MatMul(weights, seen), int64_constant([1]))
 
 
 def count_up(size: Tensor) -> Tensor:
     """``0 ... size - 1`` for an int64 scalar or a vector of length 1."""
-    end = apply("Reshape", (size, int64_constant([])))
-    return apply("Range", (int64_constant(0), end, int64_constant(1)))
+    end = ox.Reshape(size, int64_constant([]))
+    return ox.Range(int64_constant(0), end, int64_constant(1))
 
 
 def length_of(x: Tensor, axis: int) -> Tensor:
     """One dimension as an int64 scalar."""
-    return apply("Reshape", (dimension(x, axis), int64_constant([])))
+    return ox.Reshape(dimension(x, axis), int64_constant([]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core.errors import UnimplementedError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, formula
 from tfx.framework.tensor import Tensor
@@ -63,14 +63,14 @@ def _grid_sample(op: OpRecord) -> Tensor:
     for i in range(axes):
         size = length_of(x, 2 + i)
         # The grid's last axis begins with the image's last one.
-        at = apply("Gather", (flat, int64_constant(axes - 1 - i)), {"axis": 2})
+        at = ox.Gather(flat, int64_constant(axes - 1 - i), axis=2)
         place, weight = _interpolation(mode, _denormalized(at, size, centers))
         taps.append(_folded(padding, place, weight, size, centers))
         sizes.append(size)
     found = sampled(rows_of(x, axes), combined(taps, sizes, count_up(batch)))
     # [n * points, c] -> [n, c, *out]
     apart = reshape_to(found, concat_shape(batch, places, dimension(x, 1)))
-    turned = apply("Transpose", (apart,), {"perm": (0, 2, 1)})
+    turned = ox.Transpose(apart, perm=(0, 2, 1))
     return reshape_to(turned, concat_shape(shape_vector(x, 0, 2), shape_vector(grid, 1, axes + 1)))
 
 
@@ -78,10 +78,10 @@ def _denormalized(at: Tensor, size: Tensor, centers: bool) -> Tensor:
     """From [-1, 1] to positions: of the outer elements' centres, or of their outer edges."""
     one, half = scalar_like(1, at), scalar_like(0.5, at)
     length = cast_to(size, at.dtype)
-    moved = apply("Add", (at, one))
+    moved = ox.Add(at, one)
     if centers:
-        return apply("Mul", (apply("Mul", (moved, half)), apply("Sub", (length, one))))
-    return apply("Mul", (apply("Sub", (apply("Mul", (moved, length)), one)), half))
+        return ox.Mul(ox.Mul(moved, half), ox.Sub(length, one))
+    return ox.Mul(ox.Sub(ox.Mul(moved, length), one), half)
 
 
 def _interpolation(mode: str, at: Tensor) -> tuple[Tensor, Tensor]:
@@ -113,18 +113,18 @@ def _affine_grid(op: OpRecord) -> Tensor:
             else len(known) - 2
         )
     centers = bool(op.attrs.get("align_corners", 0))
-    lengths = [apply("Gather", (size, int64_constant(2 + i))) for i in range(axes)]
-    whole = apply("Slice", (size, int64_constant([2]), int64_constant([2 + axes])))
+    lengths = [ox.Gather(size, int64_constant(2 + i)) for i in range(axes)]
+    whole = ox.Slice(size, int64_constant([2]), int64_constant([2 + axes]))
     columns = []
     for i in reversed(range(axes)):
         line = _grid_line(lengths[i], theta, centers)
         line = reshape_to(line, int64_constant([-1, *([1] * (axes - 1 - i))]))
-        columns.append(apply("Expand", (line, whole)))
-    columns.append(apply("Expand", (scalar_like(1, theta), whole)))
+        columns.append(ox.Expand(line, whole))
+    columns.append(ox.Expand(scalar_like(1, theta), whole))
     last = int64_constant([-1])
-    points = apply("Concat", [apply("Unsqueeze", (c, last)) for c in columns], {"axis": -1})
+    points = ox.Concat(*[ox.Unsqueeze(c, last) for c in columns], axis=-1)
     rows = reshape_to(points, int64_constant([-1, axes + 1]))
-    moved = apply("MatMul", (rows, apply("Transpose", (theta,), {"perm": (0, 2, 1)})))
+    moved = ox.MatMul(rows, ox.Transpose(theta, perm=(0, 2, 1)))
     return reshape_to(moved, concat_shape(dimension(theta, 0), whole, int64_constant([axes])))
 
 
@@ -133,10 +133,10 @@ def _grid_line(length: Tensor, like: Tensor, centers: bool) -> Tensor:
     one = scalar_like(1, like)
     steps, count = cast_to(count_up(length), like.dtype), cast_to(length, like.dtype)
     if centers:
-        step = apply("Div", (scalar_like(2, like), apply("Sub", (count, one))))
-        return apply("Sub", (apply("Mul", (steps, step)), one))
-    middle = apply("Add", (apply("Add", (steps, steps)), one))
-    return apply("Sub", (apply("Div", (middle, count)), one))
+        step = ox.Div(scalar_like(2, like), ox.Sub(count, one))
+        return ox.Sub(ox.Mul(steps, step), one)
+    middle = ox.Add(ox.Add(steps, steps), one)
+    return ox.Sub(ox.Div(middle, count), one)
 
 
 @formula("DeformConv")
@@ -155,32 +155,32 @@ def _deform_conv(op: OpRecord) -> Tensor:
     groups, parts = attrs.get("group", 1), attrs.get("offset_group", 1)
     counts = shape_vector(offset, 2)
     positions, taps_count = product(counts), int64_constant([_product(kernel)])
-    n = apply("Mul", (dimension(x, 0), int64_constant([parts])))
+    n = ox.Mul(dimension(x, 0), int64_constant([parts]))
     # [n * parts, taps, axes, positions]
     moved = reshape_to(offset, concat_shape(n, taps_count, int64_constant([axes]), positions))
     taps, sizes = [], []
     for i in range(axes):
         size = length_of(x, 2 + i)
-        at = apply("Gather", (moved, int64_constant(i)), {"axis": 2})
-        at = apply("Add", (at, cast_to(_regular(i, kernel, counts, attrs), x.dtype)))
+        at = ox.Gather(moved, int64_constant(i), axis=2)
+        at = ox.Add(at, cast_to(_regular(i, kernel, counts, attrs), x.dtype))
         at = reshape_to(at, concat_shape(n, int64_constant([-1])))
         taps.append(zeros_outside(*linear_taps(at), size))
         sizes.append(size)
     split = concat_shape(n, int64_constant([-1]), shape_vector(x, 2))
     found = sampled(rows_of(reshape_to(x, split), axes), combined(taps, sizes, count_up(n)))
     if mask is not None:
-        found = apply("Mul", (found, reshape_to(mask, int64_constant([-1, 1]))))
+        found = ox.Mul(found, reshape_to(mask, int64_constant([-1, 1])))
     # [n * parts, taps, positions, c / parts] -> [n, group, c / group * taps, positions]
     apart = reshape_to(found, concat_shape(n, taps_count, positions, int64_constant([-1])))
-    turned = apply("Transpose", (apart,), {"perm": (0, 3, 1, 2)})
+    turned = ox.Transpose(apart, perm=(0, 3, 1, 2))
     lead = concat_shape(dimension(x, 0), int64_constant([groups, -1]))
     columns = reshape_to(turned, concat_shape(lead, positions))
     rows = reshape_to(w, concat_shape(int64_constant([groups, -1]), product(shape_vector(w, 1))))
-    y = apply("MatMul", (rows, columns))
+    y = ox.MatMul(rows, columns)
     y = reshape_to(y, concat_shape(dimension(x, 0), dimension(w, 0), counts))
     if bias is None:
         return y
-    return apply("Add", (y, reshape_to(bias, int64_constant([-1, *([1] * axes)]))))
+    return ox.Add(y, reshape_to(bias, int64_constant([-1, *([1] * axes)])))
 
 
 def _product(items: list[int]) -> int:
@@ -198,13 +198,13 @@ def _regular(i: int, kernel: list[int], counts: Tensor, attrs: dict[str, Any]) -
     pad = (attrs.get("pads") or (0,) * (2 * axes))[i]
     ones = [1] * axes
     tap = reshape_to(
-        apply("Mul", (count_up(int64_constant([kernel[i]])), int64_constant(dilation))),
+        ox.Mul(count_up(int64_constant([kernel[i]])), int64_constant(dilation)),
         int64_constant([*ones[:i], kernel[i], *ones[i + 1 :]]),
     )
-    tap = reshape_to(apply("Expand", (tap, int64_constant(kernel))), int64_constant([-1, 1]))
-    count = apply("Slice", (counts, int64_constant([i]), int64_constant([i + 1])))
-    start = apply("Mul", (count_up(count), int64_constant(stride)))
-    start = apply("Sub", (start, int64_constant(pad)))
+    tap = reshape_to(ox.Expand(tap, int64_constant(kernel)), int64_constant([-1, 1]))
+    count = ox.Slice(counts, int64_constant([i]), int64_constant([i + 1]))
+    start = ox.Mul(count_up(count), int64_constant(stride))
+    start = ox.Sub(start, int64_constant(pad))
     start = reshape_to(start, int64_constant([-1, *ones[i + 1 :]]))
-    start = reshape_to(apply("Expand", (start, counts)), int64_constant([1, -1]))
-    return apply("Add", (tap, start))
+    start = reshape_to(ox.Expand(start, counts), int64_constant([1, -1]))
+    return ox.Add(tap, start)

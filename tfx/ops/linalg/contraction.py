@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.shapes import concat_shape, dimension, product, reshape_to
@@ -35,7 +35,7 @@ def contract(a: Tensor, b: Tensor, of_a: Labels, of_b: Labels, result: Labels) -
     right = [label for label in result if label not in of_a]
     inner = [label for label in of_a if label in of_b and label not in result]
     if not inner:
-        return apply("Mul", (_aligned(a, of_a, result), _aligned(b, of_b, result)))
+        return ox.Mul(_aligned(a, of_a, result), _aligned(b, of_b, result))
     made = [*shared, *left, *right]
     if not shared and left and len(inner) == len(right) == 1:
         # MatMul itself multiplies every row of a larger tensor by one matrix.
@@ -55,14 +55,14 @@ def contract(a: Tensor, b: Tensor, of_a: Labels, of_b: Labels, result: Labels) -
 def transposed(x: Tensor, have: Labels, want: Labels) -> Tensor:
     """``x`` with its labelled axes in another order."""
     order = tuple(list(have).index(label) for label in want)
-    return x if order == tuple(range(len(order))) else apply("Transpose", (x,), {"perm": order})
+    return x if order == tuple(range(len(order))) else ox.Transpose(x, perm=order)
 
 
 def _aligned(x: Tensor, have: Labels, result: Labels) -> Tensor:
     """Axes in the result's order, with axes of size 1 for what is missing."""
     x = transposed(x, have, [label for label in result if label in have])
     missing = [i for i, label in enumerate(result) if label not in have]
-    return apply("Unsqueeze", (x, int64_constant(missing))) if missing else x
+    return ox.Unsqueeze(x, int64_constant(missing)) if missing else x
 
 
 def _as_matrices(x: Tensor, have: Labels, batch: Labels, rows: Labels, columns: Labels) -> Tensor:

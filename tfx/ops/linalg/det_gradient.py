@@ -8,7 +8,7 @@ inverse is not, and is differentiable again; it takes ``n ** 2`` determinants of
 from __future__ import annotations
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -22,24 +22,24 @@ def _det_grad(op: OpRecord, dy: Tensor) -> Tensor:
     """``dy`` times the matrix of cofactors."""
     (x,) = op.inputs
     rank = known_rank(x, "The gradient of Det")
-    seeds = apply("Unsqueeze", (dy, int64_constant([rank - 2, rank - 1])))
+    seeds = ox.Unsqueeze(dy, int64_constant([rank - 2, rank - 1]))
     if x.shape[-1] == 1:
         return seeds
     size = dimension(x, -1)
     steps = count_up(size)
     one = int64_constant([1])
-    rows = apply("Unsqueeze", (steps, one))
+    rows = ox.Unsqueeze(steps, one)
     # Row i has all numbers but i.
-    fewer = count_up(apply("Sub", (size, one)))
-    behind = cast_to(apply("GreaterOrEqual", (fewer, rows)), dtypes.int64)
-    others = apply("Add", (fewer, behind))
-    minors = apply("Gather", (x, others), {"axis": rank - 2})
-    minors = apply("Gather", (minors, others), {"axis": rank})
+    fewer = count_up(ox.Sub(size, one))
+    behind = cast_to(ox.GreaterOrEqual(fewer, rows), dtypes.int64)
+    others = ox.Add(fewer, behind)
+    minors = ox.Gather(x, others, axis=rank - 2)
+    minors = ox.Gather(minors, others, axis=rank)
     # [..., i, n - 1, j, n - 1] -> [..., i, j, n - 1, n - 1]
     lead = tuple(range(rank - 2))
     perm = (*lead, rank - 2, rank, rank - 1, rank + 1)
-    cofactors = apply("Det", (apply("Transpose", (minors,), {"perm": perm}),))
-    odd = apply("Mod", (apply("Add", (rows, steps)), int64_constant(2)))
+    cofactors = ox.Det(ox.Transpose(minors, perm=perm))
+    odd = ox.Mod(ox.Add(rows, steps), int64_constant(2))
     odd = cast_to(odd, x.dtype)
-    signs = apply("Sub", (scalar_like(1, x), apply("Add", (odd, odd))))
-    return apply("Mul", (seeds, apply("Mul", (cofactors, signs))))
+    signs = ox.Sub(scalar_like(1, x), ox.Add(odd, odd))
+    return ox.Mul(seeds, ox.Mul(cofactors, signs))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import as_int64, same_dtype, static_int, static_ints, tensor
@@ -147,8 +147,8 @@ def diag(
     padding = convert_to_tensor(padding_value, x.dtype)
     if band.length == 0:
         batch = given[: -2 if banded else -1]
-        return apply("Expand", (padding, int64_constant([*batch, rows, columns])))
-    return apply("Where", (embed(band.inside), _from_band(x, band, banded), padding))
+        return ox.Expand(padding, int64_constant([*batch, rows, columns]))
+    return ox.Where(embed(band.inside), _from_band(x, band, banded), padding)
 
 
 def _from_band(x: Tensor, band: _Band, banded: bool) -> Tensor:
@@ -157,20 +157,20 @@ def _from_band(x: Tensor, band: _Band, banded: bool) -> Tensor:
         x = reshape_to(x, concat_shape(shape_vector(x, 0, -2), product(shape_vector(x, -2))))
     rank = x.shape.rank
     assert rank is not None
-    return apply("Gather", (x, embed(band.index)), {"axis": rank - 1})
+    return ox.Gather(x, embed(band.index), axis=rank - 1)
 
 
 def _square_diag(x: Tensor, padding_value: Any) -> Tensor:
     """The main diagonal of square matrices whose size is known at run time."""
     size = dimension(x, -1)
-    run = apply("Range", (int64_constant(0), _scalar(size), int64_constant(1)))
-    inside = apply("Equal", (run, apply("Unsqueeze", (run, int64_constant([1])))))
+    run = ox.Range(int64_constant(0), _scalar(size), int64_constant(1))
+    inside = ox.Equal(run, ox.Unsqueeze(run, int64_constant([1])))
     padding = convert_to_tensor(padding_value, x.dtype)
-    return apply("Where", (inside, apply("Unsqueeze", (x, int64_constant([-1]))), padding))
+    return ox.Where(inside, ox.Unsqueeze(x, int64_constant([-1])), padding)
 
 
 def _scalar(vector: Tensor) -> Tensor:
-    return apply("Squeeze", (vector, int64_constant([0])))
+    return ox.Squeeze(vector, int64_constant([0]))
 
 
 def _matrix_sizes(
@@ -240,9 +240,9 @@ def diag_part(
     rows, columns = given[-2:]
     band = _Band(rows, columns, low, high, align)
     places, filled = band.places(rows, columns, low, high)
-    found = apply("Gather", (flat, embed(places)), {"axis": rank - 2})
+    found = ox.Gather(flat, embed(places), axis=rank - 2)
     padding = convert_to_tensor(padding_value, x.dtype)
-    return apply("Where", (embed(filled), found, padding))
+    return ox.Where(embed(filled), found, padding)
 
 
 def _one_diagonal(x: Tensor, flat: Tensor, k: int) -> Tensor:
@@ -251,13 +251,13 @@ def _one_diagonal(x: Tensor, flat: Tensor, k: int) -> Tensor:
     assert rank is not None
     rows, columns = dimension(x, rank - 2), dimension(x, rank - 1)
     one = int64_constant([1])
-    start = int64_constant([k]) if k >= 0 else apply("Mul", (columns, int64_constant([-k])))
-    high = apply("Sub", (columns, int64_constant([max(k, 0)])))
-    length = apply("Min", (apply("Sub", (rows, int64_constant([max(-k, 0)]))), high))
-    length = apply("Max", (length, int64_constant([0])))
-    step = apply("Add", (columns, one))
-    end = apply("Add", (start, apply("Mul", (length, step))))
-    return apply("Slice", (flat, start, end, int64_constant([rank - 2]), step))
+    start = int64_constant([k]) if k >= 0 else ox.Mul(columns, int64_constant([-k]))
+    high = ox.Sub(columns, int64_constant([max(k, 0)]))
+    length = ox.Min(ox.Sub(rows, int64_constant([max(-k, 0)])), high)
+    length = ox.Max(length, int64_constant([0]))
+    step = ox.Add(columns, one)
+    end = ox.Add(start, ox.Mul(length, step))
+    return ox.Slice(flat, start, end, int64_constant([rank - 2]), step)
 
 
 def _matrices(x: Any, op: str) -> Tensor:
@@ -319,7 +319,7 @@ def set_diag(
         )
     if band.length == 0:
         return x
-    return apply("Where", (embed(band.inside), _from_band(d, band, low != high), x))
+    return ox.Where(embed(band.inside), _from_band(d, band, low != high), x)
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
@@ -351,18 +351,18 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
     x = _matrices(input, "MatrixBandPart")
     rank = known_rank(x, "band_part")
     rows, columns = (
-        apply("Range", (int64_constant(0), _scalar(dimension(x, a)), int64_constant(1)))
+        ox.Range(int64_constant(0), _scalar(dimension(x, a)), int64_constant(1))
         for a in (rank - 2, rank - 1)
     )
-    above = apply("Sub", (columns, apply("Unsqueeze", (rows, int64_constant([1])))))
-    kept = apply("And", (_within(apply("Neg", (above,)), num_lower), _within(above, num_upper)))
-    return apply("Where", (kept, x, convert_to_tensor(np.zeros((), x.dtype.as_numpy_dtype))))
+    above = ox.Sub(columns, ox.Unsqueeze(rows, int64_constant([1])))
+    kept = ox.And(_within(ox.Neg(above), num_lower), _within(above, num_upper))
+    return ox.Where(kept, x, convert_to_tensor(np.zeros((), x.dtype.as_numpy_dtype)))
 
 
 def _within(distance: Tensor, limit: Any) -> Tensor:
     bound = as_int64(limit)
-    near = apply("LessOrEqual", (distance, bound))
-    return apply("Or", (near, apply("Less", (bound, int64_constant(0)))))
+    near = ox.LessOrEqual(distance, bound)
+    return ox.Or(near, ox.Less(bound, int64_constant(0)))
 
 
 def tensor_diag(diagonal: Any, name: str | None = None) -> Tensor:
@@ -422,6 +422,6 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
             )
     first, second = (int64_constant(order) for order in ([1, 2, 0], [2, 0, 1]))
     axis = {"axis": known_rank(x, "cross") - 1}
-    p, q = (apply("Gather", (x, order), axis) for order in (first, second))
-    r, s = (apply("Gather", (y, order), axis) for order in (second, first))
-    return apply("Sub", (apply("Mul", (p, r)), apply("Mul", (q, s))))
+    p, q = (ox.Gather(x, order, **axis) for order in (first, second))
+    r, s = (ox.Gather(y, order, **axis) for order in (second, first))
+    return ox.Sub(ox.Mul(p, r), ox.Mul(q, s))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -107,7 +107,7 @@ def _simplified(x: Tensor, labels: list[Label], needed: Sequence[Label]) -> Oper
         labels = [label for k, label in enumerate(labels) if k not in (i, j)] + [first]
     alone = [i for i, label in enumerate(labels) if label not in needed]
     if alone:
-        x = apply("ReduceSum", (x, int64_constant(alone)), {"keepdims": 0})
+        x = ox.ReduceSum(x, int64_constant(alone), keepdims=0)
         labels = [label for i, label in enumerate(labels) if i not in alone]
     return x, labels
 
@@ -116,12 +116,12 @@ def diagonal(x: Tensor, i: int, j: int) -> Tensor:
     """The diagonal of two axes of one size as a new last axis."""
     rank = known_rank(x, "Einsum")
     others = [k for k in range(rank) if k not in (i, j)]
-    x = apply("Transpose", (x,), {"perm": (*others, i, j)})
+    x = ox.Transpose(x, perm=(*others, i, j))
     size = dimension(x, rank - 1)
-    flat = reshape_to(x, concat_shape(shape_vector(x, 0, rank - 2), apply("Mul", (size, size))))
-    step = apply("Add", (size, int64_constant([1])))
+    flat = reshape_to(x, concat_shape(shape_vector(x, 0, rank - 2), ox.Mul(size, size)))
+    step = ox.Add(size, int64_constant([1]))
     ends = (int64_constant([0]), int64_constant([2**62]))
-    return apply("Slice", (flat, *ends, int64_constant([rank - 2]), step))
+    return ox.Slice(flat, *ends, int64_constant([rank - 2]), step)
 
 
 def _parse(equation: str, tensors: Sequence[Tensor]) -> tuple[list[list[Label]], list[Label]]:
@@ -315,11 +315,11 @@ def _einsum_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
         found = _contract_all(operands, [*kept, *(n for n in of if n in there)], "greedy")
         alone = [k + len(kept) for k, label in enumerate(of) if label not in there]
         if alone:
-            found = apply("Unsqueeze", (found, int64_constant(alone)))
-            found = apply("Expand", (found, shape_vector(x)))
+            found = ox.Unsqueeze(found, int64_constant(alone))
+            found = ox.Expand(found, shape_vector(x))
         found = unbroadcast(found, x)
         if found.shape != x.shape:  # an axis that another operand has in full
-            found = apply("Expand", (found, shape_vector(x)))
+            found = ox.Expand(found, shape_vector(x))
         grads.append(found)
     return grads
 
@@ -335,7 +335,7 @@ def _without_repeats(
         for axis, label in enumerate(of):
             if label in mine:
                 size = dimension(x, axis)
-                eye = apply("EyeLike", (filled(concat_shape(size, size), 0, x.dtype),))
+                eye = ox.EyeLike(filled(concat_shape(size, size), 0, x.dtype))
                 other: Label = ("diagonal", len(identities))
                 identities.append((eye, [label, other]))
                 label = other

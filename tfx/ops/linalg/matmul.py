@@ -13,7 +13,7 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -117,11 +117,11 @@ def product(
         wide = cast_to(x, dtypes.int32), cast_to(y, dtypes.int32)
         return cast_to(product(*wide, transpose_a=transpose_a, transpose_b=transpose_b), x.dtype)
     if not (transpose_a or transpose_b):
-        return apply("MatMul", (x, y))
+        return ox.MatMul(x, y)
     if x.dtype in _GEMM_DTYPES and x.shape.rank == 2 and y.shape.rank == 2:
-        return apply("Gemm", (x, y), {"transA": int(transpose_a), "transB": int(transpose_b)})
+        return ox.Gemm(x, y, transA=int(transpose_a), transB=int(transpose_b))
     x = swap_last_two(x) if transpose_a else x
-    return apply("MatMul", (x, swap_last_two(y) if transpose_b else y))
+    return ox.MatMul(x, swap_last_two(y) if transpose_b else y)
 
 
 def matvec(
@@ -153,9 +153,9 @@ def matvec(
         array([3., 7.], dtype=float32)
     """
     x, y = same_dtype(a, b, "MatVec")
-    column = apply("Unsqueeze", (y, int64_constant([-1])))
+    column = ox.Unsqueeze(y, int64_constant([-1]))
     result = matmul(x, column, transpose_a=transpose_a, adjoint_a=adjoint_a)
-    return apply("Squeeze", (result, int64_constant([-1])))
+    return ox.Squeeze(result, int64_constant([-1]))
 
 
 def matrix_transpose(a: Any, name: str | None = None, conjugate: bool = False) -> Tensor:
@@ -191,17 +191,17 @@ def swap_last_two(x: Tensor) -> Tensor:
     """``x`` with its last two axes exchanged, also where the rank is unknown."""
     rank = x.shape.rank
     if rank is not None:
-        return apply("Transpose", (x,), {"perm": (*range(rank - 2), rank - 1, rank - 2)})
-    shape = apply("Shape", (x,))
+        return ox.Transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
+    shape = ox.Shape(x)
     rows, columns = (
-        apply("Shape", (x,), {"start": -2, "end": -1}),
-        apply("Shape", (x,), {"start": -1}),
+        ox.Shape(x, start=-2, end=-1),
+        ox.Shape(x, start=-1),
     )
-    batch = apply("Slice", (shape, int64_constant([0]), int64_constant([-2])))
-    flat = apply("Concat", (int64_constant([-1]), rows, columns), {"axis": 0})
-    flipped = apply("Transpose", (apply("Reshape", (x, flat)),), {"perm": (0, 2, 1)})
-    target = apply("Concat", (batch, columns, rows), {"axis": 0})
-    return apply("Reshape", (flipped, target))
+    batch = ox.Slice(shape, int64_constant([0]), int64_constant([-2]))
+    flat = ox.Concat(int64_constant([-1]), rows, columns, axis=0)
+    flipped = ox.Transpose(ox.Reshape(x, flat), perm=(0, 2, 1))
+    target = ox.Concat(batch, columns, rows, axis=0)
+    return ox.Reshape(flipped, target)
 
 
 @gradient("MatMul")
@@ -223,29 +223,29 @@ def _as_rows(x: Tensor) -> Tensor:
     """``[..., n]`` to ``[rows, n]``."""
     last = x.shape[-1]
     if last is not None and last != 0:
-        return apply("Reshape", (x, int64_constant([-1, last])))
-    head = apply("ReduceProd", (apply("Shape", (x,), {"end": -1}),), {"keepdims": 1})
-    target = apply("Concat", (head, apply("Shape", (x,), {"start": -1})), {"axis": 0})
-    return apply("Reshape", (x, target), {"allowzero": 1})
+        return ox.Reshape(x, int64_constant([-1, last]))
+    head = ox.ReduceProd(ox.Shape(x, end=-1), keepdims=1)
+    target = ox.Concat(head, ox.Shape(x, start=-1), axis=0)
+    return ox.Reshape(x, target, allowzero=1)
 
 
 def _vector_product_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     """ONNX's MatMul takes vectors as one row or column."""
     x, y = op.inputs
     row, column = x.shape.rank == 1, y.shape.rank == 1
-    a = apply("Unsqueeze", (x, int64_constant([0]))) if row else x
-    b = apply("Unsqueeze", (y, int64_constant([1]))) if column else y
+    a = ox.Unsqueeze(x, int64_constant([0])) if row else x
+    b = ox.Unsqueeze(y, int64_constant([1])) if column else y
     if column:
-        dy = apply("Unsqueeze", (dy, int64_constant([-1])))
+        dy = ox.Unsqueeze(dy, int64_constant([-1]))
     if row:
-        dy = apply("Unsqueeze", (dy, int64_constant([-2])))
+        dy = ox.Unsqueeze(dy, int64_constant([-2]))
     dx = dy_ = None
     if op.needs[0]:
         dx = unbroadcast(product(dy, b, transpose_b=True), a)
-        dx = apply("Squeeze", (dx, int64_constant([0]))) if row else dx
+        dx = ox.Squeeze(dx, int64_constant([0])) if row else dx
     if op.needs[1]:
         dy_ = unbroadcast(product(a, dy, transpose_a=True), b)
-        dy_ = apply("Squeeze", (dy_, int64_constant([1]))) if column else dy_
+        dy_ = ox.Squeeze(dy_, int64_constant([1])) if column else dy_
     return dx, dy_
 
 
@@ -276,4 +276,4 @@ def _gemm_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 
 
 def _scaled(x: Tensor, factor: float) -> Tensor:
-    return x if factor == 1.0 else apply("Mul", (x, scalar_like(factor, x)))
+    return x if factor == 1.0 else ox.Mul(x, scalar_like(factor, x))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
@@ -130,7 +130,7 @@ def _matrix_norm(x: Tensor, ord: Any, axis: Sequence[int], keep: bool) -> Tensor
             f"'ord' must be a supported matrix norm in ['euclidean', 'fro', 1, inf], got {ord}. "
             "The 2-norm is the largest singular value."
         )
-    return result if keep else apply("Squeeze", (result, int64_constant(axes)))
+    return result if keep else ox.Squeeze(result, int64_constant(axes))
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Tensor | None:
@@ -214,7 +214,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
     """
     x = _floating(t, "clip_by_average_norm")
     limit = convert_to_tensor(clip_norm, x.dtype)
-    count = cast_to(apply("Size", (x,)), x.dtype)
+    count = cast_to(ox.Size(x), x.dtype)
     average = divide(sqrt(reduce_sum(square(x))), count)
     return multiply(multiply(x, limit), minimum(reciprocal(average), reciprocal(limit)))
 

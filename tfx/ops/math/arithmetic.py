@@ -9,6 +9,7 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.guards import not_negative, refused_unless
 from tfx.framework.indices import contents
@@ -38,8 +39,8 @@ def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     """
     a, b = same_dtype(x, y, "Add")
     if a.dtype is dtypes.string:
-        return apply("StringConcat", (a, b))
-    return apply("Add", (a, b))
+        return ox.StringConcat(a, b)
+    return ox.Add(a, b)
 
 
 @gradient("Add")
@@ -68,7 +69,7 @@ def _sub_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, y = op.inputs
     dx = unbroadcast(dy, x) if op.needs[0] else None
     # Negated last: there is less of it then.
-    return dx, apply("Neg", (unbroadcast(dy, y),)) if op.needs[1] else None
+    return dx, ox.Neg(unbroadcast(dy, y)) if op.needs[1] else None
 
 
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -86,9 +87,9 @@ def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _mul_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, y = op.inputs
     if x is y:  # a square
-        return apply("Mul", (apply("Mul", (dy, scalar_like(2, dy))), x)), None
-    dx = unbroadcast(apply("Mul", (dy, y)), x) if op.needs[0] else None
-    return dx, unbroadcast(apply("Mul", (dy, x)), y) if op.needs[1] else None
+        return ox.Mul(ox.Mul(dy, scalar_like(2, dy)), x), None
+    dx = unbroadcast(ox.Mul(dy, y), x) if op.needs[0] else None
+    return dx, unbroadcast(ox.Mul(dy, x), y) if op.needs[1] else None
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -105,7 +106,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     if a.dtype.is_integer:
         wide = dtypes.float32 if a.dtype.size <= 2 else dtypes.float64
         a, b = cast_to(a, wide), cast_to(b, wide)
-    return apply("Div", (a, b))
+    return ox.Div(a, b)
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -116,10 +117,10 @@ def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
 @gradient("Div")
 def _div_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, y = op.inputs
-    dx = apply("Div", (dy, y))
+    dx = ox.Div(dy, y)
     dy_ = None
     if op.needs[1]:
-        dy_ = apply("Neg", (unbroadcast(apply("Mul", (dx, op.outputs[0])), y),))
+        dy_ = ox.Neg(unbroadcast(ox.Mul(dx, op.outputs[0]), y))
     return unbroadcast(dx, x) if op.needs[0] else None, dy_
 
 
@@ -136,17 +137,17 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """
     a, b = same_dtype(x, y, "FloorDiv")
     if a.dtype.is_floating:
-        return apply("Floor", (apply("Div", (a, b)),))
+        return ox.Floor(ox.Div(a, b))
     _refuse_zero(b, "FloorDiv")
-    quotient = apply("Div", (a, b))
+    quotient = ox.Div(a, b)
     if a.dtype.is_unsigned:
         return quotient
     # ONNX truncates: one less where the signs differ and something is left over.
-    rest = apply("Sub", (a, apply("Mul", (quotient, b))))
+    rest = ox.Sub(a, ox.Mul(quotient, b))
     zero = scalar_like(0, a)
-    inexact = apply("Not", (apply("Equal", (rest, zero)),))
-    differ = apply("Xor", (apply("Less", (rest, zero)), apply("Less", (b, zero))))
-    return apply("Sub", (quotient, cast_to(apply("And", (inexact, differ)), a.dtype)))
+    inexact = ox.Not(ox.Equal(rest, zero))
+    differ = ox.Xor(ox.Less(rest, zero), ox.Less(b, zero))
+    return ox.Sub(quotient, cast_to(ox.And(inexact, differ), a.dtype))
 
 
 def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -160,13 +161,13 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
     a, b = same_dtype(x, y, "FloorMod")
     if a.dtype.is_integer:
         _refuse_zero(b, "FloorMod")
-        return apply("Mod", (a, b))
+        return ox.Mod(a, b)
     # ONNX's Mod of floats is C's fmod: bring the remainder to the divisor's sign.
-    rest = apply("Mod", (a, b), {"fmod": 1})
+    rest = ox.Mod(a, b, fmod=1)
     zero = scalar_like(0, a)
-    nonzero = apply("Not", (apply("Equal", (rest, zero)),))
-    differ = apply("Xor", (apply("Less", (rest, zero)), apply("Less", (b, zero))))
-    return apply("Where", (apply("And", (nonzero, differ)), apply("Add", (rest, b)), rest))
+    nonzero = ox.Not(ox.Equal(rest, zero))
+    differ = ox.Xor(ox.Less(rest, zero), ox.Less(b, zero))
+    return ox.Where(ox.And(nonzero, differ), ox.Add(rest, b), rest)
 
 
 def _refuse_zero(divisor: Tensor, op: str) -> None:
@@ -182,10 +183,10 @@ def _mod_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     if not op.needs[1]:
         return dx, None
     # x = q y + r with q constant between jumps.
-    ratio = apply("Div", (apply("Sub", (x, op.outputs[0])), y))
+    ratio = ox.Div(ox.Sub(x, op.outputs[0]), y)
     wide = cast_to(ratio, dtypes.float32) if ratio.dtype.size < 4 else ratio
-    q = cast_to(apply("Round", (wide,)), ratio.dtype)
-    return dx, unbroadcast(apply("Neg", (apply("Mul", (dy, q)),)), y)
+    q = cast_to(ox.Round(wide), ratio.dtype)
+    return dx, unbroadcast(ox.Neg(ox.Mul(dy, q)), y)
 
 
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -200,7 +201,7 @@ def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
         array([4, 9], dtype=int32)
     """
     a, b = same_dtype(x, y, "Pow")
-    return _integer_pow(a, b) if a.dtype.is_integer else apply("Pow", (a, b))
+    return _integer_pow(a, b) if a.dtype.is_integer else ox.Pow(a, b)
 
 
 def _integer_pow(x: Tensor, y: Tensor) -> Tensor:
@@ -218,8 +219,8 @@ def _integer_pow(x: Tensor, y: Tensor) -> Tensor:
         y = refused_unless(not_negative(y), y, Refusal.NEGATIVE_POWER)
     wide = dtypes.int32 if kind.size < 4 else dtypes.int64
     if kind in (dtypes.int32, dtypes.int64):
-        return apply("Pow", (x, y))
-    return cast_to(apply("Pow", (cast_to(x, wide), cast_to(y, wide))), kind)
+        return ox.Pow(x, y)
+    return cast_to(ox.Pow(cast_to(x, wide), cast_to(y, wide)), kind)
 
 
 _NO_POWER = (
@@ -231,16 +232,16 @@ _NO_POWER = (
 def _product_of_powers(x: Tensor, exponent: int) -> Tensor:
     """A power by squaring, each factor at most once."""
     if exponent == 0:
-        return apply("Expand", (scalar_like(1, x), apply("Shape", (x,))))
+        return ox.Expand(scalar_like(1, x), ox.Shape(x))
     result: Tensor | None = None
     while True:
         if exponent & 1:
-            result = x if result is None else apply("Mul", (result, x))
+            result = x if result is None else ox.Mul(result, x)
         exponent >>= 1
         if not exponent:
             assert result is not None
             return result
-        x = apply("Mul", (x, x))
+        x = ox.Mul(x, x)
 
 
 @gradient("Pow")
@@ -252,13 +253,13 @@ def _pow_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     if op.needs[0]:
         fixed = None if op.needs[1] else _fixed_number(y)
         slope = _pow_slope(x, y) if fixed is None else _fixed_pow_slope(x, fixed, z)
-        dx = unbroadcast(apply("Mul", (dy, slope)), x)
+        dx = unbroadcast(ox.Mul(dy, slope), x)
     if op.needs[1]:
         zero, one = scalar_like(0, x), scalar_like(1, x)
-        positive = apply("Greater", (x, zero))
-        log = apply("Log", (apply("Where", (positive, x, one)),))
-        log = apply("Where", (positive, log, zero))
-        dy_ = unbroadcast(apply("Mul", (dy, apply("Mul", (z, log)))), y)
+        positive = ox.Greater(x, zero)
+        log = ox.Log(ox.Where(positive, x, one))
+        log = ox.Where(positive, log, zero)
+        dy_ = unbroadcast(ox.Mul(dy, ox.Mul(z, log)), y)
         dy_ = cast_to(dy_, exponent.dtype)
     return dx, dy_
 
@@ -266,9 +267,9 @@ def _pow_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 def _pow_slope(x: Tensor, y: Tensor) -> Tensor:
     zero, one = scalar_like(0, x), scalar_like(1, x)
     # x ** 0 has the slope 0 also at 0, where x ** -1 is infinite.
-    flat = apply("And", (apply("Equal", (x, zero)), apply("Equal", (y, zero))))
-    base = apply("Where", (flat, one, x))
-    return apply("Mul", (y, apply("Pow", (base, apply("Sub", (y, one))))))
+    flat = ox.And(ox.Equal(x, zero), ox.Equal(y, zero))
+    base = ox.Where(flat, one, x)
+    return ox.Mul(y, ox.Pow(base, ox.Sub(y, one)))
 
 
 def _fixed_number(y: Tensor) -> float | None:
@@ -284,14 +285,14 @@ def _fixed_pow_slope(x: Tensor, y: float, z: Tensor) -> Tensor:
     if y in (0.0, 1.0):
         return scalar_like(y, x)
     if y == 2.0:
-        return apply("Mul", (x, scalar_like(2, x)))
+        return ox.Mul(x, scalar_like(2, x))
     if y == 3.0:
-        return apply("Mul", (apply("Mul", (x, x)), scalar_like(3, x)))
+        return ox.Mul(ox.Mul(x, x), scalar_like(3, x))
     if y == -1.0:
-        return apply("Neg", (apply("Mul", (z, z)),))
+        return ox.Neg(ox.Mul(z, z))
     if y == 0.5:
-        return apply("Div", (scalar_like(0.5, z), z))
-    return apply("Mul", (apply("Pow", (x, scalar_like(y - 1, x))), scalar_like(y, x)))
+        return ox.Div(scalar_like(0.5, z), z)
+    return ox.Mul(ox.Pow(x, scalar_like(y - 1, x)), scalar_like(y, x))
 
 
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -327,15 +328,15 @@ def _extremum_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
         taken = apply("GreaterOrEqual" if op.op == "Max" else "LessOrEqual", (x, y))
         pairs = (x, (taken, dy, zero)), (y, (taken, zero, dy))
         return [
-            unbroadcast(apply("Where", parts), to) if needed else None
+            unbroadcast(ox.Where(*parts), to) if needed else None
             for (to, parts), needed in zip(pairs, op.needs, strict=True)
         ]
     for x, needed in zip(op.inputs, op.needs, strict=True):
-        chosen = apply("Equal", (x, op.outputs[0]))
+        chosen = ox.Equal(x, op.outputs[0])
         if taken is not None:
-            chosen = apply("And", (chosen, apply("Not", (taken,))))
-        taken = chosen if taken is None else apply("Or", (taken, chosen))
-        grads.append(unbroadcast(apply("Where", (chosen, dy, zero)), x) if needed else None)
+            chosen = ox.And(chosen, ox.Not(taken))
+        taken = chosen if taken is None else ox.Or(taken, chosen)
+        grads.append(unbroadcast(ox.Where(chosen, dy, zero), x) if needed else None)
     return grads
 
 
@@ -378,5 +379,5 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
             )
         shape = shape.merge_with(x.shape)
         if not at_once:
-            total = apply("Add", (total, x))
-    return apply("Sum", tensors) if at_once else total
+            total = ox.Add(total, x)
+    return ox.Sum(*tensors) if at_once else total

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like
 from tfx.ops.common.python_math import Doubles, Slope, computed
@@ -181,8 +181,8 @@ def _of(op: str, compute: Any, x: Any, slope: Slope) -> Tensor:
 
 def _over(y: Tensor, x: Tensor) -> Tensor:
     zero = equal(x, scalar_like(0, x))
-    quotient = divide(y, apply("Where", (zero, scalar_like(1, x), x)))
-    return apply("Where", (zero, scalar_like(0.5, x), quotient))
+    quotient = divide(y, ox.Where(zero, scalar_like(1, x), x))
+    return ox.Where(zero, scalar_like(0.5, x), quotient)
 
 
 def _i0e_slope(x: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from tfx.core import dtypes
 from tfx.core.dims import broadcast_static_shape
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph import schema
@@ -80,7 +80,7 @@ def _has_kernel(dtype: DType) -> bool:
 
 def _as(x: Tensor, dtype: DType) -> Tensor:
     """The bits as another dtype of the same size."""
-    return apply("BitCast", (x,), {"to": dtype.onnx})
+    return ox.BitCast(x, to=dtype.onnx)
 
 
 def _bitcast(x: Tensor, target: DType, shape: RawShape) -> Tensor:
@@ -94,19 +94,19 @@ def _bitcast(x: Tensor, target: DType, shape: RawShape) -> Tensor:
     count = max(wide, narrow) // min(wide, narrow)
     shifts = np.arange(0, step * count, step).astype(work.as_numpy_dtype)
     if wide > narrow:
-        parts = apply("BitShift", (_with_axis(bits), embed(shifts)), {"direction": "RIGHT"})
+        parts = ox.BitShift(_with_axis(bits), embed(shifts), direction="RIGHT")
         mask = embed(np.array(2**step - 1, work.as_numpy_dtype))
-        found = cast_to(apply("BitwiseAnd", (parts, mask)), _UNSIGNED[narrow])
+        found = cast_to(ox.BitwiseAnd(parts, mask), _UNSIGNED[narrow])
     else:
         # The split refuses a last axis of another length.
         sizes = int64_constant([1] * count)
-        pieces = apply_n("Split", (bits, sizes), {"axis": -1}, outputs=count)
+        pieces = ox.Split(bits, sizes, axis=-1, outputs=count)
         moved = [
-            apply("BitShift", (piece, embed(np.array(by))), {"direction": "LEFT"})
+            ox.BitShift(piece, embed(np.array(by)), direction="LEFT")
             for piece, by in zip(pieces, shifts, strict=True)
         ]
-        whole = functools.reduce(lambda a, b: apply("BitwiseOr", (a, b)), moved)
-        found = cast_to(apply("Squeeze", (whole, int64_constant([-1]))), _UNSIGNED[narrow])
+        whole = functools.reduce(lambda a, b: ox.BitwiseOr(a, b), moved)
+        found = cast_to(ox.Squeeze(whole, int64_constant([-1])), _UNSIGNED[narrow])
     y = found if target is _UNSIGNED[narrow] else _as(found, target)
     if isinstance(y, SymbolicTensor) and shape is not None:
         y.set_shape(shape)
@@ -114,7 +114,7 @@ def _bitcast(x: Tensor, target: DType, shape: RawShape) -> Tensor:
 
 
 def _with_axis(x: Tensor) -> Tensor:
-    return apply("Unsqueeze", (x, int64_constant([-1])))
+    return ox.Unsqueeze(x, int64_constant([-1]))
 
 
 def _shape_of_bytes(x: Tensor, target: DType) -> RawShape:
@@ -193,16 +193,16 @@ def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
         return embed(np.array(value, number).view(kind.as_numpy_dtype))
 
     def choose(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
-        return apply("Where", (condition, x, y))
+        return ox.Where(condition, x, y)
 
     zero = scalar_like(0, a)
     away = equal(less(a, b), less(zero, a))
     given, one = _as(a, kind), np.array(1, kind.as_numpy_dtype)
-    beside = apply("Add", (given, choose(away, embed(one), embed(np.array(-one)))))
+    beside = ox.Add(given, choose(away, embed(one), embed(np.array(-one))))
     least = choose(less(b, zero), bits(-tiny), bits(tiny))
     moved = choose(equal(a, zero), least, beside)
     found = choose(equal(a, b), _as(b, kind), moved)
-    unknown = apply("Or", (apply("IsNaN", (a,)), apply("IsNaN", (b,))))
+    unknown = ox.Or(ox.IsNaN(a), ox.IsNaN(b))
     return _as(choose(unknown, bits(np.nan), found), a.dtype)
 
 
@@ -300,7 +300,7 @@ def angle(input: Any, name: str | None = None) -> Tensor:
     if z.dtype.is_complex:
         return _part(z, "math.angle", np.angle, z.dtype.real_dtype)
     x, zero = _real(z, "Angle"), scalar_like(0, z)
-    return apply("Where", (less(x, zero), scalar_like(math.pi, x), zero))
+    return ox.Where(less(x, zero), scalar_like(math.pi, x), zero)
 
 
 def _part(z: Tensor, kind: str, compute: Any, dtype: DType) -> Tensor:

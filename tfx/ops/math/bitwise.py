@@ -7,6 +7,7 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, require_dtype, same_dtype, scalar_like, tensor
 
@@ -69,7 +70,7 @@ def invert(x: Any, name: str | None = None) -> Tensor:
     """
     a = tensor(x)
     require_dtype(a, a.dtype.is_integer, "Invert", "an integer dtype")
-    return apply("BitwiseNot", (a,))
+    return ox.BitwiseNot(a)
 
 
 def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -103,19 +104,19 @@ def _shifted(direction: str, x: Any, y: Any) -> Tensor:
     require_dtype(a, a.dtype.is_integer, "BitShift", "an integer dtype")
 
     limits = scalar_like(0, b), scalar_like(8 * b.dtype.size - 1, b)
-    b = apply("Min", (apply("Max", (b, limits[0])), limits[1]))
+    b = ox.Min(ox.Max(b, limits[0]), limits[1])
 
     def moved(bits: Tensor) -> Tensor:
         wide = {"to": _unsigned(a).onnx}
-        operands = (apply("Cast", (bits,), wide), apply("Cast", (b,), wide))
-        return cast_to(apply("BitShift", operands, {"direction": direction}), a.dtype)
+        operands = (ox.Cast(bits, **wide), ox.Cast(b, **wide))
+        return cast_to(ox.BitShift(*operands, direction=direction), a.dtype)
 
     if direction == "LEFT" or a.dtype.min == 0:
         return moved(a)
-    negative = apply("Less", (a, scalar_like(0, a)))
+    negative = ox.Less(a, scalar_like(0, a))
     # ~x is not negative where x is, and ~(~x >> y) is what an arithmetic shift gives.
-    found = moved(apply("Where", (negative, apply("BitwiseNot", (a,)), a)))
-    return apply("Where", (negative, apply("BitwiseNot", (found,)), found))
+    found = moved(ox.Where(negative, ox.BitwiseNot(a), a))
+    return ox.Where(negative, ox.BitwiseNot(found), found)
 
 
 def _unsigned(x: Tensor) -> DType:

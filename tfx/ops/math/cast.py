@@ -9,7 +9,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import using
 from tfx.framework.convert import embed
 from tfx.framework.func_graph import STOP_GRADIENT
@@ -81,9 +81,9 @@ def saturate_cast(value: Any, dtype: DTypeLike, name: str | None = None) -> Tens
         low, high = _limits(wanted)
         lowest, highest = _limits(x.dtype)
         if lowest < low:
-            x = apply("Max", (x, _bound(low, x)))
+            x = ox.Max(x, _bound(low, x))
         if highest > high:
-            x = apply("Min", (x, _bound(high, x)))
+            x = ox.Min(x, _bound(high, x))
     return cast(x, wanted)
 
 
@@ -114,7 +114,7 @@ def identity(input: Any, name: str | None = None) -> Tensor:
     """
     if type(input) is IndexedSlices:
         return slices_like(input, identity(input.values), identity(input.indices))  # type: ignore[return-value]
-    return apply("Identity", (tensor(input),))
+    return ox.Identity(tensor(input))
 
 
 def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
@@ -165,7 +165,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
         # Values are immutable: a second tensor over the same one, which no tape knows.
         return EagerTensor(x._value, x._dtype)
     with using(tapes=()):
-        y = apply("Identity", (x,))
+        y = ox.Identity(x)
     assert isinstance(y, SymbolicTensor)
     assert y._value.node is not None
     y._value.node.tag = STOP_GRADIENT

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -51,7 +52,7 @@ def clip_by_value(
     )
     require_dtype(x, x.dtype.is_numeric_compatible, "ClipByValue", "a number dtype")
     if _are_ordered_scalars(clip_value_min, clip_value_max):
-        return apply("Clip", (x, low, high))
+        return ox.Clip(x, low, high)
     bounded = maximum(minimum(x, high), low)
     if not x.shape.is_compatible_with(bounded.shape):
         raise ValueError(f"Shapes {x.shape} and {bounded.shape} are incompatible")
@@ -76,16 +77,16 @@ def _clip_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     zero, dx = scalar_like(0, dy), dy
     of_low = of_high = None
     if high is not None:
-        raised = x if low is None or _are_ordered(low, high) else apply("Max", (x, low))
+        raised = x if low is None or _are_ordered(low, high) else ox.Max(x, low)
         above = apply("GreaterOrEqual" if low is None else "Greater", (raised, high))
         if op.needs[2]:
-            of_high = unbroadcast(apply("Where", (above, dx, zero)), high)
-        dx = apply("Where", (above, zero, dx))
+            of_high = unbroadcast(ox.Where(above, dx, zero), high)
+        dx = ox.Where(above, zero, dx)
     if low is not None:
-        below = apply("Less", (x, low))
+        below = ox.Less(x, low)
         if op.needs[1]:
-            of_low = unbroadcast(apply("Where", (below, dx, zero)), low)
-        dx = apply("Where", (below, zero, dx))
+            of_low = unbroadcast(ox.Where(below, dx, zero), low)
+        dx = ox.Where(below, zero, dx)
     found: list[Tensor | None] = [dx, of_low, of_high]
     return found[: len(op.inputs)]
 

@@ -13,6 +13,7 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import Tensor
@@ -49,7 +50,7 @@ def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
         >>> tf.not_equal([1, 2, 3], 2).numpy()
         array([ True, False,  True])
     """
-    return apply("Not", (binary("Equal", x, y),))
+    return ox.Not(binary("Equal", x, y))
 
 
 def less(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -126,7 +127,7 @@ def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
         >>> tf.logical_and([True, False], True).numpy()
         array([ True, False])
     """
-    return apply("And", (tensor(x, dtypes.bool), tensor(y, dtypes.bool)))
+    return ox.And(tensor(x, dtypes.bool), tensor(y, dtypes.bool))
 
 
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -137,7 +138,7 @@ def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
         >>> tf.logical_or([True, False], False).numpy()
         array([ True, False])
     """
-    return apply("Or", (tensor(x, dtypes.bool), tensor(y, dtypes.bool)))
+    return ox.Or(tensor(x, dtypes.bool), tensor(y, dtypes.bool))
 
 
 def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Tensor:
@@ -148,7 +149,7 @@ def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Tensor:
         >>> tf.math.logical_xor([True, False], True).numpy()
         array([False,  True])
     """
-    return apply("Xor", (tensor(x, dtypes.bool), tensor(y, dtypes.bool)))
+    return ox.Xor(tensor(x, dtypes.bool), tensor(y, dtypes.bool))
 
 
 def logical_not(x: Any, name: str | None = None) -> Tensor:
@@ -159,7 +160,7 @@ def logical_not(x: Any, name: str | None = None) -> Tensor:
         >>> tf.logical_not([True, False]).numpy()
         array([False,  True])
     """
-    return apply("Not", (tensor(x, dtypes.bool),))
+    return ox.Not(tensor(x, dtypes.bool))
 
 
 no_gradient("And", "Or", "Xor", "Not", why="operands and result are boolean")
@@ -184,7 +185,7 @@ def tensor_not_equals(x: Any, other: Any) -> Any:
     """``x != other`` for a tensor or variable ``x``; the opposite of ``tensor_equals``."""
     if other is None:
         return True
-    return apply("Not", (_loosely("Equal", x, other),))
+    return ox.Not(_loosely("Equal", x, other))
 
 
 def _loosely(op: str, x: Any, y: Any) -> Tensor:

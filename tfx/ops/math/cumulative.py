@@ -7,6 +7,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -28,7 +29,7 @@ def _scan(op: str, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Tensor:
     if late is None:
         position = int64_constant(single_axis(axis, x, op))
     else:
-        position = apply("Reshape", (late, int64_constant([])))
+        position = ox.Reshape(late, int64_constant([]))
     if x.dtype.is_integer and x.dtype.size < 4:
         return cast_to(apply(op, (cast_to(x, dtypes.int32), position), attrs), x.dtype)
     return apply(op, (x, position), attrs)
@@ -68,7 +69,7 @@ def _cumsum_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, None]:
 def _summed_back(op: OpRecord, dy: Tensor) -> Tensor:
     """The running sum in the other direction: what depends on an element comes after it."""
     attrs = {**op.attrs, "reverse": 1 - op.attrs.get("reverse", 0)}
-    return apply("CumSum", (dy, op.inputs[1]), attrs)
+    return ox.CumSum(dy, op.inputs[1], **attrs)
 
 
 def cumprod(
@@ -92,31 +93,31 @@ def _cumprod_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, None]:
     x, axis = op.inputs
     zero, one = scalar_like(0, x), scalar_like(1, x)
     is_zero = equal(x, zero)
-    slope = divide(_summed_back(op, multiply(dy, op.outputs[0])), apply("Where", (is_zero, one, x)))
+    slope = divide(_summed_back(op, multiply(dy, op.outputs[0])), ox.Where(is_zero, one, x))
     # At a zero count the products without it. They are 0 behind other zeros, but grow with those:
     # the n-th zero on the way has only slopes of order n and higher. Each has a place of its own
     # along a new last axis.
-    before = apply("CumSum", (cast_to(is_zero, x.dtype), axis), {**op.attrs, "exclusive": 1})
-    number = _last(apply("Where", (is_zero, before, scalar_like(-1, x))))
+    before = ox.CumSum(cast_to(is_zero, x.dtype), axis, **{**op.attrs, "exclusive": 1})
+    number = _last(ox.Where(is_zero, before, scalar_like(-1, x)))
     chosen = equal(number, tensor(range(_ORDERS), x.dtype))
-    without = apply("Where", (chosen, one, _last(x)))
+    without = ox.Where(chosen, one, _last(x))
     inner = OpRecord(op.op, op.attrs, (without, _before_last(axis)), ())
-    products = apply("CumProd", inner.inputs, op.attrs)
+    products = ox.CumProd(*inner.inputs, **op.attrs)
     slopes = _summed_back(inner, multiply(_last(dy), products))
-    own = apply("Where", (chosen, slopes, zero))
-    at_zero = apply("ReduceSum", (own, int64_constant([-1])), {"keepdims": 0})
-    return apply("Where", (is_zero, at_zero, slope)), None
+    own = ox.Where(chosen, slopes, zero)
+    at_zero = ox.ReduceSum(own, int64_constant([-1]), keepdims=0)
+    return ox.Where(is_zero, at_zero, slope), None
 
 
 def _last(x: Tensor) -> Tensor:
     """With a new last axis of size 1."""
-    return apply("Unsqueeze", (x, int64_constant([-1])))
+    return ox.Unsqueeze(x, int64_constant([-1]))
 
 
 def _before_last(axis: Tensor) -> Tensor:
     """The same axis of a tensor that got a new last one."""
-    moved = cast_to(apply("Less", (axis, scalar_like(0, axis))), axis.dtype)
-    return apply("Sub", (axis, moved))
+    moved = cast_to(ox.Less(axis, scalar_like(0, axis)), axis.dtype)
+    return ox.Sub(axis, moved)
 
 
 def cumulative_logsumexp(
@@ -163,7 +164,7 @@ def cumulative_logsumexp(
     step = 1
     while step < size:
         both = _pair(found, _moved(found, place, step, reverse))
-        found = apply("ReduceLogSumExp", (both, int64_constant([0])), {"keepdims": 0})
+        found = ox.ReduceLogSumExp(both, int64_constant([0]), keepdims=0)
         step *= 2
     return found
 
@@ -171,9 +172,7 @@ def cumulative_logsumexp(
 def _pair(x: Tensor, y: Tensor) -> Tensor:
     """Two tensors of one shape along a new first axis."""
     first = int64_constant([0])
-    return apply(
-        "Concat", (apply("Unsqueeze", (x, first)), apply("Unsqueeze", (y, first))), {"axis": 0}
-    )
+    return ox.Concat(ox.Unsqueeze(x, first), ox.Unsqueeze(y, first), axis=0)
 
 
 def _moved(x: Tensor, axis: int, step: int, reverse: bool) -> Tensor:
@@ -181,19 +180,19 @@ def _moved(x: Tensor, axis: int, step: int, reverse: bool) -> Tensor:
     least = scalar_like(-math.inf, x)
     pads = int64_constant([0, step] if reverse else [step, 0])
     along = int64_constant([axis])
-    wide = apply("Pad", (x, pads, least, along))
-    ends = ([step], [2**62]) if reverse else ([0], [-step])
-    return apply("Slice", (wide, *map(int64_constant, ends), along))
+    wide = ox.Pad(x, pads, least, along)
+    start, end = (step, 2**62) if reverse else (0, -step)
+    return ox.Slice(wide, int64_constant([start]), int64_constant([end]), along)
 
 
 def _by_pairs(x: Tensor, axis: int, reverse: bool) -> Tensor:
     """For a length that only a run tells: a sum for each place over all places."""
-    size = apply("Squeeze", (dimension(x, axis),))
-    steps = apply("Range", (int64_constant(0), size, int64_constant(1)))
-    rows = apply("Unsqueeze", (steps, int64_constant([1])))
-    counted = apply("LessOrEqual", (rows, steps) if reverse else (steps, rows))
+    size = ox.Squeeze(dimension(x, axis))
+    steps = ox.Range(int64_constant(0), size, int64_constant(1))
+    rows = ox.Unsqueeze(steps, int64_constant([1]))
+    counted = ox.LessOrEqual(*((rows, steps) if reverse else (steps, rows)))
     behind = known_rank(x, "CumulativeLogsumexp") - axis - 1
-    counted = apply("Unsqueeze", (counted, int64_constant(range(2, behind + 2))))
+    counted = ox.Unsqueeze(counted, int64_constant(range(2, behind + 2)))
     least = scalar_like(-math.inf, x)
-    chosen = apply("Where", (counted, apply("Unsqueeze", (x, int64_constant([axis]))), least))
-    return apply("ReduceLogSumExp", (chosen, int64_constant([axis + 1])), {"keepdims": 0})
+    chosen = ox.Where(counted, ox.Unsqueeze(x, int64_constant([axis])), least)
+    return ox.ReduceLogSumExp(chosen, int64_constant([axis + 1]), keepdims=0)

@@ -7,7 +7,7 @@ from typing import Any
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.tensor import Tensor
@@ -133,11 +133,11 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
         np.int32(-3)
     """
     a, b = same_dtype(x, y, "TruncateDiv")
-    quotient = apply("Div", (a, b))
+    quotient = ox.Div(a, b)
     if a.dtype.is_integer:
         return quotient
-    toward_zero = apply("Floor", (apply("Abs", (quotient,)),))
-    return multiply(apply("Sign", (quotient,)), toward_zero)
+    toward_zero = ox.Floor(ox.Abs(quotient))
+    return multiply(ox.Sign(quotient), toward_zero)
 
 
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -149,7 +149,7 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
         np.int32(-1)
     """
     a, b = same_dtype(x, y, "TruncateMod")
-    return apply("Mod", (a, b), {"fmod": 1})
+    return ox.Mod(a, b, fmod=1)
 
 
 def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -162,7 +162,7 @@ def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """
     a, b = same_dtype(x, y, "RealDiv")
     require_dtype(a, a.dtype.is_floating, "RealDiv", "a floating dtype")
-    return apply("Div", (a, b))
+    return ox.Div(a, b)
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
@@ -192,6 +192,6 @@ def _neighbours(x: Any) -> tuple[Tensor, Tensor]:
     x = tensor(x)
     if not x.dtype.is_numeric_compatible:
         raise InvalidArgumentError(f"Order needs numbers; got {x.dtype.name}.")
-    flat = apply("Reshape", (x, int64_constant([-1])))
+    flat = ox.Reshape(x, int64_constant([-1]))
     start, second, last, end = (int64_constant([i]) for i in (0, 1, -1, 2**62))
-    return apply("Slice", (flat, start, last)), apply("Slice", (flat, second, end))
+    return ox.Slice(flat, start, last), ox.Slice(flat, second, end)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like, tensor, unary_floating, zeros_of
@@ -36,7 +36,7 @@ def abs(x: Any, name: str | None = None) -> Tensor:
         >>> tf.abs([-2.0, 3.0]).numpy()
         array([2., 3.], dtype=float32)
     """
-    return apply("Abs", (tensor(x),))
+    return ox.Abs(tensor(x))
 
 
 @gradient("Abs")
@@ -52,7 +52,7 @@ def negative(x: Any, name: str | None = None) -> Tensor:
         >>> tf.negative([1, -2]).numpy()
         array([-1,  2], dtype=int32)
     """
-    return apply("Neg", (tensor(x),))
+    return ox.Neg(tensor(x))
 
 
 @gradient("Neg")
@@ -68,7 +68,7 @@ def sign(x: Any, name: str | None = None) -> Tensor:
         >>> tf.sign([-2.5, 0.0, 3.0]).numpy()
         array([-1.,  0.,  1.], dtype=float32)
     """
-    return apply("Sign", (tensor(x),))
+    return ox.Sign(tensor(x))
 
 
 @gradient("Sign")
@@ -116,13 +116,13 @@ def expm1(x: Any, name: str | None = None) -> Tensor:
     # With u = exp(x) as rounded, expm1(x) is close to (u - 1) * x / log(u), in which the rounding
     # cancels (Kahan). What it adds to the plain formula is rounding error, which has no gradient:
     # the gradient is exactly exp(x).
-    lost = apply("Equal", (plain, scalar_like(0, x)))  # nothing is left of x, which is the result
-    u = apply("Where", (lost, scalar_like(2, x), stop_gradient(power)))
-    accurate = multiply(stop_gradient(plain), divide(x, apply("Log", (u,))))
-    accurate = apply("Where", (lost, x, accurate))
-    small = apply("Less", (apply("Abs", (x,)), scalar_like(0.5, x)))
-    rest = apply("Where", (small, subtract(accurate, plain), scalar_like(0, x)))
-    return apply("Add", (plain, stop_gradient(rest)))
+    lost = ox.Equal(plain, scalar_like(0, x))  # nothing is left of x, which is the result
+    u = ox.Where(lost, scalar_like(2, x), stop_gradient(power))
+    accurate = multiply(stop_gradient(plain), divide(x, ox.Log(u)))
+    accurate = ox.Where(lost, x, accurate)
+    small = ox.Less(ox.Abs(x), scalar_like(0.5, x))
+    rest = ox.Where(small, subtract(accurate, plain), scalar_like(0, x))
+    return ox.Add(plain, stop_gradient(rest))
 
 
 def log(x: Any, name: str | None = None) -> Tensor:
@@ -151,14 +151,14 @@ def log1p(x: Any, name: str | None = None) -> Tensor:
     """
     x = tensor(x)
     one = scalar_like(1, x)
-    u = apply("Add", (x, one))
+    u = ox.Add(x, one)
     # u = 1 + x was rounded by lost = (u - 1) - x, and log(u - lost) = log(u) - lost / u to first
     # order. Exact sums (infinity and -1 among them) lose nothing. Rounding has no gradient.
-    back = apply("Sub", (u, one))
-    exact = apply("Equal", (back, x))
-    lost = divide(apply("Sub", (back, x)), u)
-    lost = apply("Where", (exact, scalar_like(0, x), lost))
-    return apply("Sub", (log(u), stop_gradient(lost)))
+    back = ox.Sub(u, one)
+    exact = ox.Equal(back, x)
+    lost = divide(ox.Sub(back, x), u)
+    lost = ox.Where(exact, scalar_like(0, x), lost)
+    return ox.Sub(log(u), stop_gradient(lost))
 
 
 def sqrt(x: Any, name: str | None = None) -> Tensor:
@@ -175,7 +175,7 @@ def sqrt(x: Any, name: str | None = None) -> Tensor:
 @gradient("Sqrt")
 def _sqrt_grad(op: OpRecord, dy: Tensor) -> Tensor:
     y = op.outputs[0]
-    return apply("Div", (dy, apply("Add", (y, y))))
+    return ox.Div(dy, ox.Add(y, y))
 
 
 def rsqrt(x: Any, name: str | None = None) -> Tensor:
@@ -186,7 +186,7 @@ def rsqrt(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.rsqrt([4.0, 0.25]).numpy()
         array([0.5, 2. ], dtype=float32)
     """
-    return apply("Reciprocal", (sqrt(x),))
+    return ox.Reciprocal(sqrt(x))
 
 
 def square(x: Any, name: str | None = None) -> Tensor:
@@ -198,7 +198,7 @@ def square(x: Any, name: str | None = None) -> Tensor:
         array([4, 9], dtype=int32)
     """
     x = tensor(x)
-    return apply("Mul", (x, x))
+    return ox.Mul(x, x)
 
 
 def reciprocal(x: Any, name: str | None = None) -> Tensor:
@@ -300,4 +300,4 @@ def is_finite(x: Any, name: str | None = None) -> Tensor:
         array([ True, False, False])
     """
     size = unary_floating("Abs", x)
-    return apply("Less", (size, scalar_like(math.inf, size)))
+    return ox.Less(size, scalar_like(math.inf, size))

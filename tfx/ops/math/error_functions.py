@@ -11,8 +11,7 @@ import math
 from typing import Any
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
-from tfx.framework.convert import convert_to_tensor
+from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.graph.kernels import elementary_functions
@@ -68,26 +67,10 @@ def erfc(x: Any, name: str | None = None) -> Tensor:
     plain = subtract(1.0, erf(x))
     # The accurate value is computed without gradient, in float64; the plain one carries it.
     (accurate,) = _accurate_erfc(cast_to(x, dtypes.float64), shapes=[raw_shape(x)])
-    return apply("Add", (plain, stop_gradient(subtract(cast_to(accurate, x.dtype), plain))))
+    return ox.Add(plain, stop_gradient(subtract(cast_to(accurate, x.dtype), plain)))
 
 
-class Operations:
-    """Makes a formula's operations with ``apply``."""
-
-    def op(self, name: str, *inputs: Tensor) -> Tensor:
-        """An ONNX operator without attributes."""
-        return apply(name, inputs)
-
-    def cast(self, x: Tensor, dtype: int) -> Tensor:
-        """A change of element type."""
-        return apply("Cast", (x,), {"to": dtype})
-
-    def number(self, value: float) -> Tensor:
-        """A float64 scalar."""
-        return convert_to_tensor(value, dtypes.float64)
-
-
-_accurate_erfc = Composite(lambda x: (elementary_functions.erfc(Operations(), x),), "erfc")
+_accurate_erfc = Composite(lambda x: (elementary_functions.erfc(ox, x),), "erfc")
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -118,7 +101,7 @@ def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
         array([0., 0.], dtype=float32)
     """
     x, y, absent = _factors("Xlogy", x, y)
-    return multiply(x, log(apply("Where", (absent, scalar_like(1, y), y))))
+    return multiply(x, log(ox.Where(absent, scalar_like(1, y), y)))
 
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -130,7 +113,7 @@ def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
         array([0., 0.], dtype=float32)
     """
     x, y, absent = _factors("Xlog1py", x, y)
-    return multiply(x, log1p(apply("Where", (absent, scalar_like(0, y), y))))
+    return multiply(x, log1p(ox.Where(absent, scalar_like(0, y), y)))
 
 
 def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -142,8 +125,8 @@ def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
         array([0. , 0.5], dtype=float32)
     """
     x, y, absent = _factors("Xdivy", x, y)
-    quotient = divide(x, apply("Where", (absent, scalar_like(1, y), y)))
-    return apply("Where", (absent, scalar_like(0, x), quotient))
+    quotient = divide(x, ox.Where(absent, scalar_like(1, y), y))
+    return ox.Where(absent, scalar_like(0, x), quotient)
 
 
 def _factors(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor, Tensor]:
@@ -165,8 +148,8 @@ def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """
     a, b = same_dtype(x, y, "DivNoNan")
     absent = equal(b, scalar_like(0, b))
-    quotient = truediv(a, apply("Where", (absent, scalar_like(1, b), b)))
-    return apply("Where", (absent, scalar_like(0, quotient), quotient))
+    quotient = truediv(a, ox.Where(absent, scalar_like(1, b), b))
+    return ox.Where(absent, scalar_like(0, quotient), quotient)
 
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -180,4 +163,4 @@ def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     a, b = same_dtype(x, y, "MulNoNan")
     require_dtype(a, a.dtype.is_floating, "MulNoNan", "a floating dtype")
     counts = logical_or(is_finite(a), logical_not(equal(b, scalar_like(0, b))))
-    return multiply(apply("Where", (counts, a, scalar_like(0, a))), b)
+    return multiply(ox.Where(counts, a, scalar_like(0, a)), b)

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, require_dtype, tensor
@@ -60,8 +60,8 @@ def lgamma(x: Any, name: str | None = None) -> Tensor:
     x, wide = _in_double(x, "Lgamma")
     reflected, w, r = _reflect(wide)
     # Below 1/2 the recurrence takes one step up; only negative numbers are reflected.
-    raised = apply("And", (reflected, less(0.0, wide)))
-    reflected = apply("And", (reflected, apply("Not", (raised,))))
+    raised = ox.And(reflected, less(0.0, wide))
+    reflected = ox.And(reflected, ox.Not(raised))
     w = _where(raised, add(wide, 1.0), w)
     near, z = less(w, float(_SHIFT)), _where(less(w, float(_SHIFT)), float(_SHIFT), w)
     half = subtract(z, 0.5)
@@ -78,7 +78,7 @@ def lgamma(x: Any, name: str | None = None) -> Tensor:
     value = _where(reflected, subtract(mirror, value), value)
     value = _where(tiny, negative(log(abs(_where(tiny, wide, 1.0)))), value)
     # From -2**52 down all numbers are whole.
-    endless = apply("Or", (is_inf(wide), less(wide, -(2.0**52))))
+    endless = ox.Or(is_inf(wide), less(wide, -(2.0**52)))
     return cast_to(_where(endless, math.inf, value), x.dtype)
 
 
@@ -146,7 +146,7 @@ def _in_double(x: Any, op: str) -> tuple[Tensor, Tensor]:
 
 def _where(condition: Tensor, x: Tensor | float, y: Tensor | float) -> Tensor:
     a, b = convert_to_tensor(x, dtypes.float64), convert_to_tensor(y, dtypes.float64)
-    return apply("Where", (condition, a, b))
+    return ox.Where(condition, a, b)
 
 
 def _reflect(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:

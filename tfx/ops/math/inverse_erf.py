@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.graph.kernels import elementary_functions
 from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
@@ -21,7 +21,7 @@ from tfx.ops.math.arithmetic import add, multiply, subtract
 from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.comparison import less
 from tfx.ops.math.elementwise import abs, exp, is_finite, sign, square
-from tfx.ops.math.error_functions import Operations, erf
+from tfx.ops.math.error_functions import erf
 
 _MOST_POWER = 709.0
 
@@ -77,9 +77,9 @@ def _inverse_erfc(x: Tensor) -> Tensor:
     """The smaller one of ``x`` and ``2 - x`` says how far out the result is, exactly."""
     rest = subtract(2.0, x)
     mirrored = less(rest, x)
-    tail = apply("Where", (mirrored, rest, x))
+    tail = ox.Where(mirrored, rest, x)
     y = _solve(subtract(1.0, tail), tail)
-    y = multiply(y, apply("Where", (mirrored, scalar_like(-1, x), scalar_like(1, x))))
+    y = multiply(y, ox.Where(mirrored, scalar_like(-1, x), scalar_like(1, x)))
     return _differentiable(y, subtract(1.0, x))
 
 
@@ -95,9 +95,8 @@ def _solve(erf_value: Tensor, erfc_value: Tensor) -> Tensor:
 
 
 def _solution_body(a: Tensor, q: Tensor) -> tuple[Tensor]:
-    f = Operations()
-    y = elementary_functions.inverse_erf(f, a, q)
-    return (apply("Where", (apply("Equal", (q, f.number(0.0))), f.number(math.inf), y)),)
+    y = elementary_functions.inverse_erf(ox, a, q)
+    return (ox.Where(ox.Equal(q, ox.number(0.0)), ox.number(math.inf), y),)
 
 
 _solution = Composite(_solution_body, "inverse_erf")
@@ -106,10 +105,10 @@ _solution = Composite(_solution_body, "inverse_erf")
 def _differentiable(y: Tensor, x: Tensor) -> Tensor:
     """``y = erfinv(x)`` with derivatives."""
     for _ in range(2):
-        inner = apply("Where", (is_finite(y), y, scalar_like(0, y)))
+        inner = ox.Where(is_finite(y), y, scalar_like(0, y))
         power = square(inner)  # of which exp must stay finite
         limit = scalar_like(_MOST_POWER, x)
-        power = apply("Where", (less(power, limit), power, limit))
+        power = ox.Where(less(power, limit), power, limit)
         slope = multiply(exp(power), math.sqrt(math.pi) / 2)
         step = multiply(subtract(x, erf(inner)), slope)
         y = add(y, subtract(step, stop_gradient(step)))

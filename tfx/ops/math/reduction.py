@@ -14,6 +14,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.indices import contents
 from tfx.framework.rules import OpRecord, gradient
@@ -52,7 +53,7 @@ def _reduce(op: str, x: Tensor, axis: Any, keepdims: bool | None) -> Tensor:
             result.set_shape([None] * (rank if keepdims else rank - count))
         return result
     # The standard takes an empty list of axes for all of them.
-    return apply(op, (x, int64_constant(axes)), attrs) if axes else apply("Identity", (x,))
+    return apply(op, (x, int64_constant(axes)), attrs) if axes else ox.Identity(x)
 
 
 def _reduce_numbers(op: str, x: Any, axis: Any, keepdims: bool | None) -> Tensor:
@@ -64,7 +65,7 @@ def _reduce_numbers(op: str, x: Any, axis: Any, keepdims: bool | None) -> Tensor
         if op in ("ReduceMax", "ReduceMin") and (shape is None or not all(map(_is_some, shape))):
             # Of no elements it is the limit of int32.
             limits = scalar_like(x.dtype.min, found), scalar_like(x.dtype.max, found)
-            found = apply("Clip", (found, *limits))
+            found = ox.Clip(found, *limits)
         return cast_to(found, x.dtype)
     return _reduce(op, x, axis, keepdims)
 
@@ -81,7 +82,7 @@ def _restore_axes(op: OpRecord, reduced: Tensor) -> Tensor:
     """A result (or its gradient) with the reduced axes as axes of length 1."""
     if op.attrs.get("keepdims", 1) or _axes_of(op) is None:
         return reduced  # without axes it is a scalar, which broadcasts
-    return apply("Unsqueeze", (reduced, op.inputs[1]))
+    return ox.Unsqueeze(reduced, op.inputs[1])
 
 
 def _axes_of(op: OpRecord) -> Tensor | None:
@@ -98,7 +99,7 @@ def _again(op: OpRecord, reduction: str, x: Tensor) -> Tensor:
 
 
 def _broadcast_back(op: OpRecord, restored: Tensor) -> Tensor:
-    return apply("Expand", (restored, shape_vector(op.inputs[0])))
+    return ox.Expand(restored, shape_vector(op.inputs[0]))
 
 
 def _result(op: OpRecord, dx: Tensor) -> list[Tensor | None]:
@@ -150,14 +151,14 @@ def reduce_mean(
     axes = None if axis is None else reduction_axes(axis, x, "ReduceMean")
     if x.dtype.is_integer and x.dtype.size == 8:
         # Where there is nothing the sum is 0 as well.
-        count = apply("Max", (cast_to(element_count(x, axes), x.dtype), scalar_like(1, x)))
-        return apply("Div", (_reduce("ReduceSum", x, axis, keepdims), count))
+        count = ox.Max(cast_to(element_count(x, axes), x.dtype), scalar_like(1, x))
+        return ox.Div(_reduce("ReduceSum", x, axis, keepdims), count)
     if not x.dtype.is_floating or _static_count(x, axes):
         return _reduce_numbers("ReduceMean", x, axis, keepdims)
     # ReduceMean of nothing is 0 in ONNX Runtime; the sum over the count is 0 / 0.
     wide = x.dtype if x.dtype.size >= 4 else dtypes.float32
     total = _reduce("ReduceSum", cast_to(x, wide), axis, keepdims)
-    return cast_to(apply("Div", (total, cast_to(element_count(x, axes), wide))), x.dtype)
+    return cast_to(ox.Div(total, cast_to(element_count(x, axes), wide)), x.dtype)
 
 
 def _static_count(x: Tensor, axes: list[int] | Tensor | None) -> int | None:
@@ -182,9 +183,9 @@ def element_count(x: Tensor, axes: list[int] | Tensor | None) -> Tensor:
     if known is not None:
         return int64_constant(known)
     if axes is None:
-        return apply("Size", (x,))
+        return ox.Size(x)
     where = axes if isinstance(axes, Tensor) else int64_constant(axes)
-    return apply("ReduceProd", (apply("Gather", (apply("Shape", (x,)), where)),), _DROP)
+    return ox.ReduceProd(ox.Gather(ox.Shape(x), where), **_DROP)
 
 
 @gradient("ReduceMean")
@@ -279,18 +280,18 @@ def _wrapping_product(x: Tensor, axes: list[int] | None, keepdims: bool) -> Tens
     shape = shape_vector(x)
     found = cast_to(x, dtypes.int32 if x.dtype.size < 4 else dtypes.int64)
     if axes is None:
-        found = apply("Reshape", (found, int64_constant([-1])))
+        found = ox.Reshape(found, int64_constant([-1]))
     for axis in [0] if axes is None else axes:
         form = shape_vector(found)
         behind = [shape_vector(found, axis + 1)] if axis != -1 else []
         line = concat_shape(shape_vector(found, 0, axis), int64_constant([1]), *behind)
         parts = filled(line, 1, found.dtype), filled(form, 0, dtypes.int64), found
-        found = apply("ScatterElements", parts, {"axis": axis, "reduction": "mul"})
+        found = ox.ScatterElements(*parts, axis=axis, reduction="mul")
     if axes is None:
-        ones = apply("Expand", (int64_constant(1), apply("Shape", (shape,))))
-        found = apply("Reshape", (found, ones if keepdims else int64_constant([])))
+        ones = ox.Expand(int64_constant(1), ox.Shape(shape))
+        found = ox.Reshape(found, ones if keepdims else int64_constant([]))
     elif axes and not keepdims:
-        found = apply("Squeeze", (found, int64_constant(axes)))
+        found = ox.Squeeze(found, int64_constant(axes))
     return cast_to(found, x.dtype)
 
 
@@ -299,16 +300,16 @@ def _prod_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     x, dy = op.inputs[0], _restore_axes(op, dy)
     zero, one = scalar_like(0, x), scalar_like(1, x)
     is_zero = equal(x, zero)
-    others = apply("Where", (is_zero, one, x))
+    others = ox.Where(is_zero, one, x)
     # Elsewhere the product over the element; at a zero the product of the others, if it is alone.
     slope = divide(_restore_axes(op, op.outputs[0]), others)
     count = _again(op, "ReduceSum", cast_to(is_zero, x.dtype))
-    zeros = apply("Where", (is_zero, x, zero))
+    zeros = ox.Where(is_zero, x, zero)
     squares = multiply(zeros, zeros)
     sums = [subtract(_again(op, "ReduceSum", z), z) for z in (zeros, squares)]
     share = product_of_zeros(count, *sums)
     at_zero = multiply(_again(op, "ReduceProd", others), share)
-    return _result(op, multiply(dy, apply("Where", (is_zero, at_zero, slope))))
+    return _result(op, multiply(dy, ox.Where(is_zero, at_zero, slope)))
 
 
 def product_of_zeros(count: Tensor, others: Tensor, squares: Tensor) -> Tensor:
@@ -324,9 +325,9 @@ def product_of_zeros(count: Tensor, others: Tensor, squares: Tensor) -> Tensor:
     """
     zero, one = scalar_like(0, others), scalar_like(1, others)
     pair = divide(subtract(multiply(others, others), squares), scalar_like(2, others))
-    share = apply("Where", (equal(count, one), one, zero))
-    share = apply("Where", (equal(count, scalar_like(2, others)), others, share))
-    return apply("Where", (equal(count, scalar_like(3, others)), pair, share))
+    share = ox.Where(equal(count, one), one, zero)
+    share = ox.Where(equal(count, scalar_like(2, others)), others, share)
+    return ox.Where(equal(count, scalar_like(3, others)), pair, share)
 
 
 def reduce_all(
@@ -380,10 +381,10 @@ def reduce_logsumexp(
 def _logsumexp_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     x, y = op.inputs[0], _restore_axes(op, op.outputs[0])
     # Where everything is -inf nothing has weight (and -inf - -inf would be NaN).
-    finite = apply("Where", (is_inf(y), scalar_like(0, y), y))
+    finite = ox.Where(is_inf(y), scalar_like(0, y), y)
     weights = exp(subtract(x, finite))
     # They add up to 1 but for the rounding of the result, which is large where that is.
-    total = apply("Max", (_again(op, "ReduceSum", weights), scalar_like(_TINY, y)))
+    total = ox.Max(_again(op, "ReduceSum", weights), scalar_like(_TINY, y))
     return _result(op, multiply(_restore_axes(op, dy), divide(weights, total)))
 
 
@@ -400,14 +401,14 @@ def reduce_euclidean_norm(
     x = tensor(input_tensor)
     axes = None if axis is None else reduction_axes(axis, x, "ReduceL2")
     if isinstance(axes, list) and not axes:
-        return apply("Abs", (x,))
+        return ox.Abs(x)
     return _reduce_numbers("ReduceL2", x, axis, keepdims)
 
 
 @gradient("ReduceL2")
 def _norm_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     x, y = op.inputs[0], _restore_axes(op, op.outputs[0])
-    divisor = apply("Where", (equal(y, 0.0), scalar_like(1, y), y))
+    divisor = ox.Where(equal(y, 0.0), scalar_like(1, y), y)
     return _result(op, multiply(x, divide(_restore_axes(op, dy), divisor)))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -117,7 +117,7 @@ def unsorted_segment_mean(
         array([1., 6.], dtype=float32)
     """
     rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentMean")
-    return apply("Div", (rows.reduced("add", 0), rows.counts()))
+    return ox.Div(rows.reduced("add", 0), rows.counts())
 
 
 def unsorted_segment_sqrt_n(
@@ -133,7 +133,7 @@ def unsorted_segment_sqrt_n(
         array([1.   , 5.657], dtype=float32)
     """
     rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentSqrtN")
-    return apply("Div", (rows.reduced("add", 0), apply("Sqrt", (rows.counts(),))))
+    return ox.Div(rows.reduced("add", 0), ox.Sqrt(rows.counts()))
 
 
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
@@ -179,7 +179,7 @@ def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
         array([1.5, 4. ], dtype=float32)
     """
     rows = _sorted(data, segment_ids, Refusal.SEGMENT_MEAN)
-    return apply("Div", (rows.reduced("add", 0), rows.counts()))
+    return ox.Div(rows.reduced("add", 0), rows.counts())
 
 
 def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
@@ -240,11 +240,11 @@ class _Segments:
                     op=self._op,
                 )
         # What is too large must stay so: the row behind the last is taken.
-        beyond = apply("GreaterOrEqual", (ids, self._count))
-        ids = apply("Add", (ids, cast_to(beyond, dtypes.int64)))
-        none = apply("Less", (ids, int64_constant(0)))
-        ids = apply("Where", (none, self._count, ids))
-        return apply("Unsqueeze", (ids, int64_constant([1])))
+        beyond = ox.GreaterOrEqual(ids, self._count)
+        ids = ox.Add(ids, cast_to(beyond, dtypes.int64))
+        none = ox.Less(ids, int64_constant(0))
+        ids = ox.Where(none, self._count, ids)
+        return ox.Unsqueeze(ids, int64_constant([1]))
 
     def reduced(self, reduction: str, start: Any) -> Tensor:
         """A row for each segment."""
@@ -253,26 +253,26 @@ class _Segments:
     def counts(self) -> Tensor:
         """How many rows each segment has, at least 1, to divide by."""
         found = self._numbers()
-        return apply("Max", (found, scalar_like(1, found)))
+        return ox.Max(found, scalar_like(1, found))
 
     def where_any(self, reduced: Tensor) -> Tensor:
         """0 for segments without rows."""
-        empty = apply("Equal", (self._numbers(), scalar_like(0, self.data)))
-        return apply("Where", (empty, scalar_like(0, reduced), reduced))
+        empty = ox.Equal(self._numbers(), scalar_like(0, self.data))
+        return ox.Where(empty, scalar_like(0, reduced), reduced)
 
     def _numbers(self) -> Tensor:
         ones = filled(dimension(self._places, 0), 1, self.data.dtype)
         found = self._reduce(ones, int64_constant([]), "add", 0)
         rank = rank_of(self.data)
         assert rank is not None
-        return apply("Unsqueeze", (found, int64_constant(range(1, rank)))) if rank > 1 else found
+        return ox.Unsqueeze(found, int64_constant(range(1, rank))) if rank > 1 else found
 
     def _reduce(self, rows: Tensor, tail: Tensor, reduction: str, start: Any) -> Tensor:
         one = int64_constant([1])
-        lines = apply("Add", (self._count, one))
+        lines = ox.Add(self._count, one)
         empty = filled(concat_shape(lines, tail), start, rows.dtype)
-        found = apply("ScatterND", (empty, self._places, rows), {"reduction": reduction})
-        return apply("Slice", (found, int64_constant([0]), self._count, int64_constant([0])))
+        found = ox.ScatterND(empty, self._places, rows, reduction=reduction)
+        return ox.Slice(found, int64_constant([0]), self._count, int64_constant([0]))
 
 
 def _lead(x: Tensor, ids: Tensor, op: str) -> int:
@@ -314,10 +314,10 @@ def _sorted(data: Any, segment_ids: Any, reason: Refusal) -> _Segments:
     ids = cast_to(ids, dtypes.int64)
     if isinstance(ids, SymbolicTensor):
         zero = int64_constant([0])
-        before = apply("Concat", (zero, ids), {"axis": 0})
-        before = apply("Slice", (before, zero, int64_constant([-1])))
-        ids = refused_unless(apply("GreaterOrEqual", (ids, before)), ids, reason)
+        before = ox.Concat(zero, ids, axis=0)
+        before = ox.Slice(before, zero, int64_constant([-1]))
+        ids = refused_unless(ox.GreaterOrEqual(ids, before), ids, reason)
     # -1 in front of them, for no rows at all.
-    last = apply("ReduceMax", (apply("Concat", (int64_constant([-1]), ids), {"axis": 0}),))
-    count = apply("Add", (apply("Reshape", (last, int64_constant([1]))), int64_constant([1])))
+    last = ox.ReduceMax(ox.Concat(int64_constant([-1]), ids, axis=0))
+    count = ox.Add(ox.Reshape(last, int64_constant([1])), int64_constant([1]))
     return _Segments(data, ids, count, op)

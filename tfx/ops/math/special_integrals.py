@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like
 from tfx.ops.common.python_math import Doubles, computed
@@ -102,8 +102,8 @@ def spence(x: Any, name: str | None = None) -> Tensor:
         one = scalar_like(1, x)
         rest = subtract(one, x)
         at_one = equal(x, one)
-        quotient = divide(log(x), apply("Where", (at_one, one, rest)))
-        return apply("Where", (at_one, negative(one), quotient))
+        quotient = divide(log(x), ox.Where(at_one, one, rest))
+        return ox.Where(at_one, negative(one), quotient)
 
     return computed("Spence", "math.special.spence", _spence, (x,), (slope,))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import require_dtype, same_dtype, scalar_like, unary_floating
@@ -248,22 +248,22 @@ def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     y, x = same_dtype(y, x, "Atan2")
     require_dtype(y, y.dtype.is_floating, "Atan2", "a floating dtype")
     # The angle of the smaller over the larger coordinate, which is at most 1 ...
-    steep = apply("Greater", (abs(y), abs(x)))
-    larger, smaller = apply("Where", (steep, y, x)), apply("Where", (steep, x, y))
-    origin = apply("Equal", (larger, scalar_like(0, x)))
-    larger = apply("Where", (origin, scalar_like(1, x), larger))
-    infinite = apply("IsInf", (smaller,))  # then both are, and only their signs count
-    larger = apply("Where", (infinite, apply("Sign", (larger,)), larger))
-    smaller = apply("Where", (infinite, apply("Sign", (smaller,)), smaller))
+    steep = ox.Greater(abs(y), abs(x))
+    larger, smaller = ox.Where(steep, y, x), ox.Where(steep, x, y)
+    origin = ox.Equal(larger, scalar_like(0, x))
+    larger = ox.Where(origin, scalar_like(1, x), larger)
+    infinite = ox.IsInf(smaller)  # then both are, and only their signs count
+    larger = ox.Where(infinite, ox.Sign(larger), larger)
+    smaller = ox.Where(infinite, ox.Sign(smaller), smaller)
     angle = atan(divide(smaller, larger))
     # ... and from there to the octant of the point.
-    half_turn = apply("Where", (_is_negative(y), scalar_like(-math.pi, x), scalar_like(math.pi, x)))
-    flat = apply("Where", (_is_negative(x), add(half_turn, angle), angle))
-    return apply("Where", (steep, subtract(multiply(half_turn, 0.5), angle), flat))
+    half_turn = ox.Where(_is_negative(y), scalar_like(-math.pi, x), scalar_like(math.pi, x))
+    flat = ox.Where(_is_negative(x), add(half_turn, angle), angle)
+    return ox.Where(steep, subtract(multiply(half_turn, 0.5), angle), flat)
 
 
 def _is_negative(x: Tensor) -> Tensor:
     """The sign bit, that of -0 included (one over which is -infinity)."""
     zero = scalar_like(0, x)
-    below = apply("Less", (x, zero))
-    return apply("Or", (below, apply("Less", (apply("Reciprocal", (x,)), zero))))
+    below = ox.Less(x, zero)
+    return ox.Or(below, ox.Less(ox.Reciprocal(x), zero))

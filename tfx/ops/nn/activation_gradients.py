@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like, unbroadcast
@@ -20,7 +21,7 @@ from tfx.ops.nn.softmax import sigmoid, softplus
 
 def _where(condition: str, x: Tensor, limit: float, yes: Tensor, no: Tensor) -> Tensor:
     """``yes`` where ``x`` compares with a number, ``no`` elsewhere."""
-    return apply("Where", (apply(condition, (x, scalar_like(limit, x))), yes, no))
+    return ox.Where(apply(condition, (x, scalar_like(limit, x))), yes, no)
 
 
 @gradient("Celu")

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.concat import concat
@@ -46,8 +47,8 @@ def relu(features: Any, name: str | None = None) -> Tensor:
     x = tensor(features)
     require_dtype(x, x.dtype.is_floating or x.dtype.is_integer, "Relu", "a number dtype")
     if x.dtype.is_integer:  # the kernel of 64 bits would go through float64
-        return x if x.dtype.is_unsigned else apply("Max", (x, scalar_like(0, x)))
-    return apply("Relu", (x,))
+        return x if x.dtype.is_unsigned else ox.Max(x, scalar_like(0, x))
+    return ox.Relu(x)
 
 
 @gradient("Relu")
@@ -57,11 +58,11 @@ def _relu_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 
 def _where_positive(x: Tensor, yes: Tensor, no: Tensor) -> Tensor:
-    return apply("Where", (apply("Greater", (x, scalar_like(0, x))), yes, no))
+    return ox.Where(ox.Greater(x, scalar_like(0, x)), yes, no)
 
 
 def _where_negative(x: Tensor, yes: Tensor, no: Tensor) -> Tensor:
-    return apply("Where", (apply("Less", (x, scalar_like(0, x))), yes, no))
+    return ox.Where(ox.Less(x, scalar_like(0, x)), yes, no)
 
 
 def _through_float32(op: str, x: Tensor) -> Tensor:
@@ -79,9 +80,9 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
     """
     x = relu(features)
     if x.dtype.is_integer:
-        return apply("Min", (x, scalar_like(6, x)))
+        return ox.Min(x, scalar_like(6, x))
     # ONNX Runtime makes one Clip of the two, which it can also fuse into a convolution.
-    return apply("Clip", (x, None, scalar_like(6, x)))
+    return ox.Clip(x, None, scalar_like(6, x))
 
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
@@ -102,7 +103,7 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
         x = cast_to(x, dtypes.float32)
     require_dtype(x, x.dtype.is_floating, "LeakyRelu", "a floating dtype")
     if not is_tensor_like(alpha) and x.dtype is not dtypes.float64:
-        return apply("LeakyRelu", (x,), {"alpha": float(alpha)})
+        return ox.LeakyRelu(x, alpha=float(alpha))
     # The operator's slope is a float32 constant.
     x, slope = same_dtype(x, alpha, "LeakyRelu")
     return _where_positive(x, x, multiply(x, slope))
@@ -111,7 +112,7 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
 @gradient("LeakyRelu")
 def _leaky_relu_grad(op: OpRecord, dy: Tensor) -> Tensor:
     slope = scalar_like(op.attrs.get("alpha", 0.01), dy)
-    return _where_positive(op.inputs[0], dy, apply("Mul", (dy, slope)))
+    return _where_positive(op.inputs[0], dy, ox.Mul(dy, slope))
 
 
 def elu(features: Any, name: str | None = None) -> Tensor:
@@ -134,8 +135,8 @@ def elu(features: Any, name: str | None = None) -> Tensor:
 @gradient("Elu")
 def _elu_grad(op: OpRecord, dy: Tensor) -> Tensor:
     (x,), y = op.inputs, op.outputs[0]
-    slope = apply("Add", (y, scalar_like(op.attrs.get("alpha", 1.0), y)))
-    return _where_negative(x, apply("Mul", (dy, slope)), dy)
+    slope = ox.Add(y, scalar_like(op.attrs.get("alpha", 1.0), y))
+    return _where_negative(x, ox.Mul(dy, slope), dy)
 
 
 def selu(features: Any, name: str | None = None) -> Tensor:
@@ -159,14 +160,14 @@ def selu(features: Any, name: str | None = None) -> Tensor:
 def _selu_grad(op: OpRecord, dy: Tensor) -> Tensor:
     (x,), y = op.inputs, op.outputs[0]
     alpha, scale = op.attrs.get("alpha", _SELU_ALPHA), op.attrs.get("gamma", _SELU_SCALE)
-    slope = apply("Add", (y, scalar_like(alpha * scale, y)))
-    bent, straight = apply("Mul", (dy, slope)), apply("Mul", (dy, scalar_like(scale, y)))
+    slope = ox.Add(y, scalar_like(alpha * scale, y))
+    bent, straight = ox.Mul(dy, slope), ox.Mul(dy, scalar_like(scale, y))
     return _where_negative(x, bent, straight)
 
 
 def _exponential(x: Tensor, alpha: float, scale: float) -> Tensor:
     """Elu and Selu in float64, which their operators lack; large inputs must not overflow."""
-    bent = expm1(apply("Min", (scalar_like(0, x), x)))
+    bent = expm1(ox.Min(scalar_like(0, x), x))
     straight = multiply(x, scalar_like(scale, x))
     return _where_negative(x, multiply(bent, scalar_like(alpha * scale, x)), straight)
 
@@ -193,7 +194,7 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
         if approximate:  # (1 + tanh(u)) / 2 = sigmoid(2u), which does not cancel
             return multiply(x, sigmoid(multiply(scalar_like(2, x), _tanh_argument(x))))
         return multiply(multiply(scalar_like(0.5, x), x), erfc(multiply(x, -math.sqrt(0.5))))
-    return apply("Gelu", (x,), {"approximate": "tanh"} if approximate else {})
+    return ox.Gelu(x, **({"approximate": "tanh"} if approximate else {}))
 
 
 @gradient("Gelu")
@@ -268,4 +269,4 @@ def crelu(features: Any, axis: int = -1, name: str | None = None) -> Tensor:
         array([0., 3., 2., 0.], dtype=float32)
     """
     x = tensor(features)
-    return relu(concat([x, apply("Neg", (x,))], axis))
+    return relu(concat([x, ox.Neg(x)], axis))

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -70,18 +70,18 @@ class _Attention:
         x = cast_to(x, self.kind)
         if not self.flat:
             return x
-        split = apply("Reshape", (x, int64_constant([0, 0, self.attrs[attribute], -1])))
-        return apply("Transpose", (split,), {"perm": (0, 2, 1, 3)})
+        split = ox.Reshape(x, int64_constant([0, 0, self.attrs[attribute], -1]))
+        return ox.Transpose(split, perm=(0, 2, 1, 3))
 
     def joined_heads(self, x: Tensor, like: Tensor) -> Tensor:
         """The way back, in the dtype and form of an input."""
         if self.flat:
-            x = reshape_to(apply("Transpose", (x,), {"perm": (0, 2, 1, 3)}), shape_vector(like))
+            x = reshape_to(ox.Transpose(x, perm=(0, 2, 1, 3)), shape_vector(like))
         return cast_to(x, like.dtype)
 
     def _present(self, x: Tensor, past: Tensor | None) -> Tensor:
         x = self.heads(x, "kv_num_heads")
-        return x if past is None else apply("Concat", (cast_to(past, self.kind), x), {"axis": 2})
+        return x if past is None else ox.Concat(cast_to(past, self.kind), x, axis=2)
 
     def _repeats(self) -> Tensor | None:
         """How many query heads share a head of the keys; None: each has its own."""
@@ -90,15 +90,15 @@ class _Attention:
         if None not in known and known[0] == known[1]:
             return None
         # Without heads there is nothing to share out.
-        return apply("Div", (mine, apply("Max", (theirs, int64_constant(1)))))
+        return ox.Div(mine, ox.Max(theirs, int64_constant(1)))
 
     def _repeated(self, x: Tensor) -> Tensor:
         if self.repeats is None:
             return x
-        one = apply("Unsqueeze", (x, int64_constant([2])))
+        one = ox.Unsqueeze(x, int64_constant([2]))
         spread = concat_shape(shape_vector(x, 0, 2), self.repeats, shape_vector(x, 2))
         whole = concat_shape(shape_vector(x, 0, 1), dimension(self.q, 1), shape_vector(x, 2))
-        return reshape_to(apply("Expand", (one, spread)), whole)
+        return reshape_to(ox.Expand(one, spread), whole)
 
     def summed(self, dx: Tensor, x: Tensor) -> Tensor:
         """The gradient of ``x`` from that of its repetition."""
@@ -107,7 +107,7 @@ class _Attention:
         grouped = reshape_to(
             dx, concat_shape(shape_vector(x, 0, 2), self.repeats, shape_vector(x, 2))
         )
-        return apply("ReduceSum", (grouped, int64_constant([2])), {"keepdims": 0})
+        return ox.ReduceSum(grouped, int64_constant([2]), keepdims=0)
 
     def _scale(self) -> Tensor:
         given = self.attrs.get("scale")
@@ -116,7 +116,7 @@ class _Attention:
         size = self.q.shape.as_list()[3]
         if size is not None:
             return scalar_like(1 / math.sqrt(size), self.q)
-        root = apply("Sqrt", (cast_to(dimension(self.q, 3), self.kind),))
+        root = ox.Sqrt(cast_to(dimension(self.q, 3), self.kind))
         return divide(scalar_like(1, self.q), root)
 
     def _allowed(self, raw: Tensor) -> Tensor | None:
@@ -131,16 +131,16 @@ class _Attention:
         if causal or left >= 0 or right >= 0:
             behind = subtract(add(_counted(dimension(self.q, 2), [-1, 1]), self._offset()), keys)
             if causal:
-                conditions.append(apply("GreaterOrEqual", (behind, int64_constant(0))))
+                conditions.append(ox.GreaterOrEqual(behind, int64_constant(0)))
             if left >= 0:
-                conditions.append(apply("LessOrEqual", (behind, int64_constant(left))))
+                conditions.append(ox.LessOrEqual(behind, int64_constant(left)))
             if right >= 0:
-                conditions.append(apply("GreaterOrEqual", (behind, int64_constant(-right))))
+                conditions.append(ox.GreaterOrEqual(behind, int64_constant(-right)))
         if self.lengths is not None:
-            conditions.append(apply("Less", (keys, _for_each_batch(self.lengths))))
+            conditions.append(ox.Less(keys, _for_each_batch(self.lengths)))
         found: Tensor | None = None
         for condition in conditions:
-            found = condition if found is None else apply("And", (found, condition))
+            found = condition if found is None else ox.And(found, condition)
         return found
 
     def _has_windows(self) -> bool:
@@ -149,7 +149,7 @@ class _Attention:
     def _offset(self) -> Tensor:
         """How many keys precede the first query."""
         if self.past_key is not None:
-            return apply("Squeeze", (dimension(self.past_key, 2),))
+            return ox.Squeeze(dimension(self.past_key, 2))
         if self.lengths is not None:
             return subtract(_for_each_batch(self.lengths), dimension(self.q, 2))
         return int64_constant(0)
@@ -160,33 +160,33 @@ class _Attention:
             logits = add(logits, cast_to(_padded_mask(self.mask, self.keys), self.kind))
         nothing = scalar_like(-math.inf, logits)
         if self.allowed is not None:
-            logits = apply("Where", (self.allowed, logits, nothing))
+            logits = ox.Where(self.allowed, logits, nothing)
         if self.mask is None and self.lengths is None and not self._has_windows():
-            return apply("Softmax", (logits,), {"axis": -1})  # each query sees some key
-        most = apply("ReduceMax", (logits, int64_constant([-1])), {"keepdims": 1})
-        masked = apply("Equal", (most, nothing))
+            return ox.Softmax(logits, axis=-1)  # each query sees some key
+        most = ox.ReduceMax(logits, int64_constant([-1]), keepdims=1)
+        masked = ox.Equal(most, nothing)
         zero = scalar_like(0, logits)
-        found = apply("Softmax", (apply("Where", (masked, zero, logits)),), {"axis": -1})
-        return apply("Where", (masked, zero, found))
+        found = ox.Softmax(ox.Where(masked, zero, logits), axis=-1)
+        return ox.Where(masked, zero, found)
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    return apply("MatMul", (a, b))
+    return ox.MatMul(a, b)
 
 
 def _transposed(x: Tensor) -> Tensor:
-    return apply("Transpose", (x,), {"perm": (0, 1, 3, 2)})
+    return ox.Transpose(x, perm=(0, 1, 3, 2))
 
 
 def _counted(length: Tensor, shape: Sequence[int]) -> Tensor:
     """0, 1, 2 ... of a length, in a shape."""
-    stop = apply("Squeeze", (length,))
-    numbers = apply("Range", (int64_constant(0), stop, int64_constant(1)))
-    return apply("Reshape", (numbers, int64_constant(shape)))
+    stop = ox.Squeeze(length)
+    numbers = ox.Range(int64_constant(0), stop, int64_constant(1))
+    return ox.Reshape(numbers, int64_constant(shape))
 
 
 def _for_each_batch(lengths: Tensor) -> Tensor:
-    return apply("Reshape", (lengths, int64_constant([-1, 1, 1, 1])))
+    return ox.Reshape(lengths, int64_constant([-1, 1, 1, 1]))
 
 
 def _padded_mask(mask: Tensor, keys: Tensor) -> Tensor:
@@ -195,10 +195,10 @@ def _padded_mask(mask: Tensor, keys: Tensor) -> Tensor:
     if have is not None and have == want:
         return mask
     rank = known_rank(mask, "Attention")
-    missing = apply("Sub", (dimension(keys, 2), dimension(mask, rank - 1)))
+    missing = ox.Sub(dimension(keys, 2), dimension(mask, rank - 1))
     pads = concat_shape(int64_constant([0] * (2 * rank - 1)), missing)
     value = np.array(-math.inf if mask.dtype.is_floating else 0, mask.dtype.as_numpy_dtype)
-    return apply("Pad", (mask, pads, embed(value)))
+    return ox.Pad(mask, pads, embed(value))
 
 
 @gradient("Attention")
@@ -222,7 +222,7 @@ def _attention_grad(
         # The mean of dp by the probabilities; without more than dy it is that of dy by y.
         exact = dy is None or mode == _PROBABILITIES or f.kind is dtypes.float64
         parts = (dp, f.p) if exact else (dy, f.heads(op.outputs[0], "q_num_heads"))
-        total = apply("ReduceSum", (multiply(*parts), int64_constant([-1])), {"keepdims": 1})
+        total = ox.ReduceSum(multiply(*parts), int64_constant([-1]), keepdims=1)
         dlogits = multiply(f.p, subtract(dp, total))
     if mode == _BIASED:
         dlogits = _sum(dlogits, _where_allowed(f, seen))
@@ -251,7 +251,7 @@ def _sum(a: Tensor | None, b: Tensor | None) -> Tensor | None:
 def _where_allowed(f: _Attention, x: Tensor | None) -> Tensor | None:
     if x is None or f.allowed is None:
         return x
-    return apply("Where", (f.allowed, x, scalar_like(0, x)))
+    return ox.Where(f.allowed, x, scalar_like(0, x))
 
 
 def _split(
@@ -262,13 +262,11 @@ def _split(
         return None, None
     if past is None:
         return None, f.joined_heads(total, new)
-    lengths = concat_shape(
-        dimension(past, 2), apply("Sub", (dimension(total, 2), dimension(past, 2)))
-    )
+    lengths = concat_shape(dimension(past, 2), ox.Sub(dimension(total, 2), dimension(past, 2)))
     axis, zero = int64_constant([2]), int64_constant([0])
     middle = dimension(past, 2)
-    before = apply("Slice", (total, zero, middle, axis))
-    after = apply("Slice", (total, middle, apply("ReduceSum", (lengths,)), axis))
+    before = ox.Slice(total, zero, middle, axis)
+    after = ox.Slice(total, middle, ox.ReduceSum(lengths), axis)
     return cast_to(before, past.dtype), f.joined_heads(after, new)
 
 
@@ -279,7 +277,7 @@ def _mask_gradient(f: _Attention, dlogits: Tensor | None) -> Tensor | None:
     rank = known_rank(mask, "Attention")
     if mask.shape.as_list()[-1] != 1:
         end = dimension(mask, rank - 1)
-        dlogits = apply("Slice", (dlogits, int64_constant([0]), end, int64_constant([3])))
+        dlogits = ox.Slice(dlogits, int64_constant([0]), end, int64_constant([3]))
     return cast_to(unbroadcast(dlogits, mask), mask.dtype)
 
 
@@ -289,7 +287,7 @@ def _rotary_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, cosines, sines, *positions = op.inputs
     dx = None
     if op.needs[0]:
-        dx = apply("RotaryEmbedding", (dy, cosines, negative(sines), *positions), op.attrs)
+        dx = ox.RotaryEmbedding(dy, cosines, negative(sines), *positions, **op.attrs)
     rest = (None,) * len(positions)
     if not (op.needs[1] or op.needs[2]):
         return dx, None, None, *rest
@@ -303,24 +301,24 @@ def _rotary_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 def _coordinates(op: OpRecord, x: Tensor, table: Tensor) -> list[Tensor]:
     """Both coordinates of what is rotated: ``[batch, positions, heads, size / 2]``."""
     if known_rank(x, op.op) == 4:
-        x = apply("Transpose", (x,), {"perm": (0, 2, 1, 3)})
+        x = ox.Transpose(x, perm=(0, 2, 1, 3))
     else:
-        x = apply("Reshape", (x, int64_constant([0, 0, op.attrs["num_heads"], -1])))
+        x = ox.Reshape(x, int64_constant([0, 0, op.attrs["num_heads"], -1]))
     half = dimension(table, -1)
-    end = apply("Mul", (half, int64_constant([2])))
+    end = ox.Mul(half, int64_constant([2]))
     axis, zero = int64_constant([3]), int64_constant([0])
     if op.attrs.get("interleaved"):
         step = int64_constant([2])
         starts = (zero, int64_constant([1]))
-        return [apply("Slice", (x, start, end, axis, step)) for start in starts]
-    return [apply("Slice", (x, *bounds, axis)) for bounds in ((zero, half), (half, end))]
+        return [ox.Slice(x, start, end, axis, step) for start in starts]
+    return [ox.Slice(x, *bounds, axis) for bounds in ((zero, half), (half, end))]
 
 
 def _of_table(dx: Tensor, table: Tensor, positions: Tensor | None) -> Tensor:
     """The sum over the heads, and over everything that is at the same position."""
-    each = apply("ReduceSum", (dx, int64_constant([2])), {"keepdims": 0})
+    each = ox.ReduceSum(dx, int64_constant([2]), keepdims=0)
     if positions is None:
         return zeros_if_mismatched(unbroadcast(each, table), table)
-    places = apply("Unsqueeze", (positions, int64_constant([-1])))
+    places = ox.Unsqueeze(positions, int64_constant([-1]))
     zeros = filled(shape_vector(table), 0, table.dtype)
-    return apply("ScatterND", (zeros, places, each), {"reduction": "add"})
+    return ox.ScatterND(zeros, places, each, reduction="add")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, require_dtype, same_dtype, static_ints, tensor
@@ -142,7 +142,7 @@ def _transposed(
     kind = a.dtype
     a, w = computable(a), computable(w)
     # [*kernel, out, in] -> [in, out, *kernel]
-    first = apply("Transpose", (w,), {"perm": (axes + 1, axes, *range(axes))})
+    first = ox.Transpose(w, perm=(axes + 1, axes, *range(axes)))
     moved = layout.to_first(a)
     shape = _output_shape(output_shape, axes, op)
     known = static_ints(shape)
@@ -152,7 +152,7 @@ def _transposed(
         y = transpose_convolve(moved, first, window, 1, sizes, None, window.pads(sizes), None)
         return cast_to(layout.from_first(y), kind)
     begin = 2 if layout.channels_first else 1
-    target = apply("Slice", (shape, int64_constant([begin]), int64_constant([begin + axes])))
+    target = ox.Slice(shape, int64_constant([begin]), int64_constant([begin + axes]))
     pads = window.pads([None] * axes)
     computed = None if pads is not None else window.computed_pads_of(target)
     y = transpose_convolve(moved, first, window, 1, None, target, pads, computed)

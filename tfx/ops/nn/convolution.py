@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, int64_vector, require_dtype, same_dtype, tensor
@@ -153,7 +153,7 @@ def _convolution(
     kind = a.dtype
     a, w = computable(a), computable(w)
     # [*kernel, in, out] -> [out, in, *kernel]
-    first = apply("Transpose", (w,), {"perm": (axes + 1, axes, *range(axes))})
+    first = ox.Transpose(w, perm=(axes + 1, axes, *range(axes)))
     window = Window(
         kernel_of(w, axes, op),
         layout.per_axis(strides, "strides", op),
@@ -275,8 +275,8 @@ def depthwise_conv2d(
     # [h, w, c, m] -> [c, m, h, w] -> [c * m, 1, h, w]
     kind, kernel = a.dtype, kernel_of(w, 2, op)
     moved, w = computable(moved), computable(w)
-    turned = apply("Transpose", (w,), {"perm": (2, 3, 0, 1)})
-    first = apply("Reshape", (turned, int64_constant([-1, 1, *kernel])))
+    turned = ox.Transpose(w, perm=(2, 3, 0, 1))
+    first = ox.Reshape(turned, int64_constant([-1, 1, *kernel]))
     window = Window(
         kernel,
         layout.per_axis(strides, "strides", op),
@@ -363,5 +363,5 @@ def bias_add(
     if first and rank is None:
         raise InvalidArgumentError("bias_add with channels first needs a known rank.", op="BiasAdd")
     if first and rank is not None and rank > 2:
-        b = apply("Reshape", (b, int64_vector([-1, *([1] * (rank - 2))])))
-    return apply("Add", (x, b))
+        b = ox.Reshape(b, int64_vector([-1, *([1] * (rank - 2))]))
+    return ox.Add(x, b)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core.errors import UnimplementedError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -80,7 +80,7 @@ def _transposed_window(op: OpRecord, window: Window) -> Window:
 def _bias_gradient(dy: Tensor) -> Tensor:
     rank = dy.shape.rank
     assert rank is not None
-    return apply("ReduceSum", (dy, int64_constant([0, *range(2, rank)])), {"keepdims": 0})
+    return ox.ReduceSum(dy, int64_constant([0, *range(2, rank)]), keepdims=0)
 
 
 def _kernel_of(op: OpRecord, w: Tensor) -> tuple[int, ...]:
@@ -112,7 +112,7 @@ def convolve(x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
         assert attrs is not None
     if group != 1:
         attrs["group"] = group
-    return apply("Conv", (x, w), attrs)
+    return ox.Conv(x, w, **attrs)
 
 
 def _amounts(x: Tensor, window: Window) -> tuple[Tensor, Tensor]:
@@ -127,7 +127,7 @@ def input_gradient(dy: Tensor, w: Tensor, x: Tensor, window: Window, group: int)
     """The gradient of ``convolve(x, w)`` with respect to ``x``, of which only the shape is used."""
     sizes = sizes_of(x, len(window.kernel))
     static = sizes if None not in sizes else None
-    target = None if static is not None else apply("Shape", (x,), {"start": 2})
+    target = None if static is not None else ox.Shape(x, start=2)
     pads = window.pads(sizes)
     if group == 1 and pads is not None and _pays_to_turn(dy, window):
         turned = _convolve_turned(dy, w, window, pads)
@@ -157,7 +157,7 @@ def _convolve_turned(dy: Tensor, w: Tensor, window: Window, pads: Pads) -> Tenso
         attrs["dilations"] = window.dilations
     if any(map(any, around)):
         attrs["pads"] = flat_pads(around)
-    return apply("Conv", (dy, _flip_kernel(w)), attrs)
+    return ox.Conv(dy, _flip_kernel(w), **attrs)
 
 
 def _flip_kernel(w: Tensor) -> Tensor:
@@ -168,8 +168,8 @@ def _flip_kernel(w: Tensor) -> Tensor:
     axes = len(w.shape) - 2
     first = transposed(w, (*range(2, axes + 2), 1, 0))
     back, end = int64_constant([-1] * axes), int64_constant([INT64_MIN] * axes)
-    flipped = apply("Slice", (first, back, end, int64_constant(range(axes)), back))
-    return apply("Transpose", (flipped,), {"perm": (axes, axes + 1, *range(axes))})
+    flipped = ox.Slice(first, back, end, int64_constant(range(axes)), back)
+    return ox.Transpose(flipped, perm=(axes, axes + 1, *range(axes)))
 
 
 def transpose_convolve(
@@ -195,16 +195,16 @@ def transpose_convolve(
         computed: The same as vectors, otherwise.
     """
     axes = len(window.kernel)
-    attrs = {"kernel_shape": window.kernel, "strides": window.strides}
+    attrs: dict[str, Any] = {"kernel_shape": window.kernel, "strides": window.strides}
     if max(window.dilations) > 1:
         attrs["dilations"] = window.dilations
     if group != 1:
-        attrs["group"] = group  # type: ignore[assignment]
+        attrs["group"] = group
     counts = sizes_of(dy, axes)
     if sizes is not None and pads is not None and None not in counts:
         pointwise = window.kernel == window.strides == (1,) * axes
         if pointwise and group == 1 and not any(map(any, pads)):
-            return apply("Conv", (dy, _exchanged(w)), {"kernel_shape": window.kernel})
+            return ox.Conv(dy, _exchanged(w), kernel_shape=window.kernel)
         full = [
             (c - 1) * s + e  # type: ignore[operator]
             for c, s, e in zip(counts, window.strides, window.extents, strict=True)
@@ -218,8 +218,8 @@ def transpose_convolve(
                 attrs["pads"] = flat_pads(pads)
             if any(missing):
                 attrs["output_padding"] = tuple(missing)
-            return apply("ConvTranspose", (dy, w), attrs)
-    return _fitted(apply("ConvTranspose", (dy, w), attrs), sizes, target, pads, computed)
+            return ox.ConvTranspose(dy, w, **attrs)
+    return _fitted(ox.ConvTranspose(dy, w, **attrs), sizes, target, pads, computed)
 
 
 def _fitted(
@@ -238,13 +238,13 @@ def _fitted(
     else:
         assert pads is not None
         before = int64_constant([p[0] for p in pads])
-    after = apply("Sub", (apply("Add", (before, target)), apply("Shape", (full,), {"start": 2})))
-    return pad_spatial(full, apply("Neg", (before,)), after)
+    after = ox.Sub(ox.Add(before, target), ox.Shape(full, start=2))
+    return pad_spatial(full, ox.Neg(before), after)
 
 
 def _exchanged(w: Tensor) -> Tensor:
     """A filter with input and output channels exchanged."""
-    return apply("Transpose", (w,), {"perm": (1, 0, *range(2, len(w.shape)))})
+    return ox.Transpose(w, perm=(1, 0, *range(2, len(w.shape))))
 
 
 def filter_gradient(x: Tensor, dy: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
@@ -258,13 +258,13 @@ def filter_gradient(x: Tensor, dy: Tensor, w: Tensor, window: Window, group: int
             op="Conv",
         )
     columns = _patches(x, dy, window)
-    rows = apply("Flatten", (_channels_last(dy),), {"axis": axes + 1})
+    rows = ox.Flatten(_channels_last(dy), axis=axes + 1)
     if group == 1:
-        flat = apply("Flatten", (columns,), {"axis": 2})
-        product = apply("Gemm", (flat, rows), {"transA": 1})
-        inner = apply("Shape", (w,), {"start": 1, "end": 2}) if depth is None else depth
-        shaped = apply("Reshape", (product, int64_vector([*window.kernel, inner, -1])))
-        return apply("Transpose", (shaped,), {"perm": (axes + 1, axes, *range(axes))})
+        flat = ox.Flatten(columns, axis=2)
+        product = ox.Gemm(flat, rows, transA=1)
+        inner = ox.Shape(w, start=1, end=2) if depth is None else depth
+        shaped = ox.Reshape(product, int64_vector([*window.kernel, inner, -1]))
+        return ox.Transpose(shaped, perm=(axes + 1, axes, *range(axes)))
     return _grouped_product(columns, rows, w, window, group)
 
 
@@ -277,20 +277,18 @@ def _grouped_product(
     assert outs is not None
     per_group = outs // group
     if depth == 1:  # depthwise: nothing to sum but the positions
-        seen = apply("Reshape", (columns, int64_constant([-1, taps, group, 1])))
-        grads = apply("Reshape", (rows, int64_constant([-1, 1, group, per_group])))
-        summed = apply(
-            "ReduceSum", (apply("Mul", (seen, grads)), int64_constant([0])), {"keepdims": 0}
-        )
-        product = apply("Transpose", (summed,), {"perm": (1, 2, 0)})
+        seen = ox.Reshape(columns, int64_constant([-1, taps, group, 1]))
+        grads = ox.Reshape(rows, int64_constant([-1, 1, group, per_group]))
+        summed = ox.ReduceSum(ox.Mul(seen, grads), int64_constant([0]), keepdims=0)
+        product = ox.Transpose(summed, perm=(1, 2, 0))
     else:
-        seen = apply("Reshape", (columns, int64_constant([-1, taps, group, depth])))
-        seen = apply("Transpose", (seen,), {"perm": (2, 3, 1, 0)})
-        seen = apply("Reshape", (seen, int64_constant([group, depth * taps, -1])))
-        grads = apply("Reshape", (rows, int64_constant([-1, group, per_group])))
-        grads = apply("Transpose", (grads,), {"perm": (1, 0, 2)})
-        product = apply("Transpose", (apply("MatMul", (seen, grads)),), {"perm": (0, 2, 1)})
-    return apply("Reshape", (product, int64_constant([outs, depth, *window.kernel])))
+        seen = ox.Reshape(columns, int64_constant([-1, taps, group, depth]))
+        seen = ox.Transpose(seen, perm=(2, 3, 1, 0))
+        seen = ox.Reshape(seen, int64_constant([group, depth * taps, -1]))
+        grads = ox.Reshape(rows, int64_constant([-1, group, per_group]))
+        grads = ox.Transpose(grads, perm=(1, 0, 2))
+        product = ox.Transpose(ox.MatMul(seen, grads), perm=(0, 2, 1))
+    return ox.Reshape(product, int64_constant([outs, depth, *window.kernel]))
 
 
 def _channels_last(x: Tensor) -> Tensor:
@@ -312,25 +310,25 @@ def _patches(x: Tensor, dy: Tensor, window: Window) -> Tensor:
     if pads is not None and any(map(any, pads)):
         flat = flat_pads(pads)
         amounts = int64_constant([0, *flat[:axes], 0, 0, *flat[axes:], 0])
-        last = apply("Pad", (last, amounts))
+        last = ox.Pad(last, amounts)
     if window.kernel == window.strides == (1,) * axes:
-        return apply("Unsqueeze", (_flat_positions(last), int64_constant([2])))
+        return ox.Unsqueeze(_flat_positions(last), int64_constant([2]))
     places = _places(last, dy, window)
-    return apply("Gather", (_flat_positions(last), places), {"axis": 1})
+    return ox.Gather(_flat_positions(last), places, axis=1)
 
 
 def _flat_positions(x: Tensor) -> Tensor:
     """``[n, *sizes, c]`` as ``[n, positions, c]``; no -1, which an empty batch leaves open."""
     sizes, channels = x.shape.as_list()[1:-1], x.shape[-1]
     if None not in sizes and channels:
-        return apply("Reshape", (x, int64_constant([0, math.prod(_known(sizes)), channels])))
-    inner = apply("Shape", (x,), {"start": 1, "end": -1})
+        return ox.Reshape(x, int64_constant([0, math.prod(_known(sizes)), channels]))
+    inner = ox.Shape(x, start=1, end=-1)
     parts = (
-        apply("Shape", (x,), {"start": 0, "end": 1}),
-        apply("ReduceProd", (inner,), {"keepdims": 1}),
-        apply("Shape", (x,), {"start": -1}),
+        ox.Shape(x, start=0, end=1),
+        ox.ReduceProd(inner, keepdims=1),
+        ox.Shape(x, start=-1),
     )
-    return apply("Reshape", (x, apply("Concat", parts, {"axis": 0})), {"allowzero": 1})
+    return ox.Reshape(x, ox.Concat(*parts, axis=0), allowzero=1)
 
 
 def _known(sizes: Sequence[int | None]) -> list[int]:
@@ -366,23 +364,23 @@ def _places(x: Tensor, dy: Tensor, window: Window) -> Tensor:
     if None not in sizes and None not in counts:
         found = _static_places(tuple(_known(sizes)), tuple(_known(counts)), window)
         # A sum of two short vectors, which ONNX Runtime folds: the model stays small.
-        return apply("Add", [embed(part) for part in found])
+        return ox.Add(*[embed(part) for part in found])
     taps = _taps(window)
-    shape = apply("Shape", (x,), {"start": 1, "end": axes + 1})
-    counted = apply("Shape", (dy,), {"start": 2})
+    shape = ox.Shape(x, start=1, end=axes + 1)
+    counted = ox.Shape(dy, start=2)
     step = int64_constant(1)
     total: Tensor | None = None
     parts: list[Tensor] = []
     for i in reversed(range(axes)):
-        parts.insert(0, apply("Reshape", (step, int64_constant([1]))))
-        count = apply("Gather", (counted, int64_constant(i)))
-        run = apply("Range", (int64_constant(0), count, int64_constant(1)))
-        run = apply("Mul", (run, apply("Mul", (step, int64_constant(window.strides[i])))))
-        run = apply("Reshape", (run, int64_constant([-1, *([1] * (axes - 1 - i))])))
-        total = run if total is None else apply("Add", (run, total))
-        step = apply("Mul", (step, apply("Gather", (shape, int64_constant(i)))))
+        parts.insert(0, ox.Reshape(step, int64_constant([1])))
+        count = ox.Gather(counted, int64_constant(i))
+        run = ox.Range(int64_constant(0), count, int64_constant(1))
+        run = ox.Mul(run, ox.Mul(step, int64_constant(window.strides[i])))
+        run = ox.Reshape(run, int64_constant([-1, *([1] * (axes - 1 - i))]))
+        total = run if total is None else ox.Add(run, total)
+        step = ox.Mul(step, ox.Gather(shape, int64_constant(i)))
     assert total is not None
-    starts_ = apply("Reshape", (total, int64_constant([-1, 1])))
-    column = apply("Unsqueeze", (apply("Concat", parts, {"axis": 0}), int64_constant([1])))
-    offsets = apply("MatMul", (embed(taps.astype(np.int64)), column))
-    return apply("Add", (starts_, apply("Reshape", (offsets, int64_constant([1, -1])))))
+    starts_ = ox.Reshape(total, int64_constant([-1, 1]))
+    column = ox.Unsqueeze(ox.Concat(*parts, axis=0), int64_constant([1]))
+    offsets = ox.MatMul(embed(taps.astype(np.int64)), column)
+    return ox.Add(starts_, ox.Reshape(offsets, int64_constant([1, -1])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, is_tensor_like, scalar_like, tensor
 from tfx.ops.common.shapes import shape_argument, shape_vector
@@ -72,9 +72,9 @@ def _dropout(source: Source, x: Any, rate: Any, noise_shape: Any) -> Tensor:
     kind = dtypes.float32
     chance = source.draw(samplers.unit_uniform, _choices(y, noise_shape), dtype=kind)
     limit = cast_to(tensor(rate), kind) if is_tensor_like(rate) else scalar_like(rate, chance)
-    kept = apply("GreaterOrEqual", (chance, limit))
+    kept = ox.GreaterOrEqual(chance, limit)
     scale = divide(scalar_like(1, limit), subtract(scalar_like(1, limit), limit))
-    factor = apply("Where", (kept, cast_to(scale, y.dtype), scalar_like(0, y)))
+    factor = ox.Where(kept, cast_to(scale, y.dtype), scalar_like(0, y))
     return multiply(y, factor)
 
 
@@ -83,9 +83,6 @@ def _choices(x: Tensor, noise_shape: Any) -> Tensor:
         return shape_vector(x)
     if isinstance(noise_shape, list | tuple) and None in noise_shape:
         full = shape_vector(x)
-        items = [
-            apply("Gather", (full, tensor(i))) if d is None else d
-            for i, d in enumerate(noise_shape)
-        ]
+        items = [ox.Gather(full, tensor(i)) if d is None else d for i, d in enumerate(noise_shape)]
         return shape_argument(items, "dropout")
     return shape_argument(noise_shape, "dropout")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -32,18 +32,15 @@ def _gradient_of_log_probabilities(op: OpRecord, dy: Tensor) -> Tensor:
     classes, factors = _factors(op, x, target)
     reduction = op.attrs.get("reduction", "mean")
     if reduction in ("mean", b"mean"):
-        total = apply("ReduceSum", (factors,), {"keepdims": 0})
+        total = ox.ReduceSum(factors, keepdims=0)
         factors = divide(factors, total)
     share = multiply(multiply(factors, dy), -1.0)
     axis = int64_constant([_CLASS_AXIS])
-    return apply(
-        "ScatterElements",
-        (
-            filled(shape_vector(x), 0, x.dtype),
-            apply("Unsqueeze", (classes, axis)),
-            apply("Unsqueeze", (share, axis)),
-        ),
-        {"axis": _CLASS_AXIS},
+    return ox.ScatterElements(
+        filled(shape_vector(x), 0, x.dtype),
+        ox.Unsqueeze(classes, axis),
+        ox.Unsqueeze(share, axis),
+        axis=_CLASS_AXIS,
     )
 
 
@@ -53,17 +50,17 @@ def _factors(op: OpRecord, x: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     ignored = op.attrs.get("ignore_index")
     classes, counts = target, None
     if ignored is not None:
-        dropped = apply("Equal", (target, int64_constant(ignored)))
-        classes = apply("Where", (dropped, int64_constant(0), target))
-        counts = apply("Not", (dropped,))
+        dropped = ox.Equal(target, int64_constant(ignored))
+        classes = ox.Where(dropped, int64_constant(0), target)
+        counts = ox.Not(dropped)
     if weight is None:
         if counts is None:
             return classes, filled(shape_vector(target), 1, x.dtype)
         return classes, cast_to(counts, x.dtype)
-    factors = apply("Gather", (weight, classes))
+    factors = ox.Gather(weight, classes)
     if counts is None:
         return classes, factors
-    return classes, apply("Where", (counts, factors, scalar_like(0, factors)))
+    return classes, ox.Where(counts, factors, scalar_like(0, factors))
 
 
 @gradient("SoftmaxCrossEntropyLoss")
@@ -72,14 +69,12 @@ def _cross_entropy_grad(
 ) -> Sequence[Tensor | None]:
     """Through the logarithm of the softmax, the second output."""
     x = op.inputs[0]
-    if len(op.outputs) > 1:
-        probabilities = exp(op.outputs[1])
-    else:
-        probabilities = apply("Softmax", (x,), {"axis": _CLASS_AXIS})
+    logged = len(op.outputs) > 1
+    probabilities = exp(op.outputs[1]) if logged else ox.Softmax(x, axis=_CLASS_AXIS)
     if dy is not None:
         found = _gradient_of_log_probabilities(op, dy)
         dlog = found if dlog is None else add(found, dlog)
     assert dlog is not None
-    total = apply("ReduceSum", (dlog, int64_constant([_CLASS_AXIS])), {"keepdims": 1})
+    total = ox.ReduceSum(dlog, int64_constant([_CLASS_AXIS]), keepdims=1)
     dx = subtract(dlog, multiply(probabilities, total))
     return dx, *(None for _ in op.inputs[1:])

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.array.where import where
@@ -108,9 +108,9 @@ def sparse_softmax_cross_entropy_with_logits(
     wide = dtypes.float32 if scores.dtype.size < 4 else scores.dtype
     logs = log_softmax(cast_to(scores, wide), -1)
     rows = _valid(cast_to(classes, dtypes.int64), scores)
-    index = apply("Unsqueeze", (rows, int64_constant([-1])))
-    picked = apply("GatherElements", (logs, index), {"axis": -1})
-    return cast_to(negative(apply("Squeeze", (picked, int64_constant([-1])))), scores.dtype)
+    index = ox.Unsqueeze(rows, int64_constant([-1]))
+    picked = ox.GatherElements(logs, index, axis=-1)
+    return cast_to(negative(ox.Squeeze(picked, int64_constant([-1]))), scores.dtype)
 
 
 def _check_labels(classes: Tensor, scores: Tensor, op: str) -> None:
@@ -144,8 +144,8 @@ def _valid(classes: Tensor, scores: Tensor) -> Tensor:
     """Negative labels would count from the end: they are moved out of range, which fails."""
     if isinstance(classes, EagerTensor):
         return classes  # was checked
-    count = apply("Squeeze", (dimension(scores, -1),))
-    return where(apply("Less", (classes, int64_constant(0))), count, classes)
+    count = ox.Squeeze(dimension(scores, -1))
+    return where(ox.Less(classes, int64_constant(0)), count, classes)
 
 
 def sigmoid_cross_entropy_with_logits(
@@ -197,7 +197,7 @@ def weighted_cross_entropy_with_logits(
     weight = add(scalar_like(1, x), multiply(subtract(pos_weight, scalar_like(1, x)), chances))
     # log(1 + exp(-x)) = log(1 + exp(-|x|)) + max(-x, 0)
     _, small = _split_at_zero(x)
-    above = apply("GreaterOrEqual", (x, scalar_like(0, x)))
+    above = ox.GreaterOrEqual(x, scalar_like(0, x))
     soft = add(softplus(small), where(above, scalar_like(0, x), negative(x)))
     return add(multiply(subtract(scalar_like(1, x), chances), x), multiply(weight, soft))
 
@@ -217,7 +217,7 @@ def _probabilities(labels: Any, logits: Any, op: str) -> tuple[Tensor, Tensor]:
 
 def _split_at_zero(x: Tensor) -> tuple[Tensor, Tensor]:
     """``max(x, 0)`` and ``-abs(x)`` by one comparison: their slopes at 0 belong together."""
-    above = apply("GreaterOrEqual", (x, scalar_like(0, x)))
+    above = ox.GreaterOrEqual(x, scalar_like(0, x))
     return where(above, x, scalar_like(0, x)), where(above, negative(x), x)
 
 
@@ -242,7 +242,7 @@ def log_poisson_loss(
     if not compute_full_loss:
         return loss
     one = scalar_like(1, x)
-    inside = apply("GreaterOrEqual", (counts, one))
+    inside = ox.GreaterOrEqual(counts, one)
     safe = where(inside, counts, one)
     rooted = multiply(log(multiply(safe, scalar_like(2 * np.pi, x))), scalar_like(0.5, x))
     stirling = add(subtract(multiply(safe, log(safe)), safe), rooted)
@@ -266,5 +266,5 @@ def compute_average_loss(
         else multiply(losses, cast_to(tensor(sample_weight), losses.dtype))
     )
     count = dimension(losses, 0) if global_batch_size is None else tensor(global_batch_size)
-    size = apply("Reshape", (cast_to(count, losses.dtype), int64_constant([])))
+    size = ox.Reshape(cast_to(count, losses.dtype), int64_constant([]))
     return divide(reduce_sum(weighted), size)

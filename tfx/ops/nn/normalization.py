@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, embed
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.reshape import reshape, squeeze
@@ -175,7 +175,7 @@ def batch_normalization(
         else (tensor(variance))
     )
     root = sqrt(add(spread, variance_epsilon))
-    factor = reciprocal(root) if scale is None else apply("Div", same_dtype(scale, root, "Mul"))
+    factor = reciprocal(root) if scale is None else ox.Div(*same_dtype(scale, root, "Mul"))
     shift = multiply(factor, mean)
     shift = negative(shift) if offset is None else subtract(offset, shift)
     return add(multiply(y, cast_to(factor, y.dtype)), cast_to(shift, y.dtype))

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -37,11 +38,11 @@ def wide(dtype: DType) -> DType:
 
 
 def _mean(x: Tensor, axes: Sequence[int]) -> Tensor:
-    return apply("ReduceMean", (x, int64_constant(axes)), {"keepdims": 1})
+    return ox.ReduceMean(x, int64_constant(axes), keepdims=1)
 
 
 def _sum(x: Tensor, axes: Sequence[int], keepdims: int = 0) -> Tensor:
-    return apply("ReduceSum", (x, int64_constant(axes)), {"keepdims": keepdims})
+    return ox.ReduceSum(x, int64_constant(axes), keepdims=keepdims)
 
 
 def _centered(x: Tensor, axes: Sequence[int], epsilon: float) -> tuple[Tensor, Tensor]:
@@ -61,7 +62,7 @@ def _per_channel(vector: Tensor, rank: int, dtype: DType) -> Tensor:
     vector = cast_to(vector, dtype)
     if rank <= 2:
         return vector
-    return apply("Reshape", (vector, int64_constant([-1] + [1] * (rank - 2))))
+    return ox.Reshape(vector, int64_constant([-1] + [1] * (rank - 2)))
 
 
 def _like(gradient: Tensor | None, x: Tensor) -> Tensor | None:
@@ -116,15 +117,15 @@ def _training_batch_norm_grad(
         factor = multiply(r, _per_channel(scale, rank, kind))
         parts.append(multiply(factor, subtract(dy, moved)))
         flat = int64_constant([-1])
-        doffset, dscale = apply("Reshape", (sums, flat)), apply("Reshape", (alongs, flat))
+        doffset, dscale = ox.Reshape(sums, flat), ox.Reshape(alongs, flat)
     rest = 1.0 - momentum
     if dmean is not None:
         each = multiply(_share(wide_x, axes), multiply(_per_channel(dmean, rank, kind), rest))
-        parts.append(apply("Expand", (each, shape_vector(x))))
+        parts.append(ox.Expand(each, shape_vector(x)))
     if dvariance is not None:
         each = multiply(_share(wide_x, axes), _per_channel(dvariance, rank, kind))
         parts.append(multiply(centered, multiply(each, 2.0 * rest)))
-    dx = None if not parts else apply("Sum", parts) if len(parts) > 1 else parts[0]
+    dx = None if not parts else ox.Sum(*parts) if len(parts) > 1 else parts[0]
     old = [None if d is None else multiply(d, momentum) for d in (dmean, dvariance)]
     return _all_like([dx, dscale, doffset, *old], op.inputs)
 
@@ -132,8 +133,8 @@ def _training_batch_norm_grad(
 def _share(x: Tensor, axes: Sequence[int]) -> Tensor:
     """One over the number of elements that are reduced over axes."""
     dims = [shape_vector(x, a, a + 1) for a in axes]
-    sizes = dims[0] if len(dims) == 1 else apply("Concat", dims, {"axis": 0})
-    count = apply("ReduceProd", (sizes,), {"keepdims": 0})
+    sizes = dims[0] if len(dims) == 1 else ox.Concat(*dims, axis=0)
+    count = ox.ReduceProd(sizes, keepdims=0)
     return divide(scalar_like(1, x), cast_to(count, x.dtype))
 
 
@@ -171,11 +172,11 @@ def _layer_norm_grad(
             doffset = unbroadcast(dy, offset[0])
     share = _share(wide_x, axes) if dmean is not None or dr is not None else None
     if dmean is not None:
-        parts.append(apply("Expand", (multiply(cast_to(dmean, kind), share), shape_vector(x))))
+        parts.append(ox.Expand(multiply(cast_to(dmean, kind), share), shape_vector(x)))
     if dr is not None:
         each = multiply(multiply(cast_to(dr, kind), share), square(r))
         parts.append(multiply(h, multiply(each, -1.0)))
-    dx = None if not parts else apply("Sum", parts) if len(parts) > 1 else parts[0]
+    dx = None if not parts else ox.Sum(*parts) if len(parts) > 1 else parts[0]
     gradients = [_like(dx, x), _like(dscale, scale)]
     return [*gradients, *(_like(doffset, o) if o is not None else None for o in offset)]
 
@@ -195,7 +196,7 @@ def _normalized(op: OpRecord, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         centered, r = _centered(x, range(axis, known_rank(x, op.op)), epsilon)
         return multiply(centered, r), r
     ones = filled(shape_vector(x, axis), 1, x.dtype)
-    h, _, r = apply_n("LayerNormalization", (x, ones), {"axis": axis, "epsilon": epsilon}, 3)
+    h, _, r = ox.LayerNormalization(x, ones, axis=axis, epsilon=epsilon, outputs=3)
     return h, r
 
 
@@ -206,9 +207,9 @@ def _through_scale(
     g = multiply(dy, scale)
     if len(axes) > 1 or scale.shape.rank != 1 or scale.shape[0] in (1, None):
         return _through(g, h, r, axes)
-    column = apply("Unsqueeze", (divide(scale, float(scale.shape[0])), int64_constant([1])))
-    along = multiply(h, apply("MatMul", (product, column)))
-    return multiply(r, subtract(subtract(g, apply("MatMul", (dy, column))), along))
+    column = ox.Unsqueeze(divide(scale, float(scale.shape[0])), int64_constant([1]))
+    along = multiply(h, ox.MatMul(product, column))
+    return multiply(r, subtract(subtract(g, ox.MatMul(dy, column)), along))
 
 
 def _trailing(op: OpRecord) -> list[int]:
@@ -239,10 +240,10 @@ def _group_norm_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, scale, _ = op.inputs
     rank, kind = known_rank(x, op.op), wide(x.dtype)
     groups = int64_constant([0, op.attrs["num_groups"], -1])
-    grouped = apply("Reshape", (cast_to(x, kind), groups))
+    grouped = ox.Reshape(cast_to(x, kind), groups)
     h, r = _normalized(op, grouped, 2)
     dy, shape = cast_to(dy, kind), shape_vector(x)
-    g = apply("Reshape", (multiply(dy, _per_channel(scale, rank, kind)), groups))
+    g = ox.Reshape(multiply(dy, _per_channel(scale, rank, kind)), groups)
     dx = reshape_to(_through(g, h, r, [2]), shape)
     others = [0, *range(2, rank)]
     dscale = _sum(multiply(dy, reshape_to(h, shape)), others) if op.needs[1] else None
@@ -260,9 +261,9 @@ def _mean_variance_norm_grad(op: OpRecord, dy: Tensor) -> Tensor:
     centered = subtract(wide_x, _mean(wide_x, axes))
     variance = _mean(square(centered), axes)
     zero, one = scalar_like(0, variance), scalar_like(1, variance)
-    varies = apply("Greater", (variance, zero))
-    reciprocal = rsqrt(apply("Where", (varies, variance, one)))
-    r = apply("Where", (varies, reciprocal, zero))
+    varies = ox.Greater(variance, zero)
+    reciprocal = rsqrt(ox.Where(varies, variance, one))
+    r = ox.Where(varies, reciprocal, zero)
     g = multiply(r, subtract(dy, _mean(dy, axes)))
     along = multiply(multiply(centered, pow(r, 3.0)), _mean(multiply(dy, centered), axes))
     return cast_to(subtract(g, along), x.dtype)
@@ -276,12 +277,12 @@ def _lp_norm_grad(op: OpRecord, dy: Tensor) -> Tensor:
     kind = "ReduceL1" if p == 1 else "ReduceL2"
     norm = apply(kind, (x, axis), {"keepdims": 1})
     zero = scalar_like(0, x)
-    nonzero = apply("Greater", (norm, zero))
-    r = divide(1.0, apply("Where", (nonzero, norm, scalar_like(1, x))))
+    nonzero = ox.Greater(norm, zero)
+    r = divide(1.0, ox.Where(nonzero, norm, scalar_like(1, x)))
     h = multiply(x, r)
-    along = apply("ReduceSum", (multiply(dy, h), axis), {"keepdims": 1})
+    along = ox.ReduceSum(multiply(dy, h), axis, keepdims=1)
     direction = sign(x) if p == 1 else h
-    return multiply(apply("Where", (nonzero, r, zero)), subtract(dy, multiply(direction, along)))
+    return multiply(ox.Where(nonzero, r, zero), subtract(dy, multiply(direction, along)))
 
 
 @gradient("LRN")
@@ -306,9 +307,10 @@ def _channel_means(x: Tensor, size: int, before: int, after: int) -> Tensor:
     shape = shape_vector(x)
     first, one = shape_vector(x, 0, 1), int64_constant([1])
     planes = concat_shape(first, one, shape_vector(x, 1, 2), product(shape_vector(x, 2)))
-    pooled = apply(
-        "AveragePool",
-        (reshape_to(x, planes),),
-        {"kernel_shape": (size, 1), "pads": (before, 0, after, 0), "count_include_pad": 1},
+    pooled = ox.AveragePool(
+        reshape_to(x, planes),
+        kernel_shape=(size, 1),
+        pads=(before, 0, after, 0),
+        count_include_pad=1,
     )
     return reshape_to(pooled, shape)

@@ -12,7 +12,8 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -199,17 +200,14 @@ def max_pool_with_argmax(
             f"sizes; got {x.shape}.",
             op=op,
         )
-    y, flat = apply_n("MaxPool", (moved,), attrs, 2)
+    y, flat = ox.MaxPool(moved, **attrs, outputs=2)
     # ONNX counts in [batch, channels, height, width].
     channels, area = shape_vector(x, 3, 4), product(shape_vector(x, 1, 3))
-    plane = apply("Div", (flat, area))
-    place = apply(
-        "Add",
-        (apply("Mul", (apply("Mod", (flat, area)), channels)), apply("Mod", (plane, channels))),
-    )
+    plane = ox.Div(flat, area)
+    place = ox.Add(ox.Mul(ox.Mod(flat, area), channels), ox.Mod(plane, channels))
     if include_batch_in_index:
-        image = apply("Div", (plane, channels))
-        place = apply("Add", (place, apply("Mul", (image, apply("Mul", (area, channels))))))
+        image = ox.Div(plane, channels)
+        place = ox.Add(place, ox.Mul(image, ox.Mul(area, channels)))
     kind = dtypes.as_dtype(output_dtype)
     return cast_to(layout.from_first(y), given), cast_to(layout.from_first(place), kind)
 
@@ -279,7 +277,7 @@ def _computed_padding(x: Tensor, window: Window, op: str) -> Tensor:
     # The share of each window that is not padding.
     ones = pad_spatial(_ones(x), before, after)
     total = apply(op, (pad_spatial(x, before, after),), attrs)
-    return apply("Div", (total, apply(op, (ones,), attrs)))
+    return ox.Div(total, apply(op, (ones,), attrs))
 
 
 def _ones(x: Tensor) -> Tensor:
@@ -302,14 +300,12 @@ def _max_pool_grad(op: OpRecord, dy: Tensor | None, *_: Any) -> Tensor | None:
     found = (
         op.outputs[1]
         if len(op.outputs) > 1 and not op.attrs.get("storage_order")
-        else (apply_n("MaxPool", (x,), attrs, 2)[1])
+        else (ox.MaxPool(x, **attrs, outputs=2)[1])
     )
     flat = int64_constant([-1])
     zeros = filled(product(shape_vector(x)), 0, x.dtype)
-    scattered = apply(
-        "ScatterElements",
-        (zeros, apply("Reshape", (found, flat)), apply("Reshape", (dy, flat))),
-        {"axis": 0, "reduction": "add"},
+    scattered = ox.ScatterElements(
+        zeros, ox.Reshape(found, flat), ox.Reshape(dy, flat), axis=0, reduction="add"
     )
     return reshape_to(scattered, shape_vector(x))
 
@@ -321,7 +317,7 @@ def _average_pool_grad(op: OpRecord, dy: Tensor) -> Tensor:
     window = window_of(op.attrs, op.attrs["kernel_shape"])
     axes = len(window.kernel)
     counts = _window_counts(op, x, window, sizes_of(x, axes), sizes_of(dy, axes))
-    return spread_over_windows(apply("Div", (dy, counts)), x, window)
+    return spread_over_windows(ox.Div(dy, counts), x, window)
 
 
 def spread_over_windows(shares: Tensor, x: Tensor, window: Window) -> Tensor:
@@ -341,7 +337,7 @@ def spread_over_windows(shares: Tensor, x: Tensor, window: Window) -> Tensor:
     pads = window.pads(sizes)
     computed = window.computed_pads(x) if pads is None else None
     static = sizes if None not in sizes else None
-    target = None if static is not None else apply("Shape", (x,), {"start": 2})
+    target = None if static is not None else ox.Shape(x, start=2)
     spread = transpose_convolve(single, filled, window, 1, static, target, pads, computed)
     return reshape_to(spread, shape_vector(x))
 
@@ -368,7 +364,7 @@ def _window_counts(
     if pads is None or None in sizes or None in counts:
         # The mean over padded windows of ones is the share that is not padding.
         attrs = {**op.attrs, "count_include_pad": 1}
-        return apply("Mul", (apply("AveragePool", (_ones(x),), attrs), scalar_like(total, x)))
+        return ox.Mul(ox.AveragePool(_ones(x), **attrs), scalar_like(total, x))
     result = np.ones((1, 1), x.dtype.as_numpy_dtype)
     for i, (size, count) in enumerate(zip(sizes, counts, strict=True)):
         assert size is not None
@@ -389,30 +385,30 @@ def _measured_window_counts(op: OpRecord, x: Tensor, window: Window, pads: Pads)
     axes = len(window.kernel)
     for i, (before, after) in enumerate(pads):
         offsets = np.arange(window.kernel[i]) * window.dilations[i] - before
-        first = apply("Mul", (_numbers(op.outputs[0], i + 2), int64_constant(window.strides[i])))
-        taps = apply("Add", (first, int64_constant(offsets.tolist())))
+        first = ox.Mul(_numbers(op.outputs[0], i + 2), int64_constant(window.strides[i]))
+        taps = ox.Add(first, int64_constant(offsets.tolist()))
         end = dimension(x, i + 2)
         begin = int64_constant(-before if include else 0)
-        end = apply("Add", (end, int64_constant(after))) if include else end
-        inside = apply("And", (apply("GreaterOrEqual", (taps, begin)), apply("Less", (taps, end))))
-        count = apply("ReduceSum", (cast_to(inside, x.dtype), int64_constant([1])))
+        end = ox.Add(end, int64_constant(after)) if include else end
+        inside = ox.And(ox.GreaterOrEqual(taps, begin), ox.Less(taps, end))
+        count = ox.ReduceSum(cast_to(inside, x.dtype), int64_constant([1]))
         shape = [1] * (axes + 2)
         shape[i + 2] = -1
-        count = apply("Reshape", (count, int64_constant(shape)))
-        result = count if result is None else apply("Mul", (result, count))
+        count = ox.Reshape(count, int64_constant(shape))
+        result = count if result is None else ox.Mul(result, count)
     assert result is not None
     return result
 
 
 def _numbers(x: Tensor, axis: int) -> Tensor:
     """0, 1, 2 ... along an axis, as a column."""
-    stop = apply("Squeeze", (dimension(x, axis),))
-    numbers = apply("Range", (int64_constant(0), stop, int64_constant(1)))
-    return apply("Unsqueeze", (numbers, int64_constant([1])))
+    stop = ox.Squeeze(dimension(x, axis))
+    numbers = ox.Range(int64_constant(0), stop, int64_constant(1))
+    return ox.Unsqueeze(numbers, int64_constant([1]))
 
 
 @gradient("GlobalAveragePool")
 def _global_average_pool_grad(op: OpRecord, dy: Tensor) -> Tensor:
     (x,) = op.inputs
     area = product(shape_vector(x, 2))
-    return apply("Expand", (apply("Div", (dy, cast_to(area, x.dtype))), shape_vector(x)))
+    return ox.Expand(ox.Div(dy, cast_to(area, x.dtype)), shape_vector(x))

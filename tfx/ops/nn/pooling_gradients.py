@@ -6,7 +6,7 @@ norm of zeros has the gradient 0.
 
 from __future__ import annotations
 
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -23,12 +23,10 @@ def _global_max_pool_grad(op: OpRecord, dy: Tensor) -> Tensor:
     (x,) = op.inputs
     images = shape_vector(x, 0, 2)
     row = reshape_to(x, concat_shape(images, product(shape_vector(x, 2))))
-    place = apply("ArgMax", (row,), {"axis": 2, "keepdims": 1})
+    place = ox.ArgMax(row, axis=2, keepdims=1)
     zeros = filled(shape_vector(row), 0, x.dtype)
-    found = apply(
-        "ScatterElements",
-        (zeros, place, reshape_to(dy, concat_shape(images, int64_constant([1])))),
-        {"axis": 2},
+    found = ox.ScatterElements(
+        zeros, place, reshape_to(dy, concat_shape(images, int64_constant([1]))), axis=2
     )
     return reshape_to(found, shape_vector(x))
 
@@ -60,7 +58,7 @@ def _share(y: Tensor, dy: Tensor, p: int) -> Tensor:
     if p == 1:
         return dy
     zero = scalar_like(0, y)
-    none = apply("Equal", (y, zero))
-    power = apply("Where", (none, scalar_like(1, y), y))
+    none = ox.Equal(y, zero)
+    power = ox.Where(none, scalar_like(1, y), y)
     power = power if p == 2 else pow(power, float(p - 1))
-    return apply("Where", (none, zero, divide(dy, power)))
+    return ox.Where(none, zero, divide(dy, power))

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.concat import concat
@@ -129,11 +129,11 @@ def _drawn(
         sampled = cast_to(top_k(scores, num_sampled)[1], dtypes.int64)
         expected = 1.0 - (1.0 - share) ** _tries(share, num_sampled)
     else:
-        sampled = apply("ArgMax", (scores,), {"axis": 1, "keepdims": 0})
+        sampled = ox.ArgMax(scores, axis=1, keepdims=0)
         expected = share * num_sampled
     counts = convert_to_tensor(expected.astype(np.float32))
     right = cast_to(tensor(true_classes), dtypes.int64)
-    return Candidates(sampled, apply("Gather", (counts, right)), apply("Gather", (counts, sampled)))
+    return Candidates(sampled, ox.Gather(counts, right), ox.Gather(counts, sampled))
 
 
 def _tries(share: Any, count: int) -> float:
@@ -259,16 +259,16 @@ def _sampled_logits(
         )
     drawn, right_count, drawn_count = (stop_gradient(tensor(v)) for v in sampled_values)
     drawn = cast_to(drawn, dtypes.int64)
-    flat = apply("Reshape", (right, int64_constant([-1])))
+    flat = ox.Reshape(right, int64_constant([-1]))
     every = concat([flat, drawn], 0)
-    count = apply("Shape", (flat,))
+    count = ox.Shape(flat)
     ends = int64_constant([2**62])
     start, axis = int64_constant([0]), int64_constant([0])
 
     def rows(table: Any) -> tuple[Tensor, Tensor]:
         found = cast_to(embedding_lookup(table, every), x.dtype)
-        first = apply("Slice", (found, start, count, axis))
-        return first, apply("Slice", (found, count, ends, axis))
+        first = ox.Slice(found, start, count, axis)
+        return first, ox.Slice(found, count, ends, axis)
 
     right_rows, drawn_rows = rows(weights)
     right_bias, drawn_bias = rows(biases)
@@ -277,10 +277,10 @@ def _sampled_logits(
     own = reduce_sum(expand_dims(x, 1) * grouped, 2) + reshape(right_bias, [-1, num_true])
     others = matmul(x, drawn_rows, transpose_b=True) + drawn_bias
     if remove_hits:
-        pairs = apply("Equal", (expand_dims(right, 2), drawn))
+        pairs = ox.Equal(expand_dims(right, 2), drawn)
         hit = reduce_any(pairs, 1)
         least = scalar_like(float(np.finfo(np.float32).min), others)
-        others = others + apply("Where", (hit, least, scalar_like(0, others)))
+        others = others + ox.Where(hit, least, scalar_like(0, others))
     own = own - log(cast_to(right_count, x.dtype))
     others = others - log(cast_to(drawn_count, x.dtype))
     share = scalar_like(1.0 / num_true, own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -139,4 +140,4 @@ def _along(op: str, logits: Any, axis: Any) -> Tensor:
 
 def _axis_sum(op: OpRecord, x: Tensor) -> Tensor:
     axes = int64_constant([op.attrs.get("axis", -1)])
-    return apply("ReduceSum", (x, axes), {"keepdims": 1})
+    return ox.ReduceSum(x, axes, keepdims=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfx.core.errors import UnimplementedError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -24,13 +24,13 @@ def _col2im_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, None, None]:
     pads = tuple(op.attrs.get("pads") or (0,) * (2 * axes))
     if any(pads):
         flat = (0, 0, *pads[:axes], 0, 0, *pads[axes:])
-        dy = apply("Pad", (dy, int64_constant(flat)))
+        dy = ox.Pad(dy, int64_constant(flat))
     for i in range(axes):
         places = _places(op, i, block_shape, dimension(dy, 2 + 2 * i))
-        dy = apply("Gather", (dy, places), {"axis": 2 + 2 * i})
+        dy = ox.Gather(dy, places, axis=2 + 2 * i)
     # [n, c, k1, l1, k2, l2] -> [n, c, k1, k2, l1, l2]
     perm = (0, 1, *range(2, 2 + 2 * axes, 2), *range(3, 2 + 2 * axes, 2))
-    turned = apply("Transpose", (dy,), {"perm": perm})
+    turned = ox.Transpose(dy, perm=perm)
     return reshape_to(turned, shape_vector(columns)), None, None
 
 
@@ -39,18 +39,18 @@ def _places(op: OpRecord, i: int, block_shape: Tensor, size: Tensor) -> Tensor:
     attrs, one = op.attrs, int64_constant([1])
     stride = int64_constant([attrs["strides"][i] if attrs.get("strides") else 1])
     dilation = int64_constant([attrs["dilations"][i] if attrs.get("dilations") else 1])
-    block = apply("Gather", (block_shape, int64_constant([i])))
-    reach = apply("Mul", (apply("Sub", (block, one)), dilation))
-    room = apply("Sub", (apply("Sub", (size, reach)), one))
-    count = apply("Add", (apply("Div", (room, stride)), one))
-    taps = apply("Mul", (count_up(block), dilation))
-    starts = apply("Mul", (count_up(count), stride))
-    return apply("Add", (apply("Unsqueeze", (taps, one)), starts))
+    block = ox.Gather(block_shape, int64_constant([i]))
+    reach = ox.Mul(ox.Sub(block, one), dilation)
+    room = ox.Sub(ox.Sub(size, reach), one)
+    count = ox.Add(ox.Div(room, stride), one)
+    taps = ox.Mul(count_up(block), dilation)
+    starts = ox.Mul(count_up(count), stride)
+    return ox.Add(ox.Unsqueeze(taps, one), starts)
 
 
 @gradient("MaxUnpool")
 def _max_unpool_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, ...]:
     """Every element takes the gradient of the place that it was put to."""
     places = op.inputs[1]
-    flat = apply("Reshape", (dy, int64_constant([-1])))
-    return apply("Gather", (flat, places)), *(None for _ in op.inputs[1:])
+    flat = ox.Reshape(dy, int64_constant([-1]))
+    return ox.Gather(flat, places), *(None for _ in op.inputs[1:])

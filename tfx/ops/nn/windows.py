@@ -17,7 +17,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
@@ -61,13 +61,13 @@ class Layout:
         if self.channels_first:
             return x
         last = self.axes + 1
-        return apply("Transpose", (x,), {"perm": (0, last, *range(1, last))})
+        return ox.Transpose(x, perm=(0, last, *range(1, last)))
 
     def from_first(self, x: Tensor) -> Tensor:
         """The inverse of ``to_first``."""
         if self.channels_first:
             return x
-        return apply("Transpose", (x,), {"perm": (0, *range(2, self.axes + 2), 1)})
+        return ox.Transpose(x, perm=(0, *range(2, self.axes + 2), 1))
 
     def spatial(self, value: Sequence[Any]) -> list[Any]:
         """The spatial ones of values that are given for every axis."""
@@ -210,17 +210,17 @@ class Window:
 
     def computed_pads(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """SAME padding before and after the spatial axes of ``x`` as int64 vectors."""
-        return self.computed_pads_of(apply("Shape", (x,), {"start": 2}))
+        return self.computed_pads_of(ox.Shape(x, start=2))
 
     def computed_pads_of(self, sizes: Tensor) -> tuple[Tensor, Tensor]:
         """SAME padding for a vector of spatial sizes."""
         strides, one = int64_constant(self.strides), int64_constant(1)
-        counts = apply("Div", (apply("Add", (sizes, apply("Sub", (strides, one)))), strides))
-        span = apply("Mul", (apply("Sub", (counts, one)), strides))
-        total = apply("Sub", (apply("Add", (span, int64_constant(self.extents))), sizes))
-        total = apply("Max", (total, int64_constant(0)))
-        small = apply("Div", (total, int64_constant(2)))
-        large = apply("Sub", (total, small))
+        counts = ox.Div(ox.Add(sizes, ox.Sub(strides, one)), strides)
+        span = ox.Mul(ox.Sub(counts, one), strides)
+        total = ox.Sub(ox.Add(span, int64_constant(self.extents)), sizes)
+        total = ox.Max(total, int64_constant(0))
+        small = ox.Div(total, int64_constant(2))
+        large = ox.Sub(total, small)
         return (large, small) if self.padding == "SAME_LOWER" else (small, large)
 
 
@@ -257,10 +257,10 @@ def computable(x: Tensor) -> Tensor:
 def pad_spatial(x: Tensor, before: Tensor, after: Tensor, value: float | None = None) -> Tensor:
     """Pad (or, where negative, crop) the spatial axes by int64 vectors."""
     none = int64_constant([0, 0])
-    pads = apply("Concat", (none, before, none, after), {"axis": 0})
+    pads = ox.Concat(none, before, none, after, axis=0)
     if value is None:
-        return apply("Pad", (x, pads))
-    return apply("Pad", (x, pads, embed(np.array(value, x.dtype.as_numpy_dtype))))
+        return ox.Pad(x, pads)
+    return ox.Pad(x, pads, embed(np.array(value, x.dtype.as_numpy_dtype)))
 
 
 def sizes_of(x: Tensor, axes: int) -> list[int | None]:

@@ -13,7 +13,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph import ir
@@ -59,7 +59,7 @@ class StatelessSource:
     def part(self, number: int) -> StatelessSource:
         """Another source, of bits that have nothing to do with these; a number from 1 to 7."""
         mask = embed(np.array([3 << 61, number << 60], np.int64))
-        return StatelessSource(apply("BitwiseXor", (self._seed, mask)), "part")
+        return StatelessSource(ox.BitwiseXor(self._seed, mask), "part")
 
     def draw(self, sampler: Composite, shape: Tensor, *parameters: Tensor, dtype: DType) -> Tensor:
         """Numbers of the given shape by a sampler of ``_samplers``."""
@@ -106,9 +106,9 @@ def _size(shape: Any) -> Tensor:
 def _scaled(x: Tensor, scale: Any, offset: Any) -> Tensor:
     """``x * scale + offset``, without the steps that change nothing."""
     if not _is_number(scale, 1):
-        x = apply("Mul", (x, convert_to_tensor(scale, x.dtype)))
+        x = ox.Mul(x, convert_to_tensor(scale, x.dtype))
     if not _is_number(offset, 0):
-        x = apply("Add", (x, convert_to_tensor(offset, x.dtype)))
+        x = ox.Add(x, convert_to_tensor(offset, x.dtype))
     return x
 
 
@@ -143,7 +143,7 @@ def uniform(source: Source, shape: Any, minval: Any, maxval: Any, dtype: DTypeLi
     if _is_number(low, 0):
         return _scaled(x, high, low)
     low, high = _float(low, kind), _float(high, kind)
-    return _scaled(x, apply("Sub", (high, low)), low)
+    return _scaled(x, ox.Sub(high, low), low)
 
 
 def _float(x: Any, kind: DType) -> Tensor:
@@ -187,8 +187,8 @@ def categorical(source: Source, logits: Any, num_samples: Any, dtype: DTypeLike 
             op="Multinomial",
         )
     # The inverse of the cumulative distribution: how many of its steps lie at or below u.
-    chances = apply("Softmax", (cast_to(scores, dtypes.float64),), {"axis": -1})
-    steps = apply("CumSum", (chances, int64_constant(1)))
+    chances = ox.Softmax(cast_to(scores, dtypes.float64), axis=-1)
+    steps = ox.CumSum(chances, int64_constant(1))
     count = shape_argument(num_samples, "random.categorical")
     few = static_int(count)
     many = isinstance(num_samples, list | tuple) or getattr(num_samples, "shape", ()) != ()
@@ -199,16 +199,12 @@ def categorical(source: Source, logits: Any, num_samples: Any, dtype: DTypeLike 
         )
     shape = concat_shape(shape_vector(scores, 0, 1), count)
     u = source.draw(samplers.unit_uniform, shape, dtype=dtypes.float64)
-    total = apply(
-        "Slice", (steps, int64_constant([-1]), int64_constant([2**62]), int64_constant([1]))
-    )
+    total = ox.Slice(steps, int64_constant([-1]), int64_constant([2**62]), int64_constant([1]))
     # Kept below the total in spite of rounding: a last class of probability 0 is never drawn.
-    below = apply("Mul", (total, embed(np.array(1 - 2.0**-52))))
-    u = apply("Unsqueeze", (apply("Mul", (u, below)), int64_constant([2])))
-    passed = apply("GreaterOrEqual", (u, apply("Unsqueeze", (steps, int64_constant([1])))))
-    counted = apply(
-        "ReduceSum", (cast_to(passed, dtypes.int32), int64_constant([2])), {"keepdims": 0}
-    )
+    below = ox.Mul(total, embed(np.array(1 - 2.0**-52)))
+    u = ox.Unsqueeze(ox.Mul(u, below), int64_constant([2]))
+    passed = ox.GreaterOrEqual(u, ox.Unsqueeze(steps, int64_constant([1])))
+    counted = ox.ReduceSum(cast_to(passed, dtypes.int32), int64_constant([2]), keepdims=0)
     return cast_to(counted, kind)
 
 
@@ -216,8 +212,8 @@ def shuffle(source: Source, value: Any) -> Tensor:
     """``value`` with its rows (the first axis) in random order."""
     x = tensor(value)
     if x.shape.rank == 0:
-        return apply("Identity", (x,))
-    shuffled = apply("Gather", (x, _permutation(source, shape_vector(x, 0, 1))))
+        return ox.Identity(x)
+    shuffled = ox.Gather(x, _permutation(source, shape_vector(x, 0, 1)))
     if isinstance(shuffled, SymbolicTensor):
         shuffled.set_shape(x.shape)
     return shuffled
@@ -226,7 +222,7 @@ def shuffle(source: Source, value: Any) -> Tensor:
 def _permutation(source: Source, count: Tensor) -> Tensor:
     """The numbers below ``count`` in random order: the order of as many random numbers."""
     keys = source.draw(samplers.full_range, count, dtype=dtypes.int64)
-    return apply_n("TopK", (keys, count), {"axis": 0}, outputs=2)[1]
+    return ox.TopK(keys, count, axis=0)[1]
 
 
 def new_seeds(source: Source, count: Any) -> Tensor:

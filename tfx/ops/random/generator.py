@@ -21,7 +21,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current, init_scope
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.func_graph import FuncGraph
@@ -150,7 +150,7 @@ class Generator(Module):
     @property
     def key(self) -> Tensor:
         """The state's key, a scalar."""
-        return apply("Gather", (self._state_var.value(), int64_constant(2)))
+        return ox.Gather(self._state_var.value(), int64_constant(2))
 
     def reset(self, state: Any) -> None:
         """Continue from another state."""
@@ -166,7 +166,7 @@ class Generator(Module):
 
     def skip(self, delta: Any) -> Tensor:
         """Leave out ``delta`` draws; returns the new state."""
-        step = apply("Mul", (as_int64(delta), int64_constant([1, 0, 0])))
+        step = ox.Mul(as_int64(delta), int64_constant([1, 0, 0]))
         with _drawing:
             self._state_var.assign_add(step)
             return self._state_var.value()
@@ -250,19 +250,16 @@ class Generator(Module):
     def make_seeds(self, count: Any = 1) -> Tensor:
         """Seeds for the stateless functions, ``[2, count]`` int64."""
         keys = distributions.new_seeds(self, count)
-        zeros = apply("Sub", (keys, keys))
-        rows = [apply("Unsqueeze", (row, int64_constant([0]))) for row in (keys, zeros)]
-        return apply("Concat", rows, {"axis": 0})
+        zeros = ox.Sub(keys, keys)
+        rows = [ox.Unsqueeze(row, int64_constant([0])) for row in (keys, zeros)]
+        return ox.Concat(*rows, axis=0)
 
     def split(self, count: int = 1) -> list[Generator]:
         """``count`` new generators that are independent of this one and of each other."""
         keys = distributions.new_seeds(self, count)
         return [
             Generator(
-                state=apply(
-                    "Mul",
-                    (apply("Gather", (keys, int64_constant([i]))), int64_constant([0, 0, 1])),
-                ),
+                state=ox.Mul(ox.Gather(keys, int64_constant([i])), int64_constant([0, 0, 1])),
                 alg="philox",
             )
             for i in range(count)
@@ -316,8 +313,8 @@ def _signed(number: int) -> int:
 
 
 def _joined_state(key: Any, counter: Any) -> Tensor:
-    parts = (as_int64(counter), apply("Reshape", (as_int64(key), int64_constant([1]))))
-    return apply("Concat", parts, {"axis": 0})
+    parts = (as_int64(counter), ox.Reshape(as_int64(key), int64_constant([1])))
+    return ox.Concat(*parts, axis=0)
 
 
 def _fresh_state() -> Tensor:

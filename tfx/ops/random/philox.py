@@ -13,7 +13,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
@@ -33,7 +33,7 @@ def random_words(key: Tensor, counter: Tensor, tag: Tensor, blocks: Tensor) -> W
         tag: uint32 scalar.
         blocks: int64 scalar, below 2**32.
     """
-    numbers = apply("Range", (int64_constant(0), blocks, int64_constant(1)))
+    numbers = ox.Range(int64_constant(0), blocks, int64_constant(1))
     low, high = _halves(counter)
     return _philox((cast_to(numbers, dtypes.uint32), tag, low, high), _halves(key))
 
@@ -44,7 +44,7 @@ def _philox(counter: Words, key: tuple[Tensor, Tensor]) -> Words:
     steps = [uint_constant(step, dtypes.uint32) for step in _KEY_STEPS]
     for i in range(ROUNDS):
         if i:
-            k0, k1 = apply("Add", (k0, steps[0])), apply("Add", (k1, steps[1]))
+            k0, k1 = ox.Add(k0, steps[0]), ox.Add(k1, steps[1])
         high0, low0 = _multiply(c0, _MULTIPLIERS[0])
         high1, low1 = _multiply(c2, _MULTIPLIERS[1])
         c0, c1, c2, c3 = xor(xor(c1, k0), high1), low1, xor(xor(c3, k1), high0), low0
@@ -53,8 +53,8 @@ def _philox(counter: Words, key: tuple[Tensor, Tensor]) -> Words:
 
 def _multiply(x: Tensor, factor: int) -> tuple[Tensor, Tensor]:
     """High and low half of the 64-bit product."""
-    wide = apply("Mul", (cast_to(x, dtypes.uint64), uint_constant(factor, dtypes.uint64)))
-    low = apply("Mul", (x, uint_constant(factor, dtypes.uint32)))
+    wide = ox.Mul(cast_to(x, dtypes.uint64), uint_constant(factor, dtypes.uint64))
+    low = ox.Mul(x, uint_constant(factor, dtypes.uint32))
     return cast_to(shift_right(wide, 32), dtypes.uint32), low
 
 
@@ -71,14 +71,14 @@ def uint_constant(value: int, dtype: DType) -> Tensor:
 
 def shift_right(x: Tensor, count: int) -> Tensor:
     """The bits of ``x`` moved down by ``count``."""
-    return apply("BitShift", (x, uint_constant(count, x.dtype)), {"direction": "RIGHT"})
+    return ox.BitShift(x, uint_constant(count, x.dtype), direction="RIGHT")
 
 
 def shift_left(x: Tensor, count: int) -> Tensor:
     """The bits of ``x`` moved up by ``count``."""
-    return apply("BitShift", (x, uint_constant(count, x.dtype)), {"direction": "LEFT"})
+    return ox.BitShift(x, uint_constant(count, x.dtype), direction="LEFT")
 
 
 def xor(x: Tensor, y: Tensor) -> Tensor:
     """Bitwise exclusive or."""
-    return apply("BitwiseXor", (x, y))
+    return ox.BitwiseXor(x, y)

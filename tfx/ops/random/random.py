@@ -8,7 +8,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import Tensor
@@ -408,8 +408,8 @@ def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Tensor:
     given = tensor(seed)
     source = StatelessSource(_separated(as_int64(given), 2), "fold_in")
     base = source.draw(samplers.full_range, int64_constant([2]), dtype=dtypes.int64)
-    number = apply("Mul", (as_int64(data), int64_constant([1, 0])))
-    mixed = StatelessSource(apply("Add", (base, number)), "fold_in")
+    number = ox.Mul(as_int64(data), int64_constant([1, 0]))
+    mixed = StatelessSource(ox.Add(base, number), "fold_in")
     return mixed.draw(samplers.full_range, int64_constant([2]), dtype=_seed_dtype(given))
 
 
@@ -421,4 +421,4 @@ def _seed_dtype(seed: Tensor) -> DType:
 def _separated(seed: Tensor, purpose: int) -> Tensor:
     """A seed whose bits have nothing to do with those that ``seed`` itself gives."""
     high = embed(np.array([purpose << 61, 0], np.int64))
-    return apply("BitwiseXor", (seed, high))
+    return ox.BitwiseXor(seed, high)

@@ -18,8 +18,8 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
 from tfx.framework.body_graph import BodyGraph
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -67,7 +67,7 @@ class Streams:
             # One operation advances its generator by one, whatever it draws.
             self._number += 1
             mask = embed(np.array([0, self._number << 60, 0], np.int64))
-            state = apply("BitwiseXor", (self._state, mask))
+            state = ox.BitwiseXor(self._state, mask)
             shapes = (raw_shape_of(shape), state.shape.symbolic)
             drawn = sampler(state, shape, shapes=shapes, stateful=True, dtype="float64")
             return drawn[0]
@@ -83,7 +83,7 @@ def _times(rounds: int, shape: Tensor) -> Tensor:
 
 
 def _row(x: Tensor, i: Tensor) -> Tensor:
-    return apply("Gather", (x, i))
+    return ox.Gather(x, i)
 
 
 def _number(value: float) -> Tensor:
@@ -91,15 +91,15 @@ def _number(value: float) -> Tensor:
 
 
 def _choose(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    return apply("Where", (condition, a, b))
+    return ox.Where(condition, a, b)
 
 
 def _both(a: Tensor, b: Tensor) -> Tensor:
-    return apply("And", (a, b))
+    return ox.And(a, b)
 
 
 def _log(x: Tensor) -> Tensor:
-    return apply("Log", (apply("Max", (x, _number(1e-300))),))
+    return ox.Log(ox.Max(x, _number(1e-300)))
 
 
 def _loop(
@@ -134,8 +134,8 @@ def _loop(
 
 def _not_all(done: Tensor) -> Tensor:
     """Whether some are false."""
-    least = apply("ReduceMin", (cast_to(done, dtypes.uint8),), {"keepdims": 0})
-    return apply("Not", (cast_to(least, dtypes.bool),))
+    least = ox.ReduceMin(cast_to(done, dtypes.uint8), keepdims=0)
+    return ox.Not(cast_to(least, dtypes.bool))
 
 
 def _first(
@@ -145,10 +145,10 @@ def _first(
 
     def step(i: Tensor, result: Tensor, done: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
         value, accepted = propose(i)
-        both = apply("Or", (done, accepted))
+        both = ox.Or(done, accepted)
         return _not_all(both), (_choose(done, result, _choose(accepted, value, result)), both)
 
-    return _loop(rounds, (fallback, apply("IsNaN", (fallback * 0.0,))), step)[0]
+    return _loop(rounds, (fallback, ox.IsNaN(fallback * 0.0)), step)[0]
 
 
 def _gamma_body(alpha: Tensor, x: Tensor, u: Tensor, boost: Tensor) -> tuple[Tensor]:
@@ -156,7 +156,7 @@ def _gamma_body(alpha: Tensor, x: Tensor, u: Tensor, boost: Tensor) -> tuple[Ten
     below_one = alpha < 1.0
     raised = _choose(below_one, alpha + 1.0, alpha)
     d = raised - 1.0 / 3.0
-    c = 1.0 / apply("Sqrt", (9.0 * d,))
+    c = 1.0 / ox.Sqrt(9.0 * d)
 
     def propose(i: Tensor) -> tuple[Tensor, Tensor]:
         normal = _row(x, i)
@@ -168,7 +168,7 @@ def _gamma_body(alpha: Tensor, x: Tensor, u: Tensor, boost: Tensor) -> tuple[Ten
     drawn = d * _first(
         _GAMMA_ROUNDS, _choose(alpha < 0.0, _number(np.nan), alpha * 0.0 + 1.0), propose
     )
-    smaller = drawn * apply("Exp", (_log(1.0 - boost) / alpha,))
+    smaller = drawn * ox.Exp(_log(1.0 - boost) / alpha)
     return (_choose(below_one, smaller, drawn),)
 
 
@@ -190,7 +190,7 @@ def _inverted(u: Tensor, first: Tensor, ratio: Callable[[Tensor], Tensor]) -> Te
         passed = u >= total
         new = term * ratio(cast_to(i, dtypes.float64) + 1.0)
         more = count + cast_to(passed, dtypes.float64)
-        return _not_all(apply("Not", (passed,))), (new, total + new, more)
+        return _not_all(ox.Not(passed)), (new, total + new, more)
 
     return _loop(_TERMS, (first, first, first * 0.0), step)[2]
 
@@ -198,16 +198,16 @@ def _inverted(u: Tensor, first: Tensor, ratio: Callable[[Tensor], Tensor]) -> Te
 def _hat(u: Tensor, a: Tensor, b: Tensor, centre: Tensor) -> tuple[Tensor, Tensor]:
     """A proposal of Hoermann's transformed rejection, and where under the hat it is."""
     shifted = u - 0.5
-    inside = 0.5 - apply("Abs", (shifted,))
-    k = apply("Floor", ((2.0 * a / inside + b) * shifted + centre,))
+    inside = 0.5 - ox.Abs(shifted)
+    k = ox.Floor((2.0 * a / inside + b) * shifted + centre)
     return k, inside
 
 
 def _poisson_body(rate: Tensor, u: Tensor, v: Tensor, single: Tensor) -> tuple[Tensor]:
-    little = apply("Clip", (rate, _number(0.0), _number(_SMALL)))
-    small = _inverted(single, apply("Exp", (-little,)), lambda k: little / k)
-    large = apply("Max", (rate, _number(_SMALL)))
-    b = 0.931 + 2.53 * apply("Sqrt", (large,))
+    little = ox.Clip(rate, _number(0.0), _number(_SMALL))
+    small = _inverted(single, ox.Exp(-little), lambda k: little / k)
+    large = ox.Max(rate, _number(_SMALL))
+    b = 0.931 + 2.53 * ox.Sqrt(large)
     a = -0.059 + 0.02483 * b
     scale = _log(1.1239 + 1.1328 / (b - 3.4))
     easy = 0.9277 - 3.6224 / (b - 2.0)
@@ -219,32 +219,32 @@ def _poisson_body(rate: Tensor, u: Tensor, v: Tensor, single: Tensor) -> tuple[T
         at_once = _both(inside >= 0.07, height <= easy)
         bound = k * log_rate - large - _log_factorial(k)
         under = _log(height) + scale - _log(a / (inside * inside) + b) <= bound
-        return k, apply("Or", (at_once, _both(k >= 0.0, under)))
+        return k, ox.Or(at_once, _both(k >= 0.0, under))
 
-    drawn = _first(_COUNT_ROUNDS, apply("Floor", (large,)), propose)
+    drawn = _first(_COUNT_ROUNDS, ox.Floor(large), propose)
     return (_choose(rate < _SMALL, small, drawn),)
 
 
 def _binomial_body(
     count: Tensor, chance: Tensor, u: Tensor, v: Tensor, single: Tensor
 ) -> tuple[Tensor]:
-    n = apply("Max", (count, _number(0.0)))
-    bounded = apply("Clip", (chance, _number(0.0), _number(1.0)))
+    n = ox.Max(count, _number(0.0))
+    bounded = ox.Clip(chance, _number(0.0), _number(1.0))
     flipped = bounded > 0.5
     p = _choose(flipped, 1.0 - bounded, bounded)
     odds = p / (1.0 - p)
     log_odds = _log(odds)
     is_small = n * p < _SMALL
     few = _choose(is_small, n, _number(0.0))
-    start = apply("Exp", (few * _log(1.0 - p),))
+    start = ox.Exp(few * _log(1.0 - p))
     small = _inverted(single, start, lambda k: odds * (few - k + 1.0) / k)
     many = _choose(is_small, _number(1e3), n)
     q = _choose(is_small, _number(0.5), p)
-    deviation = apply("Sqrt", (many * q * (1.0 - q),))
+    deviation = ox.Sqrt(many * q * (1.0 - q))
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * q
     scale = (2.83 + 5.1 / b) * deviation
-    middle = apply("Floor", ((many + 1.0) * q,))
+    middle = ox.Floor((many + 1.0) * q)
     peak = _log_factorial(middle) + _log_factorial(many - middle)
 
     def propose(i: Tensor) -> tuple[Tensor, Tensor]:
@@ -252,10 +252,10 @@ def _binomial_body(
         height = 1.0 - _row(v, i)
         at_once = _both(inside >= 0.07, height <= 0.92 - 4.2 / b)
         fits = _both(k >= 0.0, k <= many)
-        rest = apply("Max", (many - k, _number(0.0)))
+        rest = ox.Max(many - k, _number(0.0))
         bound = peak - _log_factorial(k) - _log_factorial(rest) + (k - middle) * log_odds
         under = _log(height * scale / (a / (inside * inside) + b)) <= bound
-        return k, _both(fits, apply("Or", (at_once, under)))
+        return k, _both(fits, ox.Or(at_once, under))
 
     drawn = _choose(is_small, small, _first(_COUNT_ROUNDS, middle, propose))
     return (_choose(flipped, n - drawn, drawn),)
@@ -281,7 +281,7 @@ def _wide(x: Any, shape: Tensor, op: str) -> Tensor:
                 f"a parameter of shape {known}.",
                 op=op,
             )
-    return apply("Expand", (stop_gradient(wide), shape))
+    return ox.Expand(stop_gradient(wide), shape)
 
 
 def _accepted(dtype: DTypeLike, among: tuple[DType, ...], op: str) -> DType:
@@ -306,8 +306,8 @@ def gamma(source: Any, shape: Tensor, alpha: Any, beta: Any, dtype: DTypeLike) -
     )
     drawn = cast_to(_gamma(*given, shapes=(raw_shape_of(shape),))[0], kind)
     least = embed(_tiny(kind))
-    drawn = apply("Max", (drawn, least))
-    return drawn if beta is None else apply("Div", (drawn, convert_to_tensor(beta, kind)))
+    drawn = ox.Max(drawn, least)
+    return drawn if beta is None else ox.Div(drawn, convert_to_tensor(beta, kind))
 
 
 def _tiny(kind: DType) -> np.ndarray[Any, Any]:
@@ -344,7 +344,7 @@ def binomial(source: Any, shape: Tensor, counts: Any, probs: Any, dtype: DTypeLi
 
 def per_parameter(shape: Any, *parameters: Any) -> Tensor:
     """The shape of ``shape`` numbers for each of the parameters, broadcast against each other."""
-    inner, *others = [apply("Shape", (tensor(p),)) for p in parameters]
+    inner, *others = [ox.Shape(tensor(p)) for p in parameters]
     for other in others:
         inner = broadcast_dynamic_shape(inner, other)
     return concat_shape(shape_argument(shape, "random"), inner)

@@ -15,6 +15,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
@@ -39,7 +40,7 @@ def _words(origin: Tensor, blocks: Tensor, stateful: bool) -> Words:
         counter, stream, key = (_element(origin, i) for i in range(STATE_SIZE))
         # Tag 0 is the stateless samplers'.
         low = cast_to(cast_to(stream, dtypes.uint64), dtypes.uint32)
-        tag = apply("Add", (low, uint_constant(1, dtypes.uint32)))
+        tag = ox.Add(low, uint_constant(1, dtypes.uint32))
     else:
         key, counter = _element(origin, 0), _element(origin, 1)
         tag = uint_constant(0, dtypes.uint32)
@@ -47,24 +48,24 @@ def _words(origin: Tensor, blocks: Tensor, stateful: bool) -> Words:
 
 
 def _element(x: Tensor, index: int) -> Tensor:
-    return apply("Gather", (x, int64_constant(index)))
+    return ox.Gather(x, int64_constant(index))
 
 
 def _advanced(origin: Tensor, stateful: bool) -> Tensor:
     """The state after a draw."""
-    return apply("Add", (origin, int64_constant([1, 0, 0]))) if stateful else origin
+    return ox.Add(origin, int64_constant([1, 0, 0])) if stateful else origin
 
 
 def _blocks(count: Tensor, per_block: int) -> Tensor:
-    up = apply("Add", (count, int64_constant(per_block - 1)))
-    return apply("Div", (up, int64_constant(per_block)))
+    up = ox.Add(count, int64_constant(per_block - 1))
+    return ox.Div(up, int64_constant(per_block))
 
 
 def _joined(parts: tuple[Tensor, ...], count: Tensor) -> Tensor:
     """Parts one after the other, cut to ``count``."""
-    whole = parts[0] if len(parts) == 1 else apply("Concat", parts, {"axis": 0})
-    end = apply("Unsqueeze", (count, int64_constant([0])))
-    return apply("Slice", (whole, int64_constant([0]), end))
+    whole = parts[0] if len(parts) == 1 else ox.Concat(*parts, axis=0)
+    end = ox.Unsqueeze(count, int64_constant([0]))
+    return ox.Slice(whole, int64_constant([0]), end)
 
 
 def bits32(origin: Tensor, count: Tensor, stateful: bool) -> Tensor:
@@ -78,7 +79,7 @@ def bits64(origin: Tensor, count: Tensor, stateful: bool) -> Tensor:
         cast_to(w, dtypes.uint64) for w in _words(origin, _blocks(count, 2), stateful)
     )
     pairs = ((w0, w1), (w2, w3))
-    return _joined(tuple(apply("BitwiseOr", (shift_left(h, 32), lo)) for h, lo in pairs), count)
+    return _joined(tuple(ox.BitwiseOr(shift_left(h, 32), lo) for h, lo in pairs), count)
 
 
 Sampler = Callable[[Tensor, Tensor, bool, DType], Tensor]
@@ -89,14 +90,14 @@ def _sampler(draw: Sampler, name: str) -> Composite:
 
     def body(origin: Tensor, shape: Tensor, *, stateful: bool, dtype: str) -> tuple[Tensor, Tensor]:
         flat = draw(origin, _count(shape), stateful, dtypes.as_dtype(dtype))
-        drawn = apply("Reshape", (flat, shape), {"allowzero": 1})
+        drawn = ox.Reshape(flat, shape, allowzero=1)
         return drawn, _advanced(origin, stateful)
 
     return Composite(body, name)
 
 
 def _count(shape: Tensor) -> Tensor:
-    return apply("ReduceProd", (shape,), {"keepdims": 0})
+    return ox.ReduceProd(shape, keepdims=0)
 
 
 def _constant(value: float, dtype: DType) -> Tensor:
@@ -107,10 +108,10 @@ def _unit(origin: Tensor, count: Tensor, stateful: bool, dtype: DType) -> Tensor
     """Uniform in [0, 1): every multiple of the dtype's spacing below 1 is equally likely."""
     if dtype is dtypes.float64:
         bits = shift_right(bits64(origin, count, stateful), 11)
-        return apply("Mul", (cast_to(bits, dtype), _constant(2.0**-53, dtype)))
+        return ox.Mul(cast_to(bits, dtype), _constant(2.0**-53, dtype))
     kept = _FLOAT_BITS[dtype.name]
     bits = cast_to(shift_right(bits32(origin, count, stateful), 32 - kept), dtypes.float32)
-    scaled = apply("Mul", (bits, _constant(2.0**-kept, dtypes.float32)))
+    scaled = ox.Mul(bits, _constant(2.0**-kept, dtypes.float32))
     return cast_to(scaled, dtype)
 
 
@@ -119,17 +120,14 @@ def _fractions(origin: Tensor, count: Tensor, stateful: bool, dtype: DType) -> l
     if dtype is dtypes.float64:
         w0, w1, w2, w3 = (cast_to(w, dtype) for w in _words(origin, _blocks(count, 2), stateful))
         joined = [_scaled_sum(w0, 2.0**-32, w1, 2.0**-64), _scaled_sum(w2, 2.0**-32, w3, 2.0**-64)]
-        return [apply("Add", (x, _constant(2.0**-65, dtype))) for x in joined]
+        return [ox.Add(x, _constant(2.0**-65, dtype)) for x in joined]
     words = _words(origin, _blocks(count, 4), stateful)
     one, scale = _constant(1.0, dtypes.float32), _constant(2.0**-32, dtypes.float32)
-    return [apply("Mul", (apply("Add", (cast_to(w, dtypes.float32), one)), scale)) for w in words]
+    return [ox.Mul(ox.Add(cast_to(w, dtypes.float32), one), scale) for w in words]
 
 
 def _scaled_sum(x: Tensor, a: float, y: Tensor, b: float) -> Tensor:
-    return apply(
-        "Add",
-        (apply("Mul", (x, _constant(a, x.dtype))), apply("Mul", (y, _constant(b, y.dtype)))),
-    )
+    return ox.Add(ox.Mul(x, _constant(a, x.dtype)), ox.Mul(y, _constant(b, y.dtype)))
 
 
 def _normal(origin: Tensor, count: Tensor, stateful: bool, dtype: DType) -> Tensor:
@@ -138,9 +136,9 @@ def _normal(origin: Tensor, count: Tensor, stateful: bool, dtype: DType) -> Tens
     uniform = _fractions(origin, count, stateful, dtype)
     kind = uniform[0].dtype
     for u, v in zip(uniform[::2], uniform[1::2], strict=True):
-        radius = apply("Sqrt", (apply("Mul", (apply("Log", (u,)), _constant(-2.0, kind))),))
-        angle = apply("Mul", (v, _constant(2 * math.pi, kind)))
-        parts += [apply("Mul", (radius, apply(f, (angle,)))) for f in ("Cos", "Sin")]
+        radius = ox.Sqrt(ox.Mul(ox.Log(u), _constant(-2.0, kind)))
+        angle = ox.Mul(v, _constant(2 * math.pi, kind))
+        parts += [ox.Mul(radius, apply(f, (angle,))) for f in ("Cos", "Sin")]
     return cast_to(_joined(tuple(parts), count), dtype)
 
 
@@ -149,14 +147,14 @@ def _truncated_normal(origin: Tensor, count: Tensor, stateful: bool, dtype: DTyp
     u = _joined(tuple(_fractions(origin, count, stateful, dtype)), count)
     kind = u.dtype
     factor = _constant(2.0 * _TRUNCATED_RANGE, kind)
-    y = apply("Sub", (apply("Mul", (u, factor)), _constant(_TRUNCATED_RANGE, kind)))
-    one_less = apply("Sub", (_constant(1.0, kind), apply("Mul", (y, y))))
-    w = apply("Neg", (apply("Log", (one_less,)),))
+    y = ox.Sub(ox.Mul(u, factor), _constant(_TRUNCATED_RANGE, kind))
+    one_less = ox.Sub(_constant(1.0, kind), ox.Mul(y, y))
+    w = ox.Neg(ox.Log(one_less))
     total = _constant(_TRUNCATED[-1], kind)
     for c in _TRUNCATED[-2::-1]:
-        total = apply("Add", (apply("Mul", (total, w)), _constant(c, kind)))
+        total = ox.Add(ox.Mul(total, w), _constant(c, kind))
     two = _constant(2.0, kind)
-    bounded = apply("Clip", (apply("Mul", (total, y)), apply("Neg", (two,)), two))
+    bounded = ox.Clip(ox.Mul(total, y), ox.Neg(two), two)
     return cast_to(bounded, dtype)
 
 
@@ -177,17 +175,17 @@ def _integers(
     wide = kind.size == 8
     unsigned = dtypes.uint64 if wide else dtypes.uint32
     base = cast_to(low, unsigned)
-    span = apply("Sub", (cast_to(high, unsigned), base))
+    span = ox.Sub(cast_to(high, unsigned), base)
     bits = (bits64 if wide else bits32)(origin, _count(shape), stateful)
-    bits = apply("Reshape", (bits, shape), {"allowzero": 1})
+    bits = ox.Reshape(bits, shape, allowzero=1)
     if wide:
         # An empty range must not divide by zero, which would end the process.
-        span = apply("Max", (span, uint_constant(1, unsigned)))
-        offset = apply("Mod", (bits, span))
+        span = ox.Max(span, uint_constant(1, unsigned))
+        offset = ox.Mod(bits, span)
     else:
-        product = apply("Mul", (cast_to(bits, dtypes.uint64), cast_to(span, dtypes.uint64)))
+        product = ox.Mul(cast_to(bits, dtypes.uint64), cast_to(span, dtypes.uint64))
         offset = cast_to(shift_right(product, 32), unsigned)
-    return cast_to(apply("Add", (base, offset)), kind), _advanced(origin, stateful)
+    return cast_to(ox.Add(base, offset), kind), _advanced(origin, stateful)
 
 
 unit_uniform = _sampler(_unit, "random_uniform")

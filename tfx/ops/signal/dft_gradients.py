@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tfx.core import dtypes
 from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, formula, gradient
 from tfx.framework.tensor import Tensor
@@ -27,7 +28,7 @@ def _dft_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     if inverse and onesided:
         dx = _half_spectrum(dy, length, axis)
     else:
-        dx = apply("DFT", (_fitted(dy, length, axis), None, axis), {"inverse": int(not inverse)})
+        dx = ox.DFT(_fitted(dy, length, axis), None, axis, inverse=int(not inverse))
         size = cast_to(length, x.dtype)
         dx = apply("Div" if inverse else "Mul", (dx, size))
     dx = _fitted(dx, _at(shape_vector(x), axis), axis)
@@ -37,7 +38,7 @@ def _dft_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
 
 def _at(shape: Tensor, axis: Tensor) -> Tensor:
     """One dimension as a scalar."""
-    return reshape_to(apply("Gather", (shape, axis)), int64_constant([]))
+    return reshape_to(ox.Gather(shape, axis), int64_constant([]))
 
 
 def _length(x: Tensor, given: Tensor | None, axis: Tensor, *, doubled: bool) -> Tensor:
@@ -47,38 +48,38 @@ def _length(x: Tensor, given: Tensor | None, axis: Tensor, *, doubled: bool) -> 
     size = _at(shape_vector(x), axis)
     if not doubled:
         return size
-    return apply("Mul", (apply("Sub", (size, int64_constant(1))), int64_constant(2)))
+    return ox.Mul(ox.Sub(size, int64_constant(1)), int64_constant(2))
 
 
 def _fitted(x: Tensor, length: Tensor, axis: Tensor) -> Tensor:
     """Zeros added at the end of an axis, or what is too much cut off."""
-    missing = apply("Sub", (length, _at(shape_vector(x), axis)))
+    missing = ox.Sub(length, _at(shape_vector(x), axis))
     zero, vector = int64_constant([0]), int64_constant([1])
-    pads = apply("Concat", (zero, reshape_to(missing, vector)), {"axis": 0})
-    return apply("Pad", (x, pads, None, reshape_to(axis, vector)))
+    pads = ox.Concat(zero, reshape_to(missing, vector), axis=0)
+    return ox.Pad(x, pads, None, reshape_to(axis, vector))
 
 
 def _last(x: Tensor, count: Tensor) -> Tensor:
     """The first one or two elements of the last axis."""
-    return apply("Slice", (x, int64_constant([0]), count, int64_constant([-1])))
+    return ox.Slice(x, int64_constant([0]), count, int64_constant([-1]))
 
 
 def _half_spectrum(dy: Tensor, length: Tensor, axis: Tensor) -> Tensor:
     """The transpose of a real inverse: frequencies that stand for two of them count twice."""
-    found = apply("DFT", (dy, None, axis), {"onesided": 1})
+    found = ox.DFT(dy, None, axis, onesided=1)
     rank = dy.shape.rank
     assert rank is not None
     count = count_up(_at(shape_vector(found), axis))
     two, one = scalar_like(2, dy), scalar_like(1, dy)
-    mirrored = apply("Mod", (apply("Add", (count, count)), length))
-    alone = apply("Equal", (mirrored, int64_constant(0)))
-    counts = apply("Where", (alone, one, two))
+    mirrored = ox.Mod(ox.Add(count, count), length)
+    alone = ox.Equal(mirrored, int64_constant(0))
+    counts = ox.Where(alone, one, two)
     # One number for each frequency, along the axis.
-    places = apply("Mod", (apply("Add", (axis, int64_constant(rank))), int64_constant(rank)))
-    here = apply("Equal", (count_up(int64_constant([rank])), places))
-    shape = apply("Where", (here, int64_constant(-1), int64_constant(1)))
-    counts = apply("Reshape", (counts, shape))
-    return apply("Div", (apply("Mul", (found, counts)), cast_to(length, dy.dtype)))
+    places = ox.Mod(ox.Add(axis, int64_constant(rank)), int64_constant(rank))
+    here = ox.Equal(count_up(int64_constant([rank])), places)
+    shape = ox.Where(here, int64_constant(-1), int64_constant(1))
+    counts = ox.Reshape(counts, shape)
+    return ox.Div(ox.Mul(found, counts), cast_to(length, dy.dtype))
 
 
 @formula("STFT")
@@ -94,10 +95,10 @@ def _stft(op: OpRecord) -> Tensor:
     else:
         length = whole if window is None else reshape_to(dimension(window, 0), scalar)
     hop = reshape_to(cast_to(step, dtypes.int64), scalar)
-    frames = apply("Add", (apply("Div", (apply("Sub", (whole, length)), hop)), one))
-    starts = apply("Unsqueeze", (apply("Mul", (count_up(frames), hop)), int64_constant([1])))
-    seen = apply("Gather", (signal, apply("Add", (starts, count_up(length)))), {"axis": 1})
+    frames = ox.Add(ox.Div(ox.Sub(whole, length), hop), one)
+    starts = ox.Unsqueeze(ox.Mul(count_up(frames), hop), int64_constant([1]))
+    seen = ox.Gather(signal, ox.Add(starts, count_up(length)), axis=1)
     if window is not None:
-        seen = apply("Mul", (seen, apply("Unsqueeze", (window, int64_constant([1])))))
+        seen = ox.Mul(seen, ox.Unsqueeze(window, int64_constant([1])))
     attrs = {"onesided": int(op.attrs.get("onesided", 1))}
-    return apply("DFT", (seen, None, int64_constant(2)), attrs)
+    return ox.DFT(seen, None, int64_constant(2), **attrs)

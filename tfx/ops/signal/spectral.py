@@ -10,7 +10,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import constant, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.gather import gather
@@ -250,11 +250,11 @@ def _cosine(signal: Any, kind: int, n: int | None, axis: int, norm: str | None) 
         ends = int64_constant([0]), int64_constant([n]), int64_constant([-1])
         rank = known_rank(x, "dct")
         behind = [[0, 0]] * (rank - 1) + [[0, n - size]]
-        x = apply("Slice", (x, *ends)) if n < size else pad(x, behind)
+        x = ox.Slice(x, *ends) if n < size else pad(x, behind)
         size = n
     if kind == 1 and size < 2:
         raise ValueError("Type-I DCT requires the dimension to be greater than one.")
-    return apply("MatMul", (x, constant(_cosines(kind, size, norm), x.dtype)))
+    return ox.MatMul(x, constant(_cosines(kind, size, norm), x.dtype))
 
 
 def _cosines(kind: int, size: int, norm: str | None) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.convert import constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, tensor
@@ -220,9 +220,9 @@ def as_string(
     if whole and (precision >= 0 or scientific or shortest):
         raise InvalidArgumentError(f"precision and notation are for floats; got {kind.name}.")
     if kind is dtypes.bool:
-        return apply("Where", (x, constant("true"), constant("false")))
+        return ox.Where(x, constant("true"), constant("false"))
     if kind.is_integer and width < 0:
-        return apply("Cast", (x,), {"to": dtypes.string.onnx})
+        return ox.Cast(x, to=dtypes.string.onnx)
     letter = "e" if scientific else "g" if shortest else "f"
     number = f".{precision}{letter}" if precision >= 0 else letter
     sign, pad = ("<", "") if fill == "-" else (">", "") if fill != "0" else ("", "0")

@@ -10,7 +10,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InternalError, InvalidArgumentError
-from tfx.framework.apply import apply, apply_n
+from tfx.framework.builder import ox
 from tfx.framework.context import init_scope
 from tfx.framework.convert import constant, convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -62,8 +62,8 @@ def _joined(parts: list[Tensor], separator: str) -> Tensor:
     result = parts[0]
     for part in parts[1:]:
         if between is not None:
-            result = apply("StringConcat", (result, between))
-        result = apply("StringConcat", (result, part))
+            result = ox.StringConcat(result, between)
+        result = ox.StringConcat(result, part)
     return result
 
 
@@ -113,11 +113,11 @@ def reduce_join(
         parts = unstack(x, axis=a)
         shape = [1 if i == a else d for i, d in enumerate(x.shape.as_list())]
         if parts:
-            kept = apply("Unsqueeze", (_joined(parts, separator), int64_constant([a])))
+            kept = ox.Unsqueeze(_joined(parts, separator), int64_constant([a]))
         else:
             kept = convert_to_tensor(_empty_texts([d or 0 for d in shape]))
         x = kept
-    return x if keepdims or not axes else apply("Squeeze", (x, int64_constant(sorted(axes))))
+    return x if keepdims or not axes else ox.Squeeze(x, int64_constant(sorted(axes)))
 
 
 def _empty_texts(shape: list[int]) -> Any:
@@ -152,7 +152,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
         pattern = given.view().item()
     expression = (pattern.decode() if isinstance(pattern, bytes) else pattern) or "^$"
     _check_pattern(expression)
-    return apply("RegexFullMatch", (text(input, "RegexFullMatch"),), {"pattern": expression})
+    return ox.RegexFullMatch(text(input, "RegexFullMatch"), pattern=expression)
 
 
 @functools.lru_cache(maxsize=256)
@@ -160,7 +160,7 @@ def _check_pattern(expression: str) -> None:
     """Find a pattern that is none now, and not when a function runs."""
     try:
         with init_scope():
-            apply("RegexFullMatch", (constant(""),), {"pattern": expression})
+            ox.RegexFullMatch(constant(""), pattern=expression)
     except InternalError as e:
         raise InvalidArgumentError(f"Invalid pattern: {expression!r} ({e})") from e
 
@@ -213,14 +213,11 @@ def _case(x: Any, encoding: str, case: str) -> Tensor:
         return by_python(kind, lambda a: [each(change, object, a)], [x], outputs)[0]
     # The locale "C" knows the letters A to Z alone, and is there on every machine. The operator
     # takes vectors, and turns an empty one into one empty string: there is always one more.
-    shape = apply("Shape", (x,))
-    flat = apply(
-        "Concat", (apply("Reshape", (x, int64_constant([-1]))), constant([""])), {"axis": 0}
-    )
-    attributes = {"case_change_action": case, "is_case_sensitive": 1, "locale": "C"}
-    changed = apply("StringNormalizer", (flat,), attributes)
-    kept = apply("Slice", (changed, int64_constant([0]), int64_constant([-1])))
-    return apply("Reshape", (kept, shape), {"allowzero": 1})
+    shape = ox.Shape(x)
+    flat = ox.Concat(ox.Reshape(x, int64_constant([-1])), constant([""]), axis=0)
+    changed = ox.StringNormalizer(flat, case_change_action=case, is_case_sensitive=1, locale="C")
+    kept = ox.Slice(changed, int64_constant([0]), int64_constant([-1]))
+    return ox.Reshape(kept, shape, allowzero=1)
 
 
 def split(
@@ -262,15 +259,15 @@ def split(
     attributes: dict[str, Any] = {"delimiter": mark.decode()} if mark else {}
     if maxsplit >= 0:
         attributes["maxsplit"] = maxsplit
-    found = apply_n("StringSplit", (x,), attributes, outputs=2)[0]
+    found = ox.StringSplit(x, **attributes)[0]
     if not mark:
         return found
     # The operator finds nothing in an empty string, where one empty piece is.
-    count = apply("Shape", (found,))
-    nothing = apply("Equal", (count, int64_constant([0])))
-    padded = apply("Concat", (found, constant([""])), {"axis": 0})
-    end = apply("Where", (nothing, int64_constant([1]), count))
-    return apply("Slice", (padded, int64_constant([0]), end))
+    count = ox.Shape(found)
+    nothing = ox.Equal(count, int64_constant([0]))
+    padded = ox.Concat(found, constant([""]), axis=0)
+    end = ox.Where(nothing, int64_constant([1]), count)
+    return ox.Slice(padded, int64_constant([0]), end)
 
 
 def _pieces(value: bytes, mark: bytes, maxsplit: int) -> list[bytes]:
@@ -338,9 +335,9 @@ def to_number(
         _complain(x, good)
     number = cast_to(x, dtypes.int64 if wanted.is_integer else dtypes.float64)
     if wanted is dtypes.int32:
-        low = apply("GreaterOrEqual", (number, int64_constant(-(2**31))))
-        high = apply("LessOrEqual", (number, int64_constant(2**31 - 1)))
-        good = apply("And", (good, apply("And", (low, high))))
+        low = ox.GreaterOrEqual(number, int64_constant(-(2**31)))
+        high = ox.LessOrEqual(number, int64_constant(2**31 - 1))
+        good = ox.And(good, ox.And(low, high))
         if isinstance(x, EagerTensor):
             _complain(x, good)
     if not isinstance(x, EagerTensor):

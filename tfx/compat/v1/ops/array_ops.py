@@ -12,7 +12,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework import convert
-from tfx.framework.apply import apply
+from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -282,18 +282,16 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
                 op="Select",
             )
         if by_row:
-            chosen = apply("Unsqueeze", (chosen, int64_constant(range(1, rank))))
+            chosen = ox.Unsqueeze(chosen, int64_constant(range(1, rank)))
     else:
-        behind = apply("Sub", (_rank_vector(a), _rank_vector(chosen)))
-        ones = apply("Expand", (int64_constant(1), behind))
-        chosen = apply(
-            "Reshape", (chosen, concat_shape(shape_vector(chosen), ones)), {"allowzero": 1}
-        )
-    return apply("Where", (chosen, a, b))
+        behind = ox.Sub(_rank_vector(a), _rank_vector(chosen))
+        ones = ox.Expand(int64_constant(1), behind)
+        chosen = ox.Reshape(chosen, concat_shape(shape_vector(chosen), ones), allowzero=1)
+    return ox.Where(chosen, a, b)
 
 
 def _rank_vector(x: Tensor) -> Tensor:
-    return apply("Shape", (apply("Shape", (x,)),))
+    return ox.Shape(ox.Shape(x))
 
 
 def multinomial(

@@ -1,4 +1,4 @@
-"""``Writer``: appends the nodes that take the place of another one."""
+"""``ReplacementBuilder``: appends the nodes that take the place of another one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.graph.infer import infer
+from tfx.graph.infer import Types, infer
 from tfx.graph.ir import Attributes, Graph, Node, Value
+from tfx.graph.ops import Ops
 
 _INT64, _DOUBLE = 7, 11
+_NONE: Attributes = {}
 
 
-class Writer:
-    """Appends nodes named after the one that they replace. It is a ``formulas.Formula``.
+class ReplacementBuilder(Ops[Value]):
+    """Appends nodes named after the one that they replace.
 
     Args:
         out: The graph under construction.
@@ -29,14 +31,6 @@ class Writer:
     def graph(self) -> Graph:
         """The graph under construction."""
         return self._out
-
-    def op(self, name: str, *inputs: Value) -> Value:
-        """An operator without attributes."""
-        return self.add(name, inputs, {})
-
-    def cast(self, x: Value, dtype: int) -> Value:
-        """A change of element type."""
-        return self.add("Cast", (x,), {"to": dtype})
 
     def constant(self, value: int, dtype: int) -> Value:
         """A scalar of any element type."""
@@ -55,21 +49,32 @@ class Writer:
         """An int64 matrix."""
         return self._out.add_constant(np.array(rows, np.int64), _INT64)
 
-    def add(self, name: str, inputs: Sequence[Value | None], attrs: Attributes) -> Value:
-        """An operator with one output."""
-        types = infer(name, inputs, attrs)
-        label = f"{self._node.name}_{name.lower()}"
-        made = self._out.add_node(name, inputs, attrs, types, name=label, source=self._node.source)
-        return made.outputs[0]
+    def apply(self, op: str, inputs: Sequence[Value | None], attrs: Attributes = _NONE) -> Value:
+        """See ``Ops``."""
+        return self._append(op, inputs, attrs, infer(op, inputs, attrs))[0]
 
-    def add_bodies(
-        self, name: str, inputs: Sequence[Value | None], attrs: Attributes, result: Value
+    def apply_n(
+        self,
+        op: str,
+        inputs: Sequence[Value | None],
+        attrs: Attributes = _NONE,
+        outputs: int | None = None,
+    ) -> tuple[Value, ...]:
+        """See ``Ops``."""
+        return self._append(op, inputs, attrs, infer(op, inputs, attrs, outputs))
+
+    def apply_bodies(
+        self, op: str, inputs: Sequence[Value | None], attrs: Attributes, result: Value
     ) -> Value:
         """An operator with bodies whose result is like ``result``."""
-        label = f"{self._node.name}_{name.lower()}"
-        types = [(result.dtype, result.shape)]
-        made = self._out.add_node(name, inputs, attrs, types, name=label, source=self._node.source)
-        return made.outputs[0]
+        return self._append(op, inputs, attrs, [(result.dtype, result.shape)])[0]
+
+    def _append(
+        self, op: str, inputs: Sequence[Value | None], attrs: Attributes, types: Types
+    ) -> tuple[Value, ...]:
+        label = f"{self._node.name}_{op.lower()}"
+        source = self._node.source
+        return self._out.add_node(op, inputs, attrs, types, name=label, source=source).outputs
 
     def last(self) -> Value:
         """What the last operation made."""
