@@ -19,55 +19,11 @@ from typing import Any
 from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import Tensor
+from tfx.graph.traits import operators, traits
 from tfx.ops.common.arguments import scalar_like, unbroadcast
 
-# Take one of several values.
-_CHOOSE = frozenset(("Where",))
-# The same; what they are used for rarely has more before it than one function.
-_LIMIT = frozenset(("Clip", "Max", "Min"))
-MASKING = _CHOOSE | _LIMIT
-_SINGULAR_UNARY = frozenset(
-    ("Acos", "Acosh", "Asin", "Atanh", "Cosh", "Exp", "Log", "Reciprocal", "Sinh", "Sqrt", "Tan")
-)
-_SINGULAR_BINARY = frozenset(("Div", "Mul", "Pow"))
-# Whose slope may be infinite where the result is finite, and what tells these points.
-_AT_ZERO = frozenset(("Pow", "Sqrt"))
-_AT_ONE = frozenset(("Acos", "Acosh", "Asin"))
-# Hand gradients on element by element, or to whole groups of elements.
-_KEEP_APART = (
-    _SINGULAR_UNARY
-    | _SINGULAR_BINARY
-    | frozenset(
-        [
-            "Abs",
-            "Add",
-            "Atan",
-            "Cast",
-            "Concat",
-            "Cos",
-            "Erf",
-            "Expand",
-            "Gather",
-            "Identity",
-            "Neg",
-            "Pad",
-            "ReduceMean",
-            "ReduceSum",
-            "Reshape",
-            "Sigmoid",
-            "Sin",
-            "Slice",
-            "Softplus",
-            "Split",
-            "Squeeze",
-            "Sub",
-            "Sum",
-            "Tanh",
-            "Transpose",
-            "Unsqueeze",
-        ]
-    )
-)
+# Operators that take one of several values, or keep values within limits.
+MASKING = frozenset(operators(lambda t: t.masks))
 # Inside the domain of every operator above, with a finite slope.
 _HARMLESS = 0.5
 
@@ -104,14 +60,15 @@ class Masks:
 
     def after(self, record: OpRecord) -> tuple[bool, bool]:
         """Whether what a record hands back was masked: by a choice, by a limit."""
-        if record.op in _CHOOSE:
+        if traits(record.op).masks == "choose":
             return True, False
         if not (self._chosen or self._limited):
-            return False, record.op in _LIMIT
-        kept = record.op in _KEEP_APART
+            return False, traits(record.op).masks == "limit"
+        facts = traits(record.op)
+        kept = bool(facts.singular) or facts.local_gradient
         chosen = kept and any(id(y) in self._chosen for y in record.outputs)
         limited = kept and any(id(y) in self._limited for y in record.outputs)
-        return chosen, limited or record.op in _LIMIT
+        return chosen, limited or traits(record.op).masks == "limit"
 
     def note(self, x: Any, masked: tuple[bool, bool], first: bool) -> None:
         """What was handed back to a value; with a part that is not masked the sum is not."""
@@ -129,9 +86,12 @@ class Masks:
         if not (self._chosen or self._limited) or len(record.outputs) != 1:
             return False
         y = id(record.outputs[0])
-        if record.op in _SINGULAR_UNARY:
+        facts = traits(record.op)
+        if not facts.singular:
+            return False
+        if facts.elementwise == "unary":
             return y in self._chosen or y in self._limited
-        return record.op in _SINGULAR_BINARY and y in self._chosen and not _by_one_number(record)
+        return y in self._chosen and not _by_one_number(record)
 
 
 def _by_one_number(record: OpRecord) -> bool:
@@ -170,9 +130,9 @@ def _is_singular(op: OpRecord) -> Tensor:
     x, y = op.inputs[0], op.outputs[0]
     infinite = scalar_like(float("inf"), y)
     singular = ox.Not(ox.Less(ox.Abs(y), infinite))
-    if op.op in _AT_ZERO:
+    if traits(op.op).singular == "zero":
         return ox.Or(singular, ox.Equal(x, scalar_like(0, x)))
-    if op.op in _AT_ONE:
+    if traits(op.op).singular == "one":
         one = scalar_like(1, x)
         return ox.Or(singular, ox.Equal(ox.Abs(x), one))
     return singular

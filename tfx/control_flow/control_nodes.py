@@ -18,7 +18,6 @@ from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.copy_body import captured_values
 from tfx.graph.ir import (
     CALL,
-    WITH_BODIES,
     Attributes,
     Graph,
     Node,
@@ -26,6 +25,7 @@ from tfx.graph.ir import (
     Value,
     free_values,
 )
+from tfx.graph.traits import traits
 
 CONTROL_OPS = frozenset(("If", "Loop"))
 
@@ -109,7 +109,7 @@ def assigned_states(bodies: Sequence[Graph]) -> Iterator[VariableState]:
         for node in body.nodes:
             if isinstance(node.tag, Assigned):
                 yield from node.tag.outputs.values()
-            elif node.op in WITH_BODIES and node.op != CALL:
+            elif traits(node.op).bodies and node.op != CALL:
                 yield from assigned_states(list(node.bodies()))
 
 

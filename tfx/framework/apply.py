@@ -37,7 +37,7 @@ from tfx.graph.kernels.accurate_sums import (
 from tfx.graph.kernels.empty_inputs import GUARDED
 from tfx.graph.passes.pipeline import prepare
 from tfx.graph.serialization.serialize import to_model
-from tfx.graph.window_attributes import WINDOWS
+from tfx.graph.traits import operators, traits
 from tfx.runtime import interrupts, run_hooks
 from tfx.runtime.options import RUN_OPTIONS
 from tfx.runtime.session import Session, kernel_reason, translate
@@ -45,11 +45,7 @@ from tfx.runtime.values import RawValue, from_numpy
 
 NO_ATTRS: dict[str, Any] = {}
 KERNEL_CACHE_SIZE = 4096
-# ONNX Runtime ends the process when these do not fit their inputs; onnx tells us before.
-_REFUSED_FIRST = frozenset(("DFT", "Einsum", "ReverseSequence", "RoiAlign", "STFT"))
-# What joins tensors leaves out those without elements, and does not compare their shapes.
-_REFUSED_IF_EMPTY = frozenset(("Concat",))
-_CHECKED_FIRST = _REFUSED_FIRST | _REFUSED_IF_EMPTY | GUARDED | STAGED
+_CHECKED_FIRST = GUARDED.union(STAGED, operators(lambda t: t.refuse))
 
 
 class Kernel:
@@ -120,7 +116,7 @@ def _make_kernel(
 ) -> Kernel:
     kinds = [None if t is None else t.dtype for t in inputs]
     try:
-        if op in WINDOWS:  # kernels take some attributes that gradients cannot
+        if traits(op).window:  # kernels take some attributes that gradients cannot
             infer(op, _described(inputs), attrs)
         kernel = Kernel(op, attrs, kinds, outputs, device, shapes, blocks)
     except OpError as e:
@@ -210,10 +206,10 @@ def _execute(
     key: Any = (op, kinds, ir.attributes_key(attrs) if attrs else None, outputs, device)
     shapes = blocks = None
     if op in _CHECKED_FIRST:
-        if op in _REFUSED_FIRST:
+        if traits(op).refuse == "always":
             infer(op, _described(inputs), attrs)
         shapes = _shapes_if_empty(inputs)
-        if shapes is not None and op in _REFUSED_IF_EMPTY:
+        if shapes is not None and traits(op).refuse == "empty":
             infer(op, _described(inputs), attrs)
             shapes = None
         if shapes is None and op in STAGED:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tfx.graph.ir import CALL, WITH_BODIES, Graph, Node, Value, free_values
+from tfx.graph.ir import CALL, Graph, Node, Value, free_values
+from tfx.graph.traits import traits
 
 Lookup = Callable[[Value], Value]
 
@@ -61,7 +62,7 @@ def copy_node(node: Node, target: Graph, lookup: Lookup, constant: Lookup) -> No
 
 def snapshot(nodes: Iterable[Node]) -> list[Node]:
     """The nodes as they are now: gradients add results to an ``If`` or ``Loop`` later on."""
-    return [_unchanging(node) if node.op in WITH_BODIES else node for node in nodes]
+    return [_unchanging(node) if traits(node.op).bodies else node for node in nodes]
 
 
 def _unchanging(node: Node) -> Node:

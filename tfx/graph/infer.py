@@ -23,7 +23,8 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.graph import ir, schema, symbolic_shapes
 from tfx.graph.ir import RawShape, Value
 from tfx.graph.serialization import protos
-from tfx.graph.window_attributes import WINDOWS, window_problem
+from tfx.graph.traits import traits
+from tfx.graph.window_attributes import window_problem
 
 Types = list[tuple[int, RawShape]]
 
@@ -94,7 +95,7 @@ def _infer(
     if least and first is not None and first.shape is not None and len(first.shape) < least:
         reason = f"the first input must have {least} axes or more"
         raise InvalidArgumentError(refusal(op, inputs, reason), op=op)
-    if op in WINDOWS and (reason := window_problem(op, inputs, attrs)):
+    if traits(op).window and (reason := window_problem(op, inputs, attrs)):
         raise InvalidArgumentError(refusal(op, inputs, reason), op=op)
     node = onnx.NodeProto(op_type=op)
     known_types: dict[str, onnx.TypeProto] = {}

@@ -25,8 +25,6 @@ Attributes: TypeAlias = dict[str, Any]
 CALL = "Call"
 # The operator of a node that Python carries out; its attribute "call" is a ``HostCall``.
 HOST = "Host"
-# The operators that may hold graphs in their attributes.
-WITH_BODIES = frozenset((CALL, HOST, "If", "Loop", "Scan", "SequenceMap"))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

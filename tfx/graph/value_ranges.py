@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.traits import traits
 
 Limits: TypeAlias = tuple[float, float]
 
@@ -20,10 +21,6 @@ _OF_RESULTS: dict[str, Limits] = {
     "Tanh": (-1.0, 1.0),
 }
 _LARGEST_POWER = 709.0
-# Each element of the result is one of the first input.
-_PICK = frozenset(
-    ("Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze")
-)
 _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
     "Add": lambda x, y: x + y,
     "Mul": lambda x, y: x * y,
@@ -49,7 +46,7 @@ def value_range(value: Value | None, depth: int = _DEPTH) -> Limits | None:
         return None
     if node.op in _OF_RESULTS:
         return _OF_RESULTS[node.op]
-    if node.op in _PICK:
+    if traits(node.op).moves == "first":
         return value_range(node.inputs[0], depth - 1)
     if node.op in ("Loop", "Scan"):
         return value_range(_collected(node, value), depth - 1)

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfx.graph.ir import Attributes, Value
+from tfx.graph.traits import traits
 
-_CONVOLUTIONS = frozenset(("Conv", "ConvTranspose", "ConvInteger", "QLinearConv"))
-_POOLS = frozenset(("AveragePool", "MaxPool", "LpPool"))
-WINDOWS = _CONVOLUTIONS | _POOLS
 _AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 _MOST = 2**31 - 1
 # Attribute -> the least number in it, and how many there are for each spatial axis.
@@ -30,7 +28,7 @@ def window_problem(op: str, inputs: Sequence[Value | None], attrs: Attributes) -
     """What is wrong with the attributes of a convolution or pool; empty: nothing.
 
     Args:
-        op: An operator of ``WINDOWS``.
+        op: An operator that slides a window.
         inputs: What it is applied to.
         attrs: Its attributes.
     """
@@ -51,7 +49,7 @@ def window_problem(op: str, inputs: Sequence[Value | None], attrs: Attributes) -
             )
         if any(not least <= n <= _MOST for n in numbers):
             return f"{name} must be {least} or more each (and less than 2**31); got {list(numbers)}"
-    if op in _POOLS:
+    if traits(op).window == "pool":
         return _pool_problem(attrs)
     return _convolution_problem(op, shapes, attrs)
 

@@ -8,17 +8,7 @@ from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.rules import status_of
 from tfx.graph.ir import CALL, Graph, Node, Value, free_values
-
-_QUANTIZATION = frozenset(
-    (
-        "ConvInteger",
-        "DynamicQuantizeLinear",
-        "MatMulInteger",
-        "QLinearConv",
-        "QLinearMatMul",
-        "QuantizeLinear",
-    )
-)
+from tfx.graph.traits import traits
 
 
 def check_flow(
@@ -53,7 +43,7 @@ def check_flow(
                 f"{outputs} of {model} has no gradient with respect to {name!r}: it does not "
                 "depend on it. Leave it out, or pass unconnected_gradients=ZERO for zeros."
             )
-        quantized = [n for n in between if n.op in _QUANTIZATION]
+        quantized = [n for n in between if traits(n.op).quantized]
         if quantized:
             raise InvalidArgumentError(
                 f"{outputs} of {model} depends on {name!r} through a quantization, which has no "

@@ -26,7 +26,7 @@ from tfx.function.gradients.gradient_marker import CustomGradient
 from tfx.function.recompute.barrier import barrier
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, free_values
 from tfx.graph.passes.dead_code import used_values
-from tfx.graph.random_ops import RANDOM_OPS
+from tfx.graph.traits import traits
 from tfx.ops.math.cast import stop_gradient
 from tfx.vectorize import families as families
 from tfx.vectorize import loop_fallback
@@ -37,7 +37,7 @@ from tfx.vectorize.if_batching import assign, convert_if
 from tfx.vectorize.loop_batching import convert_loop
 from tfx.vectorize.loop_fallback import Fallback
 from tfx.vectorize.random_batching import draw
-from tfx.vectorize.rules import SHAPE_OPS, BatchedOp, CannotBatchError, rule_of, tiled
+from tfx.vectorize.rules import BatchedOp, CannotBatchError, rule_of, tiled
 from tfx.vectorize.sequence_map_batching import convert_map
 
 
@@ -247,7 +247,7 @@ class Batcher:
         inputs = [None if x is None else x.tensor for x in given]
         batched = [x is not None and x.batched for x in given]
         count = len(node.outputs)
-        if node.op in SHAPE_OPS and any(batched):
+        if traits(node.op).shape_only and any(batched):
             return [BatchedValue(self._of_shape(node, inputs[0]), False)]
         if node.tag == BARRIER:
             return [BatchedValue(_later(inputs, batched), False)]
@@ -255,7 +255,7 @@ class Batcher:
         if guard is not None:
             return [self._guarded(node, *guard)]
         bodies = any(True for _ in node.bodies())
-        once = self.same_draws or node.op not in RANDOM_OPS
+        once = self.same_draws or not traits(node.op).random
         if bodies or (once and not any(batched)):
             if bodies:
                 return loop_fallback.with_bodies(self, node)

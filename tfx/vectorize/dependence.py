@@ -12,9 +12,8 @@ from tfx.framework.func_graph import BARRIER
 from tfx.framework.guards import guard_of
 from tfx.function.gradients.gradient_marker import CustomGradient
 from tfx.graph.ir import CALL, Graph, Node, RawShape, Value, bodies_below, free_values
-from tfx.graph.random_ops import RANDOM_OPS
+from tfx.graph.traits import traits
 from tfx.ops.random.samplers import STATE_SIZE
-from tfx.vectorize.rules import SHAPE_OPS
 
 # The random operations of the library that draw numbers; their results begin with the numbers.
 DRAWS = frozenset(
@@ -68,13 +67,17 @@ def _spread(graph: Graph, found: set[int], same_draws: bool) -> None:
             found.add(id(node.outputs[0]))
         elif node.op == CALL and not isinstance(node.tag, CustomGradient):
             _spread_call(node, found, same_draws)
-        elif node.op not in SHAPE_OPS and node.tag != BARRIER and differs(node, found, same_draws):
+        elif (
+            not traits(node.op).shape_only
+            and node.tag != BARRIER
+            and differs(node, found, same_draws)
+        ):
             found.update(id(v) for v in node.outputs)
 
 
 def differs(node: Node, found: set[int], same_draws: bool) -> bool:
     """Whether anything that a node uses differs, or what it draws."""
-    if node.op in RANDOM_OPS and not same_draws:
+    if traits(node.op).random and not same_draws:
         return True
     if any(id(v) in found for v in node.inputs if v is not None):
         return True
@@ -132,28 +135,6 @@ def loop_differs(node: Node, found: set[int], same_draws: bool) -> bool:
     return any(id(v) in found for v in (*node.inputs[:2], body.outputs[0]) if v is not None)
 
 
-# Operators whose result has a shape, or is a sequence of items, that values of these inputs decide.
-_SIZING = {
-    "Compress": (1,),
-    "ConstantOfShape": (0,),
-    "Expand": (1,),
-    "NonMaxSuppression": (0, 1, 2, 3, 4),
-    "NonZero": (0,),
-    "OneHot": (1,),
-    "Pad": (1,),
-    "Range": (0, 1, 2),
-    "Reshape": (1,),
-    "Resize": (2, 3),
-    "SequenceErase": (1,),
-    "SequenceInsert": (2,),
-    "Slice": (1, 2, 3, 4),
-    "SplitToSequence": (1,),
-    "Tile": (1,),
-    "TopK": (1,),
-    "Unique": (0,),
-}
-
-
 # The numbers of the elements' values among those that are unique.
 _AS_LONG_AS_THE_INPUT = ("Unique", 2)
 
@@ -193,8 +174,9 @@ def _ragged(
         pairs = zip(callee.inputs, node.inputs, strict=True)
         given = [formal for formal, actual in pairs if id(actual) in found]
         return find_ragged(callee, given, same_draws)
-    if node.op in _SIZING and guard_of(node) is None:
-        sizing = [node.inputs[i] for i in _SIZING[node.op] if i < len(node.inputs)]
+    sizing_inputs = traits(node.op).size_from
+    if sizing_inputs and guard_of(node) is None:
+        sizing = [node.inputs[i] for i in sizing_inputs if i < len(node.inputs)]
         if not any(id(v) in found for v in sizing if v is not None):
             return None
         outputs = [v for i, v in enumerate(node.outputs) if (node.op, i) != _AS_LONG_AS_THE_INPUT]

@@ -19,6 +19,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.rules import formula_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.ir import Graph
+from tfx.graph.traits import traits
 
 Results: TypeAlias = "Tensor | Sequence[Tensor]"
 Rule: TypeAlias = "Callable[[BatchedOp], Results]"
@@ -213,9 +214,6 @@ def aligned(x: Tensor, rank: int) -> Tensor:
     return ox.Unsqueeze(x, int64_constant(range(1, 1 + missing)))
 
 
-# Their results are the same for all elements: they depend on shapes alone.
-SHAPE_OPS = frozenset(("OptionalHasElement", "SequenceLength", "Shape", "Size"))
-
 _rules: dict[str, Rule] = {}
 
 
@@ -261,6 +259,6 @@ def status_of(op: str) -> str:
         return "rule"
     if op in ("If", "Loop", "Scan", "SequenceMap"):
         return "body"
-    if op in SHAPE_OPS or op in ("Constant", "SequenceEmpty"):
+    if traits(op).shape_only or op in ("Constant", "SequenceEmpty"):
         return "shape"
     return "loop" if formula_of(op) is None else "formula"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
+from tfx.graph.traits import operators
 from tfx.ops.common.arguments import cast_to, scalar_like, static_ints
 from tfx.vectorize.rules import BatchedOp, CannotBatchError, Results, batching
 
@@ -20,10 +21,6 @@ ALONG_AXIS = {
     "Softmax": -1,
     "TopK": -1,
 }
-REDUCTIONS = (
-    *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean"),
-    *("ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"),
-)
 
 
 def shifted(axis: int) -> int:
@@ -50,7 +47,7 @@ def _along_axis(op: BatchedOp) -> Results:
     return op.apply(op.inputs, {**op.attrs, "axis": shifted(axis)})
 
 
-@batching(*REDUCTIONS)
+@batching(*operators(lambda t: t.reduction))
 def _reduce(op: BatchedOp) -> Results:
     """The same axes; all axes of an element are all but the first."""
     op.only(0)

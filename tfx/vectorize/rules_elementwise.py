@@ -5,29 +5,17 @@ from __future__ import annotations
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
+from tfx.graph.traits import operators
 from tfx.vectorize.rules import BatchedOp, Results, batching, concat_shapes
 
-UNARY = (
-    *("Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitCast", "BitwiseNot", "Cast"),
-    *("Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid"),
-    *("HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu", "Log", "Mish", "Neg", "Not"),
-    *("Reciprocal", "RegexFullMatch", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin"),
-    *("Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu"),
-)
-BROADCASTING = (
-    *("Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal"),
-    *("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul"),
-    *("Or", "Pow", "StringConcat", "Sub", "Sum", "Where", "Xor"),
-)
 
-
-@batching(*UNARY)
+@batching(*operators(lambda t: t.elementwise == "unary"))
 def _unary(op: BatchedOp) -> Results:
     """The operator itself: it does not see where elements begin."""
     return op.apply(op.inputs)
 
 
-@batching(*BROADCASTING)
+@batching(*operators(lambda t: t.elementwise == "broadcast"))
 def _broadcasting(op: BatchedOp) -> Results:
     """Elements of fewer axes get some behind the batch, so that axes meet from the right."""
     return op.apply(broadcast(op))

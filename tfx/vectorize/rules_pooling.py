@@ -10,10 +10,8 @@ from tfx.ops.common.shapes import concat_shape, product, shape_vector
 from tfx.vectorize.merged_axes import known_rank
 from tfx.vectorize.rules import BatchedOp, CannotBatchError, Results, batching
 
-POOLS = ("AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LRN", "LpPool")
 
-
-@batching(*POOLS)
+@batching("AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LRN", "LpPool")
 def _pool(op: BatchedOp) -> Results:
     """One image after the other."""
     return op.split(op.apply((op.merged(0),))[0])

@@ -15,6 +15,7 @@ from tfx.function.gradients.inline_graph import inline_nodes
 from tfx.function.gradients.pure_function import PureFunction
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes
+from tfx.graph.traits import traits
 from tfx.ops.array.creation import zeros
 from tfx.ops.math.cast import cast
 from tfx.ops.math.reduction import reduce_sum
@@ -27,8 +28,6 @@ from tfx.vectorize.if_batching import refuse_assignments
 from tfx.vectorize.loop_fallback import Fallback, mapped
 
 Row = tuple[Value, Tensor, bool]
-
-_ONLY_IN_GRAPHS = frozenset(("If", "Loop", "Scan", "SequenceMap", HOST))
 
 
 class Elements:
@@ -202,7 +201,7 @@ def live_nodes(graph: Graph) -> list[Node]:
 
 def _needs_graph(graph: Graph) -> bool:
     return any(
-        node.op in _ONLY_IN_GRAPHS or "Sequence" in node.op or node.op.startswith("Optional")
+        traits(node.op).bodies or "Sequence" in node.op or node.op.startswith("Optional")
         for inner in _graphs(graph)
         for node in inner.nodes
     )

@@ -29,18 +29,12 @@ from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.ir import Node
+from tfx.graph.traits import traits
 from tfx.ops.math.comparison import logical_and, logical_or
 
 _BRANCHES = ("main", "else")
 # What may be computed in vain: so many operations, with so many results each.
 _FEW = 16
-_CHEAP = frozenset(
-    (
-        *("Abs", "Add", "And", "Cast", "Equal", "Floor", "Greater", "GreaterOrEqual", "Identity"),
-        *("IsInf", "IsNaN", "Less", "LessOrEqual", "Max", "Min", "Mul", "Neg", "Not", "Or"),
-        *("Sign", "Sub", "Xor"),
-    )
-)
 
 
 def if_stmt(
@@ -363,7 +357,7 @@ class _StagedIf:
 
 def _is_cheap(node: Node) -> bool:
     """Whether an operation cannot fail, and has only a few results."""
-    if node.op not in _CHEAP or node.tag is not None or node.device is not None:
+    if not traits(node.op).speculative or node.tag is not None or node.device is not None:
         return False
     shape = node.outputs[0].shape
     return shape is not None and all(isinstance(d, int) for d in shape) and math.prod(shape) <= _FEW  # type: ignore[arg-type]

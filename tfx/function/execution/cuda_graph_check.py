@@ -6,22 +6,8 @@ seed, the length of a loop) is the same in each replay.
 
 from __future__ import annotations
 
-from tfx.graph.ir import CALL, HOST, Graph, Value
-from tfx.graph.random_ops import RANDOM_OPS
-
-# Control flow is decided on the host; the others draw numbers with a state of their own, or have
-# results whose shape only the device knows.
-_REFUSED = RANDOM_OPS | {
-    HOST,
-    "Compress",
-    "If",
-    "Loop",
-    "NonMaxSuppression",
-    "NonZero",
-    "Scan",
-    "SequenceMap",
-    "Unique",
-}
+from tfx.graph.ir import CALL, Graph, Value
+from tfx.graph.traits import traits
 
 
 def can_capture(graph: Graph, device: str) -> bool:
@@ -51,7 +37,10 @@ def _is_fixed(value: Value) -> bool:
 
 def _has_no_refused(graph: Graph) -> bool:
     for node in graph.nodes:
-        if node.op in _REFUSED:
+        facts = traits(node.op)
+        # Control flow is decided on the host.
+        decided = facts.bodies and node.op != CALL
+        if decided or facts.random or facts.size_unknown:
             return False
         if node.op == CALL and not _has_no_refused(node.attrs["graph"]):
             return False

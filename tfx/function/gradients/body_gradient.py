@@ -24,47 +24,10 @@ from tfx.function.recompute.hoist_random import expand_drawing
 from tfx.graph.copy_body import copy_node, replace_values
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
+from tfx.graph.traits import traits
 
-# Operators that cost less than keeping their results.
-_CHEAP = frozenset(
-    (
-        "Add",
-        "And",
-        "Cast",
-        "Concat",
-        "ConstantOfShape",
-        "Div",
-        "Equal",
-        "Expand",
-        "Gather",
-        "Greater",
-        "GreaterOrEqual",
-        "Identity",
-        "Less",
-        "LessOrEqual",
-        "Max",
-        "Min",
-        "Mod",
-        "Mul",
-        "Neg",
-        "Not",
-        "Or",
-        "Range",
-        "Reshape",
-        "Shape",
-        "Size",
-        "Slice",
-        "Squeeze",
-        "Sub",
-        "Transpose",
-        "Unsqueeze",
-        "Where",
-    )
-)
 _MOST_AGAIN = 16
 Given: TypeAlias = dict[int, Callable[[], Value]]
-# They tell of a tensor's form only: computed in the forward body, so that the tensor is not kept.
-_FORM = frozenset(("Shape", "Size", "SequenceLength", "SequenceAt"))
 
 
 class BodyGradient:
@@ -213,13 +176,13 @@ class BodyGradient:
         graph = self.graph.graph
         others: set[int] = {id(v) for v in graph.outputs}
         for node in graph.nodes:
-            if node.op not in _FORM:
+            if not _is_of_form(node):
                 others.update(id(v) for v in used_values(node) if v.dtype < dtypes.SEQUENCE)
         made = {id(v) for node in graph.nodes for v in node.outputs}
         moved: list[Node] = []
         for node in graph.nodes:
             inner = [v for v in node.inputs if v is not None and id(v) in self._inside]
-            if node.op not in _FORM or not inner or not self._ready(node, made):
+            if not _is_of_form(node) or not inner or not self._ready(node, made):
                 continue
             if all(id(v) not in others or v.dtype > dtypes.SEQUENCE for v in inner):
                 moved.append(node)
@@ -273,7 +236,11 @@ class BodyGradient:
             if id(v) not in self._inside or id(v) in given:
                 return True
             node = v.node
-            if node is None or node.op not in _CHEAP or not isinstance(node.tag, str | None):
+            if (
+                node is None
+                or traits(node.op).cost == "real"
+                or not isinstance(node.tag, str | None)
+            ):
                 return False
             if id(node) in seen:
                 return True
@@ -286,6 +253,11 @@ class BodyGradient:
             return True
 
         return order if visit(value) else None
+
+
+def _is_of_form(node: Node) -> bool:
+    """Whether a node needs a tensor's form only, so that the tensor need not be kept."""
+    return traits(node.op).shape_only or node.op == "SequenceAt"
 
 
 def watched_constants(known: Mapping[int, Any]) -> frozenset[int]:

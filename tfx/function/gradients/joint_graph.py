@@ -17,9 +17,10 @@ from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.gradients.inline_graph import inline_nodes
 from tfx.function.recompute.nonrepeatable import results_of
-from tfx.graph.ir import WITH_BODIES, Graph, Node, Value
+from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes.dead_code import acts, used_values
 from tfx.graph.passes.fold_constants import fold_sizes, may_fold_sizes
+from tfx.graph.traits import traits
 
 if TYPE_CHECKING:
     from tfx.function.gradients.pure_function import PureFunction
@@ -121,7 +122,7 @@ class Joint:
 
 def _is_plain(node: Node) -> bool:
     """Whether the gradient of a node leaves the node itself alone and asks for nothing but it."""
-    if node.op in WITH_BODIES or node.device is not None:
+    if traits(node.op).bodies or node.device is not None:
         return False
     if node.tag is not None and node.tag != STOP_GRADIENT:
         return False
@@ -178,7 +179,7 @@ class Gradients:
         made = set(map(id, self.seeds))
         found: dict[int, Value] = {}
         for node in self.nodes:
-            for v in used_values(node) if node.op in WITH_BODIES else node.inputs:
+            for v in used_values(node) if traits(node.op).bodies else node.inputs:
                 if v is not None and id(v) not in made:
                     found[id(v)] = v
             made.update(map(id, node.outputs))
@@ -204,5 +205,5 @@ def _live(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
             if not acts(node):
                 continue
         kept.append(node)
-        wanted.update(map(id, used_values(node) if node.op in WITH_BODIES else node.inputs))
+        wanted.update(map(id, used_values(node) if traits(node.op).bodies else node.inputs))
     return kept[::-1]

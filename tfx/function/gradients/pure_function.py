@@ -56,8 +56,9 @@ from tfx.function.recompute.hoist_random import (
 )
 from tfx.function.recompute.random_replay import active_logs, call_once
 from tfx.graph.copy_body import snapshot
-from tfx.graph.ir import CALL, WITH_BODIES, Graph, Node, Value
+from tfx.graph.ir import CALL, Graph, Node, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
+from tfx.graph.traits import traits
 from tfx.ops.array.creation import zeros
 from tfx.ops.array.indexed_slices import dense, dense_shape_of
 from tfx.runtime.fork_safe_locks import fork_safe
@@ -434,7 +435,7 @@ class Pair:
             for i in given
         ]
         places = {key: i for i, key in enumerate(given)}
-        if any(node.op in WITH_BODIES for node in live):
+        if any(traits(node.op).bodies for node in live):
             backward = remove_dead_nodes(backward)
         function = PureFunction(
             backward,

@@ -15,23 +15,9 @@ from tfx.core.dtypes import SEQUENCE, from_onnx
 from tfx.framework.func_graph import STOP_GRADIENT
 from tfx.graph.ir import Node, Value
 from tfx.graph.passes.dead_code import used_values
+from tfx.graph.traits import traits
 
-# The result is the first input in another form: it is no smaller.
-_FORMS = frozenset(
-    ("Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Expand", "CastLike", "Cast")
-)
-# As quick as reading the result.
-_QUICK = _FORMS.union(
-    ("Shape", "Size", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "And"),
-    ("Or", "Xor", "IsNaN", "IsInf"),
-)
-# On vectors of integers, which describe shapes.
-_INDEXING = frozenset(("Abs", "Add", "Concat", "ConstantOfShape", "Div", "Gather", "Max")).union(
-    ("Min", "Mod", "Mul", "Neg", "NonZero", "Range", "ReduceMax", "ReduceProd", "ReduceSum"),
-    ("Slice", "Sub", "Where"),
-)
 _INTEGERS = (6, 7)
-_SIZES = ("Shape", "Size")
 # How many nodes may be repeated for one value.
 _LONGEST = 16
 
@@ -51,7 +37,7 @@ def choose_residuals(
         size of need not be kept then.
     """
     known = {id(v) for v in outside}
-    taking = [n for n in nodes if n.op in _SIZES and id(n.inputs[0]) in known]
+    taking = [n for n in nodes if n.op in ("Shape", "Size") and id(n.inputs[0]) in known]
     if not taking:
         return _saved(outside, given), []
     sizes = {size_key(n): n for n in taking}
@@ -78,7 +64,7 @@ def with_saved_sizes(
 ) -> Iterator[Node]:
     """The nodes, with copies of the sizes that are kept in place of those that take them."""
     for node in nodes:
-        size = sizes.get(size_key(node)) if node.op in _SIZES else None
+        size = sizes.get(size_key(node)) if node.op in ("Shape", "Size") else None
         if size is None:
             yield node
         elif size is not node.outputs[0]:
@@ -139,9 +125,9 @@ def _repeat(value: Value, there: Collection[int], made: dict[int, Node], most: i
 def _is_quick(node: Node) -> bool:
     if node.tag is not None and node.tag != STOP_GRADIENT:
         return False
-    if node.op in _QUICK:
+    if traits(node.op).cost == "free":
         return all(v is None or v.dtype < SEQUENCE for v in node.inputs)
-    return node.op in _INDEXING and all(
+    return traits(node.op).cheap_on_shapes and all(
         v.dtype in _INTEGERS and v.shape is not None and len(v.shape) <= 1 for v in node.outputs
     )
 
@@ -150,7 +136,7 @@ def _cheapest_source(value: Value, given: Collection[int]) -> Value:
     """What a value was made from, as long as that is no larger and the rest is at hand."""
     while id(value) not in given:
         node = value.node
-        if node is None or node.op not in _FORMS or not _is_quick(node):
+        if node is None or not traits(node.op).form or not _is_quick(node):
             break
         source = node.inputs[0]
         if source is None or source.dtype >= SEQUENCE or not _is_no_larger(source, value):

@@ -20,6 +20,7 @@ from tfx.core.source import user_frame
 from tfx.function.inspection.profile_nodes import Fusions, NodeNames
 from tfx.function.inspection.run_metadata import NodeTiming, RunMetadata, RunTiming
 from tfx.graph.ir import Graph
+from tfx.graph.traits import traits
 from tfx.runtime import run_hooks
 from tfx.runtime.run_options import Call, RunOptions
 from tfx.runtime.run_options import Recorder as AnyRecorder
@@ -27,8 +28,6 @@ from tfx.runtime.session import Session
 from tfx.runtime.values import RawValue
 
 _KERNEL_TIME = "_kernel_time"
-# Operators whose time includes that of other nodes.
-_AROUND_OTHERS = frozenset(("If", "Loop", "Scan"))
 _DEVICES = {"CUDAExecutionProvider": "GPU:0"}
 
 
@@ -210,7 +209,7 @@ def _inside(executed: list[Any]) -> dict[int, float]:
             stack.pop()
         if stack:
             found[stack[-1][1]] = found.get(stack[-1][1], 0.0) + event["dur"]
-        if event["args"]["op_name"] in _AROUND_OTHERS:
+        if traits(event["args"]["op_name"]).bodies:
             stack.append((event["ts"] + event["dur"], i))
     return found
 

@@ -30,7 +30,8 @@ from tfx.function.recompute.nonrepeatable import (
     results_of,
 )
 from tfx.graph.copy_body import copy_body, copy_node, replace_values
-from tfx.graph.ir import CALL, HOST, WITH_BODIES, Graph, Node, RawShape, Value, bodies_below
+from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, bodies_below
+from tfx.graph.traits import traits
 from tfx.ops.array.rearrangement_gradients import dropped
 
 # Whether something is drawn in a called graph.
@@ -45,7 +46,7 @@ def draws_inside(node: Node) -> bool:
         if known is None:  # a finished graph: many calls may be of it
             known = _drawing[callee] = any(map(draws_inside, callee.nodes))
         return known
-    if node.op in WITH_BODIES and node.op != HOST:
+    if traits(node.op).bodies and node.op != HOST:
         return any(draws_inside(n) for body in node.bodies() for n in body.nodes)
     return is_random(node)
 
@@ -67,7 +68,7 @@ def expand_drawing(graph: Graph, constant: Callable[[Value], Value]) -> None:
                 graph.nodes.append(node)
         nodes = graph.nodes
     for node in nodes:
-        if node.op in WITH_BODIES and node.op != CALL:
+        if traits(node.op).bodies and node.op != CALL:
             for body in node.bodies():
                 expand_drawing(body, constant)
 

@@ -14,7 +14,7 @@ from tfx.framework.host_call import host_call
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import Tensor
 from tfx.graph.ir import HOST, HostCall, Node, Value
-from tfx.graph.random_ops import RANDOM_OPS
+from tfx.graph.traits import traits
 from tfx.ops.array.rearrangement_gradients import dropped
 
 DROPOUT = "Dropout"
@@ -26,7 +26,7 @@ def is_random(node: Node) -> bool:
         return bool(node.outputs)
     if node.op == DROPOUT:
         return _trains(node)
-    return node.op in RANDOM_OPS
+    return traits(node.op).random
 
 
 def _trains(node: Node) -> bool:

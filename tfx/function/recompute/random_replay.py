@@ -26,7 +26,7 @@ from tfx.function.recompute.hoist_random import (
 )
 from tfx.function.recompute.nonrepeatable import DROPOUT
 from tfx.graph.ir import HOST, Graph, Node, Value
-from tfx.graph.random_ops import RANDOM_OPS
+from tfx.graph.traits import traits
 from tfx.ops.array.rearrangement_gradients import dropped
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class RandomLog:
         self, op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[Tensor]
     ) -> None:
         """Keep what a random operator drew, or put what it drew before in its place."""
-        if op not in RANDOM_OPS:
+        if not traits(op).random:
             return
         if not self.gives:
             self.keep(_Kept(outputs))

@@ -158,7 +158,11 @@ def _is_gate(
                 return False
             for after in uses.get(id(product), ()):
                 rest = [v for v in after.inputs if v is not product and v is not None]
-                if after.op not in _SUMS or not rest or _all_numbers(rest):
+                if (
+                    after.op not in ("Add", "Gemm", "MatMul", "Sum")
+                    or not rest
+                    or _all_numbers(rest)
+                ):
                     return False
         else:
             return False
@@ -177,7 +181,6 @@ def _same_again(x: Value, y: Value) -> bool:
 
 
 _GATES = ("Sigmoid", "Tanh")
-_SUMS = ("Add", "Gemm", "MatMul", "Sum")
 
 CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {
     "Sigmoid": _correction(_sigmoid, _FLOAT, _DOUBLE),

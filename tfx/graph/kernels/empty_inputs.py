@@ -18,8 +18,8 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph.infer import refusal
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value
-from tfx.graph.kernels.reductions import REDUCTIONS
 from tfx.graph.replacement_builder import ReplacementBuilder
+from tfx.graph.traits import operators
 
 # Operators that the corrections below are for: alone, they are compiled for the shapes at hand if
 # one of their inputs is empty.
@@ -35,7 +35,7 @@ GUARDED = frozenset(
         "RNN",
         "RoiAlign",
     )
-).union(REDUCTIONS)
+).union(operators(lambda t: t.reduction))
 _INT64, _STRING, _LAST_TENSOR = 7, 8, dtypes.SEQUENCE - 1
 # Whose kernels take anything, or which are no operators.
 _HARMLESS = frozenset(

@@ -10,11 +10,7 @@ from collections.abc import Callable
 
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.replacement_builder import ReplacementBuilder
-
-REDUCTIONS = (
-    *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean"),
-    *("ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"),
-)
+from tfx.graph.traits import operators
 
 
 def _from_the_front(out: Graph, node: Node) -> bool:
@@ -62,7 +58,7 @@ def _is_positive(axes: Value) -> bool:
 
 
 CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {
-    **dict.fromkeys(REDUCTIONS, _from_the_front),
+    **dict.fromkeys(operators(lambda t: t.reduction), _from_the_front),
     "ArgMax": _extreme_place,
     "ArgMin": _extreme_place,
 }

@@ -14,17 +14,10 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.graph.ir import Value
 from tfx.graph.onnx_import.import_builder import ImportBuilder, Old, const_of, rank_of, upgrade
-
-_BINARY = (
-    "Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less",
-)  # fmt: skip
-_REDUCTIONS = (
-    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
-    "ReduceMin", "ReduceProd", "ReduceSumSquare",
-)  # fmt: skip
+from tfx.graph.traits import operators, traits
 
 
-@upgrade(*_BINARY, until=6)
+@upgrade("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less", until=6)
 def _binary(e: ImportBuilder, old: Old) -> Value:
     """The second operand's axes began at ``axis``, not at the end."""
     x, y = old.required(0), old.required(1)
@@ -134,7 +127,7 @@ def _split(e: ImportBuilder, old: Old) -> Sequence[Value | None]:
 
 
 @upgrade("Squeeze", "Unsqueeze", "ReduceSum", until=12)
-@upgrade(*_REDUCTIONS, until=17)
+@upgrade(*operators(lambda t: t.reduction and t is not traits("ReduceSum")), until=17)
 def _axes(e: ImportBuilder, old: Old) -> Value:
     """The axes were an attribute."""
     attrs = {k: v for k, v in old.attrs.items() if k != "axes"}

@@ -20,6 +20,7 @@ from tfx.core.errors import OpError
 from tfx.graph.onnx_import.attributes import constant_tensor
 from tfx.graph.serialization import protos
 from tfx.graph.serialization.models import ForeignModel
+from tfx.graph.traits import traits
 
 # Inputs, by operator, that are settings.
 _SETTINGS: Mapping[str, tuple[int, ...]] = {
@@ -38,10 +39,6 @@ _SETTINGS: Mapping[str, tuple[int, ...]] = {
 }
 # Inputs that are statistics: variables, but not for training.
 _STATISTICS: Mapping[str, tuple[int, ...]] = {"BatchNormalization": (3, 4)}
-# Inputs that decide shapes, whatever their size.
-_SHAPES = frozenset(
-    ("ConstantOfShape", "Expand", "Pad", "Range", "Reshape", "Slice", "Split", "Tile", "Unsqueeze")
-)
 _LARGE = 1024
 
 
@@ -87,7 +84,7 @@ def _weight(array: np.ndarray[Any, Any], users: Iterable[tuple[str, int]]) -> We
     setting = any(k in _SETTINGS.get(op, ()) or "Linear" in op for op, k in users)
     if not is_float(array):
         large = array.nbytes >= _LARGE and array.dtype != np.object_
-        shape = any(op in _SHAPES and k > 0 for op, k in users)
+        shape = any(k in traits(op).size_from for op, k in users)
         return Weight(array, default=large and not shape and not setting, trainable=False)
     statistic = any(k in _STATISTICS.get(op, ()) for op, k in users)
     default = array.ndim > 0 and array.size > 0 and not setting

@@ -15,37 +15,11 @@ from typing import NamedTuple
 
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes.dead_code import used_values
+from tfx.graph.traits import traits
 from tfx.graph.value_ranges import value_range
 
 _FLOATS = (1, 11)
 _BOOL = 9
-_ELEMENTWISE = frozenset(
-    (
-        "Abs",
-        "Add",
-        "Clip",
-        "Div",
-        "Erf",
-        "Exp",
-        "Greater",
-        "GreaterOrEqual",
-        "Less",
-        "LessOrEqual",
-        "Log",
-        "Mul",
-        "Neg",
-        "Not",
-        "Reciprocal",
-        "Relu",
-        "Sigmoid",
-        "Sign",
-        "Softplus",
-        "Sqrt",
-        "Sub",
-        "Tanh",
-        "Where",
-    )
-)
 # Elements of a row up to which the work is small beside the rest, and of all rows together.
 _MOST_IN_ROW, _MOST = 8192, 1 << 22
 
@@ -149,7 +123,11 @@ def _is_small(value: Value) -> bool:
 
 def _is_of_rows(node: Node, known: dict[int, Row], inner: Collection[int], count: int) -> bool:
     """Whether a node computes each element of its result from rows and what does not change."""
-    if node.op not in _ELEMENTWISE or node.tag is not None or len(node.outputs) != 1:
+    if (
+        not (traits(node.op).elementwise or node.op == "Clip")
+        or node.tag is not None
+        or len(node.outputs) != 1
+    ):
         return False
     (y,) = node.outputs
     if y.dtype not in (*_FLOATS, _BOOL) or y.shape is None:

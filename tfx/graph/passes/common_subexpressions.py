@@ -14,10 +14,8 @@ from typing import Any
 
 from tfx.graph.ir import CALL, HOST, Attributes, Graph, Node, RawShape, Value, attributes_key
 from tfx.graph.kernels.accurate_sums import PART_OF_SUM
-from tfx.graph.random_ops import RANDOM_OPS
+from tfx.graph.traits import traits
 
-# a + b is b + a to the last bit.
-_COMMUTATIVE = frozenset(("Add", "Mul", "And", "Or", "Xor", "Equal"))
 # Larger constants are only shared if they are one array.
 _COMPARED_BYTES = 1024
 
@@ -89,10 +87,10 @@ class _Sharer:
     def _key(self, node: Node, inputs: Sequence[Value | None]) -> Any:
         """Equal for nodes that compute the same; None: not to be shared."""
         op, attrs = node.op, node.attrs
-        if node.tag not in (None, PART_OF_SUM) or op == HOST or op in RANDOM_OPS or not inputs:
+        if node.tag not in (None, PART_OF_SUM) or op == HOST or traits(op).random or not inputs:
             return None
         given: Any = tuple([id(v) if v is not None else 0 for v in inputs])
-        if op in _COMMUTATIVE:
+        if traits(op).commutative:
             given = tuple(sorted(given))
         if not attrs:
             return (op, given, node.device, len(node.outputs))
@@ -106,7 +104,7 @@ class _Sharer:
         found = self._pure.get(id(graph))
         if found is None:
             found = self._pure[id(graph)] = all(
-                n.op != HOST and n.op not in RANDOM_OPS
+                n.op != HOST and not traits(n.op).random
                 for part in (graph, *graph.subgraphs())
                 for n in part.nodes
             )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tfx.graph.ir import CALL, HOST, WITH_BODIES, Graph, HostCall, Node, Value, free_values
+from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value, free_values
+from tfx.graph.traits import traits
 
 
 def remove_dead_nodes(graph: Graph, *, keep_effects: bool = True) -> Graph:
@@ -24,9 +25,9 @@ def _without_dead_nodes(graph: Graph, keep_effects: bool, known: dict[int, bool]
             if id(v) in live:
                 break
         else:
-            if not keep_effects or node.op not in WITH_BODIES or not _acts(node, known):
+            if not keep_effects or not traits(node.op).bodies or not _acts(node, known):
                 continue
-        if node.op in WITH_BODIES:
+        if traits(node.op).bodies:
             node = _with_live_bodies(node, keep_effects, known)
             live.update(map(id, used_values(node)))
         else:
@@ -65,7 +66,7 @@ def _acts(node: Node, known: dict[int, bool]) -> bool:
 
 def acts(node: Node) -> bool:
     """Whether a node, or one in its bodies or its callee, does something besides computing."""
-    return node.op in WITH_BODIES and _acts(node, {})
+    return traits(node.op).bodies and _acts(node, {})
 
 
 def has_effects(graph: Graph) -> bool:
@@ -77,7 +78,7 @@ def has_effects(graph: Graph) -> bool:
 def used_values(node: Node) -> list[Value]:
     """Everything a node reads, values used inside its bodies included."""
     used = [v for v in node.inputs if v is not None]
-    if node.op in WITH_BODIES and node.op != CALL:
+    if traits(node.op).bodies and node.op != CALL:
         for body in node.bodies():
             used += free_values(body)
     return used

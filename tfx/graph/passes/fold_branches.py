@@ -14,8 +14,8 @@ import numpy as np
 from tfx.core.errors import OpError
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value
 from tfx.graph.kernels.accurate_sums import PART_OF_SUM
-from tfx.graph.random_ops import RANDOM_OPS
 from tfx.graph.serialization.serialize import to_model
+from tfx.graph.traits import traits
 from tfx.runtime.session import Session
 from tfx.runtime.values import RawValue, from_numpy, to_numpy
 
@@ -97,7 +97,7 @@ class _Decider:
         return found
 
     def _is_constant(self, node: Node) -> bool:
-        if node.op in (CALL, HOST) or node.op in RANDOM_OPS or any(True for _ in node.bodies()):
+        if node.op in (CALL, HOST) or traits(node.op).random or any(True for _ in node.bodies()):
             return False
         return all(v is None or id(v) in self._constant for v in node.inputs)
 

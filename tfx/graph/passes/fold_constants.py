@@ -17,9 +17,9 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import OpError
-from tfx.graph.ir import CALL, HOST, WITH_BODIES, Graph, Node, Value, attributes_key
-from tfx.graph.random_ops import RANDOM_OPS
+from tfx.graph.ir import CALL, HOST, Graph, Node, Value, attributes_key
 from tfx.graph.serialization.serialize import to_model
+from tfx.graph.traits import traits
 from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.session import Session
 from tfx.runtime.values import to_numpy
@@ -29,10 +29,6 @@ from tfx.runtime.values import to_numpy
 _MOST_IN = 1 << 20
 _MOST_OUT = 1 << 14
 _LEAST_OUT = 1 << 10
-# Copies mean something where they are left; ONNX Runtime looks for quantizations of constants.
-_LEFT = frozenset(
-    ("Identity", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", *RANDOM_OPS)
-)
 _INTEGERS = (dtypes.int64.onnx, dtypes.int32.onnx)
 
 # Results by what computes them: functions are compiled several times.
@@ -65,7 +61,7 @@ def fold_sizes(graph: Graph) -> Graph:
 
 def may_fold_sizes(node: Node) -> bool:
     """Whether ``fold_sizes`` may do anything about a node."""
-    if node.op in WITH_BODIES:
+    if traits(node.op).bodies:
         return True
     value = node.outputs[0]
     return value.dtype in _INTEGERS and (node.op == "Shape" or value.dims is not None)
@@ -137,7 +133,12 @@ class _Folder:
                     self._used[id(v)] = v
 
     def _folded(self, node: Node, inputs: tuple[Value | None, ...], out: Graph) -> bool:
-        if node.tag is not None or node.op in _LEFT or not inputs:
+        if (
+            node.tag is not None
+            or not traits(node.op).foldable
+            or traits(node.op).random
+            or not inputs
+        ):
             return False
         if len(node.outputs) == 1:
             array = _told_by_shapes(node)

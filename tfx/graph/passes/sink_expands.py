@@ -12,46 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tfx.graph.ir import CALL, Graph, Node, RawShape, Value
-
-# What is computed element by element from operands that broadcast to the result's shape.
-_UNARY = frozenset(
-    [
-        "Abs",
-        "Cast",
-        "Exp",
-        "Identity",
-        "Log",
-        "Neg",
-        "Not",
-        "Reciprocal",
-        "Sigmoid",
-        "Sign",
-        "Sqrt",
-        "Tanh",
-    ]
-)
-_BROADCASTING = frozenset(
-    [
-        "Add",
-        "And",
-        "Div",
-        "Equal",
-        "Greater",
-        "GreaterOrEqual",
-        "Less",
-        "LessOrEqual",
-        "Max",
-        "Min",
-        "Mul",
-        "Or",
-        "Pow",
-        "Sub",
-        "Sum",
-        "Where",
-        "Xor",
-    ]
-)
-_ELEMENTWISE = _UNARY | _BROADCASTING
+from tfx.graph.traits import traits
 
 
 def sink_expands(graph: Graph) -> Graph:
@@ -85,7 +46,7 @@ class _Narrower:
         for node in graph.nodes:
             if node.op == "Expand":
                 self._note(node)
-            elif node.op in _ELEMENTWISE and any(id(v) in self._expanded for v in node.inputs):
+            elif traits(node.op).elementwise and any(id(v) in self._expanded for v in node.inputs):
                 result.nodes += self._narrowed(node, result)
                 continue
             result.nodes.append(self._with_bodies(node))

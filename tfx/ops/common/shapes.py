@@ -148,12 +148,13 @@ def as_int64_shape(x: Tensor) -> Tensor:
         node = x._value.node
         if node is not None and node.op == "Cast":
             source = node.inputs[0]
-            if source is not None and source.node is not None and source.node.op in _MEASURES:
+            if (
+                source is not None
+                and source.node is not None
+                and source.node.op in ("Shape", "Size")
+            ):
                 return SymbolicTensor(source, x._graph)
     return ox.Cast(x, to=dtypes.int64.onnx)
-
-
-_MEASURES = ("Shape", "Size")
 
 
 def shape_argument(shape: Any, op: str) -> Tensor:

@@ -19,17 +19,9 @@ from tfx.framework.host_call import host_call
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 from tfx.graph.ir import CALL, HOST, HostCall
+from tfx.graph.traits import traits
 from tfx.ops.math.elementwise import is_inf, is_nan
 from tfx.ops.math.reduction import reduce_any
-
-# Results that are elements of the inputs, which were looked at when they came into being.
-_MOVES = frozenset(
-    (
-        *("Compress", "Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND"),
-        *("Identity", "Pad", "Reshape", "ReverseSequence", "Slice", "Split", "Squeeze", "Tile"),
-        *("Transpose", "Unsqueeze", "Where", CALL, HOST, READ_VARIABLE),
-    )
-)
 
 
 def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
@@ -92,7 +84,7 @@ class _Watcher:
         self, op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[Tensor]
     ) -> None:
         """An operation ran or was added to a graph."""
-        if op in _MOVES:
+        if traits(op).moves or op in (CALL, HOST, READ_VARIABLE):
             return
         for i, y in enumerate(outputs):
             if y is None or not y.dtype.is_floating:

@@ -10,7 +10,7 @@ import pytest
 
 import tfx as tf
 from tfx.framework.apply import apply
-from tfx.graph.kernels.reductions import REDUCTIONS
+from tfx.graph.traits import operators
 
 SHAPES = [(0, 3), (3, 0), (2, 0, 3), (0,)]
 IDENTITY = {"ReduceProd": 1.0, "ReduceMax": -np.inf, "ReduceMin": np.inf}
@@ -21,7 +21,7 @@ def _reduction(op: str, axis: int, keepdims: int) -> Callable[[Any], Any]:
     return lambda x: apply(op, (x, axes), {"keepdims": keepdims})
 
 
-@pytest.mark.parametrize("op", REDUCTIONS)
+@pytest.mark.parametrize("op", operators(lambda t: t.reduction))
 @pytest.mark.parametrize("mode", ["eager", "static", "open"])
 def test_shapes_and_values(op: str, mode: str) -> None:
     for shape in SHAPES:

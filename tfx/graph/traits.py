@@ -1,0 +1,298 @@
+"""Facts about operators that the standard does not state: one row an operator.
+
+Passes, gradients, batching and readers of models ask here, by ``traits(node.op)``, instead of
+keeping lists of names. A test compares the rows with the operators that the standard has, so an
+operator without a row is named there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpTraits:
+    """What the schema does not say of an operator.
+
+    Attributes:
+        elementwise: Element ``i`` of the result comes from element ``i`` of the one operand, or of
+            operands that broadcast.
+        moves: Elements of the result are elements of the first input, or of several inputs.
+        form: The result is the first input in another form or type.
+        cost: Against reading the result once: ``free`` takes no longer, ``cheap`` less than
+            keeping it for later.
+        cheap_on_shapes: Cheap on the short integer vectors that describe shapes.
+        speculative: Cannot fail, so it may be computed in vain.
+        shape_only: Depends on the form of its inputs, not on their contents.
+        size_from: Numbers of the inputs whose contents decide the size of the result.
+        size_unknown: Only a run tells the size of the result.
+        reduction: Reduces over axes that an input names.
+        commutative: To the last bit.
+        random: Draws numbers from a state of its own. Random operations of this library do not.
+        foldable: May be replaced by its result where the inputs are constant.
+        bodies: Holds graphs in its attributes.
+        window: Slides a window over spatial axes.
+        quantized: Works on quantized numbers, which have no gradient.
+        refuse: What onnx has to say about its inputs is asked before ONNX Runtime, which ends the
+            process or does not look: always, or where an input is empty.
+        singular: Its slope may be infinite though the result is finite: at 0, at 1, or elsewhere.
+        masks: Takes one of several values, or keeps values within limits: what is not taken gets
+            no gradient.
+        local_gradient: Hands gradients on element by element, or to whole groups of elements.
+    """
+
+    elementwise: Literal["", "unary", "broadcast"] = ""
+    moves: Literal["", "first", "several"] = ""
+    form: bool = False
+    cost: Literal["free", "cheap", "real"] = "real"
+    cheap_on_shapes: bool = False
+    speculative: bool = False
+    shape_only: bool = False
+    size_from: tuple[int, ...] = ()
+    size_unknown: bool = False
+    reduction: bool = False
+    commutative: bool = False
+    random: bool = False
+    foldable: bool = True
+    bodies: bool = False
+    window: Literal["", "convolution", "pool"] = ""
+    quantized: bool = False
+    refuse: Literal["", "always", "empty"] = ""
+    singular: Literal["", "zero", "one", "other"] = ""
+    masks: Literal["", "choose", "limit"] = ""
+    local_gradient: bool = False
+
+
+# Nothing of the above holds of these.
+_PLAIN = OpTraits()
+_PLAIN_OPERATORS = """
+    AffineGrid ArgMax ArgMin Attention BatchNormalization BlackmanWindow CenterCropPad Col2Im
+    ConcatFromSequence Constant CumProd CumSum DeformConv DepthToSpace Det EyeLike GRU Gemm
+    GlobalAveragePool GlobalLpPool GlobalMaxPool GridSample GroupNormalization HammingWindow
+    HannWindow Hardmax ImageDecoder InstanceNormalization LRN LSTM LayerNormalization LogSoftmax
+    LpNormalization MatMul MaxRoiPool MaxUnpool MeanVarianceNormalization MelWeightMatrix
+    NegativeLogLikelihoodLoss Optional OptionalGetElement PRelu RMSNormalization RNN
+    RotaryEmbedding ScatterElements ScatterND SequenceAt SequenceConstruct SequenceEmpty Softmax
+    SoftmaxCrossEntropyLoss SpaceToDepth StringNormalizer StringSplit TensorScatter
+    TfIdfVectorizer Trilu
+"""
+
+_ROWS: dict[str, OpTraits] = {
+    **dict.fromkeys(_PLAIN_OPERATORS.split(), _PLAIN),
+    "Abs": OpTraits(
+        elementwise="unary", cheap_on_shapes=True, speculative=True, local_gradient=True
+    ),
+    "Acos": OpTraits(elementwise="unary", singular="one"),
+    "Acosh": OpTraits(elementwise="unary", singular="one"),
+    "Add": OpTraits(
+        elementwise="broadcast",
+        cost="cheap",
+        cheap_on_shapes=True,
+        speculative=True,
+        commutative=True,
+        local_gradient=True,
+    ),
+    "And": OpTraits(elementwise="broadcast", cost="free", speculative=True, commutative=True),
+    "Asin": OpTraits(elementwise="unary", singular="one"),
+    "Asinh": OpTraits(elementwise="unary"),
+    "Atan": OpTraits(elementwise="unary", local_gradient=True),
+    "Atanh": OpTraits(elementwise="unary", singular="other"),
+    "AveragePool": OpTraits(window="pool"),
+    "Bernoulli": OpTraits(random=True),
+    "BitCast": OpTraits(elementwise="unary"),
+    "BitShift": OpTraits(elementwise="broadcast"),
+    "BitwiseAnd": OpTraits(elementwise="broadcast"),
+    "BitwiseNot": OpTraits(elementwise="unary"),
+    "BitwiseOr": OpTraits(elementwise="broadcast"),
+    "BitwiseXor": OpTraits(elementwise="broadcast"),
+    "Call": OpTraits(bodies=True),
+    "Cast": OpTraits(
+        elementwise="unary", cost="free", form=True, speculative=True, local_gradient=True
+    ),
+    "CastLike": OpTraits(cost="free", form=True),
+    "Ceil": OpTraits(elementwise="unary"),
+    "Celu": OpTraits(elementwise="unary"),
+    "Clip": OpTraits(masks="limit"),
+    "Compress": OpTraits(moves="first", size_from=(1,), size_unknown=True),
+    "Concat": OpTraits(
+        moves="several", cost="cheap", cheap_on_shapes=True, refuse="empty", local_gradient=True
+    ),
+    "ConstantOfShape": OpTraits(cost="cheap", cheap_on_shapes=True, size_from=(0,)),
+    "Conv": OpTraits(window="convolution"),
+    "ConvInteger": OpTraits(window="convolution", quantized=True),
+    "ConvTranspose": OpTraits(window="convolution"),
+    "Cos": OpTraits(elementwise="unary", local_gradient=True),
+    "Cosh": OpTraits(elementwise="unary", singular="other"),
+    "DFT": OpTraits(refuse="always"),
+    "DequantizeLinear": OpTraits(foldable=False),
+    "Div": OpTraits(elementwise="broadcast", cost="cheap", cheap_on_shapes=True, singular="other"),
+    "Dropout": OpTraits(random=True),
+    "DynamicQuantizeLinear": OpTraits(foldable=False, quantized=True),
+    "Einsum": OpTraits(refuse="always"),
+    "Elu": OpTraits(elementwise="unary"),
+    "Equal": OpTraits(elementwise="broadcast", cost="free", speculative=True, commutative=True),
+    "Erf": OpTraits(elementwise="unary", local_gradient=True),
+    "Exp": OpTraits(elementwise="unary", singular="other"),
+    "Expand": OpTraits(moves="first", cost="free", form=True, size_from=(1,), local_gradient=True),
+    "Flatten": OpTraits(moves="first", cost="free", form=True),
+    "Floor": OpTraits(elementwise="unary", speculative=True),
+    "Gather": OpTraits(moves="first", cost="cheap", cheap_on_shapes=True, local_gradient=True),
+    "GatherElements": OpTraits(moves="first"),
+    "GatherND": OpTraits(moves="first"),
+    "Gelu": OpTraits(elementwise="unary"),
+    "Greater": OpTraits(elementwise="broadcast", cost="free", speculative=True),
+    "GreaterOrEqual": OpTraits(elementwise="broadcast", cost="free", speculative=True),
+    "HardSigmoid": OpTraits(elementwise="unary"),
+    "HardSwish": OpTraits(elementwise="unary"),
+    "Host": OpTraits(bodies=True),
+    "Identity": OpTraits(
+        elementwise="unary",
+        moves="first",
+        cost="free",
+        form=True,
+        speculative=True,
+        foldable=False,
+        local_gradient=True,
+    ),
+    "If": OpTraits(bodies=True),
+    "IsInf": OpTraits(elementwise="unary", cost="free", speculative=True),
+    "IsNaN": OpTraits(elementwise="unary", cost="free", speculative=True),
+    "LeakyRelu": OpTraits(elementwise="unary"),
+    "Less": OpTraits(elementwise="broadcast", cost="free", speculative=True),
+    "LessOrEqual": OpTraits(elementwise="broadcast", cost="free", speculative=True),
+    "Log": OpTraits(elementwise="unary", singular="other"),
+    "Loop": OpTraits(bodies=True),
+    "LpPool": OpTraits(window="pool"),
+    "MatMulInteger": OpTraits(quantized=True),
+    "Max": OpTraits(
+        elementwise="broadcast", cost="cheap", cheap_on_shapes=True, speculative=True, masks="limit"
+    ),
+    "MaxPool": OpTraits(window="pool"),
+    "Mean": OpTraits(elementwise="broadcast"),
+    "Min": OpTraits(
+        elementwise="broadcast", cost="cheap", cheap_on_shapes=True, speculative=True, masks="limit"
+    ),
+    "Mish": OpTraits(elementwise="unary"),
+    "Mod": OpTraits(elementwise="broadcast", cost="cheap", cheap_on_shapes=True),
+    "Mul": OpTraits(
+        elementwise="broadcast",
+        cost="cheap",
+        cheap_on_shapes=True,
+        speculative=True,
+        commutative=True,
+        singular="other",
+    ),
+    "Multinomial": OpTraits(random=True),
+    "Neg": OpTraits(
+        elementwise="unary",
+        cost="cheap",
+        cheap_on_shapes=True,
+        speculative=True,
+        local_gradient=True,
+    ),
+    "NonMaxSuppression": OpTraits(size_from=(0, 1, 2, 3, 4), size_unknown=True),
+    "NonZero": OpTraits(cheap_on_shapes=True, size_from=(0,), size_unknown=True),
+    "Not": OpTraits(elementwise="unary", cost="free", speculative=True),
+    "OneHot": OpTraits(size_from=(1,)),
+    "OptionalHasElement": OpTraits(shape_only=True),
+    "Or": OpTraits(elementwise="broadcast", cost="free", speculative=True, commutative=True),
+    "Pad": OpTraits(moves="several", size_from=(1,), local_gradient=True),
+    "Pow": OpTraits(elementwise="broadcast", singular="zero"),
+    "QLinearConv": OpTraits(window="convolution", quantized=True),
+    "QLinearMatMul": OpTraits(quantized=True),
+    "QuantizeLinear": OpTraits(foldable=False, quantized=True),
+    "RandomNormal": OpTraits(random=True),
+    "RandomNormalLike": OpTraits(random=True),
+    "RandomUniform": OpTraits(random=True),
+    "RandomUniformLike": OpTraits(random=True),
+    "Range": OpTraits(cost="cheap", cheap_on_shapes=True, size_from=(0, 1, 2)),
+    "Reciprocal": OpTraits(elementwise="unary", singular="other"),
+    "ReduceL1": OpTraits(reduction=True),
+    "ReduceL2": OpTraits(reduction=True),
+    "ReduceLogSum": OpTraits(reduction=True),
+    "ReduceLogSumExp": OpTraits(reduction=True),
+    "ReduceMax": OpTraits(cheap_on_shapes=True, reduction=True),
+    "ReduceMean": OpTraits(reduction=True, local_gradient=True),
+    "ReduceMin": OpTraits(reduction=True),
+    "ReduceProd": OpTraits(cheap_on_shapes=True, reduction=True),
+    "ReduceSum": OpTraits(cheap_on_shapes=True, reduction=True, local_gradient=True),
+    "ReduceSumSquare": OpTraits(reduction=True),
+    "RegexFullMatch": OpTraits(elementwise="unary"),
+    "Relu": OpTraits(elementwise="unary"),
+    "Reshape": OpTraits(moves="first", cost="free", form=True, size_from=(1,), local_gradient=True),
+    "Resize": OpTraits(size_from=(2, 3)),
+    "ReverseSequence": OpTraits(moves="first", refuse="always"),
+    "RoiAlign": OpTraits(refuse="always"),
+    "Round": OpTraits(elementwise="unary"),
+    "STFT": OpTraits(refuse="always"),
+    "Scan": OpTraits(bodies=True),
+    "Selu": OpTraits(elementwise="unary"),
+    "SequenceErase": OpTraits(size_from=(1,)),
+    "SequenceInsert": OpTraits(size_from=(2,)),
+    "SequenceLength": OpTraits(shape_only=True),
+    "SequenceMap": OpTraits(bodies=True),
+    "Shape": OpTraits(cost="free", shape_only=True),
+    "Shrink": OpTraits(elementwise="unary"),
+    "Sigmoid": OpTraits(elementwise="unary", local_gradient=True),
+    "Sign": OpTraits(elementwise="unary", speculative=True),
+    "Sin": OpTraits(elementwise="unary", local_gradient=True),
+    "Sinh": OpTraits(elementwise="unary", singular="other"),
+    "Size": OpTraits(cost="free", shape_only=True),
+    "Slice": OpTraits(
+        moves="first",
+        cost="cheap",
+        cheap_on_shapes=True,
+        size_from=(1, 2, 3, 4),
+        local_gradient=True,
+    ),
+    "Softplus": OpTraits(elementwise="unary", local_gradient=True),
+    "Softsign": OpTraits(elementwise="unary"),
+    "Split": OpTraits(moves="first", size_from=(1,), local_gradient=True),
+    "SplitToSequence": OpTraits(size_from=(1,)),
+    "Sqrt": OpTraits(elementwise="unary", singular="zero"),
+    "Squeeze": OpTraits(moves="first", cost="free", form=True, local_gradient=True),
+    "StringConcat": OpTraits(elementwise="broadcast"),
+    "Sub": OpTraits(
+        elementwise="broadcast",
+        cost="cheap",
+        cheap_on_shapes=True,
+        speculative=True,
+        local_gradient=True,
+    ),
+    "Sum": OpTraits(elementwise="broadcast", local_gradient=True),
+    "Swish": OpTraits(elementwise="unary"),
+    "Tan": OpTraits(elementwise="unary", singular="other"),
+    "Tanh": OpTraits(elementwise="unary", local_gradient=True),
+    "ThresholdedRelu": OpTraits(elementwise="unary"),
+    "Tile": OpTraits(moves="first", size_from=(1,)),
+    "TopK": OpTraits(size_from=(1,)),
+    "Transpose": OpTraits(moves="first", cost="cheap", local_gradient=True),
+    "Unique": OpTraits(size_from=(0,), size_unknown=True),
+    "Unsqueeze": OpTraits(
+        moves="first", cost="free", form=True, size_from=(1,), local_gradient=True
+    ),
+    "Where": OpTraits(
+        elementwise="broadcast", moves="several", cost="cheap", cheap_on_shapes=True, masks="choose"
+    ),
+    "Xor": OpTraits(elementwise="broadcast", cost="free", speculative=True, commutative=True),
+}
+
+
+def traits(op: str) -> OpTraits:
+    """The facts about an operator.
+
+    Args:
+        op: ONNX operator type, or that of a node which is no operator (a call, a host call).
+    """
+    return _ROWS.get(op, _PLAIN)
+
+
+def operators(holds: Callable[[OpTraits], object]) -> tuple[str, ...]:
+    """The operators of which something holds, sorted.
+
+    Args:
+        holds: Tells from the facts about one.
+    """
+    return tuple(sorted(op for op, row in _ROWS.items() if holds(row)))
