@@ -29,6 +29,7 @@ from tfx.graph.kernels import (
 )
 from tfx.graph.kernels.float64 import DECOMPOSITIONS, EXPANDED
 from tfx.graph.kernels.gpu_probe import runs_on_gpu
+from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.runtime.kernels import cpu_kernels
 
 _FLOAT, _UINT8, _INT8, _UINT16, _INT16, _INT32, _INT64 = 1, 2, 3, 4, 5, 6, 7
@@ -90,34 +91,37 @@ def legalize(graph: Graph, device: str = "CPU:0", *, portable: bool = False) -> 
         return _Legalizer(device).run(graph)
 
 
-class _Legalizer:
+class _Legalizer(Rewriter):
     def __init__(self, device: str) -> None:
+        super().__init__()
         self._device = device
-        # Each with what was made of it, and kept: bodies that corrections make would be gone, and
-        # another graph would have the number of one.
-        self._legal: dict[int, tuple[Graph, Graph]] = {}
-        self._depth = 0
+        # For the graph at hand and those around it: by ``id``, results whose kernel is kept.
+        self._kept: list[Collection[int]] = []
+        self._is_loop = False
 
-    def run(self, graph: Graph, *, in_loop: bool = False) -> Graph:
-        result = graph.copy()
-        result.nodes = []
-        left = accurate_activations.clipped(graph.nodes) | (
-            accurate_activations.gates(graph) if in_loop else set()
-        )
-        self._depth += 1
-        for node in graph.nodes:
-            self._append(result, node, left)
-        self._depth -= 1
-        return result
+    def enter(self, graph: Graph, out: Graph) -> None:
+        gates = accurate_activations.gates(graph) if self._is_loop else set()
+        self._kept.append(accurate_activations.clipped(graph.nodes) | gates)
+        self._is_loop = False
+
+    def leave(self, out: Graph) -> None:
+        self._kept.pop()
+
+    def body(self, graph: Graph, node: Node) -> Graph:
+        self._is_loop = node.op in ("Loop", "Scan")
+        return self.callee(graph)  # each once, also bodies: corrections share them
+
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        self._append(out, node, self._kept[-1])
 
     def _append(self, out: Graph, node: Node, left: Collection[int]) -> None:
         if left and id(node.outputs[0]) in left:
             out.nodes.append(node)
         else:
-            self._rewrite(out, node)
+            self._correct(out, node)
 
-    def _rewrite(self, out: Graph, node: Node) -> None:
-        node = self._with_legal_bodies(node)
+    def _correct(self, out: Graph, node: Node) -> None:
+        node = self.rewired(node, node.inputs)
         if node.op == ir.CALL:
             out.nodes.append(node)
             return
@@ -127,7 +131,7 @@ class _Legalizer:
             if self._corrected(correct, out, node):
                 return
         if node.op in accurate_sums.CORRECTIONS and self._device.startswith("CPU"):
-            asks = self._depth == 1
+            asks = len(self._kept) == 1
             if self._corrected(lambda o, n: accurate_sums.CORRECTIONS[n.op](o, n, asks), out, node):
                 return
         key = tuple(None if v is None else v.dtype for v in node.inputs)
@@ -157,18 +161,6 @@ class _Legalizer:
         for part in made:
             self._append(out, part, clipped)
         return True
-
-    def _with_legal_bodies(self, node: Node) -> Node:
-        bodies = {k: v for k, v in node.attrs.items() if isinstance(v, Graph)}
-        if not bodies:
-            return node
-        attrs = dict(node.attrs)
-        for name, body in bodies.items():
-            if id(body) not in self._legal:
-                in_loop = node.op in ("Loop", "Scan")
-                self._legal[id(body)] = body, self.run(body, in_loop=in_loop)
-            attrs[name] = self._legal[id(body)][1]
-        return node.replaced(attrs=attrs)
 
 
 Retyped = tuple[tuple[int | None, ...], tuple[int, ...]]

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfx.graph.ir import CALL, HOST, Attributes, Graph, Node, RawShape, Value, attributes_key
+from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, attributes_key
 from tfx.graph.kernels.accurate_sums import PART_OF_SUM
+from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.traits import traits
 
 # Larger constants are only shared if they are one array.
@@ -27,61 +28,59 @@ def eliminate_common(graph: Graph) -> Graph:
         graph: The graph. Constants that nothing uses any more stay: dead code is another pass's
             business.
     """
-    return _Sharer().run(graph, ())
+    return _Eliminator().run(graph)
 
 
-class _Sharer:
+class _Eliminator(Rewriter):
     def __init__(self) -> None:
-        # id of a value -> what takes its place; bodies see outer values too.
-        self._same: dict[int, Value] = {}
-        self._callees: dict[int, Graph] = {}
+        super().__init__()
+        # What was made by key, for the graph at hand and those around it, innermost first.
+        self._scopes: tuple[dict[Any, Sequence[Value]], ...] = ()
         self._pure: dict[int, bool] = {}
 
-    def run(self, graph: Graph, outer: tuple[dict[Any, Sequence[Value]], ...]) -> Graph:
-        """Rewrite a graph; ``outer``: what the graphs around it have made, innermost first."""
-        known: dict[Any, Sequence[Value]] = {}
-        scopes = (known, *outer)
-        result = graph.copy()
-        result.constants = [v for v in graph.constants if not self._replaced_constant(v, scopes)]
-        result.nodes = []
-        for node in graph.nodes:
-            inputs = self._replaced(node.inputs)
-            key = self._key(node, inputs)
-            earlier = None if key is None else _find(key, scopes)
-            if earlier is not None and _fit(earlier, node.outputs):
-                for old, new in zip(node.outputs, earlier, strict=True):
-                    self._same[id(old)] = new
-                continue
-            if key is not None and earlier is None:
-                known[key] = node.outputs
-            attrs = self._attributes(node, scopes)
-            if attrs is node.attrs and inputs == node.inputs:
-                result.nodes.append(node)
-            else:
-                result.nodes.append(node.replaced(inputs, attrs))
-        result.outputs = [self._same.get(id(v), v) for v in graph.outputs]
+    def enter(self, graph: Graph, out: Graph) -> None:
+        self._scopes = ({}, *self._scopes)
+        out.constants = [v for v in graph.constants if not self._replaced_constant(v)]
+
+    def leave(self, out: Graph) -> None:
+        self._scopes = self._scopes[1:]
+
+    def callee(self, graph: Graph) -> Graph:
+        around, self._scopes = self._scopes, ()
+        result = super().callee(graph)
+        self._scopes = around
         return result
 
-    def _replaced(self, inputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
-        same = self._same
-        if not same or not any(id(v) in same for v in inputs):
-            return inputs
-        return tuple(None if v is None else same.get(id(v), v) for v in inputs)
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        key = self._key(node, inputs)
+        earlier = None if key is None else self._find(key)
+        if earlier is not None and _fit(earlier, node.outputs):
+            for old, new in zip(node.outputs, earlier, strict=True):
+                self.use(old, new)
+            return
+        if key is not None and earlier is None:
+            self._scopes[0][key] = node.outputs
+        out.nodes.append(self.rewired(node, inputs))
 
-    def _replaced_constant(
-        self, value: Value, scopes: tuple[dict[Any, Sequence[Value]], ...]
-    ) -> bool:
+    def _find(self, key: Any) -> Sequence[Value] | None:
+        for known in self._scopes:
+            found = known.get(key)
+            if found is not None:
+                return found
+        return None
+
+    def _replaced_constant(self, value: Value) -> bool:
         """Whether an equal constant takes the place of this one."""
         const = value.const
         if const is None or const.dtype.hasobject:
             return False
         contents: Any = const.tobytes() if const.nbytes <= _COMPARED_BYTES else id(const)
         key = ("constant", value.dtype, const.shape, contents)
-        earlier = _find(key, scopes)
+        earlier = self._find(key)
         if earlier is None:
-            scopes[0][key] = (value,)
+            self._scopes[0][key] = (value,)
             return False
-        self._same[id(value)] = earlier[0]
+        self.use(value, earlier[0])
         return True
 
     def _key(self, node: Node, inputs: Sequence[Value | None]) -> Any:
@@ -109,30 +108,6 @@ class _Sharer:
                 for n in part.nodes
             )
         return found
-
-    def _attributes(self, node: Node, scopes: tuple[dict[Any, Sequence[Value]], ...]) -> Attributes:
-        if not node.attrs or not any(isinstance(v, Graph) for v in node.attrs.values()):
-            return node.attrs
-        attrs = dict(node.attrs)
-        for name, body in node.attrs.items():
-            if isinstance(body, Graph):
-                attrs[name] = self._callee(body) if node.op == CALL else self.run(body, scopes)
-        return attrs
-
-    def _callee(self, graph: Graph) -> Graph:
-        """A called graph, rewritten once: its calls must go on sharing one function."""
-        known = self._callees.get(id(graph))
-        if known is None:
-            known = self._callees[id(graph)] = self.run(graph, ())
-        return known
-
-
-def _find(key: Any, scopes: tuple[dict[Any, Sequence[Value]], ...]) -> Sequence[Value] | None:
-    for known in scopes:
-        found = known.get(key)
-        if found is not None:
-            return found
-    return None
 
 
 def _fit(earlier: Sequence[Value], outputs: Sequence[Value]) -> bool:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from tfx.graph.custom_gradients import GRADIENT_NOT_SAVED, CustomGradient
 from tfx.graph.ir import CALL, Graph, Node, Value, bodies_below
 from tfx.graph.passes.hoist_constants import hoist_constants, is_large
+from tfx.graph.rewrite import Inputs, Rewriter
 
 Transform: TypeAlias = Callable[[Graph], Graph | None]
 
@@ -22,7 +23,7 @@ def rewrite_gradients(graph: Graph, transform: Transform, nbytes: int) -> Graph:
         nbytes: Constants of gradients that have so many bytes become inputs of the marker, since
             local functions hold theirs as text of the model.
     """
-    return _Rewriter(transform, nbytes).run(graph)
+    return _MarkerRewriter(transform, nbytes).run(graph)
 
 
 def forget_gradients(graph: Graph) -> Graph:
@@ -30,30 +31,18 @@ def forget_gradients(graph: Graph) -> Graph:
     return rewrite_gradients(graph, lambda gradient: None, 0)
 
 
-class _Rewriter:
+class _MarkerRewriter(Rewriter):
     def __init__(self, transform: Transform, nbytes: int) -> None:
+        super().__init__()
         self._transform = transform
         self._nbytes = nbytes
-        self._graphs: dict[int, Graph] = {}
         self._gradients: dict[int, Graph | None] = {}
 
-    def run(self, graph: Graph) -> Graph:
-        known = self._graphs.get(id(graph))
-        if known is not None:
-            return known
-        result = self._graphs[id(graph)] = graph.copy()
-        result.nodes = []
-        for node in graph.nodes:
-            if isinstance(node.tag, CustomGradient):
-                result.nodes += self._marker(result, node, node.tag)
-            elif any(True for _ in node.bodies()):
-                attrs = {
-                    k: self.run(v) if isinstance(v, Graph) else v for k, v in node.attrs.items()
-                }
-                result.nodes.append(node.replaced(attrs=attrs))
-            else:
-                result.nodes.append(node)
-        return result
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        if isinstance(node.tag, CustomGradient):
+            out.nodes += self._marker(out, node, node.tag)
+        else:
+            out.nodes.append(self.rewired(node, inputs))
 
     def _marker(self, graph: Graph, node: Node, tag: CustomGradient) -> Iterator[Node]:
         if id(tag.graph) not in self._gradients:

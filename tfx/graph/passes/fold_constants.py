@@ -18,6 +18,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import OpError
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value, attributes_key
+from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.serialization.serialize import to_model
 from tfx.graph.traits import traits
 from tfx.runtime.fork_safe_locks import fork_safe
@@ -67,38 +68,29 @@ def may_fold_sizes(node: Node) -> bool:
     return value.dtype in _INTEGERS and (node.op == "Shape" or value.dims is not None)
 
 
-class _Folder:
+class _Folder(Rewriter):
     """Args: runs: Whether kernels may be run; False: only what shapes tell is folded."""
 
     def __init__(self, runs: bool) -> None:
+        super().__init__()
         self._runs = runs
-        # id of a value -> the constant that takes its place, whose contents may come later.
-        self._same: dict[int, Value] = {}
-        # id of such a constant -> the node that computes it, and the number of its result.
+        # id of a constant whose contents come later -> the node that computes it, and the number
+        # of its result.
         self._pending: dict[int, tuple[Node, int]] = {}
         self._nodes: list[Node] = []
         # id of a constant -> what computes it, down to the contents of what it is made from.
         self._keys: dict[int, bytes] = {}
         self._homes: dict[int, Graph] = {}
         self._used: dict[int, Value] = {}
-        self._callees: dict[int, Graph] = {}
 
-    def run(self, graph: Graph) -> Graph:
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         """Take constant nodes out; ``compute`` fills in the contents of what they made."""
-        result = graph.copy()
-        result.nodes = []
-        for node in graph.nodes:
-            inputs = self._replaced(node.inputs)
-            if not self._folded(node, inputs, result):
-                self._use(inputs)
-                attrs = self._attributes(node)
-                if attrs is node.attrs and inputs == node.inputs:
-                    result.nodes.append(node)
-                else:
-                    result.nodes.append(node.replaced(inputs, attrs))
-        result.outputs = [self._same.get(id(v), v) for v in graph.outputs]
-        self._use(tuple(result.outputs))
-        return result
+        if not self._folded(node, inputs, out):
+            self._use(inputs)
+            out.nodes.append(self.rewired(node, inputs))
+
+    def leave(self, out: Graph) -> None:
+        self._use(tuple(out.outputs))
 
     def compute(self) -> None:
         """Give the constants that are used their contents.
@@ -119,12 +111,6 @@ class _Folder:
             for value, array in zip(missing, self._computed(missing), strict=True):
                 array.flags.writeable = False
                 value.const = _known[self._keys[id(value)]] = array
-
-    def _replaced(self, inputs: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
-        same = self._same
-        if not same or not any(id(v) in same for v in inputs):
-            return inputs
-        return tuple(None if v is None else same.get(id(v), v) for v in inputs)
 
     def _use(self, values: tuple[Value | None, ...]) -> None:
         if self._pending:
@@ -162,7 +148,7 @@ class _Folder:
         self._homes[id(constant)] = out
         if array is not None:
             out.constants.append(constant)
-        self._same[id(value)] = constant
+        self.use(value, constant)
         return constant
 
     def _is_constant(self, node: Node, inputs: tuple[Value | None, ...]) -> bool:
@@ -181,22 +167,6 @@ class _Folder:
         sizes = [_size(v) for v in node.outputs]
         most = min(max(taken, _LEAST_OUT), _MOST_OUT)
         return all(size is not None and size <= most for size in sizes)
-
-    def _attributes(self, node: Node) -> Any:
-        if not node.attrs or not any(isinstance(v, Graph) for v in node.attrs.values()):
-            return node.attrs
-        attrs = dict(node.attrs)
-        for name, body in node.attrs.items():
-            if isinstance(body, Graph):
-                attrs[name] = self._callee(body) if node.op == CALL else self.run(body)
-        return attrs
-
-    def _callee(self, graph: Graph) -> Graph:
-        """A called graph, rewritten once: its calls must go on sharing one function."""
-        known = self._callees.get(id(graph))
-        if known is None:
-            known = self._callees[id(graph)] = self.run(graph)
-        return known
 
     def _key(self, value: Value) -> bytes:
         key = self._keys.get(id(value))

@@ -16,6 +16,7 @@ import numpy as np
 from tfx.core.dtypes import SEQUENCE
 from tfx.graph.ir import CALL, HOST, Attributes, Graph, Node, Value, free_values
 from tfx.graph.passes.batch_scan_rows import Row, compute_for_all
+from tfx.graph.rewrite import Inputs, Rewriter
 
 _INT64 = 7
 _INTEGERS = (6, 7)
@@ -34,41 +35,19 @@ def scan_loops(graph: Graph) -> Graph:
     return _Scanner().run(graph)
 
 
-class _Scanner:
-    def __init__(self) -> None:
-        self._callees: dict[int, Graph] = {}
-
+class _Scanner(Rewriter):
     def run(self, graph: Graph) -> Graph:
         """Rewrite a graph; the same graph if it has neither loops nor anything that may."""
         if not any(n.attrs and any(True for _ in n.bodies()) for n in graph.nodes):
             return graph
-        result = graph.copy()
-        result.nodes = []
-        for node in graph.nodes:
-            changed = self._changed(node, result)
-            result.nodes.append(changed)
-        _turn_results(result)
-        return result
+        return super().run(graph)
 
-    def _changed(self, node: Node, home: Graph) -> Node:
-        attrs: Attributes | None = None
-        for name, body in node.attrs.items():
-            if isinstance(body, Graph):
-                other = self._callee(body) if node.op == CALL else self.run(body)
-                if other is not body:
-                    attrs = {**(attrs or node.attrs), name: other}
-        if attrs is not None:
-            node = node.replaced(attrs=attrs)
-        if node.op == "Loop":
-            return _scan(node, home) or node
-        return node
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        node = self.rewired(node, inputs)
+        out.nodes.append((_scan(node, out) if node.op == "Loop" else None) or node)
 
-    def _callee(self, graph: Graph) -> Graph:
-        """A called graph, rewritten once: its calls must go on sharing one function."""
-        known = self._callees.get(id(graph))
-        if known is None:
-            known = self._callees[id(graph)] = self.run(graph)
-        return known
+    def leave(self, out: Graph) -> None:
+        _turn_results(out)
 
 
 def _scan(loop: Node, home: Graph) -> Node | None:

@@ -8,10 +8,9 @@ under two output names) gets its ``Identity`` back when the graph is serialized.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tfx.graph.custom_gradients import CustomGradient
-from tfx.graph.ir import CALL, Graph, Node, Value
+from tfx.graph.ir import CALL, Graph, Node
+from tfx.graph.rewrite import Inputs, Rewriter
 
 
 def remove_copies(
@@ -25,34 +24,26 @@ def remove_copies(
             the user, who gave a value this name.
         keep_gradients: Keep the markers of custom gradients.
     """
-    return _Forwarder(keep_marked, keep_gradients).run(graph)
+    return _CopyRemover(keep_marked, keep_gradients).run(graph)
 
 
-class _Forwarder:
+class _CopyRemover(Rewriter):
     def __init__(self, keep_marked: bool, keep_gradients: bool) -> None:
+        super().__init__()
         self._keep_marked = keep_marked
         self._keep_gradients = keep_gradients
-        # id of a value made by an Identity -> what it is a copy of; bodies see outer values too.
-        self._sources: dict[int, Value] = {}
-        self._callees: dict[int, Graph] = {}
 
-    def run(self, graph: Graph) -> Graph:
-        result = graph.copy()
-        result.nodes = []
-        for node in graph.nodes:
-            inputs = self._replaced(node.inputs)
-            kept = self._keep_marked and _means_something(node)
-            if node.op == "Identity" and inputs[0] is not None and not kept:
-                (output,) = node.outputs
-                if output.shape == inputs[0].shape:
-                    self._sources[id(output)] = inputs[0]
-                    continue
-            if node.op == CALL and self._does_nothing(node):
-                self._forward_call(node, inputs)
-                continue
-            result.nodes.append(self._rewired(node, tuple(inputs)))
-        result.outputs = [v for v in self._replaced(graph.outputs) if v is not None]
-        return result
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        kept = self._keep_marked and _means_something(node)
+        if node.op == "Identity" and inputs[0] is not None and not kept:
+            (output,) = node.outputs
+            if output.shape == inputs[0].shape:
+                self.use(output, inputs[0])
+                return
+        if node.op == CALL and self._does_nothing(node):
+            self._forward_call(node, inputs)
+            return
+        out.nodes.append(self.rewired(node, inputs))
 
     def _does_nothing(self, call: Node) -> bool:
         """Whether a called graph only returns inputs (the marker of a custom gradient does)."""
@@ -63,30 +54,11 @@ class _Forwarder:
         same = [x.shape == y.shape for x, y in zip(callee.outputs, call.outputs, strict=True)]
         return not callee.nodes and all(id(v) in known for v in callee.outputs) and all(same)
 
-    def _forward_call(self, call: Node, inputs: Sequence[Value | None]) -> None:
+    def _forward_call(self, call: Node, inputs: Inputs) -> None:
         callee = call.attrs["graph"]
         given = {id(x): v for x, v in zip(callee.inputs, inputs, strict=True) if v is not None}
         for result, output in zip(callee.outputs, call.outputs, strict=True):
-            self._sources[id(output)] = given[id(result)]
-
-    def _replaced(self, values: Sequence[Value | None]) -> list[Value | None]:
-        return [None if v is None else self._sources.get(id(v), v) for v in values]
-
-    def _rewired(self, node: Node, inputs: tuple[Value | None, ...]) -> Node:
-        bodies = {k: v for k, v in node.attrs.items() if isinstance(v, Graph)}
-        if not bodies and inputs == node.inputs:
-            return node
-        attrs = dict(node.attrs)
-        for name, body in bodies.items():
-            attrs[name] = self._callee(body) if node.op == CALL else self.run(body)
-        return node.replaced(inputs, attrs)
-
-    def _callee(self, graph: Graph) -> Graph:
-        """A called graph, rewritten once: its calls must go on sharing one function."""
-        known = self._callees.get(id(graph))
-        if known is None:
-            known = self._callees[id(graph)] = self.run(graph)
-        return known
+            self.use(output, given[id(result)])
 
 
 def _means_something(node: Node) -> bool:

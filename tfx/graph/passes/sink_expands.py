@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from tfx.graph.ir import CALL, Graph, Node, RawShape, Value
+from tfx.graph.ir import Graph, Node, RawShape, Value
+from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.traits import traits
 
 
@@ -34,23 +35,19 @@ class _Expanded(NamedTuple):
     shape: Value
 
 
-class _Narrower:
+class _Narrower(Rewriter):
     def __init__(self) -> None:
+        super().__init__()
         # By id of the expanded value; bodies see outer values too.
         self._expanded: dict[int, _Expanded] = {}
-        self._callees: dict[int, Graph] = {}
 
-    def run(self, graph: Graph) -> Graph:
-        result = graph.copy()
-        result.nodes = []
-        for node in graph.nodes:
-            if node.op == "Expand":
-                self._note(node)
-            elif traits(node.op).elementwise and any(id(v) in self._expanded for v in node.inputs):
-                result.nodes += self._narrowed(node, result)
-                continue
-            result.nodes.append(self._with_bodies(node))
-        return result
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        if node.op == "Expand":
+            self._note(node)
+        elif traits(node.op).elementwise and any(id(v) in self._expanded for v in inputs):
+            out.nodes += self._narrowed(node, out)
+            return
+        out.nodes.append(self.rewired(node, inputs))
 
     def _note(self, node: Node) -> None:
         value, shape = node.inputs
@@ -99,21 +96,6 @@ class _Narrower:
         expand.outputs, expand.device = node.outputs, node.device
         self._expanded[id(output)] = _Expanded(value, vector)
         return [small, expand]
-
-    def _with_bodies(self, node: Node) -> Node:
-        bodies = {k: v for k, v in node.attrs.items() if isinstance(v, Graph)}
-        if not bodies:
-            return node
-        attrs = dict(node.attrs)
-        for name, body in bodies.items():
-            attrs[name] = self._callee(body) if node.op == CALL else self.run(body)
-        return node.replaced(attrs=attrs)
-
-    def _callee(self, graph: Graph) -> Graph:
-        known = self._callees.get(id(graph))
-        if known is None:
-            known = self._callees[id(graph)] = self.run(graph)
-        return known
 
 
 def _known(shape: RawShape) -> bool:

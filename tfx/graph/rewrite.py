@@ -1,0 +1,88 @@
+"""``Rewriter``: what passes share. It walks a graph, and a subclass says what becomes of each node.
+
+A pass never changes what it is given. One map of values serves a graph and all below it, since
+bodies see the values of the graphs around them; a called graph is rewritten once, since its calls
+must go on sharing one function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfx.graph.ir import CALL, Graph, Node, Value
+
+Inputs = tuple[Value | None, ...]
+
+
+class Rewriter:
+    """Copies a graph in program order, bodies where they stand. Override ``rewrite``."""
+
+    def __init__(self) -> None:
+        self._same: dict[int, Value] = {}
+        # With what was made of it, and kept: else another graph could get the same ``id``.
+        self._callees: dict[int, tuple[Graph, Graph]] = {}
+
+    def run(self, graph: Graph) -> Graph:
+        """A rewritten copy of a graph."""
+        result = graph.copy()
+        result.nodes = []
+        self.enter(graph, result)
+        for node in graph.nodes:
+            self.rewrite(node, self.replaced(node.inputs), result)
+        result.outputs = [self.value(v) for v in graph.outputs]
+        self.leave(result)
+        return result
+
+    def enter(self, graph: Graph, out: Graph) -> None:
+        """Called before the nodes of a graph, or of a body."""
+
+    def leave(self, out: Graph) -> None:
+        """Called after the nodes of a graph, or of a body."""
+
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        """Append to ``out`` what becomes of a node.
+
+        Args:
+            node: As it was.
+            inputs: Its inputs as they are now.
+            out: The graph under construction.
+        """
+        out.nodes.append(self.rewired(node, inputs))
+
+    def rewired(self, node: Node, inputs: Inputs) -> Node:
+        """A node with the inputs, bodies and callee as they are now; itself if nothing changed."""
+        attrs = node.attrs
+        for name, body in node.attrs.items():
+            if isinstance(body, Graph):
+                made = self.body(body, node)
+                if made is not body:
+                    attrs = {**attrs, name: made}
+        if attrs is node.attrs and inputs == node.inputs:
+            return node
+        return node.replaced(inputs, attrs)
+
+    def body(self, graph: Graph, node: Node) -> Graph:
+        """What becomes of a graph that a node holds."""
+        return self.callee(graph) if node.op == CALL else self.run(graph)
+
+    def callee(self, graph: Graph) -> Graph:
+        """What becomes of a called graph."""
+        known = self._callees.get(id(graph))
+        if known is None:
+            known = self._callees[id(graph)] = graph, self.run(graph)
+        return known[1]
+
+    def use(self, old: Value, new: Value) -> None:
+        """Let a value take the place of another one from now on."""
+        self._same[id(old)] = new
+
+    def value(self, v: Value) -> Value:
+        """What stands for a value now."""
+        return self._same.get(id(v), v)
+
+    def replaced(self, inputs: Sequence[Value | None]) -> Inputs:
+        """What stands for inputs now."""
+        same = self._same
+        if not same or not any(id(v) in same for v in inputs):
+            return tuple(inputs)
+        return tuple([None if v is None else same.get(id(v), v) for v in inputs])
