@@ -69,7 +69,7 @@ def on_gpu(x: object) -> bool:
 
 
 def is_away(variable: object) -> bool:
-    """Whether a variable's memory is the GPU's."""
+    """True if a variable's memory is the GPU's."""
     return REHEARSING or values.device_of(variable._value) == "GPU:0"
 
 

@@ -35,7 +35,7 @@ class Result(NamedTuple):
 
     @property
     def met(self) -> bool:
-        """Whether the target, if there is one, is reached."""
+        """True if the target, if there is one, is reached."""
         if self.target is None:
             return True
         return self.ratio >= self.target if self.at_least else self.ratio <= self.target

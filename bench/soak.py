@@ -110,7 +110,7 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """Whether nothing went wrong and nothing grew."""
+        """True if nothing went wrong and nothing grew."""
         return not self.errors and self.growth < _SLACK and self.files[-1] <= self.files[0] + 4
 
 

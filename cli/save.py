@@ -253,7 +253,7 @@ def _accepted(function: Any, specs: Mapping[str, TensorSpec]) -> dict[str, Tenso
 
 
 def _is_open(function: Any) -> bool:
-    """Whether it is unknown what the function takes."""
+    """True if it is unknown what the function takes."""
     if not hasattr(function, "get_concrete_function") or function.input_signature is not None:
         return False
     return len(function.concrete_functions()) != 1

@@ -53,7 +53,7 @@ class Comparison:
 
     @property
     def is_same(self) -> bool:
-        """Whether there is no difference."""
+        """True if there is no difference."""
         return not self.differences
 
     def as_json(self) -> dict[str, Any]:

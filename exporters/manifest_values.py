@@ -44,7 +44,7 @@ def tensor_info(spec: TensorSpec, name: str = "") -> TensorInfo:
 
 
 def is_scalar(value: Any) -> bool:
-    """Whether a value is stored as itself (a Python literal that is no container)."""
+    """True if a value is stored as itself (a Python literal that is no container)."""
     if type(value) is int:
         return value.bit_length() <= _MAX_INT_BITS
     return type(value) in SCALARS

@@ -173,7 +173,7 @@ class ObjectGraph:
 
 
 def _has_nodes(item: Any) -> bool:
-    """Whether an object that is saved is a node with children, and not one value."""
+    """True if an object that is saved is a node with children, and not one value."""
     if is_scalar(item) or isinstance(item, _LEAVES + _DATA):
         return False
     if is_container(item):
@@ -256,7 +256,7 @@ def _methods(item: Any) -> Iterator[tuple[str, Function]]:
 
 
 def _is_data(value: Any) -> bool:
-    """Whether a value is plain data, or a container of nothing else."""
+    """True if a value is plain data, or a container of nothing else."""
     stack, seen = [value], set()
     while stack:
         item = stack.pop()
@@ -272,14 +272,14 @@ def _is_data(value: Any) -> bool:
 
 
 def _is_kept(value: Any) -> bool:
-    """Whether an attribute's value is saved."""
+    """True if an attribute's value is saved."""
     if _is_data(value) or isinstance(value, _LEAVES):
         return True
     return is_trackable(value) and _leads_to_state(value)
 
 
 def _leads_to_state(value: Any) -> bool:
-    """Whether there is something anywhere inside that only a node can hold."""
+    """True if there is something anywhere inside that only a node can hold."""
     stack, seen = [value], {id(value)}
     while stack:
         item = stack.pop()
@@ -301,7 +301,7 @@ def _inside(item: Any) -> Iterable[Any]:
 
 
 def _is_record(value: Any, depth: int = 0, above: tuple[int, ...] = ()) -> bool:
-    """Whether a container is a tree of plain data that one record can hold."""
+    """True if a container is a tree of plain data that one record can hold."""
     if depth >= limits.MAX_STRUCTURE_DEPTH - 1 or id(value) in above:
         return False
     if isinstance(value, Mapping):

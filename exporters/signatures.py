@@ -106,7 +106,7 @@ def _default(
 
 
 def _can_serve(concrete: ConcreteFunction) -> bool:
-    """Whether a function gives something and leaves all state as it was."""
+    """True if a function gives something and leaves all state as it was."""
     return bool(concrete.outputs) and not concrete.written_variables and not concrete.graph.captured
 
 

@@ -79,7 +79,7 @@ class LoadedFunction:
         return plan
 
     def _is_as_saved(self, snapshot: Snapshot) -> bool:
-        """Whether the variables that the frozen form holds are those of the files."""
+        """True if the variables that the frozen form holds are those of the files."""
         return not self._frozen_ids or (
             snapshot.version == self._version and self._frozen_ids.isdisjoint(snapshot.changed)
         )

@@ -56,7 +56,7 @@ class Replayer:
         self._hashed: set[str] = set()
 
     def has_form(self, signature: str, form: Form) -> bool:
-        """Whether the form is there, and another one than the stock form."""
+        """True if the form is there, and another one than the stock form."""
         if form == "stock":
             return True
         concrete = self._sources.manifest.concrete_functions[

@@ -54,7 +54,7 @@ _ANY_RANK: Shape = (None, None)
 
 
 def is_open(info: SignatureInfo) -> bool:
-    """Whether some dimension of the inputs may have several sizes."""
+    """True if some dimension of the inputs may have several sizes."""
     return any(
         item.shape is None or any(not isinstance(dim, int) for dim in item.shape)
         for item in info.inputs.values()

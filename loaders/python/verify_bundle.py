@@ -64,7 +64,7 @@ class VerifyReport:
 
     @property
     def is_ok(self) -> bool:
-        """Whether nothing failed."""
+        """True if nothing failed."""
         return all(check.status != "failed" for check in self.checks)
 
     def as_json(self) -> dict[str, Any]:
@@ -362,7 +362,7 @@ class _Signature:
 
 
 def _two_sizes(sizes: Sequence[set[Any]]) -> bool:
-    """Whether each open dimension came with two sizes."""
+    """True if each open dimension came with two sizes."""
     found: dict[Any, set[Any]] = {}
     for one in sizes:
         for name, axis, size in one:

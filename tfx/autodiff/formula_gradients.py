@@ -42,7 +42,7 @@ class Recorder:
         """Formulas read no variables."""
 
     def depends(self, x: Any) -> bool:
-        """Whether an operation on ``x`` would be kept."""
+        """True if an operation on ``x`` would be kept."""
         return id(x) in self._known
 
 

@@ -171,7 +171,7 @@ class ForwardAccumulator:
         self._tangents[id(x)] = (holder, tangent)
 
     def depends(self, x: Any) -> bool:
-        """Whether an operation on a tensor or variable would get tangents."""
+        """True if an operation on a tensor or variable would get tangents."""
         return self._active and id(x) in self._tangents
 
     def tensors(self) -> list[Any]:

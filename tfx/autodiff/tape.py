@@ -220,7 +220,7 @@ class GradientTape:
             self._watch(variable)
 
     def depends(self, x: Any) -> bool:
-        """Whether the tape would record an operation on ``x``."""
+        """True if the tape would record an operation on ``x``."""
         return id(x) in self._watched
 
     def tensors(self) -> Iterator[Any]:

@@ -82,7 +82,7 @@ class Masks:
                 known.add(id(x))
 
     def shields(self, record: OpRecord) -> bool:
-        """Whether the rule of a record must be kept from the points without a finite slope."""
+        """True if the rule of a record must be kept from the points without a finite slope."""
         if not (self._chosen or self._limited) or len(record.outputs) != 1:
             return False
         y = id(record.outputs[0])
@@ -95,7 +95,7 @@ class Masks:
 
 
 def _by_one_number(record: OpRecord) -> bool:
-    """Whether a factor or divisor is a single number, which is not what a choice avoids."""
+    """True if a factor or divisor is a single number, which is not what a choice avoids."""
     x, y = record.inputs
     return (
         y.shape.rank == 0

@@ -41,7 +41,7 @@ _made: ByIdentity[types.CodeType, bool] = ByIdentity()
 
 
 def is_converted(function: types.FunctionType) -> bool:
-    """Whether a function comes out of a conversion, itself or as a part of another one."""
+    """True if a function comes out of a conversion, itself or as a part of another one."""
     return _made.get(function.__code__) is not None
 
 

@@ -173,7 +173,7 @@ def _later(value: ast.expr) -> ast.expr:
 
 
 def _binds(node: ast.AST) -> bool:
-    """Whether an expression binds a name, or yields: neither can move into a lambda."""
+    """True if an expression binds a name, or yields: neither can move into a lambda."""
     if isinstance(node, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await):
         return True
     if isinstance(node, ast.Lambda):

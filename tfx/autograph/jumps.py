@@ -61,7 +61,7 @@ def lower_jumps(node: ast.FunctionDef, fresh: Callable[[str], str]) -> None:
 
 
 def _returns_inside(block: Sequence[ast.stmt]) -> bool:
-    """Whether some branch or loop of a block returns."""
+    """True if some branch or loop of a block returns."""
     return any(
         isinstance(part, ast.If | ast.For | ast.While | ast.Match) and _has(part, ast.Return)
         for stmt in block
@@ -83,7 +83,7 @@ def _has(stmt: ast.AST, *kinds: type[ast.stmt]) -> bool:
 
 
 def _jumps(stmt: ast.stmt) -> bool:
-    """Whether a statement may jump out of itself."""
+    """True if a statement may jump out of itself."""
     if isinstance(stmt, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return False
     if isinstance(stmt, ast.For | ast.While):
@@ -95,7 +95,7 @@ def _jumps(stmt: ast.stmt) -> bool:
 
 
 def _nearest(outer: ast.stmt, inner: ast.stmt) -> bool:
-    """Whether ``inner`` is in a block of ``outer`` itself."""
+    """True if ``inner`` is in a block of ``outer`` itself."""
     return any(inner in block for block in _blocks(outer))
 
 
@@ -106,7 +106,7 @@ def _blocks(stmt: ast.stmt) -> list[_Block]:
 
 
 def _always(block: Sequence[ast.stmt]) -> bool:
-    """Whether a block always ends with a jump (an exception is none)."""
+    """True if a block always ends with a jump (an exception is none)."""
     for stmt in block:
         if isinstance(stmt, ast.Return | ast.Break | ast.Continue):
             return True
@@ -118,14 +118,14 @@ def _always(block: Sequence[ast.stmt]) -> bool:
 
 
 def _is_endless(stmt: ast.stmt) -> bool:
-    """Whether what follows a statement is never reached: ``while True`` without a ``break``."""
+    """True if what follows a statement is never reached: ``while True`` without a ``break``."""
     if not (isinstance(stmt, ast.While) and isinstance(stmt.test, ast.Constant)):
         return False
     return bool(stmt.test.value) and not any(_breaks(s) for s in stmt.body)
 
 
 def _breaks(stmt: ast.stmt) -> bool:
-    """Whether a statement may end the loop that it is in the body of."""
+    """True if a statement may end the loop that it is in the body of."""
     if isinstance(stmt, ast.For | ast.While):
         return any(_breaks(s) for s in stmt.orelse)
     return isinstance(stmt, ast.Break) or any(_breaks(s) for b in _blocks(stmt) for s in b)

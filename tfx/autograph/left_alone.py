@@ -19,12 +19,12 @@ class FrameError(SourceError):
 
 
 def suspends(node: ast.AST) -> bool:
-    """Whether a nested function is a generator."""
+    """True if a nested function is a generator."""
     return any(isinstance(part, ast.Yield | ast.YieldFrom) for part in _own(node))
 
 
 def looks_at_frame(node: ast.AST) -> bool:
-    """Whether a function calls ``locals()`` or the like, which sees its variables."""
+    """True if a function calls ``locals()`` or the like, which sees its variables."""
     for part in _own(node):
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
             name = part.func.id
@@ -34,7 +34,7 @@ def looks_at_frame(node: ast.AST) -> bool:
 
 
 def is_excluded(node: ast.FunctionDef) -> bool:
-    """Whether a nested function is decorated so that it stays as it is."""
+    """True if a nested function is decorated so that it stays as it is."""
     return any(_excludes(part) for part in node.decorator_list)
 
 

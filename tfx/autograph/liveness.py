@@ -105,7 +105,7 @@ def _direct_lambdas(node: ast.expr) -> list[ast.Lambda]:
 
 
 def _may_suppress(item: ast.withitem) -> bool:
-    """Whether a ``with`` may go on after an exception: few do, and their names tell."""
+    """True if a ``with`` may go on after an exception: few do, and their names tell."""
     text = ast.unparse(item.context_expr)
     return "suppress" in text or "raises" in text
 

@@ -37,7 +37,7 @@ class Parsed:
 
 
 def has_source(function: types.FunctionType) -> bool:
-    """Whether there is a file, or what stands for one, with the function's code."""
+    """True if there is a file, or what stands for one, with the function's code."""
     code = function.__code__
     return bool(linecache.getlines(code.co_filename, function.__globals__))
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from tfx.bundle import bundle_pb2 as pb
 from tfx.bundle import records as r
+from tfx.bundle import strict_json
 from tfx.bundle.codec_examples import example_from_proto, example_to_proto
 from tfx.bundle.codec_values import (
     dtype_name,
@@ -251,7 +252,7 @@ def metadata_json(metadata: Any, where: str) -> str:
 
 def _parse_metadata(text: str, where: str) -> dict[str, Any]:
     try:
-        metadata = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=unique_pairs)
+        metadata = strict_json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{where}: metadata is not JSON ({error}): {text[:80]!r}") from error
     if not isinstance(metadata, dict):
@@ -259,24 +260,6 @@ def _parse_metadata(text: str, where: str) -> dict[str, Any]:
             f"{where}: metadata is a JSON {type(metadata).__name__}, expected an object"
         )
     return metadata
-
-
-def unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, for ``json.loads``; two readers could understand a key twice differently.
-
-    Raises:
-        ValueError: A key comes twice.
-    """
-    table: dict[str, Any] = {}
-    for key, item in pairs:
-        if key in table:
-            raise ValueError(f"the key {key!r:.80} comes twice")
-        table[key] = item
-    return table
-
-
-def _refuse_constant(text: str) -> None:
-    raise ValueError(f"{text} is no JSON number")
 
 
 def _function_to_proto(function: r.FunctionEntry) -> pb.Function:

@@ -41,12 +41,12 @@ def variables_digest(manifest: Manifest) -> bytes:
 
 
 def is_current(example: Example, manifest: Manifest) -> bool:
-    """Whether an example was made with the variables that the bundle has now."""
+    """True if an example was made with the variables that the bundle has now."""
     return example.variables_sha256 == variables_digest(manifest)
 
 
 def is_finite(array: npt.NDArray[Any]) -> bool:
-    """Whether an array has no NaN and no infinity; what is no number is finite."""
+    """True if an array has no NaN and no infinity; what is no number is finite."""
     row = from_numpy(array.dtype)
     if row is None or not (
         dtypes.as_dtype(row.name).is_floating or dtypes.as_dtype(row.name).is_complex

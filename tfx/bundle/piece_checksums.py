@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def complete(self) -> bool:
-        """Whether all pieces were compared."""
+        """True if all pieces were compared."""
         return not self._waiting
 
     def compare(self, ranges: Iterable[tuple[int, int]], *, keep: bool) -> tuple[int, int] | None:

@@ -7,12 +7,11 @@ differently (duplicate keys, holes, overlaps, trailing bytes).
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tfx.bundle import limits
+from tfx.bundle import limits, strict_json
 from tfx.bundle.dtypes import BY_SAFETENSORS, element_type
 from tfx.bundle.tensor_bytes import stored_form
 from tfx.core.errors import BundleError
@@ -76,7 +75,7 @@ def _load(text: bytes, path: str) -> dict[str, Any]:
             f"{path}: its header begins with {text[:8]!r}, expected '{{'; not a safetensors file"
         )
     try:
-        table = json.loads(text.decode(), object_pairs_hook=_unique, parse_constant=_refuse)
+        table = strict_json.loads(text.decode())
     except (ValueError, RecursionError) as error:  # also bad UTF-8 and endless numbers
         raise BundleError(
             f"{path}: its header is not what safetensors allows ({error}); the file is damaged"
@@ -84,19 +83,6 @@ def _load(text: bytes, path: str) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise BundleError(f"{path}: its header is a {type(table).__name__}, expected an object")
     return table
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table: dict[str, Any] = {}
-    for key, item in pairs:
-        if key in table:
-            raise ValueError(f"the key {key!r:.80} comes twice")
-        table[key] = item
-    return table
-
-
-def _refuse(text: str) -> None:
-    raise ValueError(f"{text} is no JSON number")
 
 
 def _metadata(item: Any, path: str) -> dict[str, str]:
@@ -109,7 +95,7 @@ def _encodings(text: str | None, path: str) -> Mapping[str, Any]:
     if text is None:
         return {}
     try:
-        table = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+        table = strict_json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{path}: {ENCODING_KEY} is not JSON ({error})") from error
     if not isinstance(table, dict):

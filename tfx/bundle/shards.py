@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from tfx.bundle import limits
+from tfx.bundle import limits, strict_json
 from tfx.bundle.check_values import compatible
-from tfx.bundle.codec import unique_pairs
 from tfx.bundle.files import check_path, file_entry, locate, read_limited
 from tfx.bundle.records import ConstantEntry, FileEntry, Storage, VariableEntry
 from tfx.bundle.safetensors import SafetensorsFile, open_safetensors, write_safetensors
@@ -199,7 +198,7 @@ def read_index(path: str | os.PathLike[str]) -> dict[str, Storage]:
     where = os.fspath(path)
     data = read_limited(path, limits.MAX_INDEX_BYTES)
     try:
-        table = json.loads(data, object_pairs_hook=unique_pairs)
+        table = strict_json.loads(data)
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{where}: not JSON ({error}); the file is damaged") from error
     weights = table.get("weight_map") if isinstance(table, dict) else None

@@ -166,7 +166,7 @@ def set_soft_device_placement(enabled: bool) -> None:
 
 
 def get_soft_device_placement() -> bool:
-    """Whether operations whose device is not there run on the CPU."""
+    """True if operations whose device is not there run on the CPU."""
     return logical.state.soft
 
 

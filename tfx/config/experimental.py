@@ -74,7 +74,7 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
 
 
 def tensor_float_32_execution_enabled() -> bool:
-    """Whether GPUs may round float32 products to TensorFloat-32."""
+    """True if GPUs may round float32 products to TensorFloat-32."""
     return logical_devices.state.tf32
 
 

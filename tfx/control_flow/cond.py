@@ -10,13 +10,14 @@ from tfx.control_flow.control_nodes import add_control_node
 from tfx.control_flow.structured_results import own_all, place_of, spelled_all, trace
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import dtypes, nest
+from tfx.core.dims import common_shape
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.func_graph import FuncGraph, VariableState
 from tfx.framework.tensor import Tensor
-from tfx.graph.ir import RawShape, Value
+from tfx.graph.ir import Value
 
 
 def cond(
@@ -203,10 +204,3 @@ class Branching:
                 name=self._name,
             )
         )
-
-
-def common_shape(a: RawShape, b: RawShape) -> RawShape:
-    """What is known of a tensor that has one shape or the other."""
-    if a is None or b is None or len(a) != len(b):
-        return None
-    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))

@@ -76,11 +76,11 @@ class InductionVariables:
                 node.op, node.inputs = "Identity", (index,)
 
     def is_inside(self, value: Value) -> bool:
-        """Whether a value is made in each iteration."""
+        """True if a value is made in each iteration."""
         return id(value) in self._inside
 
     def falls_from_end(self, index: Value | None, size: Tensor) -> bool:
-        """Whether an index is ``size - 1`` in the first iteration and one less in each."""
+        """True if an index is ``size - 1`` in the first iteration and one less in each."""
         if index is None or not isinstance(size, SymbolicTensor):
             return False
         place, count = self._linear(index), self._linear(size._value)
@@ -161,7 +161,7 @@ def iterations_of(node: Node) -> RawDim:
 
 
 def counts_up(inside: Value, after: Value) -> bool:
-    """Whether a carried integer becomes one more in each iteration."""
+    """True if a carried integer becomes one more in each iteration."""
     return step_of(inside, after) == 1
 
 

@@ -190,7 +190,7 @@ _WAY_OUT = (
 
 
 def _includes(general: TensorShape, special: TensorShape) -> bool:
-    """Whether every tensor of the special shape has the general one."""
+    """True if every tensor of the special shape has the general one."""
     if general.rank is None:
         return True
     if special.rank != general.rank:
@@ -364,12 +364,12 @@ def _filled_up(rows: Tensor, size: Tensor, shape: RawShape, *, in_front: bool) -
 
 
 def _steady(value: Value | None) -> bool:
-    """Whether a value has one shape in all iterations, as a scan output must."""
+    """True if a value has one shape in all iterations, as a scan output must."""
     return value is not None and value.shape is not None and None not in value.shape
 
 
 def _same_number(a: Tensor | None, b: Tensor) -> bool:
-    """Whether two integer scalars are known to be equal."""
+    """True if two integer scalars are known to be equal."""
     if a is None:
         return False
     if a is b:
@@ -395,7 +395,7 @@ def _origin(value: Value) -> Value:
 
 
 def _only_elements(body: Graph, sequence: Value) -> bool:
-    """Whether a body only takes elements of a sequence."""
+    """True if a body only takes elements of a sequence."""
     if any(v is sequence for v in body.outputs):
         return False
     for node in body.nodes:

@@ -15,7 +15,7 @@ from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.func_graph import FuncGraph
+from tfx.framework.func_graph import FuncGraph, graph_under_construction
 from tfx.framework.tensor import Tensor
 from tfx.graph.ir import Attributes, Graph, RawShape, Value
 
@@ -51,7 +51,7 @@ def add_parts(owner: FuncGraph, graph: Graph, sequence: Value) -> tuple[Value, V
 
 def flat(sequence: Tensor) -> Tensor:
     """The elements of a sequence, each in a row."""
-    graph, code = sequences.tracing(), sequence.dtype.onnx
+    graph, code = graph_under_construction(), sequence.dtype.onnx
     row = graph.value_of(int64_constant([-1]))
     body = _body(FLAT, graph.graph, (code,), "Reshape", {}, code, (row,))
     return sequences.mapped(graph, (sequence,), body, code)
@@ -59,14 +59,14 @@ def flat(sequence: Tensor) -> Tensor:
 
 def forms(sequence: Tensor) -> Tensor:
     """The shapes of the elements of a sequence."""
-    graph, code = sequences.tracing(), sequence.dtype.onnx
+    graph, code = graph_under_construction(), sequence.dtype.onnx
     body = _body(_FORMS, graph.graph, (code,), "Shape", {}, _INT64)
     return sequences.mapped(graph, (sequence,), body, _INT64)
 
 
 def formed(rows: Tensor, shapes: Tensor) -> Tensor:
     """The sequence of elements in rows and their shapes."""
-    graph, code = sequences.tracing(), rows.dtype.onnx
+    graph, code = graph_under_construction(), rows.dtype.onnx
     attrs: Attributes = {"allowzero": 1}
     body = _body(FORMED, graph.graph, (code, _INT64), "Reshape", attrs, code)
     return sequences.mapped(graph, (rows, shapes), body, code)
@@ -78,7 +78,7 @@ def stacked_alike(sequence: Tensor) -> Tensor:
     ONNX Runtime 1.31 leaves out elements that are empty, and what the memory held is in their
     places.
     """
-    graph = sequences.tracing()
+    graph = graph_under_construction()
     body = Graph(_FORMS, graph.graph)
     item = body.add_input("item", sequence.dtype.onnx, None)
     shape = body.add_node("Shape", (item,), {}, [(_INT64, (None,))])

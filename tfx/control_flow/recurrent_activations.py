@@ -12,7 +12,7 @@ from typing import Any
 
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.common.arguments import cast_to, scalar_like, scaled
 from tfx.ops.common.shapes import zeros_shaped
 
 # What a missing alpha or beta is; a name that is not here takes none and uses up none.
@@ -90,17 +90,13 @@ def _number(value: float, x: Tensor) -> Tensor:
     return scalar_like(value, x)
 
 
-def _times(x: Tensor, factor: float) -> Tensor:
-    return ox.Mul(x, scalar_like(factor, x))
-
-
 def _over(x: Tensor, limit: float) -> Tensor:
     """1 above a limit, else 0."""
     return cast_to(ox.Greater(x, scalar_like(limit, x)), x.dtype)
 
 
 def _affine(a: Activation, x: Tensor) -> Tensor:
-    return ox.Add(_times(x, a.alpha), _number(a.beta, x))
+    return ox.Add(scaled(x, a.alpha), _number(a.beta, x))
 
 
 _VALUES: dict[str, Callable[[Activation, Tensor], Tensor]] = {
@@ -109,7 +105,7 @@ _VALUES: dict[str, Callable[[Activation, Tensor], Tensor]] = {
     "HardSigmoid": lambda a, x: ox.Clip(_affine(a, x), _number(0, x), _number(1, x)),
     "LeakyRelu": lambda a, x: ox.LeakyRelu(x, alpha=a.alpha),
     "Relu": lambda a, x: ox.Relu(x),
-    "ScaledTanh": lambda a, x: _times(ox.Tanh(_times(x, a.beta)), a.alpha),
+    "ScaledTanh": lambda a, x: scaled(ox.Tanh(scaled(x, a.beta)), a.alpha),
     "Sigmoid": lambda a, x: ox.Sigmoid(x),
     "Softplus": lambda a, x: ox.Softplus(x),
     "Softsign": lambda a, x: ox.Softsign(x),
@@ -127,15 +123,15 @@ def _tanh_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
 
 
 def _scaled_tanh_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
-    inner = ox.Tanh(_times(x, a.beta))
-    return _times(_tanh_slope(a, x, inner), a.alpha * a.beta)
+    inner = ox.Tanh(scaled(x, a.beta))
+    return scaled(_tanh_slope(a, x, inner), a.alpha * a.beta)
 
 
 def _hard_sigmoid_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
     inner = _affine(a, x)
     inside = ox.And(ox.Greater(inner, _number(0, x)),
                            ox.Less(inner, _number(1, x)))  # fmt: skip
-    return _times(cast_to(inside, x.dtype), a.alpha)
+    return scaled(cast_to(inside, x.dtype), a.alpha)
 
 
 def _constant_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from tfx.core import dtypes
 from tfx.framework.body_graph import LoopGraph
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
+from tfx.framework.func_graph import graph_under_construction
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.graph import ir
@@ -97,7 +98,7 @@ def _at_grad(op: OpRecord, dy: Tensor) -> list[Any]:
 
 
 def is_write(callee: Graph) -> bool:
-    """Whether a called graph writes an element of a sequence."""
+    """True if a called graph writes an element of a sequence."""
     return (
         callee.name.startswith(sequences.WRITER)
         and len(callee.inputs) == 3
@@ -118,7 +119,7 @@ def write_gradient(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
 
 def _cut(sequence: Tensor, count: Tensor) -> Tensor:
     """A sequence without its last elements."""
-    graph = sequences.tracing()
+    graph = graph_under_construction()
     loop = LoopGraph("cut", graph)
     kind: tuple[int, ir.RawShape] = (dtypes.SEQUENCE + sequence.dtype.onnx, None)
     body = loop.graph

@@ -16,7 +16,7 @@ from tfx.core.dtypes import DType
 from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
-from tfx.framework.func_graph import FuncGraph
+from tfx.framework.func_graph import FuncGraph, graph_under_construction
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph import ir
 from tfx.graph.ir import Graph
@@ -199,7 +199,7 @@ _ZEROS, SUM, _LENGTHS = "sequence_zeros", "sequence_sum", "sequence_lengths"
 
 def zeros(sequence: Tensor) -> Tensor:
     """A sequence of zeros like the elements of another."""
-    graph, code = tracing(), sequence.dtype.onnx
+    graph, code = graph_under_construction(), sequence.dtype.onnx
     body = Graph(_ZEROS, graph.graph)
     item = body.add_input("item", code, None)
     shape = body.add_node("Shape", (item,), {}, [(dtypes.int64.onnx, (None,))])
@@ -211,7 +211,7 @@ def zeros(sequence: Tensor) -> Tensor:
 
 def add(a: Tensor, b: Tensor) -> Tensor:
     """The sums of the elements of two sequences."""
-    graph, code = tracing(), a.dtype.onnx
+    graph, code = graph_under_construction(), a.dtype.onnx
     body = Graph(SUM, graph.graph)
     items = [body.add_input(name, code, None) for name in ("a", "b")]
     made = body.add_node("Add", items, {}, [(code, None)])
@@ -221,7 +221,7 @@ def add(a: Tensor, b: Tensor) -> Tensor:
 
 def lengths(sequence: Tensor, axis: int = 0) -> Tensor:
     """The lengths of the elements' first (or another) axes, an int64 vector."""
-    graph, code = tracing(), dtypes.int64.onnx
+    graph, code = graph_under_construction(), dtypes.int64.onnx
     body = Graph(_LENGTHS, graph.graph)
     item = body.add_input("item", sequence.dtype.onnx, None)
     attrs = {"start": axis} if axis == -1 else {"start": axis, "end": axis + 1}
@@ -250,13 +250,6 @@ def cut(x: Tensor, lengths: Tensor) -> Tensor:
         wide = ox.Cast(x, to=dtypes.int64.onnx)
         return _cast_all(cut(wide, lengths), x.dtype)
     return ox.SplitToSequence(x, lengths, axis=0, keepdims=1)
-
-
-def tracing() -> FuncGraph:
-    """The graph under construction; sequences exist in graphs only."""
-    graph = current().graph
-    assert graph is not None
-    return graph
 
 
 def mapped(graph: FuncGraph, inputs: Sequence[Tensor], body: Graph, code: int) -> Tensor:
@@ -291,7 +284,7 @@ def in_int64(index: Tensor) -> Tensor:
 
 
 def is_sequence(x: Any) -> bool:
-    """Whether something is a symbolic tensor that stands for a sequence."""
+    """True if something is a symbolic tensor that stands for a sequence."""
     return isinstance(x, SymbolicTensor) and x._value.dtype > dtypes.SEQUENCE
 
 

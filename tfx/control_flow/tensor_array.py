@@ -98,7 +98,7 @@ class TensorArray(ArrayState):
 
     @property
     def dynamic_size(self) -> bool:
-        """Whether writing behind the end makes the array longer."""
+        """True if writing behind the end makes the array longer."""
         return self._dynamic_size
 
     @property

@@ -71,7 +71,7 @@ class ArrayState:
 
     @property
     def is_blank(self) -> bool:
-        """Whether no element was written."""
+        """True if no element was written."""
         if self._items is not None:
             return all(x is None for x in self._items)
         return self._blank is not None
@@ -88,7 +88,7 @@ class ArrayState:
 
     @property
     def infers_shape(self) -> bool:
-        """Whether all elements have one shape."""
+        """True if all elements have one shape."""
         return self._infer_shape
 
     def with_items(self, items: Sequence[Tensor | None]) -> Self:

@@ -102,7 +102,7 @@ class Counting:
         return outer if outer is not None and self._agree(inner, outer) else None
 
     def _agree(self, inner: Value, outer: Value) -> bool:
-        """Whether the body computes a value as it was computed outside, from the same."""
+        """True if the body computes a value as it was computed outside, from the same."""
         if inner is outer:
             return True
         loop = self._loop
@@ -197,7 +197,7 @@ def _inputs(value: Value | None, like: Node) -> tuple[Value | None, ...]:
 
 
 def _same_operator(one: Node, other: Node) -> bool:
-    """Whether two nodes compute the same from the same."""
+    """True if two nodes compute the same from the same."""
     if one.op != other.op or one.op in (CALL, HOST) or one.op.startswith("Random"):
         return False
     counts = (len(one.inputs), len(one.outputs)) == (len(other.inputs), len(other.outputs))

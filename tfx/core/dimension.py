@@ -91,7 +91,7 @@ class Dimension:
         return Dimension, (self._value,)
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether both can be the same size."""
+        """True if both can be the same size."""
         that = Dimension(other).value
         return self._value is None or that is None or self._value == that
 
@@ -186,7 +186,7 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
 
 
 def _inside() -> bool:
-    """Whether code of this library asks: it needs integers, and None for an unknown size.
+    """True if code of this library asks: it needs integers, and None for an unknown size.
 
     ``autograph`` asks for the user, whose ``list(x.shape)`` it calls.
     """

@@ -20,7 +20,7 @@ RawShape: TypeAlias = tuple[Dim, ...] | None
 
 
 def is_automatic_dim(dim: Dim) -> bool:
-    """Whether `dim` is a name made by the tracer, such as "image.d0"."""
+    """True if `dim` is a name made by the tracer, such as "image.d0"."""
     return type(dim) is str and "." in dim
 
 
@@ -78,7 +78,7 @@ def merge_dims(a: Dim, b: Dim) -> Dim:
 
 
 def names_agree(pairs: list[tuple[Dim, Dim]]) -> bool:
-    """Whether no user's name on the left stands against two sizes on the right."""
+    """True if no user's name on the left stands against two sizes on the right."""
     seen: dict[str, int] = {}
     for name, size in pairs:
         if type(name) is not str or type(size) is not int or is_automatic_dim(name):
@@ -139,3 +139,15 @@ def broadcast_static_shape(a: RawShape, b: RawShape) -> RawShape:
         else:
             out.append(y if type(y) is int else None)
     return tuple(out)
+
+
+def common_shape(a: RawShape, b: RawShape) -> RawShape:
+    """What two shapes have in common."""
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
+
+
+def is_static(shape: RawShape) -> bool:
+    """True if all of a shape is known as numbers."""
+    return shape is not None and all(isinstance(d, int) for d in shape)

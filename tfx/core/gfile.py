@@ -185,12 +185,12 @@ class FileStatistics(NamedTuple):
 
 
 def exists(path: Any) -> bool:
-    """Whether there is a file or folder."""
+    """True if there is a file or folder."""
     return os.path.exists(_path(path))
 
 
 def isdir(path: Any) -> bool:
-    """Whether there is a folder."""
+    """True if there is a folder."""
     return os.path.isdir(_path(path))
 
 

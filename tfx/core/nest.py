@@ -30,7 +30,7 @@ Path: TypeAlias = tuple[Any, ...]
 
 
 def is_nested(structure: Any) -> bool:
-    """Whether `structure` is a structure and not a leaf.
+    """True if `structure` is a structure and not a leaf.
 
     Args:
         structure: Anything.

@@ -178,7 +178,7 @@ def classify_expanded(cls: type) -> Kind | None:
 
 
 def _has_fields(cls: Any) -> bool:
-    """Whether it can be put together from its fields without its constructor."""
+    """True if it can be put together from its fields without its constructor."""
     named = dataclasses.is_dataclass(cls) or hasattr(cls, "_tfx_fields")
     return named and cls.__new__ is object.__new__
 
@@ -210,7 +210,7 @@ def namedtuple_fields(cls: type) -> tuple[str, ...] | None:
 
 
 def same_class(a: type, b: type) -> bool:
-    """Whether structures of the two classes count as of one class; see assert_same_structure."""
+    """True if structures of the two classes count as of one class; see assert_same_structure."""
     if a is b:
         return True
     if issubclass(a, Mapping) and issubclass(b, Mapping):

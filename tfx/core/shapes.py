@@ -124,7 +124,7 @@ class TensorShape:
         return product
 
     def is_fully_defined(self) -> bool:
-        """Whether the rank and every size are known."""
+        """True if the rank and every size are known."""
         return self._static
 
     def _known(self) -> tuple[int, ...]:
@@ -291,7 +291,7 @@ class TensorShape:
     # Questions and checks.
 
     def is_compatible_with(self, other: ShapeLike) -> bool:
-        """Whether some fully known shape is both this one and `other`.
+        """True if some fully known shape is both this one and `other`.
 
         A name stands for one size within a shape, so ["n", "n"] is not compatible with [3, 4].
 
@@ -313,7 +313,7 @@ class TensorShape:
         return names_agree(pairs) and names_agree([(b, a) for a, b in pairs])
 
     def is_subtype_of(self, other: object) -> bool:
-        """Whether every tensor of this shape is also one of shape `other`.
+        """True if every tensor of this shape is also one of shape `other`.
 
         Args:
             other: The more general shape.

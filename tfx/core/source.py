@@ -98,7 +98,7 @@ TRANSPARENT: Final[set[str]] = {contextlib.__file__}
 
 
 def is_internal(filename: str) -> bool:
-    """Whether code of this file name is tfx's own, NumPy's, or Python's import machinery.
+    """True if code of this file name is tfx's own, NumPy's, or Python's import machinery.
 
     Args:
         filename: The `co_filename` of a code object.
@@ -122,7 +122,7 @@ def _numpy_folder() -> tuple[str, ...]:
 
 
 def is_own(filename: str) -> bool:
-    """Whether code of this file name is tfx's own: like `is_internal`, but for tfx alone.
+    """True if code of this file name is tfx's own: like `is_internal`, but for tfx alone.
 
     Args:
         filename: The `co_filename` of a code object.
@@ -157,7 +157,7 @@ def raised_at(error: BaseException) -> SourceLocation:
 
 
 def raised_inside(error: BaseException) -> bool:
-    """Whether tfx's own code raised an error, and not the user's.
+    """True if tfx's own code raised an error, and not the user's.
 
     Args:
         error: An error that was raised and caught.

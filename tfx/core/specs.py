@@ -26,7 +26,7 @@ class TypeSpec(ABC):
 
     @abstractmethod
     def is_subtype_of(self, other: object) -> bool:
-        """Whether every value of this spec is also one of `other`."""
+        """True if every value of this spec is also one of `other`."""
 
     @abstractmethod
     def most_specific_common_supertype(self, others: Sequence[Any]) -> TypeSpec | None:
@@ -41,7 +41,7 @@ class TypeSpec(ABC):
 
     @abstractmethod
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a value, or the values of a spec, can be of this spec."""
+        """True if a value, or the values of a spec, can be of this spec."""
 
     def most_specific_compatible_type(self, other: TypeSpec) -> TypeSpec:
         """Returns the most specific spec that covers this one and `other`.
@@ -140,7 +140,7 @@ class TensorSpec(TypeSpec):
         return self._name
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a tensor, or the tensors of a spec, can be of this spec.
+        """True if a tensor, or the tensors of a spec, can be of this spec.
 
         Args:
             spec_or_value: Anything with `shape` and `dtype`, such as a tensor, an array or
@@ -156,7 +156,7 @@ class TensorSpec(TypeSpec):
         return self._dtype == dtype and self._shape.is_compatible_with(spec_or_value.shape)
 
     def is_subtype_of(self, other: object) -> bool:
-        """Whether every tensor of this spec is also one of `other`.
+        """True if every tensor of this spec is also one of `other`.
 
         As in TensorFlow, a spec with a name is a subtype only of specs with the same name.
 

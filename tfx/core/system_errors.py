@@ -86,5 +86,5 @@ NO_THREAD = (
 
 
 def is_no_thread(error: BaseException) -> bool:
-    """Whether Python could not start a thread."""
+    """True if Python could not start a thread."""
     return isinstance(error, RuntimeError) and "can't start new thread" in str(error)

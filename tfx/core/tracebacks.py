@@ -54,7 +54,7 @@ def disable_traceback_filtering() -> None:
 
 
 def is_traceback_filtering_enabled() -> bool:
-    """Whether tracebacks leave out tfx's own frames.
+    """True if tracebacks leave out tfx's own frames.
 
     Returns:
         True unless `disable_traceback_filtering` was called.
@@ -110,7 +110,7 @@ def _steps(step: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether an exception was raised and handled without any code of the user's."""
+    """True if an exception was raised and handled without any code of the user's."""
     return all(is_own(step.tb_frame.f_code.co_filename) for step in _steps(error.__traceback__))
 
 

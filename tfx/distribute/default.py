@@ -336,7 +336,7 @@ class StrategyExtended:
         return self._strategy.run(fn, args, kwargs)
 
     def variable_created_in_scope(self, v: Any) -> bool:
-        """Whether a variable was made in the scope of this strategy; all were."""
+        """True if a variable was made in the scope of this strategy; all were."""
         return True
 
     def colocate_vars_with(self, colocate_with_variable: Any) -> AbstractContextManager[None]:
@@ -424,7 +424,7 @@ _default = Strategy()
 
 
 def has_strategy() -> bool:
-    """Whether there is another strategy than the default one: no.
+    """True if there is another strategy than the default one: no.
 
     Example:
         >>> import tfx as tf
@@ -446,7 +446,7 @@ def get_strategy() -> Strategy:
 
 
 def in_cross_replica_context() -> bool:
-    """Whether the code runs once for all replicas, which is inside of ``merge_call`` alone.
+    """True if the code runs once for all replicas, which is inside of ``merge_call`` alone.
 
     Example:
         >>> import tfx as tf

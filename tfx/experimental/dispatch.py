@@ -94,7 +94,7 @@ def _matching(wanted: dict[str, Any]) -> _Rule:
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """Whether a value is of an annotated type."""
+    """True if a value is of an annotated type."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return any(_is(value, each) for each in inner)

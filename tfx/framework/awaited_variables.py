@@ -67,7 +67,7 @@ def wait(variable: Variable) -> None:
 
 
 def is_awaiting(variable: Any) -> bool:
-    """Whether a variable waits."""
+    """True if a variable waits."""
     return type(variable) is AwaitingVariable
 
 

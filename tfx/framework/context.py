@@ -37,7 +37,7 @@ class Recorder(Protocol):
         """A trainable variable was read."""
 
     def depends(self, x: Any) -> bool:
-        """Whether a tensor is watched, or made of what is."""
+        """True if a tensor is watched, or made of what is."""
 
 
 class _Key:
@@ -131,7 +131,7 @@ def recorders_inside_traces(tapes: tuple[Recorder, ...]) -> tuple[Recorder, ...]
 
 
 def executing_eagerly() -> bool:
-    """Whether operations run at once, i.e. no function is being traced.
+    """True if operations run at once, i.e. no function is being traced.
 
     Example:
         >>> import tfx as tf
@@ -142,7 +142,7 @@ def executing_eagerly() -> bool:
 
 
 def inside_function() -> bool:
-    """Whether a function is being traced."""
+    """True if a function is being traced."""
     return current().graph is not None
 
 

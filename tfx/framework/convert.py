@@ -160,7 +160,7 @@ def _made_by(value: Any, made: Any, dtype: DType | None) -> Tensor:
 
 
 def _is_foreign_shape(value: Any) -> bool:
-    """Whether it is the shape of another library's tensors, as TensorFlow's is."""
+    """True if it is the shape of another library's tensors, as TensorFlow's is."""
     return hasattr(value, "is_fully_defined") and hasattr(value, "as_list")
 
 
@@ -186,7 +186,7 @@ def _shared(value: Any) -> np.ndarray[Any, Any]:
 
 
 def _is_shared(value: Any) -> bool:
-    """Whether the memory of something with ``__dlpack__`` is taken, and not its array."""
+    """True if the memory of something with ``__dlpack__`` is taken, and not its array."""
     if isinstance(value, np.ndarray | np.generic):
         return False
     # TensorFlow ends the process when the memory of a tensor of texts is asked for.
@@ -195,7 +195,7 @@ def _is_shared(value: Any) -> bool:
 
 
 def converts_itself(value: Any) -> bool:
-    """Whether a user's class says how its objects become tensors."""
+    """True if a user's class says how its objects become tensors."""
     if isinstance(value, Tensor) or getattr(value, "_is_tfx_variable", False):
         return False
     if hasattr(value, "__tf_tensor__"):

@@ -386,3 +386,10 @@ def _input_name(variable: Variable) -> str:
 
 # The public name: what TensorFlow calls a graph is the graph of a function here.
 Graph = FuncGraph
+
+
+def graph_under_construction() -> FuncGraph:
+    """The graph that is being traced; there must be one."""
+    graph = current().graph
+    assert graph is not None
+    return graph

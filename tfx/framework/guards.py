@@ -13,8 +13,8 @@ from tfx.core.refusals import Refusal, of_dimension
 from tfx.framework.builder import ox
 from tfx.framework.context import using
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
-from tfx.graph.ir import Node, RawShape, Value
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, raw_shape
+from tfx.graph.ir import Node, Value
 from tfx.graph.symbolic_shapes import elements
 
 # Of the others, kernels have no comparisons or no minimum.
@@ -32,7 +32,7 @@ def refused_unless(fine: Tensor, x: Tensor, reason: Refusal) -> Tensor:
     Returns:
         ``x``, of whose shape and elements as much is known.
     """
-    shape = _raw_shape(x)
+    shape = raw_shape(x)
     with using(tapes=()):
         if fine.shape.rank != 0:
             whole = ox.Cast(fine, to=dtypes.uint8.onnx)
@@ -83,7 +83,7 @@ def not_negative(x: Tensor) -> Tensor:
 
 
 def settled(x: Tensor) -> bool:
-    """Whether integers need no check: known now, or sizes of tensors, which are never negative."""
+    """True if integers need no check: known now, or sizes of tensors, which are never negative."""
     if isinstance(x, EagerTensor):
         return True
     assert isinstance(x, SymbolicTensor)
@@ -118,10 +118,3 @@ def unguarded(x: SymbolicTensor) -> SymbolicTensor:
         return x
     given = SymbolicTensor(node.inputs[0], x._graph)
     return given if given.shape.rank == x.shape.rank else x
-
-
-def _raw_shape(x: Tensor) -> RawShape:
-    if isinstance(x, EagerTensor):
-        return tuple(x._value.shape())
-    assert isinstance(x, SymbolicTensor)
-    return x._value.shape

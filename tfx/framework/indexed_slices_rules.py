@@ -40,7 +40,7 @@ def slices_gradient(*ops: str, hands_on: bool = False) -> Callable[[SliceRule], 
 
 
 def makes_slices(op: str) -> bool:
-    """Whether an operator has a rule that may give slices where it got none."""
+    """True if an operator has a rule that may give slices where it got none."""
     fetch(op)
     return op in _rules and op not in _handing_on
 

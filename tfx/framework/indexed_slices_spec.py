@@ -75,7 +75,7 @@ class IndexedSlicesSpec(TypeSpec):
         return TensorSpec(rows, self._dtype), indices, form
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether slices, or those of a spec, can be of this spec."""
+        """True if slices, or those of a spec, can be of this spec."""
         other = spec_or_value
         if isinstance(other, IndexedSlices):
             other = spec_of(other)
@@ -87,7 +87,7 @@ class IndexedSlicesSpec(TypeSpec):
         )
 
     def is_subtype_of(self, other: object) -> bool:
-        """Whether every value of this spec is also one of `other`."""
+        """True if every value of this spec is also one of `other`."""
         return (
             isinstance(other, IndexedSlicesSpec)
             and self._kinds() == other._kinds()

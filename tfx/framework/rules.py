@@ -187,7 +187,7 @@ def status_of(op: str) -> str | None:
 
 
 def is_differentiable(op: str) -> bool:
-    """Whether gradients pass an operator at all."""
+    """True if gradients pass an operator at all."""
     return op in _rules or op in _formulas or op in _elsewhere or op == "ReadVariable"
 
 
@@ -244,12 +244,12 @@ def forward_rule_of(op: str) -> ForwardRule | None:
 
 
 def is_elementwise(op: str) -> bool:
-    """Whether the gradient rule is the forward rule too."""
+    """True if the gradient rule is the forward rule too."""
     return op in _elementwise
 
 
 def is_linear(op: str) -> bool:
-    """Whether the operator is linear in (some of) its inputs."""
+    """True if the operator is linear in (some of) its inputs."""
     return op in _linear
 
 

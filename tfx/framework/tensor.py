@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import RawShape
 from tfx.core.dtypes import DType
 from tfx.core.errors import (
     InvalidArgumentError,
@@ -568,7 +569,7 @@ class SymbolicTensor(Tensor):
 
 
 def is_symbolic_tensor(x: object) -> bool:
-    """Whether it is a tensor of a graph, which has no contents yet.
+    """True if it is a tensor of a graph, which has no contents yet.
 
     Example:
         >>> import tfx as tf
@@ -579,7 +580,7 @@ def is_symbolic_tensor(x: object) -> bool:
 
 
 def is_tensor(x: object) -> bool:
-    """Whether ``x`` is a tensor or a variable (what an operation takes without conversion).
+    """True if ``x`` is a tensor or a variable (what an operation takes without conversion).
 
     Example:
         >>> import tfx as tf
@@ -589,3 +590,11 @@ def is_tensor(x: object) -> bool:
     if isinstance(x, Tensor) or getattr(x, "_is_tfx_variable", False) is True:
         return True
     return getattr(x, "_is_indexed_slices", False) is True
+
+
+def raw_shape(x: Tensor) -> RawShape:
+    """Static shape with named dimensions; None if the rank is unknown."""
+    if isinstance(x, EagerTensor):
+        return tuple(x._value.shape())
+    assert isinstance(x, SymbolicTensor)
+    return x._value.shape

@@ -68,17 +68,17 @@ class Node:
 
     @property
     def is_variable(self) -> bool:
-        """Whether the object is a variable."""
+        """True if the object is a variable."""
         return isinstance(self.item, Variable)
 
 
 def is_trackable(value: Any) -> bool:
-    """Whether a value can be, or have, a part of an object graph; numbers and text cannot."""
+    """True if a value can be, or have, a part of an object graph; numbers and text cannot."""
     return isinstance(value, Variable) or is_container(value) or _is_open(type(value))
 
 
 def is_container(value: Any) -> bool:
-    """Whether a value is a list, a tuple or a mapping."""
+    """True if a value is a list, a tuple or a mapping."""
     return isinstance(value, list | tuple | Mapping)
 
 
@@ -214,7 +214,7 @@ def _decoded_part(part: str) -> str:
 
 
 def _is_open(kind: type) -> bool:
-    """Whether the attributes of objects of a class are looked at."""
+    """True if the attributes of objects of a class are looked at."""
     known = _open_types.get(kind)
     if known is None:
         known = _open_types[kind] = _classify(kind)
@@ -272,7 +272,7 @@ def _key_name(key: Any) -> str | None:
 
 
 def _leads_to(value: Any, kinds: tuple[type, ...]) -> bool:
-    """Whether a value is, or has anywhere inside, an object of these classes."""
+    """True if a value is, or has anywhere inside, an object of these classes."""
     stack, seen = [value], {id(value)}
     while stack:
         item = stack.pop()

@@ -202,7 +202,7 @@ class Variable(Operand, metaclass=VariableKind):
 
     @property
     def trainable(self) -> bool:
-        """Whether tapes watch it by themselves."""
+        """True if tapes watch it by themselves."""
         return self._trainable
 
     @property

@@ -50,7 +50,7 @@ def gradient_of(node: Node) -> Graph | None:
 
 
 def has_custom_gradients(graph: Graph) -> bool:
-    """Whether a graph, its bodies or callees have parts with gradients of their own."""
+    """True if a graph, its bodies or callees have parts with gradients of their own."""
     return any(
         isinstance(node.tag, CustomGradient)
         for part in (graph, *graph.subgraphs())

@@ -118,7 +118,7 @@ def newest_opset() -> int:
 
 
 def changed_after(name: str, opset: int) -> bool:
-    """Whether the operator of a newer opset is another one than that of ``MAX_OPSET``."""
+    """True if the operator of a newer opset is another one than that of ``MAX_OPSET``."""
     try:
         schema = onnx.defs.get_schema(name, opset, "")
     except onnx.defs.SchemaError:

@@ -43,7 +43,7 @@ def propagate(node: Node) -> None:
 
 
 def _fit(dims: tuple[RawDim, ...], dtype: int) -> bool:
-    """Whether numbers are of an integer type; others wrap around when the graph runs."""
+    """True if numbers are of an integer type; others wrap around when the graph runs."""
     numbers = [d for d in dims if isinstance(d, int)]
     kind = dtypes.from_onnx(dtype)
     return not numbers or (min(numbers) >= kind.min and max(numbers) <= kind.max)
@@ -119,7 +119,7 @@ def _rank(value: Value | None) -> int | None:
 
 
 def _is_vector(node: Node) -> bool:
-    """Whether the result is a scalar or a vector, so that elements line up by their position."""
+    """True if the result is a scalar or a vector, so that elements line up by their position."""
     return _rank(node.outputs[0]) in (0, 1)
 
 
@@ -166,7 +166,7 @@ def _reduce_prod(node: Node) -> tuple[RawDim, ...] | None:
 
 
 def _keeps_elements(node: Node) -> bool:
-    """Whether a reduction reduces nothing, because its axes are empty or may be."""
+    """True if a reduction reduces nothing, because its axes are empty or may be."""
     axes = node.inputs[1] if len(node.inputs) > 1 else None
     return bool(node.attrs.get("noop_with_empty_axes", 0)) and not elements(axes)
 

@@ -76,7 +76,7 @@ def _exp(x: float) -> float:
 
 
 def _is_share(node: Node, depth: int) -> bool:
-    """Whether it is ``e / (e + 1)`` of what is not negative, as a sigmoid is when it runs."""
+    """True if it is ``e / (e + 1)`` of what is not negative, as a sigmoid is when it runs."""
     part, whole = node.inputs
     if part is None or whole is None or whole.node is None or whole.node.op != "Add":
         return False

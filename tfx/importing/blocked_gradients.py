@@ -89,13 +89,13 @@ def _dependent(graph: Graph, source: Value) -> list[Node]:
 
 
 def _is_blocked(node: Node) -> bool:
-    """Whether no gradient goes through a node."""
+    """True if no gradient goes through a node."""
     status = status_of(node.op)
     return status is not None and status != "rule"
 
 
 def _flows(nodes: list[Node], source: Value, targets: Iterable[Value]) -> bool:
-    """Whether some path from a value to a target has gradients all along."""
+    """True if some path from a value to a target has gradients all along."""
     reached = {id(source)}
     for node in nodes:
         if not _is_blocked(node) and any(id(v) in reached for v in _used(node)):

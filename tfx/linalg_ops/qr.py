@@ -93,7 +93,7 @@ def _decomposed(a: Tensor) -> Any:
 
 
 def _is_wide(a: Tensor) -> bool:
-    """Whether there may be more columns than rows."""
+    """True if there may be more columns than rows."""
     rows, columns = a.shape[-2:].as_list()
     return rows is None or columns is None or columns > rows
 

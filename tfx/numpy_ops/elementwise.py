@@ -311,7 +311,7 @@ def signbit(x: Any) -> Tensor:
 
 
 def isscalar(num: Any) -> bool:
-    """Whether it is a number, or a tensor without axes."""
+    """True if it is a number, or a tensor without axes."""
     shape = getattr(num, "shape", None)
     return np.isscalar(num) if shape is None else len(shape) == 0
 
@@ -322,7 +322,7 @@ def isrealobj(x: Any) -> bool:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether its dtype is complex."""
+    """True if its dtype is complex."""
     return result_type(x).is_complex
 
 

@@ -41,7 +41,7 @@ def _numpy_kind(x: Any) -> Any:
 
 
 def _tensors(x: Any) -> bool:
-    """Whether there is a tensor somewhere in nested lists."""
+    """True if there is a tensor somewhere in nested lists."""
     if isinstance(x, list | tuple):
         return any(_tensors(y) for y in x)
     return isinstance(x, Tensor | Variable)
@@ -93,7 +93,7 @@ def iinfo(dtype: Any) -> Any:
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Whether a dtype is of a kind.
+    """True if a dtype is of a kind.
 
     Example:
         >>> import tfx.experimental.numpy as tnp

@@ -177,7 +177,7 @@ class Optimizer(Module):
 
     @property
     def built(self) -> bool:
-        """Whether slots exist for some variables."""
+        """True if slots exist for some variables."""
         return bool(self._names)
 
     def build(self, var_list: Iterable[Variable]) -> None:
@@ -377,7 +377,7 @@ class Optimizer(Module):
         self._undecayed_names = tuple(var_names or ())
 
     def decays(self, variable: Variable) -> bool:
-        """Whether ``weight_decay`` applies to a variable."""
+        """True if ``weight_decay`` applies to a variable."""
         names = (variable.name, variable.name.removesuffix(":0"))
         return variable.ref() not in self._undecayed and not any(
             re.search(pattern, name) for pattern in self._undecayed_names for name in names

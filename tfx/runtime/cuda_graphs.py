@@ -36,7 +36,7 @@ _RUN_OPTIONS.add_run_config_entry(_GRAPH, _WITHOUT)
 
 
 def can_be_captured(inference: Any) -> bool:
-    """Whether a session's inputs and outputs are all tensors in the GPU's memory.
+    """True if a session's inputs and outputs are all tensors in the GPU's memory.
 
     Args:
         inference: ONNX Runtime's ``InferenceSession``.

@@ -109,7 +109,7 @@ def _wait_for_the_pool() -> None:
 
 
 def _is_pool_awake() -> bool:
-    """Whether a thread that Python did not start is running or about to."""
+    """True if a thread that Python did not start is running or about to."""
     try:
         numbers = {int(name) for name in os.listdir(_TASKS)}
     except OSError:

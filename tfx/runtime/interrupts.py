@@ -72,7 +72,7 @@ def share(options: Any) -> Any:
 
 
 def was_ended(error: BaseException) -> bool:
-    """Whether a run failed because its ``terminate`` flag was set."""
+    """True if a run failed because its ``terminate`` flag was set."""
     return isinstance(error, _ort.Fail | _ort.RuntimeException) and _ENDED in str(error)
 
 

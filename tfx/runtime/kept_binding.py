@@ -30,7 +30,7 @@ _REST = 15
 
 
 def serves(input_bytes: Sequence[int | None], outputs: int, model_bytes: int) -> bool:
-    """Whether a kept binding is quicker and harmless.
+    """True if a kept binding is quicker and harmless.
 
     Args:
         input_bytes: Size of each input, None where only a call tells.

@@ -112,7 +112,7 @@ def settle() -> None:
 
 
 def is_settled() -> bool:
-    """Whether devices were used or listed, or a session exists."""
+    """True if devices were used or listed, or a session exists."""
     return state.settled or threads.are_running()
 
 
@@ -156,7 +156,7 @@ def divide(device: PhysicalDevice, parts: Sequence[LogicalDeviceConfiguration] |
 
 
 def soft_placement() -> bool:
-    """Whether operations whose device is not there run on CPU:0."""
+    """True if operations whose device is not there run on CPU:0."""
     return state.soft
 
 

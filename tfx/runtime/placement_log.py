@@ -43,7 +43,7 @@ def set_log_device_placement(enabled: bool) -> None:
 
 
 def get_log_device_placement() -> bool:
-    """Whether it is told on stderr where operations run."""
+    """True if it is told on stderr where operations run."""
     return _on
 
 

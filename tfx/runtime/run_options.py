@@ -74,7 +74,7 @@ class CancellationManager:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether ``start_cancel`` was called."""
+        """True if ``start_cancel`` was called."""
         return self._cancelled
 
     def start_cancel(self) -> None:

@@ -37,7 +37,7 @@ waiting: set[CodeType] = set()
 
 
 def is_inside(frame: FrameType | None) -> bool:
-    """Whether a thread is inside ONNX Runtime, or about to be.
+    """True if a thread is inside ONNX Runtime, or about to be.
 
     Args:
         frame: Its innermost Python frame.
@@ -57,7 +57,7 @@ def _names_a_runner(code: CodeType) -> bool:
 
 
 def is_thread_inside(number: int | None) -> bool:
-    """Whether one thread is.
+    """True if one thread is.
 
     Args:
         number: Its ``ident``.
@@ -66,13 +66,13 @@ def is_thread_inside(number: int | None) -> bool:
 
 
 def are_others_inside() -> bool:
-    """Whether a thread other than this one is."""
+    """True if a thread other than this one is."""
     own = threading.get_ident()
     return any(is_inside(frame) for number, frame in sys._current_frames().items() if number != own)
 
 
 def is_creating(number: int | None) -> bool:
-    """Whether a thread is inside ONNX Runtime to make a session, and not to run one.
+    """True if a thread is inside ONNX Runtime to make a session, and not to run one.
 
     Args:
         number: Its ``ident``.

@@ -92,5 +92,5 @@ def missing(names: list[str]) -> dict[str, str]:
 
 
 def is_part_of_system(name: str) -> bool:
-    """Whether a library is one that every process has."""
+    """True if a library is one that every process has."""
     return name.startswith(_SYSTEM)

@@ -133,7 +133,7 @@ def thread_count() -> int:
 
 
 def are_running() -> bool:
-    """Whether the pool exists, because a session does or did."""
+    """True if the pool exists, because a session does or did."""
     return _configured
 
 
@@ -218,7 +218,7 @@ def _address_space(room: int) -> Iterator[bool]:
 
 
 def _is_refused(size: int) -> bool:
-    """Whether the system refuses to give the process so many bytes."""
+    """True if the system refuses to give the process so many bytes."""
     try:
         mmap.mmap(-1, size).close()
     except (OSError, MemoryError):
@@ -227,7 +227,7 @@ def _is_refused(size: int) -> bool:
 
 
 def _runs(*, shared: bool) -> bool:
-    """Whether ONNX Runtime makes sessions that share the pools of the process, or do not."""
+    """True if ONNX Runtime makes sessions that share the pools of the process, or do not."""
     options = onnxruntime.SessionOptions()
     options.use_per_session_threads = not shared
     options.log_severity_level = 4

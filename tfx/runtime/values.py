@@ -90,7 +90,7 @@ def copy_to_device(value: RawValue, device: str) -> RawValue:
 
 
 def same_memory(first: str, second: str) -> bool:
-    """Whether two devices are parts of one physical GPU."""
+    """True if two devices are parts of one physical GPU."""
     return physical_gpu(first) == physical_gpu(second)
 
 
@@ -183,7 +183,7 @@ def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
 
 
 def _takes_a_flag() -> bool:
-    """Whether ``OrtValue.from_dlpack`` must be told of booleans (to release 1.31)."""
+    """True if ``OrtValue.from_dlpack`` must be told of booleans (to release 1.31)."""
     try:
         _ort.OrtValue.from_dlpack(np.zeros(1, np.uint8).__dlpack__(), False)
     except TypeError:

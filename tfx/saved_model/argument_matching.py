@@ -113,7 +113,7 @@ def _converted(where: str, spec: TensorSpec, value: Any, convert: bool) -> Tenso
 
 
 def _same(want: Any, value: Any) -> bool:
-    """Whether a value is the one that a trace was specialised on."""
+    """True if a value is the one that a trace was specialised on."""
     if isinstance(value, Tensor | Variable | np.ndarray) or type(want) is not type(value):
         return False
     return bool(want == value) or (want != want and value != value)

@@ -63,7 +63,7 @@ class LoadOptions:
 
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
-    """Whether the folder is a bundle.
+    """True if the folder is a bundle.
 
     Args:
         export_dir: Any path.

@@ -64,7 +64,7 @@ def write(
 
 
 def skipped() -> bool:
-    """Whether nothing can be recorded, so that a summary need not even find its name."""
+    """True if nothing can be recorded, so that a summary need not even find its name."""
     now = settings()
     return current().graph is None and (now.writer is None or not setting(now.writer).records)
 
@@ -96,7 +96,7 @@ def _as_tensor(value: Any) -> Tensor:
 
 
 def records(writer: Any, condition: Any) -> bool:
-    """Whether something is recorded, by the settings' values."""
+    """True if something is recorded, by the settings' values."""
     if writer is None or not writer.records:
         return False
     if condition is True or condition is False:

@@ -38,7 +38,7 @@ class BackgroundSave(str):
     _future: Future[None]
 
     def done(self) -> bool:
-        """Whether the checkpoint is complete, or failed."""
+        """True if the checkpoint is complete, or failed."""
         return self._future.done()
 
     def result(self, timeout: float | None = None) -> str:

@@ -27,7 +27,7 @@ class Place(NamedTuple):
     mark: tuple[int, ...]
 
     def changed(self) -> bool:
-        """Whether something else is in it now."""
+        """True if something else is in it now."""
         item = self.owner()
         if item is None:
             return False

@@ -68,14 +68,14 @@ class Direct:
         self._open.close()
 
     def fits(self, block: memoryview | None, offset: int) -> bool:
-        """Whether ``fill`` can read these bytes: enough of them, and memory from ``room``."""
+        """True if ``fill`` can read these bytes: enough of them, and memory from ``room``."""
         if not self._works or block is None or len(block) < _WORTHWHILE:
             return False
         place = np.frombuffer(block, np.uint8).ctypes.data
         return (place - offset) % BLOCK == 0
 
     def is_cached(self, offset: int) -> bool:
-        """Whether the system has the block there in memory; True if nobody knows."""
+        """True if the system has the block there in memory; True if nobody knows."""
         if sys.platform == "linux" and self._works:
             try:
                 os.preadv(self._cached, [bytearray(1)], offset, os.RWF_NOWAIT)

@@ -115,7 +115,7 @@ class CheckpointOptions:
 
 
 def takes_argument(callback: Callable[..., Any]) -> bool:
-    """Whether a callback wants the path."""
+    """True if a callback wants the path."""
     return _binds(callback, "path")
 
 

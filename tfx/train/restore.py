@@ -140,7 +140,7 @@ class Restore:
         self._variables[id(variable)] = (weakref.ref(variable), None)
 
     def concerns(self, root: Any) -> bool:
-        """Whether this is a restore of this object."""
+        """True if this is a restore of this object."""
         return self._number(root) == 0
 
     def cancel(self) -> None:
@@ -166,7 +166,7 @@ class Restore:
 
     @property
     def has_matched(self) -> bool:
-        """Whether anything but the root and the counter was found in the program."""
+        """True if anything but the root and the counter was found in the program."""
         return bool(self._matched - {0, self._counter()})
 
     # Matching

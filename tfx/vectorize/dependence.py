@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tfx.core.dims import is_static
 from tfx.framework.func_graph import BARRIER
 from tfx.framework.guards import guard_of
 from tfx.function.gradients.gradient_marker import CustomGradient
-from tfx.graph.ir import CALL, Graph, Node, RawShape, Value, bodies_below, free_values
+from tfx.graph.ir import CALL, Graph, Node, Value, bodies_below, free_values
 from tfx.graph.traits import traits
 from tfx.ops.random.samplers import STATE_SIZE
 
@@ -28,7 +29,7 @@ DRAWS = frozenset(
 
 
 def draws(node: Node) -> bool:
-    """Whether a node draws random numbers from a generator's state, which it advances."""
+    """True if a node draws random numbers from a generator's state, which it advances."""
     if node.op != CALL:
         return False
     callee: Graph = node.attrs["graph"]
@@ -76,7 +77,7 @@ def _spread(graph: Graph, found: set[int], same_draws: bool) -> None:
 
 
 def differs(node: Node, found: set[int], same_draws: bool) -> bool:
-    """Whether anything that a node uses differs, or what it draws."""
+    """True if anything that a node uses differs, or what it draws."""
     if traits(node.op).random and not same_draws:
         return True
     if any(id(v) in found for v in node.inputs if v is not None):
@@ -119,7 +120,7 @@ def _spread_loop(node: Node, found: set[int], same_draws: bool) -> None:
 
 
 def loop_differs(node: Node, found: set[int], same_draws: bool) -> bool:
-    """Whether the number of iterations differs; marks what the body carries on the way."""
+    """True if the number of iterations differs; marks what the body carries on the way."""
     body: Graph = node.attrs["body"]
     carried = list(zip(node.inputs[2:], body.inputs[2:], body.outputs[1:], strict=False))
     for outer, inner, _ in carried:
@@ -180,7 +181,7 @@ def _ragged(
         if not any(id(v) in found for v in sizing if v is not None):
             return None
         outputs = [v for i, v in enumerate(node.outputs) if (node.op, i) != _AS_LONG_AS_THE_INPUT]
-        several = any(id(v) in used and not _is_static(v.shape) for v in outputs)
+        several = any(id(v) in used and not is_static(v.shape) for v in outputs)
         return (node, "its result has another shape for each element") if several else None
     if node.op != "Loop":
         return None
@@ -189,7 +190,3 @@ def _ragged(
     masked = any(id(v) in found for v in (*node.inputs[:2], body.outputs[0]) if v is not None)
     several = masked and any(id(v) in used for v in scans)
     return (node, "what it collects has another length for each element") if several else None
-
-
-def _is_static(shape: RawShape) -> bool:
-    return shape is not None and all(isinstance(d, int) for d in shape)

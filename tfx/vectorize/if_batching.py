@@ -168,7 +168,7 @@ def _divided(
 
 
 def _is_stub(value: Value, other: Value) -> bool:
-    """Whether a branch gives nothing where the other gives something.
+    """True if a branch gives nothing where the other gives something.
 
     So do the branches of which a gradient keeps different values.
     """

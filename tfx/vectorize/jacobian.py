@@ -314,7 +314,7 @@ class _Additions:
         """Reads are of no interest."""
 
     def depends(self, x: Any) -> bool:
-        """Whether a tape around would record an operation on ``x``."""
+        """True if a tape around would record an operation on ``x``."""
         return any(tape.depends(x) for tape in self.tapes)
 
     def tell(self, taken_out: Graph) -> None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from tfx.control_flow.sequences import is_sequence, tracing
+from tfx.control_flow.sequences import is_sequence
 from tfx.core import dtypes
 from tfx.framework.apply import apply_n
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
+from tfx.framework.func_graph import graph_under_construction
 from tfx.framework.rules import formula_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.ir import Graph
@@ -68,7 +69,7 @@ class BatchedOp:
         self.shapes = list(shapes) or [None] * outputs
 
     def given(self, i: int) -> bool:
-        """Whether input ``i`` is there."""
+        """True if input ``i`` is there."""
         return i < len(self.inputs) and self.inputs[i] is not None
 
     def input(self, i: int) -> Tensor:
@@ -181,7 +182,7 @@ def tiled(x: Tensor, size: Tensor) -> Tensor:
 
 
 def _tiled_items(sequence: Tensor, lead: Tensor) -> Tensor:
-    graph, code = tracing(), sequence.dtype.onnx
+    graph, code = graph_under_construction(), sequence.dtype.onnx
     if sequence._value.node is not None and sequence._value.node.op == "SequenceEmpty":  # type: ignore[attr-defined]
         return sequence
     body = Graph("for_all_elements", graph.graph)

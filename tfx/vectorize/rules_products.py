@@ -8,7 +8,7 @@ import string
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import scalar_like
+from tfx.ops.common.arguments import scaled
 from tfx.vectorize.rules import BatchedOp, CannotBatchError, Results, aligned, batching
 
 
@@ -68,10 +68,10 @@ def _gemm(op: BatchedOp) -> Results:
     a, b = (_turned(op, i, key) for i, key in enumerate(("transA", "transB")))
     y = product(a, b, op.batched[:2], (2, 2), some=bool(op.static_size))
     batched = any(op.batched[:2])
-    y = _times(y, op.attrs.get("alpha", 1.0))
+    y = scaled(y, op.attrs.get("alpha", 1.0))
     if not op.given(2):
         return y
-    c = _times(op.aligned(2, 2), op.attrs.get("beta", 1.0))
+    c = scaled(op.aligned(2, 2), op.attrs.get("beta", 1.0))
     if op.batched[2] and not batched and op.rank(2) > 2:
         raise CannotBatchError("a summand of more than two axes")
     return ox.Add(y, c)
@@ -82,10 +82,6 @@ def _turned(op: BatchedOp, i: int, key: str) -> Tensor:
     if not op.attrs.get(key, 0):
         return x
     return ox.Transpose(x, perm=(0, 2, 1) if op.batched[i] else (1, 0))
-
-
-def _times(x: Tensor, factor: float) -> Tensor:
-    return x if factor == 1.0 else ox.Mul(x, scalar_like(factor, x))
 
 
 @batching("Einsum")

@@ -52,7 +52,7 @@ def _picked(x: Tensor | None, places: list[int]) -> Tensor | None:
 
 
 def _keeps_first(op: BatchedOp, place: int, scales: Tensor | None, sizes: Tensor | None) -> bool:
-    """Whether the elements' first axis is known to stay as it is."""
+    """True if the elements' first axis is known to stay as it is."""
     if scales is not None:
         known = scales.view() if isinstance(scales, EagerTensor) else None
         if isinstance(scales, SymbolicTensor):

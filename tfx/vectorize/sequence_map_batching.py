@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfx.control_flow.sequences import tracing
 from tfx.core import dtypes
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.context import current, using
+from tfx.framework.func_graph import graph_under_construction
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.ir import Graph, Node, RawShape, Value
 from tfx.vectorize.batched_value import BatchedValue
@@ -21,7 +21,7 @@ def convert_map(batcher: Batcher, node: Node) -> list[BatchedValue]:
     """The results of a ``SequenceMap``."""
     if not any(batcher.batched_value(v).batched for v in batcher.uses(node)):
         return repeated(batcher, node)
-    graph = tracing()
+    graph = graph_under_construction()
     body: Graph = node.attrs["body"]
     batched_values = [batcher.batched_value(v) for v in node.inputs if v is not None]
     made = BodyGraph(body.name, graph)

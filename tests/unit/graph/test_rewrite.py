@@ -1,4 +1,4 @@
-"""What every pass relies on: values replaced everywhere, callees once, and nothing changed in place."""
+"""What every pass relies on: values are replaced everywhere, and nothing changes in place."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def _all(iterable: Any, /) -> Any:
 
 
 def _is_sized(iterable: Any) -> bool:
-    """Whether looking at the elements has no effect."""
+    """True if looking at the elements has no effect."""
     return isinstance(iterable, list | tuple)
 
 

@@ -356,7 +356,7 @@ class _StagedIf:
 
 
 def _is_cheap(node: Node) -> bool:
-    """Whether an operation cannot fail, and has only a few results."""
+    """True if an operation cannot fail, and has only a few results."""
     if not traits(node.op).speculative or node.tag is not None or node.device is not None:
         return False
     shape = node.outputs[0].shape

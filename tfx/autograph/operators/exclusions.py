@@ -18,7 +18,7 @@ _warned: set[str] = set()
 
 
 def is_convertible(function: types.FunctionType) -> bool:
-    """Whether a function is the user's, and not converted yet.
+    """True if a function is the user's, and not converted yet.
 
     What counts is where its code stands: a decorator of a library may have given it another name.
     """

@@ -390,7 +390,7 @@ class LoopVariables:
             self._shapes.setdefault(symbol, TensorShape(loose))
 
     def _numbers_are_floats(self, step: Callable[[], None]) -> bool:
-        """Whether a Python number became a tensor of another dtype: it enters as that then."""
+        """True if a Python number became a tensor of another dtype: it enters as that then."""
         numbers = [i for i, v in enumerate(self._values) if type(v) in (int, float)]
         if not numbers:
             return False
@@ -434,7 +434,7 @@ def _has_type(leaf: Any) -> bool:
 
 
 def _clashes(before: TensorShape, after: TensorShape) -> bool:
-    """Whether a shape after an iteration cannot be the one before."""
+    """True if a shape after an iteration cannot be the one before."""
     if before.rank is None:
         return False
     if after.rank != before.rank:

@@ -20,14 +20,14 @@ NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 
 
 def is_staged(value: Any) -> bool:
-    """Whether a value exists only when the graph runs."""
+    """True if a value exists only when the graph runs."""
     if isinstance(value, SymbolicTensor):
         return True
     return isinstance(value, Variable) and current().graph is not None
 
 
 def is_tensor_like(value: Any) -> bool:
-    """Whether a leaf can be a tensor of the graph."""
+    """True if a leaf can be a tensor of the graph."""
     return isinstance(value, (Tensor, Variable, TensorArray, *NUMBERS))
 
 
@@ -54,7 +54,7 @@ def as_tensor(value: Any, like: Any = None) -> Any:
 
 
 def same_python(a: Any, b: Any) -> bool:
-    """Whether two leaves are one Python value, which then needs no place in the graph."""
+    """True if two leaves are one Python value, which then needs no place in the graph."""
     if a is b:
         return True
     if isinstance(a, Tensor | Variable | TensorArray) or isinstance(b, Tensor | Variable):

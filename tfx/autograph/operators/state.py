@@ -107,7 +107,7 @@ class State:
         return [i for i in self._lent if self._leaks(i, now[i])]
 
     def _leaks(self, number: int, value: Any) -> bool:
-        """Whether a symbol holds a tensor of the block, or a loop took tensors from a list."""
+        """True if a symbol holds a tensor of the block, or a loop took tensors from a list."""
         old = list(_leaves(self._copies[number]))
         known = {id(leaf) for leaf in old}
         new = [leaf for leaf in _leaves(value) if id(leaf) not in known]
@@ -119,7 +119,7 @@ class State:
         return all(isinstance(x, Tensor) for x in before) and _alike(before)
 
     def _is_inside(self, leaf: Any) -> bool:
-        """Whether a leaf was made by the block."""
+        """True if a leaf was made by the block."""
         if is_graph_list(leaf) or isinstance(leaf, TensorArray):
             return True
         if not isinstance(leaf, SymbolicTensor):
@@ -136,7 +136,7 @@ class State:
             del self._lent[number]
 
     def holds(self, container: Any) -> bool:
-        """Whether a container is, or is part of, a value of the graph."""
+        """True if a container is, or is part of, a value of the graph."""
         return any(
             part is container
             for i, value in enumerate(self.before)
@@ -238,12 +238,12 @@ def tracing(state: State | None) -> Iterator[None]:
 
 
 def _is_carried(container: Any) -> bool:
-    """Whether a container is part of a value of the graph in a statement around."""
+    """True if a container is part of a value of the graph in a statement around."""
     return any(state.holds(container) for state in _active.states)
 
 
 def is_graph_list(value: Any) -> bool:
-    """Whether a value is a list of the graph."""
+    """True if a value is a list of the graph."""
     return getattr(type(value), "changes_in_place", False)
 
 
@@ -273,7 +273,7 @@ def _holds_tensors(value: Any) -> bool:
 
 
 def _alike(tensors: Sequence[Tensor]) -> bool:
-    """Whether tensors can be elements of one list of the graph, and nothing is lost."""
+    """True if tensors can be elements of one list of the graph, and nothing is lost."""
     first = tensors[0]
     return all(
         t.dtype is first.dtype and t.shape.as_list() == first.shape.as_list()
@@ -284,7 +284,7 @@ def _alike(tensors: Sequence[Tensor]) -> bool:
 
 
 def is_container(value: Any) -> bool:
-    """Whether a value can be changed in place."""
+    """True if a value can be changed in place."""
     return isinstance(value, list | dict)
 
 
@@ -318,7 +318,7 @@ def filled(container: Any, contents: Any) -> Any:
 
 
 def is_synthetic(symbol: str) -> bool:
-    """Whether a symbol was made by the conversion."""
+    """True if a symbol was made by the conversion."""
     return symbol.startswith("ag_")
 
 

@@ -28,7 +28,7 @@ def read(symbol: Callable[[], Any]) -> Any:
 
 
 def is_defined(value: Any) -> bool:
-    """Whether a value read by ``read`` is one."""
+    """True if a value read by ``read`` is one."""
     return value is not UNDEFINED
 
 

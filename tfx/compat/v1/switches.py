@@ -12,7 +12,7 @@ def disable_resource_variables() -> None:
 
 
 def resource_variables_enabled() -> bool:
-    """Whether variables are what TensorFlow calls resource variables: True."""
+    """True if variables are what TensorFlow calls resource variables: True."""
     return True
 
 
@@ -33,5 +33,5 @@ def disable_control_flow_v2() -> None:
 
 
 def control_flow_v2_enabled() -> bool:
-    """Whether control flow is functional: True."""
+    """True if control flow is functional: True."""
     return True

@@ -390,7 +390,7 @@ def _assigns(node: Node, variable: Variable) -> bool:
 
 
 def _acts(node: Node) -> bool:
-    """Whether a node changes something, so that a call must run it."""
+    """True if a node changes something, so that a call must run it."""
     if node.op == pseudo_ops.ASSIGN:
         return not cast("Access", node.tag).initial
     if node.op == HOST:

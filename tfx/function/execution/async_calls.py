@@ -91,7 +91,7 @@ def _step_in_line(function: Any, loop: Any) -> Any:
 
 
 def _may_write(function: Any) -> bool:
-    """Whether a call can assign variables; one that was never traced might."""
+    """True if a call can assign variables; one that was never traced might."""
     if hasattr(function, "written_variables"):
         return bool(function.written_variables)
     traces = function.concrete_functions() if hasattr(function, "concrete_functions") else ()

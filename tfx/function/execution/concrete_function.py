@@ -441,7 +441,7 @@ class ConcreteFunction:
         return self._pack(raw, plan.dtypes)
 
     def _is_watched(self, context: Any, tensors: Sequence[Tensor]) -> bool:
-        """Whether some tape would record the call."""
+        """True if some tape would record the call."""
         eager = [t for t, _ in self._func_graph.captured_eager.values()]
         variables = self.variables
         for tape in context.tapes:
@@ -597,7 +597,7 @@ def _unpickled(parts: dict[str, Any]) -> ConcreteFunction:
 
 
 def _may_not_fit(value: ir.RawShape, shape: TensorShape) -> bool:
-    """Whether a value of a static shape could have, when it exists, a shape that does not fit."""
+    """True if a value of a static shape could have, when it exists, a shape that does not fit."""
     if shape.rank is None:
         return False
     if value is None:

@@ -11,7 +11,7 @@ from tfx.graph.traits import traits
 
 
 def can_capture(graph: Graph, device: str) -> bool:
-    """Whether a graph on a GPU may be captured.
+    """True if a graph on a GPU may be captured.
 
     Args:
         graph: What is compiled.

@@ -55,7 +55,7 @@ class FreezePolicy:
 
     @staticmethod
     def serves(entries: Sequence[tuple[Value, Any]]) -> bool:
-        """Whether these inputs can be initializers: ONNX Runtime takes no strings from outside."""
+        """True if these inputs can be initializers: ONNX Runtime takes no strings from outside."""
         return bool(entries) and all(v.dtype != dtypes.string.onnx for v, _ in entries)
 
     def count(self, entries: Sequence[tuple[Value, Variable]]) -> None:

@@ -35,7 +35,7 @@ STATE = "state"
 
 
 def calls_python(graph: Graph) -> bool:
-    """Whether code of the user runs in a graph, its bodies and callees included."""
+    """True if code of the user runs in a graph, its bodies and callees included."""
     return has_host_calls(graph, _is_python)
 
 

@@ -169,7 +169,7 @@ def _compiled(graph: Graph) -> Run:
 
 
 def _is_small(graph: Graph, device: str, model_bytes: int) -> bool:
-    """Whether calls gain from a binding that is kept."""
+    """True if calls gain from a binding that is kept."""
     sizes = [_size(value) for value in graph.inputs]
     return device.startswith("CPU") and serves(sizes, len(graph.outputs), model_bytes)
 

@@ -51,12 +51,12 @@ def make_plan(
 
 
 def _needs_steps(graph: Graph, device: str, known: dict[int, bool]) -> bool:
-    """Whether one session cannot run the graph."""
+    """True if one session cannot run the graph."""
     return any(_is_foreign(node, device, known) for node in graph.nodes)
 
 
 def _is_foreign(node: Node, device: str, known: dict[int, bool]) -> bool:
-    """Whether a node, or one in its bodies or callee, is Python's or on another device."""
+    """True if a node, or one in its bodies or callee, is Python's or on another device."""
     if node.op == HOST or (node.device is not None and node.device != device):
         return True
     return _holds_steps(node, device, known)

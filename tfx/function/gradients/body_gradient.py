@@ -77,7 +77,7 @@ class BodyGradient:
         return self._leaves.get(id(state.ref()))
 
     def is_forward(self, value: Value) -> bool:
-        """Whether a value belongs to the forward body."""
+        """True if a value belongs to the forward body."""
         return id(value) in self._inside
 
     def records(self) -> list[OpRecord]:
@@ -194,7 +194,7 @@ class BodyGradient:
             self.forward.nodes.extend(moved)
 
     def _ready(self, node: Node, made: set[int]) -> bool:
-        """Whether a node uses nothing that the backward body makes."""
+        """True if a node uses nothing that the backward body makes."""
         own = self.placeholders
         return all(v is None or (id(v) not in made and id(v) not in own) for v in node.inputs)
 
@@ -256,7 +256,7 @@ class BodyGradient:
 
 
 def _is_of_form(node: Node) -> bool:
-    """Whether a node needs a tensor's form only, so that the tensor need not be kept."""
+    """True if a node needs a tensor's form only, so that the tensor need not be kept."""
     return traits(node.op).shape_only or node.op == "SequenceAt"
 
 

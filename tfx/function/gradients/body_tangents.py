@@ -215,7 +215,7 @@ class NodeTangents(ABC):
         """The tangent of a result, which the node is made to compute if it does not yet."""
 
     def is_floating(self, value: Value) -> bool:
-        """Whether a result can have a tangent."""
+        """True if a result can have a tangent."""
         return SymbolicTensor(value, self.owner).dtype.is_floating
 
     def add_tangents(self, bodies: Sequence[BodyTangents]) -> None:

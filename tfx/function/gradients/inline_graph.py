@@ -64,7 +64,7 @@ def inline_nodes(
 
 
 def _stays_whole(call: Node) -> bool:
-    """Whether a call stays one: nothing in it can be differentiated, or its rule is for the whole.
+    """True if a call stays one: nothing in it can be differentiated, or its rule is for the whole.
 
     A random operation is such a part of this library: its inputs are integers.
     """

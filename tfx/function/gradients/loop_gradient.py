@@ -428,7 +428,7 @@ class LoopGradient:
         return ox.Concat(turned, sequences.zeros_of_shape(x.dtype, target), axis=0)
 
     def _covers(self, x: Tensor) -> bool:
-        """Whether the loop is known to run once for each slice."""
+        """True if the loop is known to run once for each slice."""
         limit, condition = self._node.inputs[:2]
         if limit is None or condition is not None or not x.shape.rank:
             return False

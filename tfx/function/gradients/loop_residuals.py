@@ -199,12 +199,12 @@ class LoopResiduals:
 
 
 def _changes(shape: RawShape) -> bool:
-    """Whether tensors of a shape may be of other shapes in other iterations."""
+    """True if tensors of a shape may be of other shapes in other iterations."""
     return shape is None or None in shape
 
 
 def _joinable(shape: RawShape) -> bool:
-    """Whether tensors of a shape differ along their first axis at most."""
+    """True if tensors of a shape differ along their first axis at most."""
     return shape is not None and len(shape) > 0 and all(isinstance(d, int) for d in shape[1:])
 
 

@@ -446,7 +446,7 @@ class Pair:
 
 
 def _is_large(value: Value) -> bool:
-    """Whether a tensor is worth a stand-in, which takes some memory itself."""
+    """True if a tensor is worth a stand-in, which takes some memory itself."""
     if value.dtype >= SEQUENCE:
         return False
     shape = value.shape

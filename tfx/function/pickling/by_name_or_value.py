@@ -138,7 +138,7 @@ def by_name(module: str, name: str) -> Any:
 
 
 def is_known_elsewhere(module: str) -> bool:
-    """Whether other processes can import a module, and are meant to.
+    """True if other processes can import a module, and are meant to.
 
     They cannot import what a program or a notebook defines by itself, and cloudpickle can be told
     (``register_pickle_by_value``) that they do not have a module.

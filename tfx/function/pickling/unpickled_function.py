@@ -97,7 +97,7 @@ class CarriedFunction(Function):
 
 
 def _fits(values: Sequence[Any], expected: Sequence[Any]) -> bool:
-    """Whether arguments, specs among them, are what a trace was made for."""
+    """True if arguments, specs among them, are what a trace was made for."""
     have, want = nest.flatten(list(values), True), nest.flatten(list(expected), True)
     return len(have) == len(want) and all(map(_is_taken, have, want))
 

@@ -39,7 +39,7 @@ _drawing: WeakKeyDictionary[Graph, bool] = WeakKeyDictionary()
 
 
 def draws_inside(node: Node) -> bool:
-    """Whether a node draws, or one in its bodies or its callee."""
+    """True if a node draws, or one in its bodies or its callee."""
     if node.op == CALL:
         callee: Graph = node.attrs["graph"]
         known = _drawing.get(callee)
@@ -74,7 +74,7 @@ def expand_drawing(graph: Graph, constant: Callable[[Value], Value]) -> None:
 
 
 def calls_drawing(node: Node) -> bool:
-    """Whether a node is a call, and something is drawn in what it calls."""
+    """True if a node is a call, and something is drawn in what it calls."""
     return node.op == CALL and draws_inside(node)
 
 

@@ -21,7 +21,7 @@ DROPOUT = "Dropout"
 
 
 def is_random(node: Node) -> bool:
-    """Whether a node may give something else when it runs again."""
+    """True if a node may give something else when it runs again."""
     if node.op == HOST:
         return bool(node.outputs)
     if node.op == DROPOUT:
@@ -30,7 +30,7 @@ def is_random(node: Node) -> bool:
 
 
 def _trains(node: Node) -> bool:
-    """Whether a dropout may drop anything: not where it is known to be idle."""
+    """True if a dropout may drop anything: not where it is known to be idle."""
     training = node.inputs[2] if len(node.inputs) > 2 else None
     if training is None:
         return False
@@ -49,7 +49,7 @@ def drawn_of(node: Node) -> tuple[Value, ...]:
 
 
 def is_given(node: Node, known: Collection[int]) -> bool:
-    """Whether what a node drew is known already, by the ``id`` of values."""
+    """True if what a node drew is known already, by the ``id`` of values."""
     if not is_random(node):
         return False
     if node.op == DROPOUT:

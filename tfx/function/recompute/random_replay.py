@@ -43,7 +43,7 @@ class RandomLog:
 
     @property
     def gives(self) -> bool:
-        """Whether it is the second computation."""
+        """True if it is the second computation."""
         return self._next is not None
 
     def again(self) -> None:

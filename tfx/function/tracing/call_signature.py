@@ -187,7 +187,7 @@ class CallSignature:
         return [*args, *(kwargs[n] for n in rest)]
 
     def _is_flat(self, args: tuple[Any, ...]) -> bool:
-        """Whether arguments are one tensor for each spec where the function takes something else.
+        """True if arguments are one tensor for each spec where the function takes something else.
 
         What it takes may be a structure of tensors, or a Python value between two tensors.
         """
@@ -294,7 +294,7 @@ def _nearest(spec: TensorSpec, given: TensorShape) -> str:
 
 
 def has_named_dims(specs: Sequence[TensorSpec]) -> bool:
-    """Whether some dimension has a name that the user gave."""
+    """True if some dimension has a name that the user gave."""
     return any(
         isinstance(d, str) and not is_automatic_dim(d)
         for spec in specs

@@ -452,7 +452,7 @@ class Function:
 
 
 def _is_local(function: Any) -> bool:
-    """Whether a Python function cannot be imported by its name."""
+    """True if a Python function cannot be imported by its name."""
     if not isinstance(function, types.FunctionType):
         return False
     place = lookup(function.__module__, function.__qualname__)

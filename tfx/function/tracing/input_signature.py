@@ -144,7 +144,7 @@ def _element(element: Any, signature: Any) -> Any:
 
 
 def _is_pair(element: Any) -> bool:
-    """Whether it is ``(dtype, shape)``, and no sequence of two elements."""
+    """True if it is ``(dtype, shape)``, and no sequence of two elements."""
     if len(element) != 2 or not isinstance(element, tuple):
         return False
     dtype, shape = element
@@ -167,7 +167,7 @@ def _pair(dtype: Any, shape: Any) -> TensorSpec | OpenSpec:
 
 
 def is_closed(signature: Sequence[Any] | None) -> bool:
-    """Whether there is a signature of nothing but tensors: then one trace serves every call."""
+    """True if there is a signature of nothing but tensors: then one trace serves every call."""
     if signature is None:
         return False
     leaves = nest.flatten(list(signature), expand_composites=True)

@@ -95,14 +95,14 @@ def make_extractor(
 
 
 def _never_changes(default: Any) -> bool:
-    """Whether nobody can change what a parameter that is left out stands for."""
+    """True if nobody can change what a parameter that is left out stands for."""
     if type(default) is tuple:
         return all(_never_changes(x) for x in default)
     return expanded_kind_of(default) is None
 
 
 def _is_array_of(own: Any, tensor: Any) -> bool:
-    """Whether an array of the call became this tensor, without a cast."""
+    """True if an array of the call became this tensor, without a cast."""
     if not isinstance(own, np.ndarray | np.generic) or type(tensor) is not EagerTensor:
         return False
     converted = convert_to_tensor(own)
@@ -164,7 +164,7 @@ class KeyFunctions:
         return key
 
     def has_addresses(self, key: Any) -> bool:
-        """Whether a key holds the address of an object.
+        """True if a key holds the address of an object.
 
         It means that object only while a trace lives that goes when the object does.
         """
@@ -331,7 +331,7 @@ class _Writer:
 
 
 def _is_array(kind: Any) -> bool:
-    """Whether objects of a class other than NumPy's are taken for arrays."""
+    """True if objects of a class other than NumPy's are taken for arrays."""
     return not issubclass(kind, Variable | IndexedSlices) and (
         hasattr(kind, "__array__") or hasattr(kind, "__dlpack__")
     )

@@ -16,7 +16,7 @@ def run_functions_eagerly(run_eagerly: bool) -> None:
 
 
 def functions_run_eagerly() -> bool:
-    """Whether functions run their Python code instead of graphs."""
+    """True if functions run their Python code instead of graphs."""
     return _run_eagerly
 
 

@@ -301,7 +301,7 @@ def _element(source: FuncGraph, x: Any) -> SymbolicTensor | Operation:
 
 
 def _ignored(source: FuncGraph, x: Any, value: ir.Value | None) -> bool:
-    """Whether a feed is the input of something captured, which stays captured.
+    """True if a feed is the input of something captured, which stays captured.
 
     So ``prune(feeds=f.inputs, ...)`` works on a function that uses variables. A variable that is
     fed itself does become an argument.

@@ -128,7 +128,7 @@ class TraceCache:
         return entry
 
     def holds(self, concrete: ConcreteFunction) -> bool:
-        """Whether a trace is one of these, and so goes with the objects that it was made for."""
+        """True if a trace is one of these, and so goes with the objects that it was made for."""
         return any(entry.concrete is concrete for entry in self.entries())
 
     def alias(self, key: Any, entry: Entry) -> None:

@@ -291,7 +291,7 @@ def leaf_names(
 
 
 def is_tensor_key(key: Any) -> bool:
-    """Whether a part of a key stands for a tensor."""
+    """True if a part of a key stands for a tensor."""
     return (
         type(key) is tuple
         and len(key) == 2
@@ -301,7 +301,7 @@ def is_tensor_key(key: Any) -> bool:
 
 
 def key_accepts(have: Any, want: Any, sizes: dict[str, Any]) -> bool:
-    """Whether a trace made for ``want`` serves a call with key ``have``.
+    """True if a trace made for ``want`` serves a call with key ``have``.
 
     Args:
         have: Key of the call, or a part of it.
@@ -316,7 +316,7 @@ def key_accepts(have: Any, want: Any, sizes: dict[str, Any]) -> bool:
 
 
 def generalizes(have: tuple[int, Any], want: tuple[int, Any], sizes: dict[str, RawDim]) -> bool:
-    """Whether a tensor key fits a (possibly more general) one.
+    """True if a tensor key fits a (possibly more general) one.
 
     Args:
         have: Dtype and shape of an argument.

@@ -72,7 +72,7 @@ class Tracer:
         self._fresh: int | None = None
 
     def is_fresh(self, concrete: ConcreteFunction) -> bool:
-        """Whether a trace was made for the very call that asks; the next one is told no."""
+        """True if a trace was made for the very call that asks; the next one is told no."""
         fresh = self._fresh == id(concrete)
         if fresh:
             self._fresh = None
@@ -208,7 +208,7 @@ class Tracer:
 
 
 def _is_good_in(concrete: ConcreteFunction, graph: FuncGraph | None) -> bool:
-    """Whether a trace may be used: not outside of the function whose tensors it uses."""
+    """True if a trace may be used: not outside of the function whose tensors it uses."""
     if not concrete.graph.captured:
         return True
     outer = concrete.graph.parent

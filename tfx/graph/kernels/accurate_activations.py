@@ -144,7 +144,7 @@ def _origins(y: Value) -> set[int]:
 def _is_gate(
     y: Value, origins: set[int], uses: Mapping[int, Sequence[Node]], results: Collection[int]
 ) -> bool:
-    """Whether a value, or 1 less it, only multiplies what is then summed or returned."""
+    """True if a value, or 1 less it, only multiplies what is then summed or returned."""
     if id(y) in results or id(y) not in uses:
         return False
     for node in uses[id(y)]:
@@ -174,7 +174,7 @@ def _all_numbers(values: Sequence[Value]) -> bool:
 
 
 def _same_again(x: Value, y: Value) -> bool:
-    """Whether two values are one function of one operand."""
+    """True if two values are one function of one operand."""
     if x.node is None or y.node is None:
         return False
     return x.node.op == y.node.op and x.node.inputs == y.node.inputs

@@ -169,12 +169,12 @@ def _choose(op: str, dtype: int, shape: Sequence[RawDim], axes: tuple[int, ...])
 
 
 def _has_vectors(op: str, dtype: int, inner: bool) -> bool:
-    """Whether blocks may be long; in float64 no later stage is more precise than the first."""
+    """True if blocks may be long; in float64 no later stage is more precise than the first."""
     return _KINDS[op].vectors and (inner or dtype != _type_of_sums(dtype))
 
 
 def is_long(op: str, shape: Sequence[RawDim], attrs: Attributes) -> bool:
-    """Whether an operator that sums inside of its kernel sums much more than the kernel does well.
+    """True if an operator that sums inside of its kernel sums much more than the kernel does well.
 
     Args:
         op: The operator.

@@ -57,7 +57,7 @@ def _ranked(shapes: Sequence[RawShape]) -> list[tuple[int | str | None, ...]] | 
 
 
 def _fits(a: Sequence[object], b: Sequence[object], axis: int) -> bool:
-    """Whether the sizes along all other axes are known to be equal, or are compared anyhow."""
+    """True if the sizes along all other axes are known to be equal, or are compared anyhow."""
     pairs = [(x, y) for i, (x, y) in enumerate(zip(a, b, strict=True)) if i != axis]
     return all(x is not None and x == y for x, y in pairs)
 

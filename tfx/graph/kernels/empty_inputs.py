@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph.infer import refusal
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value
@@ -49,7 +50,7 @@ def without_elements(out: Graph, node: Node) -> bool:
         return False
     (result,) = node.outputs
     shape = result.shape
-    if shape is None or 0 not in shape or not _is_static(shape) or result.dtype > _LAST_TENSOR:
+    if shape is None or 0 not in shape or not is_static(shape) or result.dtype > _LAST_TENSOR:
         return False
     if result.dtype == _STRING or any(True for _ in node.bodies()):
         return False
@@ -187,7 +188,7 @@ def _attention(out: Graph, node: Node) -> bool:
     if not any(x is not None and _has_zero(x.shape) for x in (q, k, v)):
         return _attention_of_heads(out, node)
     (result, *others) = node.outputs
-    if others or not _is_static(result.shape):
+    if others or not is_static(result.shape):
         return False
     write = ReplacementBuilder(out, node)
     zero = write.Cast(write.constant(0, _INT64), to=result.dtype)
@@ -234,7 +235,7 @@ def _matmul(out: Graph, node: Node) -> bool:
     sizes = [d for d in (_last(a, 1), _last(b, 2)) if isinstance(d, int)]
     if 0 not in sizes:
         return not sizes and _keep_apart(out, node)
-    if not _is_static(result.shape) or max(len(v.shape or ()) for v in (a, b)) < 3:
+    if not is_static(result.shape) or max(len(v.shape or ()) for v in (a, b)) < 3:
         return False
     write = ReplacementBuilder(out, node)
     zero = write.Cast(write.constant(0, _INT64), to=result.dtype)
@@ -272,7 +273,7 @@ def _keep_apart(out: Graph, node: Node) -> bool:
 
 
 def _is_fused(value: Value) -> bool:
-    """Whether a value is transposed in a way that the product can do itself."""
+    """True if a value is transposed in a way that the product can do itself."""
     node = value.node
     while node is not None and node.op in ("Cast", "Identity") and node.inputs[0] is not None:
         node = node.inputs[0].node
@@ -287,10 +288,6 @@ def _is_fused(value: Value) -> bool:
     first, last = tuple(order[:-2]), set(order[-2:])
     swapped = first == tuple(range(rank - 2)) and order[-1] == rank - 2
     return swapped or (first == tuple(range(1, rank - 1)) and last == {0, rank - 1})
-
-
-def _is_static(shape: RawShape) -> bool:
-    return shape is not None and all(isinstance(d, int) for d in shape)
 
 
 CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {

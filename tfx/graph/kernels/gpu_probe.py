@@ -18,7 +18,7 @@ _known: dict[Any, bool] = {}
 
 
 def runs_on_gpu(node: Node, device: str) -> bool:
-    """Whether a node has a kernel on a device that is a GPU; False for other devices.
+    """True if a node has a kernel on a device that is a GPU; False for other devices.
 
     Args:
         node: A node without bodies (one with bodies: False).

@@ -132,7 +132,7 @@ def _clip(out: Graph, node: Node) -> bool:
 
 
 def _sign(out: Graph, node: Node) -> bool:
-    """Whether positive, minus whether negative."""
+    """True if positive, minus whether negative."""
     (x,) = node.inputs
     if x is None or x.dtype != _INT64:
         return False

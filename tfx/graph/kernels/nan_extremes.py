@@ -113,7 +113,7 @@ def of_numbers(extreme: Value) -> Value:
 
 
 def _has_none(x: Value) -> bool:
-    """Whether NaN was just replaced: ``where(is_nan(x), number, x)``."""
+    """True if NaN was just replaced: ``where(is_nan(x), number, x)``."""
     if x.node is None or x.node.op != "Where":
         return False
     condition, number, rest = x.node.inputs

@@ -53,7 +53,7 @@ def _positive(write: ReplacementBuilder, x: Value, axes: Value) -> Value | None:
 
 
 def _is_positive(axes: Value) -> bool:
-    """Whether they come from this correction, or from what gives no negative numbers."""
+    """True if they come from this correction, or from what gives no negative numbers."""
     return isinstance(axes.node, Node) and axes.node.op in ("Mod", "NonZero", "Range")
 
 

@@ -18,7 +18,7 @@ _ANY = 10_000
 
 
 def is_known(domain: str, op: str) -> bool:
-    """Whether an operator of another domain can be written out."""
+    """True if an operator of another domain can be written out."""
     return bool(domain) and (domain, op) in _rules
 
 

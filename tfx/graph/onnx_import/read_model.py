@@ -32,6 +32,7 @@ from tfx.graph.onnx_import.sequence_map import map_as_loop
 from tfx.graph.onnx_import.topological_order import check_depth, check_size, in_order, label
 from tfx.graph.onnx_import.types import Type, body_types, formal_types, tensor_type
 from tfx.graph.serialization import protos
+from tfx.graph.serialization.deserialize import text_of
 
 External = Callable[[onnx.TensorProto], "np.ndarray[Any, Any]"]
 STANDARD = ("", "ai.onnx")
@@ -157,7 +158,7 @@ class _Reader:
         # Opsets of the graph or function that is being read, and the attributes of its call.
         self._opsets = _opsets(model.opset_import)
         self._given: Mapping[str, onnx.AttributeProto] = {}
-        self._result = ForeignGraph(Graph(text(model.graph.name) or "graph"))
+        self._result = ForeignGraph(Graph(text_of(model.graph.name) or "graph"))
 
     def read(self, shapes: Mapping[str, RawShape], lengths: Mapping[str, int]) -> ForeignGraph:
         """The graph, with inputs of these shapes and lengths."""
@@ -182,12 +183,12 @@ class _Reader:
                 shape = shapes.get(item.name, shape)
                 if item.name in lengths:
                     dtype -= dtypes.SEQUENCE
-                    names = [f"{text(item.name)}_{i}" for i in range(lengths[item.name])]
+                    names = [f"{text_of(item.name)}_{i}" for i in range(lengths[item.name])]
                     parts = [graph.add_input(n, dtype, shape) for n in names]
                     result.inputs[item.name] = parts
                     scope[item.name] = Items(dtype, tuple(parts))
                     continue
-                value = graph.add_input(text(item.name), dtype, shape)
+                value = graph.add_input(text_of(item.name), dtype, shape)
                 scope[item.name] = result.inputs[item.name] = value
         self._initializers(graph, proto, scope)
         self._nodes(graph, proto.node, scope)
@@ -226,12 +227,12 @@ class _Reader:
             value = self._result.weights.get(name)
             if value is None:
                 value = self._result.graph.add_input(
-                    text(name), tensor.data_type, tuple(tensor.dims)
+                    text_of(name), tensor.data_type, tuple(tensor.dims)
                 )
                 self._result.weights[name] = value
             return value
         array = self.contents(tensor) if known is None else known
-        return graph.add_constant(array, tensor.data_type, text(name) or "const")
+        return graph.add_constant(array, tensor.data_type, text_of(name) or "const")
 
     def contents(self, tensor: onnx.TensorProto) -> np.ndarray[Any, Any]:
         """The contents of a tensor."""
@@ -282,7 +283,7 @@ class _Reader:
             if len(attributes) != 1:
                 raise BundleError(f"a Constant has one attribute, this one has {len(attributes)}.")
             tensor = constant_tensor(attributes[0])
-            return [self._constant(graph, tensor, text(proto.output[0]))]
+            return [self._constant(graph, tensor, text_of(proto.output[0]))]
         if domain == "" and rule_for("", proto.op_type, self._opset()) is None:
             function = newer_function(proto.op_type, self._opset(), given, attributes)
             if function is not None:
@@ -324,7 +325,7 @@ class _Reader:
                 attrs[a.name] = self._attribute(graph, a, scope, formals)
         attrs.pop("consumed_inputs", None)  # a hint of the first opsets
         count = max((i + 1 for i, n in enumerate(proto.output) if n), default=1)
-        emitter = ImportBuilder(graph, text(proto.name) or proto.op_type, None)
+        emitter = ImportBuilder(graph, text_of(proto.name) or proto.op_type, None)
         if domain == "":
             decided = decide(emitter, proto.op_type, given, attrs)
             if decided is not None:
@@ -371,7 +372,7 @@ class _Reader:
         scope: Scope,
         formals: Sequence[Type | None],
     ) -> Graph:
-        body = Graph(text(proto.name) or "body", graph)
+        body = Graph(text_of(proto.name) or "body", graph)
         inner = dict(scope)
         with self._deeper():
             stored = {t.name for t in proto.initializer}
@@ -380,7 +381,7 @@ class _Reader:
                 if item.type.WhichOneof("value") is not None or known is None:
                     known = tensor_type(item)
                 if item.name not in stored:
-                    inner[item.name] = body.add_input(text(item.name), *known)
+                    inner[item.name] = body.add_input(text_of(item.name), *known)
             self._initializers(body, proto, inner)
             self._nodes(body, proto.node, inner)
         for output in proto.output:
@@ -452,10 +453,3 @@ def used_values(graph: Graph) -> set[int]:
 
 def _opsets(imports: Any) -> dict[str, int]:
     return {"" if i.domain in STANDARD else i.domain: int(i.version) for i in imports}
-
-
-def text(name: str | bytes) -> str:
-    """A name; protobuf gives bytes for one that is not UTF-8."""
-    if not isinstance(name, str):
-        raise BundleError(f"it has the name {name!r:.100}, which is not UTF-8 text.")
-    return name

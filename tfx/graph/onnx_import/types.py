@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import onnx
 
 from tfx.core import dtypes
+from tfx.core.dims import common_shape
 from tfx.core.errors import BundleError, OpError, UnimplementedError
 from tfx.graph.ir import Graph, RawShape, Value
 from tfx.graph.serialization import protos
@@ -44,7 +45,7 @@ def tensor_type(item: onnx.ValueInfoProto) -> tuple[int, RawShape]:
 
 
 def is_optional(item: onnx.ValueInfoProto) -> bool:
-    """Whether an input is of an optional type."""
+    """True if an input is of an optional type."""
     return bool(item.type.WhichOneof("value") == "optional_type")
 
 
@@ -83,7 +84,7 @@ def body_types(
         pairs = list(zip(bodies[0].outputs, bodies[1].outputs, strict=True))
         if any(a.dtype != b.dtype for a, b in pairs):
             raise BundleError("the branches of an If give tensors of different dtypes.")
-        return [(a.dtype, common(a.shape, b.shape)) for a, b in pairs]
+        return [(a.dtype, common_shape(a.shape, b.shape)) for a, b in pairs]
     body = bodies[0]
     if op == "SequenceMap":
         return [(dtypes.SEQUENCE + v.dtype, None) for v in body.outputs]
@@ -100,15 +101,8 @@ def body_types(
     for i, value in enumerate(results):
         if i < carried:
             start = first[i]
-            shape = common(value.shape, None if start is None else start.shape)
+            shape = common_shape(value.shape, None if start is None else start.shape)
             types.append((value.dtype, shape))
         else:
             types.append((value.dtype, None if value.shape is None else (None, *value.shape)))
     return types
-
-
-def common(a: RawShape, b: RawShape) -> RawShape:
-    """What two shapes have in common."""
-    if a is None or b is None or len(a) != len(b):
-        return None
-    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))

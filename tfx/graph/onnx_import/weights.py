@@ -93,7 +93,7 @@ def _weight(array: np.ndarray[Any, Any], users: Iterable[tuple[str, int]]) -> We
 
 
 def is_float(array: np.ndarray[Any, Any]) -> bool:
-    """Whether an array has floating-point numbers."""
+    """True if an array has floating-point numbers."""
     return bool(dtypes.as_dtype(array.dtype).is_floating)
 
 

@@ -122,7 +122,7 @@ def _is_small(value: Value) -> bool:
 
 
 def _is_of_rows(node: Node, known: dict[int, Row], inner: Collection[int], count: int) -> bool:
-    """Whether a node computes each element of its result from rows and what does not change."""
+    """True if a node computes each element of its result from rows and what does not change."""
     if (
         not (traits(node.op).elementwise or node.op == "Clip")
         or node.tag is not None

@@ -70,7 +70,7 @@ class _Eliminator(Rewriter):
         return None
 
     def _replaced_constant(self, value: Value) -> bool:
-        """Whether an equal constant takes the place of this one."""
+        """True if an equal constant takes the place of this one."""
         const = value.const
         if const is None or const.dtype.hasobject:
             return False
@@ -99,7 +99,7 @@ class _Eliminator(Rewriter):
         return (op, given, node.device, len(node.outputs), attributes_key(attrs))
 
     def _is_pure(self, graph: Graph) -> bool:
-        """Whether a called graph gives the same for the same, and does nothing else."""
+        """True if a called graph gives the same for the same, and does nothing else."""
         found = self._pure.get(id(graph))
         if found is None:
             found = self._pure[id(graph)] = all(
@@ -111,7 +111,7 @@ class _Eliminator(Rewriter):
 
 
 def _fit(earlier: Sequence[Value], outputs: Sequence[Value]) -> bool:
-    """Whether the earlier values may take the place of others: as much is known of their shapes."""
+    """True if the earlier values may take the place of others: as much is known of their shapes."""
     return all(
         a.dtype == b.dtype and (a.shape == b.shape or _is_as_precise(a.shape, b.shape))
         for a, b in zip(earlier, outputs, strict=True)

@@ -65,12 +65,12 @@ def _acts(node: Node, known: dict[int, bool]) -> bool:
 
 
 def acts(node: Node) -> bool:
-    """Whether a node, or one in its bodies or its callee, does something besides computing."""
+    """True if a node, or one in its bodies or its callee, does something besides computing."""
     return traits(node.op).bodies and _acts(node, {})
 
 
 def has_effects(graph: Graph) -> bool:
-    """Whether a graph does something besides computing its outputs."""
+    """True if a graph does something besides computing its outputs."""
     known: dict[int, bool] = {}
     return any(_acts(node, known) for node in graph.nodes)
 

@@ -45,7 +45,7 @@ def warn_dropped(name: str, dropped: Iterable[Node]) -> None:
 
 
 def has_host_calls(graph: Graph, chosen: Callable[[HostCall], bool] = lambda _: True) -> bool:
-    """Whether Python does something in a graph, its bodies and callees included.
+    """True if Python does something in a graph, its bodies and callees included.
 
     Args:
         graph: The graph.

@@ -21,7 +21,7 @@ from tfx.runtime.values import RawValue, from_numpy, to_numpy
 
 
 def has_branches(graph: Graph) -> bool:
-    """Whether a graph, or one below it, has an ``If`` but those of sums, which have none inside."""
+    """True if a graph, or one below it, has an ``If`` but those of sums, which have none inside."""
     return any(
         n.op == "If" and n.tag != PART_OF_SUM for g in (graph, *graph.subgraphs()) for n in g.nodes
     )

@@ -61,7 +61,7 @@ def fold_sizes(graph: Graph) -> Graph:
 
 
 def may_fold_sizes(node: Node) -> bool:
-    """Whether ``fold_sizes`` may do anything about a node."""
+    """True if ``fold_sizes`` may do anything about a node."""
     if traits(node.op).bodies:
         return True
     value = node.outputs[0]

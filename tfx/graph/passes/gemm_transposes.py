@@ -50,7 +50,7 @@ def share_transposes(graph: Graph, threads: int = 1) -> Graph:
 
 
 def _is_turned(node: Node) -> bool:
-    """Whether a product takes a matrix of middling size the other way round."""
+    """True if a product takes a matrix of middling size the other way round."""
     if node.op != "Gemm" or not node.attrs.get("transA", 0):
         return False
     left = node.inputs[0]

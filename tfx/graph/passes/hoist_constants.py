@@ -70,6 +70,6 @@ class _Hoister:
 
 
 def is_large(value: Value, nbytes: int) -> bool:
-    """Whether a constant of numbers takes at least so many bytes."""
+    """True if a constant of numbers takes at least so many bytes."""
     const = value.const
     return const is not None and not const.dtype.hasobject and const.nbytes >= nbytes

@@ -123,7 +123,7 @@ def _turn_results(graph: Graph) -> None:
 
 
 def _turns(node: Node) -> bool:
-    """Whether a node turns the first axis of its input around."""
+    """True if a node turns the first axis of its input around."""
     if node.op != "Slice" or len(node.inputs) != 5 or node.tag is not None:
         return False
     bounds = [None if v is None or v.const is None else v.const for v in node.inputs[1:]]
@@ -160,7 +160,7 @@ def _trip_count(loop: Node, body: Graph) -> int | None:
 
 
 def _keeps_shapes(loop: Node, body: Graph) -> bool:
-    """Whether what is carried has one known shape, which ``Scan`` asks for."""
+    """True if what is carried has one known shape, which ``Scan`` asks for."""
     carried = loop.inputs[2:]
     after = body.outputs[1 : 1 + len(carried)]
     return all(

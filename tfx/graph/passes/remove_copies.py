@@ -46,7 +46,7 @@ class _CopyRemover(Rewriter):
         out.nodes.append(self.rewired(node, inputs))
 
     def _does_nothing(self, call: Node) -> bool:
-        """Whether a called graph only returns inputs (the marker of a custom gradient does)."""
+        """True if a called graph only returns inputs (the marker of a custom gradient does)."""
         if self._keep_gradients and isinstance(call.tag, CustomGradient):
             return False
         callee = call.attrs["graph"]
@@ -62,6 +62,6 @@ class _CopyRemover(Rewriter):
 
 
 def _means_something(node: Node) -> bool:
-    """Whether an ``Identity`` is there for more than its value."""
+    """True if an ``Identity`` is there for more than its value."""
     named = node.tag is None and not node.name.rpartition("/")[2].startswith(("Identity", "Assign"))
     return named or isinstance(node.tag, str)

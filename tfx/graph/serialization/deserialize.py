@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 
 from tfx.core import dtypes
+from tfx.core.dims import common_shape
 from tfx.core.errors import BundleError, OpError
 from tfx.core.source import SourceLocation
 from tfx.graph import ir, schema
@@ -109,19 +110,19 @@ def from_model(
 
 def _imported(reader: _Reader, as_inputs: Mapping[str, RawShape]) -> Imported:
     proto = reader.model.graph
-    graph = Graph(_text(proto.name) or "graph")
+    graph = Graph(text_of(proto.name) or "graph")
     scope: dict[str, Value] = {}
     inputs: dict[str, Value] = {}
     stored = {t.name: t for t in proto.initializer}
     for item in proto.input:
         if item.name not in stored:
-            inputs[item.name] = graph.add_input(_text(item.name), *reader.type_of(item))
+            inputs[item.name] = graph.add_input(text_of(item.name), *reader.type_of(item))
     for name, tensor in stored.items():
         if name in as_inputs:
             inputs[name] = graph.add_input(name, tensor.data_type, as_inputs[name])
         else:
             array = reader.contents(tensor)
-            scope[name] = graph.add_constant(array, tensor.data_type, _text(name))
+            scope[name] = graph.add_constant(array, tensor.data_type, text_of(name))
     scope.update(inputs)
     reader.nodes(graph, proto.node, scope)
     graph.outputs = [reader.lookup(scope, o.name, graph.name) for o in proto.output]
@@ -188,7 +189,7 @@ class _Reader:
         attribute = proto.attribute[0]
         tensor = attribute.t if attribute.name == "value" else _python_constant(attribute)
         array = self.contents(tensor)
-        name = _text(proto.output[0])
+        name = text_of(proto.output[0])
         scope[name] = graph.add_constant(array, tensor.data_type, name)
 
     def _call(
@@ -204,7 +205,7 @@ class _Reader:
         if callee is None:
             callee = self._callees[key] = self._callee(function, inputs)
         results = [(v.dtype, v.shape) for v in callee.outputs]
-        name = _text(proto.name) or callee.name
+        name = text_of(proto.name) or callee.name
         node = graph.add_node(
             ir.CALL, inputs, {"graph": callee}, results, name=name, source=_source(proto)
         )
@@ -245,12 +246,12 @@ class _Reader:
         if identity in self._open:
             raise BundleError(f"the local function {function.name!r} calls itself.")
         self._open.add(identity)
-        callee = Graph(_text(function.name))
+        callee = Graph(text_of(function.name))
         scope: dict[str, Value] = {}
         for name, value in zip(function.input, inputs, strict=True):
             if value is None:
                 raise BundleError(f"function {function.name!r} is called without {name!r}.")
-            scope[name] = callee.add_input(_text(name), value.dtype, value.shape)
+            scope[name] = callee.add_input(text_of(name), value.dtype, value.shape)
         self.nodes(callee, function.node, scope)
         callee.outputs = [self.lookup(scope, o, function.name) for o in function.output]
         self._open.discard(identity)
@@ -272,7 +273,7 @@ class _Reader:
         else:
             count = max(count, schema.operator(proto.op_type).min_outputs)
             types = infer(proto.op_type, inputs, attrs, count)
-        name = _text(proto.name) or proto.op_type
+        name = text_of(proto.name) or proto.op_type
         source = _source(proto)
         node = graph.add_node(proto.op_type, inputs, attrs, types, name=name, source=source)
         propagate(node)
@@ -294,14 +295,14 @@ class _Reader:
         return value
 
     def _body(self, graph: Graph, proto: onnx.GraphProto, scope: dict[str, Value]) -> Graph:
-        body = Graph(_text(proto.name), graph)
+        body = Graph(text_of(proto.name), graph)
         inner = dict(scope)
         for item in proto.input:
             kind = self.type_of(item, sequences=True)
-            inner[item.name] = body.add_input(_text(item.name), *kind)
+            inner[item.name] = body.add_input(text_of(item.name), *kind)
         for tensor in proto.initializer:
             array = self.contents(tensor)
-            inner[tensor.name] = body.add_constant(array, tensor.data_type, _text(tensor.name))
+            inner[tensor.name] = body.add_constant(array, tensor.data_type, text_of(tensor.name))
         self.nodes(body, proto.node, inner)
         body.outputs = [self.lookup(inner, o.name, body.name) for o in proto.output]
         return body
@@ -340,7 +341,7 @@ def _source(proto: onnx.NodeProto) -> SourceLocation | None:
     return None
 
 
-def _text(name: str | bytes) -> str:
+def text_of(name: str | bytes) -> str:
     """A name; protobuf gives bytes for one that is not UTF-8."""
     if not isinstance(name, str):
         raise BundleError(f"it has the name {name!r:.100}, which is not UTF-8 text.")
@@ -374,7 +375,7 @@ def _body_types(op: str, bodies: list[Graph], attrs: dict[str, Any]) -> list[tup
         pairs = list(zip(bodies[0].outputs, bodies[1].outputs, strict=True))
         if any(a.dtype != b.dtype for a, b in pairs):
             raise BundleError("the branches of an If give tensors of different dtypes.")
-        return [(a.dtype, _common(a.shape, b.shape)) for a, b in pairs]
+        return [(a.dtype, common_shape(a.shape, b.shape)) for a, b in pairs]
     body = bodies[0]
     if op == "SequenceMap":
         return [(dtypes.SEQUENCE + v.dtype, None) for v in body.outputs]
@@ -388,9 +389,3 @@ def _body_types(op: str, bodies: list[Graph], attrs: dict[str, Any]) -> list[tup
         (v.dtype, v.shape if i < carried or v.shape is None else (None, *v.shape))
         for i, v in enumerate(results)
     ]
-
-
-def _common(a: RawShape, b: RawShape) -> RawShape:
-    if a is None or b is None or len(a) != len(b):
-        return None
-    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))

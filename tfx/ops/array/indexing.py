@@ -217,7 +217,7 @@ def _check_range(index: int, axis: int, x: Tensor) -> None:
 
 
 def _is_foreign_scalar(item: Any) -> bool:
-    """Whether another library's tensor may be an index."""
+    """True if another library's tensor may be an index."""
     return hasattr(item, "__index__") and hasattr(item, "__array__")
 
 

@@ -145,7 +145,7 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
 
 
 def _includes(x: Tensor, wanted: TensorShape) -> bool:
-    """Whether the static shape says all that is wanted."""
+    """True if the static shape says all that is wanted."""
     shape = raw_shape(x)
     return shape is not None and all(
         b is None or a == b for a, b in zip(shape, wanted.as_list(), strict=True)

@@ -232,7 +232,7 @@ def _axes(axes: Tensor | None, starts: Tensor) -> list[int] | None:
 
 
 def _turns_around(x: Tensor, axis: int, starts: Tensor, ends: Tensor, i: int, step: int) -> bool:
-    """Whether a slice reverses a whole axis."""
+    """True if a slice reverses a whole axis."""
     first, last, shape = static_ints(starts), static_ints(ends), raw_shape(x)
     if step != -1 or first is None or last is None:
         return False

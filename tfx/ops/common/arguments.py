@@ -20,7 +20,7 @@ from tfx.graph.symbolic_shapes import elements
 
 
 def is_tensor_like(x: object) -> bool:
-    """Whether ``x`` carries a dtype that others must follow (a tensor or a variable)."""
+    """True if ``x`` carries a dtype that others must follow (a tensor or a variable)."""
     return isinstance(x, Tensor) or getattr(x, "_is_tfx_variable", False) is True
 
 
@@ -267,7 +267,7 @@ def unary_floating(op: str, x: Any) -> Tensor:
 
 @functools.cache
 def _takes_bfloat16(op: str) -> bool:
-    """Whether the standard does; some functions got bfloat16 in a later opset than ours."""
+    """True if the standard does; some functions got bfloat16 in a later opset than ours."""
     constraints = schema.operator(op).schema.type_constraints
     return any("tensor(bfloat16)" in c.allowed_type_strs for c in constraints)
 
@@ -340,3 +340,20 @@ def single_axis(axis: Any, x: Tensor, op: str) -> int:
             f"{op}: Expected dimension in the range [{-rank}, {rank}), but got {index}", op=op
         )
     return index % rank
+
+
+def scaled(x: Tensor, factor: float) -> Tensor:
+    """A tensor times a number."""
+    return x if factor == 1.0 else ox.Mul(x, scalar_like(factor, x))
+
+
+def floating_tensor(x: Any, op: str) -> Tensor:
+    """A value as a tensor, which must be of a floating dtype."""
+    a = tensor(x)
+    require_dtype(a, a.dtype.is_floating, op, "a floating dtype")
+    return a
+
+
+def with_last_axis(x: Tensor) -> Tensor:
+    """With a new last axis of size 1."""
+    return ox.Unsqueeze(x, int64_constant([-1]))

@@ -98,7 +98,7 @@ def _comparison(op: str) -> Operator:
 
 
 def _by_identity(x: Any, y: Any) -> bool:
-    """Whether one of them is a tensor of a graph whose tensors are equal as objects."""
+    """True if one of them is a tensor of a graph whose tensors are equal as objects."""
     return any(isinstance(t, SymbolicTensor) and t._graph.compares_by_identity for t in (x, y))
 
 

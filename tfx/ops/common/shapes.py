@@ -20,6 +20,7 @@ from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.framework.tensor import raw_shape as raw_shape
 from tfx.graph.symbolic_shapes import elements
 from tfx.ops.common.arguments import (
     cast_to,
@@ -31,14 +32,6 @@ from tfx.ops.common.arguments import (
 )
 
 RawDims = tuple[int | str | None, ...]
-
-
-def raw_shape(x: Tensor) -> RawDims | None:
-    """Static shape with named dimensions; None if the rank is unknown."""
-    if isinstance(x, EagerTensor):
-        return tuple(x._value.shape())
-    assert isinstance(x, SymbolicTensor)
-    return x._value.shape
 
 
 def static_dims(x: Tensor) -> tuple[int, ...] | None:

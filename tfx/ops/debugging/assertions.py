@@ -126,7 +126,7 @@ def _all(holds: Tensor) -> Tensor:
 
 
 def _is_kept(x: Tensor, count: int) -> bool:
-    """Whether all of a tensor is at hand for a message without cost worth speaking of."""
+    """True if all of a tensor is at hand for a message without cost worth speaking of."""
     if not isinstance(x, SymbolicTensor) or x._value.node is None or count < 0:
         return True
     size = x.shape.num_elements()

@@ -28,7 +28,7 @@ from tfx.ops.common.arguments import tensor
 
 
 def is_numeric_tensor(tensor: Any) -> bool:
-    """Whether something is a tensor of numbers (bool and string are none).
+    """True if something is a tensor of numbers (bool and string are none).
 
     Example:
         >>> import tfx as tf

@@ -85,14 +85,14 @@ class _Resizing:
         return None if known is None else float(known[number])
 
     def keeps(self, axis: int) -> bool:
-        """Whether the axis is known to stay as it is, though only sizes are given."""
+        """True if the axis is known to stay as it is, though only sizes are given."""
         have, made = raw_shape(self._x), raw_shape(self._dy)
         if self._scales is not None or self._cropped or have is None or made is None:
             return False
         return have[axis] is not None and have[axis] == made[axis]
 
     def repeats(self, factor: float) -> bool:
-        """Whether every element is just repeated."""
+        """True if every element is just repeated."""
         known = (self._coordinates, self._rounding) in _REPEATING
         return self._mode == "nearest" and factor >= 1 and factor.is_integer() and known
 

@@ -15,7 +15,7 @@ from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.common.arguments import cast_to, scalar_like, scaled
 from tfx.ops.common.shapes import concat_shape, dimension, product, reshape_to, shape_vector
 
 
@@ -63,19 +63,15 @@ def cubic_taps(x: Tensor, a: float) -> tuple[Tensor, Tensor]:
 
 def _cubic_near(t: Tensor, a: float) -> Tensor:
     """``((a + 2) t - (a + 3)) t t + 1`` for distances up to 1."""
-    slope = ox.Sub(_times(t, a + 2), scalar_like(a + 3, t))
+    slope = ox.Sub(scaled(t, a + 2), scalar_like(a + 3, t))
     return ox.Add(ox.Mul(ox.Mul(slope, t), t), scalar_like(1, t))
 
 
 def _cubic_far(t: Tensor, a: float) -> Tensor:
     """``((a t - 5 a) t + 8 a) t - 4 a`` for distances from 1 to 2."""
-    inner = ox.Mul(ox.Sub(_times(t, a), scalar_like(5 * a, t)), t)
+    inner = ox.Mul(ox.Sub(scaled(t, a), scalar_like(5 * a, t)), t)
     inner = ox.Mul(ox.Add(inner, scalar_like(8 * a, t)), t)
     return ox.Sub(inner, scalar_like(4 * a, t))
-
-
-def _times(x: Tensor, factor: float) -> Tensor:
-    return ox.Mul(x, scalar_like(factor, x))
 
 
 def _stacked(parts: Sequence[Tensor]) -> Tensor:

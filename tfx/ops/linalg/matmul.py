@@ -21,7 +21,7 @@ from tfx.ops.common.arguments import (
     cast_to,
     require_dtype,
     same_dtype,
-    scalar_like,
+    scaled,
     tensor,
     unbroadcast,
 )
@@ -254,26 +254,22 @@ def _gemm_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     """``alpha op(a) op(b) + beta c`` where op() may transpose."""
     a, b, *rest = op.inputs
     left, right = bool(op.attrs.get("transA", 0)), bool(op.attrs.get("transB", 0))
-    scaled = _scaled(dy, op.attrs.get("alpha", 1.0))
+    upstream = scaled(dy, op.attrs.get("alpha", 1.0))
     grads: list[Tensor | None] = [None, None]
     if op.needs[0]:
         grads[0] = (
-            product(b, scaled, transpose_a=right, transpose_b=True)
+            product(b, upstream, transpose_a=right, transpose_b=True)
             if left
-            else product(scaled, b, transpose_b=not right)
+            else product(upstream, b, transpose_b=not right)
         )
     if op.needs[1]:
         grads[1] = (
-            product(scaled, a, transpose_a=True, transpose_b=left)
+            product(upstream, a, transpose_a=True, transpose_b=left)
             if right
-            else product(a, scaled, transpose_a=not left)
+            else product(a, upstream, transpose_a=not left)
         )
     for i, c in enumerate(rest, 2):
         needed = c is not None and op.needs[i]
-        dc = unbroadcast(_scaled(dy, op.attrs.get("beta", 1.0)), c) if needed else None
+        dc = unbroadcast(scaled(dy, op.attrs.get("beta", 1.0)), c) if needed else None
         grads.append(dc)
     return grads
-
-
-def _scaled(x: Tensor, factor: float) -> Tensor:
-    return x if factor == 1.0 else ox.Mul(x, scalar_like(factor, x))

@@ -13,7 +13,13 @@ from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.where import where
-from tfx.ops.common.arguments import cast_to, normalize_axes, require_dtype, scalar_like, tensor
+from tfx.ops.common.arguments import (
+    cast_to,
+    floating_tensor,
+    normalize_axes,
+    scalar_like,
+    tensor,
+)
 from tfx.ops.math.arithmetic import add, divide, maximum, minimum, multiply, pow
 from tfx.ops.math.comparison import greater
 from tfx.ops.math.elementwise import abs, is_finite, reciprocal, sqrt, square
@@ -50,7 +56,7 @@ def norm(
         >>> tf.norm([3.0, 4.0]).numpy()
         np.float32(5.0)
     """
-    x = _floating(tensor, "norm")
+    x = floating_tensor(tensor, "norm")
     keep = bool(keepdims)
     pair = isinstance(axis, Sequence) and len(axis) > 1
     if pair and len(axis) != 2:
@@ -99,7 +105,7 @@ def normalize(
         array([0.6, 0.8], dtype=float32)
     """
     length = norm(tensor, ord, axis, keepdims=True)
-    return divide(_floating(tensor, "normalize"), length), length
+    return divide(floating_tensor(tensor, "normalize"), length), length
 
 
 def _check_order(ord: Any, kind: str) -> None:
@@ -166,13 +172,7 @@ def _values_of(t_list: Any, op: str) -> list[Tensor | None]:
 
 
 def _values(t: Any) -> Tensor:
-    return _floating(t.values if isinstance(t, IndexedSlices) else t, "a norm")
-
-
-def _floating(x: Any, op: str) -> Tensor:
-    a = tensor(x)
-    require_dtype(a, a.dtype.is_floating, op, "a floating dtype")
-    return a
+    return floating_tensor(t.values if isinstance(t, IndexedSlices) else t, "a norm")
 
 
 def _with_values(t: Any, values: Tensor) -> Any:
@@ -212,7 +212,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
         clip_norm: The largest average, a positive scalar.
         name: Accepted for compatibility.
     """
-    x = _floating(t, "clip_by_average_norm")
+    x = floating_tensor(t, "clip_by_average_norm")
     limit = convert_to_tensor(clip_norm, x.dtype)
     count = cast_to(ox.Size(x), x.dtype)
     average = divide(sqrt(reduce_sum(square(x))), count)

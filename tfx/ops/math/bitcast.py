@@ -22,7 +22,14 @@ from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph import schema
 from tfx.graph.ir import RawShape
 from tfx.ops.array.creation import zeros_like
-from tfx.ops.common.arguments import cast_to, require_dtype, same_dtype, scalar_like, tensor
+from tfx.ops.common.arguments import (
+    cast_to,
+    require_dtype,
+    same_dtype,
+    scalar_like,
+    tensor,
+    with_last_axis,
+)
 from tfx.ops.common.python_ops import by_python
 from tfx.ops.math.cast import identity
 from tfx.ops.math.comparison import equal, less
@@ -73,7 +80,7 @@ _UNSIGNED = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint
 
 
 def _has_kernel(dtype: DType) -> bool:
-    """Whether the runtime takes numbers of a dtype as bits."""
+    """True if the runtime takes numbers of a dtype as bits."""
     kernels = cpu_kernels("BitCast", schema.operator("BitCast").opset)
     return any(dtype.onnx in types.get("T1", ()) for types in kernels)
 
@@ -94,7 +101,7 @@ def _bitcast(x: Tensor, target: DType, shape: RawShape) -> Tensor:
     count = max(wide, narrow) // min(wide, narrow)
     shifts = np.arange(0, step * count, step).astype(work.as_numpy_dtype)
     if wide > narrow:
-        parts = ox.BitShift(_with_axis(bits), embed(shifts), direction="RIGHT")
+        parts = ox.BitShift(with_last_axis(bits), embed(shifts), direction="RIGHT")
         mask = embed(np.array(2**step - 1, work.as_numpy_dtype))
         found = cast_to(ox.BitwiseAnd(parts, mask), _UNSIGNED[narrow])
     else:
@@ -111,10 +118,6 @@ def _bitcast(x: Tensor, target: DType, shape: RawShape) -> Tensor:
     if isinstance(y, SymbolicTensor) and shape is not None:
         y.set_shape(shape)
     return y
-
-
-def _with_axis(x: Tensor) -> Tensor:
-    return ox.Unsqueeze(x, int64_constant([-1]))
 
 
 def _shape_of_bytes(x: Tensor, target: DType) -> RawShape:

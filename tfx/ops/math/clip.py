@@ -60,7 +60,7 @@ def clip_by_value(
 
 
 def _are_ordered_scalars(low: Any, high: Any) -> bool:
-    """Whether the limits are plain numbers for which Clip and Minimum with Maximum agree."""
+    """True if the limits are plain numbers for which Clip and Minimum with Maximum agree."""
     numbers = (int, float, np.number)
     return isinstance(low, numbers) and isinstance(high, numbers) and bool(low <= high)
 
@@ -92,6 +92,6 @@ def _clip_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
 
 
 def _are_ordered(low: Tensor, high: Tensor) -> bool:
-    """Whether the limits are known now, and the lower one is the smaller one."""
+    """True if the limits are known now, and the lower one is the smaller one."""
     a, b = get_static_value(low), get_static_value(high)
     return a is not None and b is not None and bool(a <= b)

@@ -11,7 +11,14 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, single_axis, tensor
+from tfx.ops.common.arguments import (
+    cast_to,
+    require_dtype,
+    scalar_like,
+    single_axis,
+    tensor,
+    with_last_axis,
+)
 from tfx.ops.common.dynamic_axis import folded, late_axis
 from tfx.ops.common.shapes import dimension, known_rank
 from tfx.ops.math.arithmetic import divide, multiply
@@ -98,20 +105,15 @@ def _cumprod_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, None]:
     # the n-th zero on the way has only slopes of order n and higher. Each has a place of its own
     # along a new last axis.
     before = ox.CumSum(cast_to(is_zero, x.dtype), axis, **{**op.attrs, "exclusive": 1})
-    number = _last(ox.Where(is_zero, before, scalar_like(-1, x)))
+    number = with_last_axis(ox.Where(is_zero, before, scalar_like(-1, x)))
     chosen = equal(number, tensor(range(_ORDERS), x.dtype))
-    without = ox.Where(chosen, one, _last(x))
+    without = ox.Where(chosen, one, with_last_axis(x))
     inner = OpRecord(op.op, op.attrs, (without, _before_last(axis)), ())
     products = ox.CumProd(*inner.inputs, **op.attrs)
-    slopes = _summed_back(inner, multiply(_last(dy), products))
+    slopes = _summed_back(inner, multiply(with_last_axis(dy), products))
     own = ox.Where(chosen, slopes, zero)
     at_zero = ox.ReduceSum(own, int64_constant([-1]), keepdims=0)
     return ox.Where(is_zero, at_zero, slope), None
-
-
-def _last(x: Tensor) -> Tensor:
-    """With a new last axis of size 1."""
-    return ox.Unsqueeze(x, int64_constant([-1]))
 
 
 def _before_last(axis: Tensor) -> Tensor:

@@ -57,7 +57,7 @@ def lgamma(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.lgamma(5.0).numpy()
         np.float32(3.1780539)
     """
-    x, wide = _in_double(x, "Lgamma")
+    x, wide = in_double(x, "Lgamma")
     reflected, w, r = _reflect(wide)
     # Below 1/2 the recurrence takes one step up; only negative numbers are reflected.
     raised = ox.And(reflected, less(0.0, wide))
@@ -110,7 +110,7 @@ def digamma(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.digamma(1.0).numpy()
         np.float32(-0.5772157)
     """
-    x, wide = _in_double(x, "Digamma")
+    x, wide = in_double(x, "Digamma")
     reflected, w, r = _reflect(wide)
     small, z = _shift(w)
     series = _series(z, [b / (2 * k) for k, b in _numbered()], odd=False)
@@ -138,7 +138,8 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
     return subtract(reduce_sum(lgamma(x), -1), lgamma(reduce_sum(x, -1)))
 
 
-def _in_double(x: Any, op: str) -> tuple[Tensor, Tensor]:
+def in_double(x: Any, op: str) -> tuple[Tensor, Tensor]:
+    """A floating value as a tensor, and the same in float64."""
     a = tensor(x)
     require_dtype(a, a.dtype.is_floating, op, "a floating dtype")
     return a, cast_to(a, dtypes.float64)

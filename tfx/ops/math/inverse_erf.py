@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.graph.kernels import elementary_functions
-from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
+from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.ops.common.shapes import raw_shape
 from tfx.ops.common.traced_once import Composite
 from tfx.ops.math.arithmetic import add, multiply, subtract
@@ -22,6 +21,7 @@ from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.comparison import less
 from tfx.ops.math.elementwise import abs, exp, is_finite, sign, square
 from tfx.ops.math.error_functions import erf
+from tfx.ops.math.gamma import in_double
 
 _MOST_POWER = 709.0
 
@@ -43,7 +43,7 @@ def erfinv(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.erfinv([0.0, 1.0]).numpy()
         array([ 0., inf], dtype=float32)
     """
-    x, wide = _in_double(x, "Erfinv")
+    x, wide = in_double(x, "Erfinv")
     size = abs(wide)
     y = multiply(sign(wide), _solve(size, subtract(1.0, size)))
     return cast_to(_differentiable(y, wide), x.dtype)
@@ -57,7 +57,7 @@ def erfcinv(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.erfcinv([1.0, 0.0]).numpy()
         array([ 0., inf], dtype=float32)
     """
-    x, wide = _in_double(x, "Erfcinv")
+    x, wide = in_double(x, "Erfcinv")
     return cast_to(_inverse_erfc(wide), x.dtype)
 
 
@@ -69,7 +69,7 @@ def ndtri(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.ndtri([0.5, 0.975]).numpy()
         array([-0.       ,  1.9599644], dtype=float32)
     """
-    x, wide = _in_double(x, "Ndtri")
+    x, wide = in_double(x, "Ndtri")
     return cast_to(multiply(_inverse_erfc(multiply(wide, 2.0)), -math.sqrt(2.0)), x.dtype)
 
 
@@ -81,12 +81,6 @@ def _inverse_erfc(x: Tensor) -> Tensor:
     y = _solve(subtract(1.0, tail), tail)
     y = multiply(y, ox.Where(mirrored, scalar_like(-1, x), scalar_like(1, x)))
     return _differentiable(y, subtract(1.0, x))
-
-
-def _in_double(x: Any, op: str) -> tuple[Tensor, Tensor]:
-    a = tensor(x)
-    require_dtype(a, a.dtype.is_floating, op, "a floating dtype")
-    return a, cast_to(a, dtypes.float64)
 
 
 def _solve(erf_value: Tensor, erfc_value: Tensor) -> Tensor:

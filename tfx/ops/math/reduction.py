@@ -71,7 +71,7 @@ def _reduce_numbers(op: str, x: Any, axis: Any, keepdims: bool | None) -> Tensor
 
 
 def _is_some(dimension: object) -> bool:
-    """Whether a dimension is known not to be 0."""
+    """True if a dimension is known not to be 0."""
     return isinstance(dimension, int) and dimension > 0
 
 
@@ -258,7 +258,7 @@ def reduce_prod(
 
 
 def _has_small_product(x: Tensor) -> bool:
-    """Whether the product is known to fit into int32, as that of a shape which nodes speak of."""
+    """True if the product is known to fit into int32, as that of a shape which nodes speak of."""
     if isinstance(x, SymbolicTensor) and elements(x._value) is not None and x._value.const is None:
         return True
     known = contents(x)

@@ -138,7 +138,7 @@ def input_gradient(dy: Tensor, w: Tensor, x: Tensor, window: Window, group: int)
 
 
 def _pays_to_turn(dy: Tensor, window: Window) -> bool:
-    """Whether turning the filter around costs little beside the convolution."""
+    """True if turning the filter around costs little beside the convolution."""
     counts = [dy.shape[0] or _USUAL_BATCH, *(c or _USUAL_SIZE for c in dy.shape[2:])]
     return math.prod(window.kernel) > 1 and math.prod(counts) >= _ENOUGH_POSITIONS
 

@@ -18,8 +18,8 @@ from tfx.framework.tensor import Tensor
 from tfx.ops.array.reshape import reshape, squeeze
 from tfx.ops.common.arguments import (
     cast_to,
+    floating_tensor,
     is_tensor_like,
-    require_dtype,
     same_dtype,
     scalar_like,
     tensor,
@@ -31,12 +31,6 @@ from tfx.ops.math.elementwise import negative, reciprocal, sqrt, square
 from tfx.ops.math.error_functions import squared_difference
 from tfx.ops.math.reduction import element_count, reduce_mean, reduce_sum
 from tfx.ops.math.statistics import variance_around
-
-
-def _floating(x: Any, op: str) -> Tensor:
-    a = tensor(x)
-    require_dtype(a, a.dtype.is_floating, op, "a floating dtype")
-    return a
 
 
 def moments(
@@ -62,7 +56,7 @@ def moments(
         >>> float(mean), float(variance)
         (2.0, 1.0)
     """
-    given = _floating(x, "moments")
+    given = floating_tensor(x, "moments")
     y = _widened(given)
     mean = reduce_mean(y, axes, keepdims=True)
     variance = variance_around(y, mean, axes)
@@ -91,7 +85,7 @@ def weighted_moments(
         keepdims: Keep the reduced axes with size 1.
         name: Accepted for compatibility.
     """
-    given = _floating(x, "weighted_moments")
+    given = floating_tensor(x, "weighted_moments")
     y = _widened(given)
     weights = cast_to(tensor(frequency_weights), y.dtype)
     # Times ones, because a weight that is broadcast counts for each element.
@@ -134,7 +128,7 @@ def sufficient_statistics(
         keepdims: Keep the reduced axes with size 1.
         name: Accepted for compatibility.
     """
-    y = _floating(x, "sufficient_statistics")
+    y = floating_tensor(x, "sufficient_statistics")
     counts = reduce_sum(add(multiply(y, scalar_like(0, y)), scalar_like(1, y)), axes)
     offset = None if shift is None else convert_to_tensor(shift, y.dtype)
     moved = y if offset is None else subtract(y, offset)
@@ -168,7 +162,7 @@ def batch_normalization(
         >>> tf.nn.batch_normalization([1.0, 3.0], 2.0, 1.0, 10.0, None, 0.0).numpy()
         array([ 9., 11.], dtype=float32)
     """
-    y = _floating(x, "batch_normalization")
+    y = floating_tensor(x, "batch_normalization")
     spread = (
         same_dtype(y, variance, "batch_normalization")[1]
         if not is_tensor_like(variance)
@@ -211,7 +205,7 @@ def fused_batch_norm(
         The normalized ``x``, and the running mean and variance (the variance with Bessel's
         correction).
     """
-    given = _floating(x, "FusedBatchNorm")
+    given = floating_tensor(x, "FusedBatchNorm")
     rank = known_rank(given, "fused_batch_norm")
     channel = 1 if data_format.startswith("NC") else rank - 1
     axes = [i for i in range(rank) if i != channel]
@@ -258,7 +252,7 @@ def local_response_normalization(
     Returns:
         ``input / (bias + alpha * sum) ** beta``.
     """
-    x = _floating(input, "LRN")
+    x = floating_tensor(input, "LRN")
     channels = x.shape[-1] if x.shape.rank == 4 else None
     if channels is None:
         raise ValueError(

@@ -538,7 +538,7 @@ def _ours(graph: FuncGraph | None) -> list[_Log]:
 
 
 def _is_part(graph: FuncGraph | None, whole: FuncGraph | None) -> bool:
-    """Whether what is added to a graph happens in the program of another one."""
+    """True if what is added to a graph happens in the program of another one."""
     while graph is not whole:
         if graph is None or not (graph.is_body or graph.is_element):
             return False

@@ -26,7 +26,7 @@ from tfx.ops.common.shapes import known_rank, shape_argument
 from tfx.ops.math.arithmetic import floordiv, multiply, subtract
 from tfx.ops.math.bessel import scaled_i0
 from tfx.ops.math.elementwise import negative
-from tfx.ops.signal.spectral import dct, frame, overlap_and_add, vorbis_window
+from tfx.ops.signal.spectral import dct, frame, overlap_and_add, vorbis_window, window_tensor
 
 Window = Callable[..., Any]
 
@@ -56,7 +56,7 @@ def kaiser_window(
         >>> tf.signal.kaiser_window(3, beta=4.0).numpy().round(4)
         array([0.0885, 1.    , 0.0885], dtype=float32)
     """
-    return _window(_kaiser(_length(window_length), _beta(beta)), dtype)
+    return window_tensor(_kaiser(_length(window_length), _beta(beta)), dtype)
 
 
 def kaiser_bessel_derived_window(
@@ -87,7 +87,7 @@ def kaiser_bessel_derived_window(
     """
     sums = np.cumsum(_kaiser(_length(window_length) // 2 + 1, _beta(beta)))
     half = np.sqrt(sums[:-1] / sums[-1])
-    return _window(np.concatenate([half, half[::-1]]), dtype)
+    return window_tensor(np.concatenate([half, half[::-1]]), dtype)
 
 
 def _kaiser(size: int, beta: float) -> Any:
@@ -113,13 +113,6 @@ def _beta(value: Any) -> float:
         return float(value)
     except TypeError as error:
         raise ValueError(f"beta must be a number that is known now; got {value!r}.") from error
-
-
-def _window(values: Any, dtype: DTypeLike) -> Tensor:
-    kind = dtypes.as_dtype(dtype)
-    if not kind.is_floating:
-        raise ValueError(f"dtype must be a floating point type; got {kind.name}.")
-    return constant(values, kind)
 
 
 def mdct(

@@ -160,10 +160,11 @@ def _raised_cosine(length: Any, periodic: bool, dtype: DTypeLike, level: float) 
     even = 1 - size % 2
     period = max(size + int(bool(periodic)) * even - 1, 1)
     wave = level - (1 - level) * np.cos(2 * math.pi * np.arange(size) / period)
-    return _window(wave if size > 1 else np.ones(1), dtype)
+    return window_tensor(wave if size > 1 else np.ones(1), dtype)
 
 
-def _window(values: Any, dtype: DTypeLike) -> Tensor:
+def window_tensor(values: Any, dtype: DTypeLike) -> Tensor:
+    """The values of a window as a tensor of a floating dtype."""
     kind = dtypes.as_dtype(dtype)
     if not kind.is_floating:
         raise ValueError(f"dtype must be a floating point type; got {kind.name}.")
@@ -182,7 +183,7 @@ def vorbis_window(
     """
     size = _count("window_length", window_length)
     wave = np.sin(np.pi / size * (np.arange(size) + 0.5))
-    return _window(np.sin(np.pi / 2 * wave**2), dtype)
+    return window_tensor(np.sin(np.pi / 2 * wave**2), dtype)
 
 
 def dct(
@@ -322,7 +323,7 @@ def linear_to_mel_weight_matrix(
     low, middle, high = edges[:-2], edges[1:-1], edges[2:]
     rising, falling = (heights - low) / (middle - low), (high - heights) / (high - middle)
     weights = np.maximum(0.0, np.minimum(rising, falling))
-    return _window(np.pad(weights, [[1, 0], [0, 0]]), dtype)
+    return window_tensor(np.pad(weights, [[1, 0], [0, 0]]), dtype)
 
 
 def _mel(hertz: Any) -> Any:

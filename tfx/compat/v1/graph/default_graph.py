@@ -42,7 +42,7 @@ def building() -> Graph:
 
 
 def is_building() -> bool:
-    """Whether operations are added to a ``Graph`` here."""
+    """True if operations are added to a ``Graph`` here."""
     return isinstance(current().graph, Graph)
 
 
@@ -95,7 +95,7 @@ def enable_eager_execution(
 
 
 def executing_eagerly_outside_functions() -> bool:
-    """Whether operations run at once, seen from outside of all functions being traced.
+    """True if operations run at once, seen from outside of all functions being traced.
 
     Example:
         >>> import tfx.compat.v1 as tf

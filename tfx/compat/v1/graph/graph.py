@@ -99,12 +99,12 @@ class Graph(FuncGraph, Collections):
 
     @property
     def building_function(self) -> bool:  # type: ignore[override]
-        """Whether this is the graph of a function."""
+        """True if this is the graph of a function."""
         return self.owns_memory
 
     @property
     def finalized(self) -> bool:  # type: ignore[override]
-        """Whether nothing may be added any more."""
+        """True if nothing may be added any more."""
         return self.ordered.finalized
 
     def finalize(self) -> None:

@@ -48,7 +48,7 @@ def _itself(variable: Variable) -> Variable:
 
 
 def _initial(node: ir.Node) -> bool:
-    """Whether a node belongs to initializers, or to nothing but the fetching of a variable."""
+    """True if a node belongs to initializers, or to nothing but the fetching of a variable."""
     if isinstance(node.tag, Access) and node.tag.initial:
         return True
     return "/Initializer/" in node.name or "/Read/" in node.name

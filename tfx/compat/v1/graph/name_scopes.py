@@ -78,3 +78,9 @@ class name_scope:  # noqa: N801
 def op_scope(values: Any, name: str | None, default_name: str | None = None) -> name_scope:
     """Older spelling of ``name_scope``."""
     return name_scope(name, default_name, values)
+
+
+def scope_of_current_graph(name: str) -> Any:
+    """A name scope of the graph that is being built, or of eager code."""
+    graph = current().graph
+    return graph.name_scope(name) if isinstance(graph, Graph) else name_scope(name)

@@ -42,7 +42,7 @@ class SessionPlan:
         self._concrete = ConcreteFunction(func_graph, signature, results, device)
 
     def is_current(self) -> bool:
-        """Whether what the graph asked about variables is still so."""
+        """True if what the graph asked about variables is still so."""
         return all(has_value(variable) == had for variable, had in self._queried)
 
     @property

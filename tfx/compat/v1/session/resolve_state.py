@@ -243,7 +243,7 @@ class _Resolver:
             self._same(value, node.outputs[0], node.name, node)
 
     def _has_value(self, original: VariableState) -> bool:
-        """Whether a variable has a value at this point of the function."""
+        """True if a variable has a value at this point of the function."""
         variable, state = self._state(original)
         if state.written:
             return True
@@ -253,7 +253,7 @@ class _Resolver:
 
 
 def has_value(variable: Variable) -> bool:
-    """Whether a variable was ever assigned."""
+    """True if a variable was ever assigned."""
     return variable._value is not None
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 from tfx.autodiff.tape import GradientTape
 from tfx.compat.v1.graph.collections import GraphKeys
 from tfx.compat.v1.graph.default_graph import building, is_building
 from tfx.compat.v1.graph.graph import Graph
+from tfx.compat.v1.graph.name_scopes import scope_of_current_graph
 from tfx.compat.v1.graph.pseudo_ops import ASSIGN
 from tfx.compat.v1.variables.graph_variable import GraphVariable
 from tfx.compat.v1.variables.initialization import trainable_variables
@@ -177,7 +177,7 @@ class Optimizer:
         label = name or self._name
         graph = current().graph
         start = len(graph.ordered.nodes) if isinstance(graph, Graph) else 0
-        with _scope(label) as prefix:
+        with scope_of_current_graph(label) as prefix:
             shared = self._prepare()
             for g, v in used:
                 self._step(g, v, shared)
@@ -282,11 +282,6 @@ def _variable(initial: Callable[[], Tensor], name: str) -> Any:
         return GraphVariable(initial, trainable=False, full_name=name)
     with using(scope=""):
         return Variable(initial, trainable=False, name=name)
-
-
-def _scope(name: str) -> AbstractContextManager[Any]:
-    graph = current().graph
-    return graph.name_scope(name) if isinstance(graph, Graph) else name_scope(name)
 
 
 def _dense(slices: IndexedSlices, like: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ from tfx.framework import variable_locks
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.device import placed, trace_device
+from tfx.framework.func_graph import graph_under_construction
 from tfx.framework.operation import Operation
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import (
@@ -373,9 +374,7 @@ class VariableHandle:
 
 
 def _graph() -> Graph:
-    graph = current().graph
-    assert graph is not None
-    return graph  # type: ignore[return-value]
+    return graph_under_construction()  # type: ignore[return-value]
 
 
 def _as_asked(changed: Any, read_value: bool) -> Any:

@@ -12,11 +12,11 @@ from typing import Any
 
 from tfx.compat.v1.graph.collections import GraphKeys
 from tfx.compat.v1.graph.default_graph import building
-from tfx.compat.v1.graph.graph import Graph
+from tfx.compat.v1.graph.name_scopes import scope_of_current_graph
 from tfx.compat.v1.variables.variable_store import get_or_make, store_of
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.framework.context import current, name_scope
+from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.function_wrappers import remake_with
 from tfx.framework.variable import VariableAggregation, VariableSynchronization
@@ -345,7 +345,9 @@ class variable_scope:  # noqa: N801
             full = f"{outer.name}/{given}" if outer.name else given
             base = outer
         stack = ExitStack()
-        names = stack.enter_context(_name_scope(label)) if self._auxiliary and label else ""
+        names = (
+            stack.enter_context(scope_of_current_graph(label)) if self._auxiliary and label else ""
+        )
         inner = base.copy(name=full, **self._changes)
         inner._reuse = self._reuse or (base.reuse if base.reuse else outer.reuse)
         if base is outer:
@@ -383,11 +385,6 @@ class variable_scope:  # noqa: N801
 
         remake_with(inside, lambda convert: self(convert(function)))
         return inside
-
-
-def _name_scope(name: str) -> Any:
-    graph = current().graph
-    return graph.name_scope(name) if isinstance(graph, Graph) else name_scope(name)
 
 
 def _composed(inner: Callable[..., Any], outer: Callable[..., Any] | None) -> Callable[..., Any]:
