@@ -10,11 +10,11 @@ from tfx.autodiff import forward_accumulator
 from tfx.framework import rules
 from tfx.function.gradients import if_gradient, loop_gradient, recurrent_rules
 from tfx.graph import schema
-from tfx.vectorize import batcher, families
-from tfx.vectorize import rules as batching
+from tfx.ops.common import batching
+from tfx.vectorize import batcher
 
 # Importing them fills the tables.
-TABLES = (batcher, families, forward_accumulator, if_gradient, loop_gradient, recurrent_rules)
+TABLES = (batcher, forward_accumulator, if_gradient, loop_gradient, recurrent_rules)
 # Their bodies are batched, operator by operator.
 _CONTROL = ("If", "Loop")
 # What becomes something else when a model is read.

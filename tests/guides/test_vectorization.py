@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from tests import source_tree
-from tfx.vectorize import rules
+from tfx.ops.common import batching as rules
 
 
 def test_the_examples() -> None:

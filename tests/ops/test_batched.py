@@ -13,7 +13,8 @@ from tests.ops.backend_cases import Case, cases
 from tests.ops.overrides import REFUSED
 from tests.ops.underivable import CONSTANT_INPUTS
 from tfx import raw
-from tfx.vectorize import batcher, rules
+from tfx.ops.common import batching as rules
+from tfx.vectorize import batcher
 
 assert batcher  # the table is full
 

@@ -18,6 +18,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.common.batching import BatchedOp, Results, batching, folded, unfolded
 from tfx.ops.common.shapes import zeros_shaped
 
 _DEFAULTS = {
@@ -403,3 +404,23 @@ def _plus(x: Tensor, y: Tensor, factor: Tensor | None) -> Tensor:
 
 def _first(x: Tensor) -> Tensor:
     return ox.Gather(x, int64_constant(0), axis=0)
+
+
+_LENGTHS, _STATES = 4, (5, 6)
+
+
+@batching("GRU", "LSTM", "RNN")
+def _recurrent_batching(op: BatchedOp) -> Results:
+    """The batch of each input and result grows."""
+    op.only(0, _LENGTHS, *_STATES)
+    first = bool(op.attrs.get("layout"))
+    axis = 0 if first else 1
+    given: list[Tensor | None] = []
+    for i, x in enumerate(op.inputs):
+        if x is None or i not in (0, _LENGTHS, *_STATES):
+            given.append(x)
+        else:
+            given.append(folded(op.full(i), 0 if i == _LENGTHS else axis))
+    results = op.apply(given)
+    axes = (0, 0, 0) if first else (2, 1, 1)
+    return [unfolded(op, y, at) for y, at in zip(results, axes, strict=False)]

@@ -20,6 +20,7 @@ from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.graph import ir
 from tfx.graph.ir import Graph
+from tfx.ops.common.batching import BatchedOp, Results, batching, shifted
 
 
 @gradient("SequenceMap")
@@ -182,3 +183,34 @@ def _split_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
 
 no_gradient("SequenceEmpty", why="it has no inputs")
 no_gradient("SequenceLength", why="its result is an integer")
+
+
+@batching("SequenceConstruct")
+def _construct_batching(op: BatchedOp) -> Results:
+    return op.apply([op.full(i) for i in range(len(op.inputs))])
+
+
+@batching("SequenceInsert")
+def _insert_batching(op: BatchedOp) -> Results:
+    """The place is one for all elements."""
+    op.only(0, 1)
+    return op.apply((op.full(0), op.full(1), *op.inputs[2:]))
+
+
+@batching("SequenceAt", "SequenceErase")
+def _at_batching(op: BatchedOp) -> Results:
+    op.only(0)
+    return op.apply(op.inputs)
+
+
+@batching("Optional", "OptionalGetElement")
+def _optional_batching(op: BatchedOp) -> Results:
+    """What is wrapped stays what it is."""
+    return op.apply(op.inputs)
+
+
+@batching("ConcatFromSequence", "SplitToSequence")
+def _along_batching(op: BatchedOp) -> Results:
+    """The same axis, one further back."""
+    op.only(0)
+    return op.apply(op.inputs, {**op.attrs, "axis": shifted(op.attrs.get("axis", 0))})

@@ -18,6 +18,7 @@ from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.func_graph import FuncGraph, graph_under_construction
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.tensor import is_sequence as is_sequence
 from tfx.graph import ir
 from tfx.graph.ir import Graph
 from tfx.ops.array import creation
@@ -281,11 +282,6 @@ def in_int64(index: Tensor) -> Tensor:
     if index.dtype is dtypes.int64:
         return index
     return ox.Cast(index, to=dtypes.int64.onnx)
-
-
-def is_sequence(x: Any) -> bool:
-    """True if something is a symbolic tensor that stands for a sequence."""
-    return isinstance(x, SymbolicTensor) and x._value.dtype > dtypes.SEQUENCE
 
 
 def zeros_like(x: Any) -> Tensor:

@@ -598,3 +598,8 @@ def raw_shape(x: Tensor) -> RawShape:
         return tuple(x._value.shape())
     assert isinstance(x, SymbolicTensor)
     return x._value.shape
+
+
+def is_sequence(x: Any) -> bool:
+    """True if something is a symbolic tensor that stands for a sequence."""
+    return isinstance(x, SymbolicTensor) and x._value.dtype > dtypes.SEQUENCE

@@ -1,6 +1,6 @@
 """Batching: a traced function applied to all elements of a batch at once.
 
-``rules`` is the table of batching rules by ONNX operator, the ``rules_*`` files fill it,
-``convert`` walks a graph with them. ``mapping`` is ``vectorized_map``, ``jacobians`` what the
-tape's methods use.
+``batcher`` walks the graph of the function with the rules of ``ops.common.batching``, and
+``if_batching`` and ``loop_batching`` convert what holds graphs. ``vectorized_map`` is the public
+function, ``jacobian`` what the tape's methods use.
 """

@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
+# Importing these fills the table of batching rules.
+from tfx.control_flow import recurrent_gradients as recurrent_gradients
+from tfx.control_flow import sequence_gradients as sequence_gradients
 from tfx.core import dtypes
 from tfx.core.errors import InternalError
 from tfx.core.refusals import Refusal
@@ -27,8 +30,9 @@ from tfx.function.recompute.barrier import barrier
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, free_values
 from tfx.graph.passes.dead_code import used_values
 from tfx.graph.traits import traits
+from tfx.ops.common import registration as registration
+from tfx.ops.common.batching import BatchedOp, CannotBatchError, rule_of, tiled
 from tfx.ops.math.cast import stop_gradient
-from tfx.vectorize import families as families
 from tfx.vectorize import loop_fallback
 from tfx.vectorize.batched_value import BatchedValue
 from tfx.vectorize.custom_gradient_batching import convert_custom
@@ -37,7 +41,6 @@ from tfx.vectorize.if_batching import assign, convert_if
 from tfx.vectorize.loop_batching import convert_loop
 from tfx.vectorize.loop_fallback import Fallback
 from tfx.vectorize.random_batching import draw
-from tfx.vectorize.rules import BatchedOp, CannotBatchError, rule_of, tiled
 from tfx.vectorize.sequence_map_batching import convert_map
 
 

@@ -20,8 +20,8 @@ from tfx.function.gradients.gradient_marker import (
 )
 from tfx.function.gradients.inline_graph import run_gradient
 from tfx.graph.ir import Node
+from tfx.ops.common.batching import tiled
 from tfx.vectorize.batched_value import BatchedValue
-from tfx.vectorize.rules import tiled
 
 if TYPE_CHECKING:
     from tfx.vectorize.batcher import Batcher

@@ -21,11 +21,11 @@ from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE, Variable
 from tfx.graph.ir import Graph, Node, Value
 from tfx.ops.array.creation import zeros
+from tfx.ops.common.batching import concat_shapes
 from tfx.ops.math.cast import stop_gradient
 from tfx.vectorize.batched_value import BatchedValue, CannotConvertError
 from tfx.vectorize.dependence import spread_if
 from tfx.vectorize.loop_fallback import repeated
-from tfx.vectorize.rules import concat_shapes
 
 if TYPE_CHECKING:
     from tfx.vectorize.batcher import Batcher

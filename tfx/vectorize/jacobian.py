@@ -29,11 +29,11 @@ from tfx.function.gradients.inline_graph import inline_nodes
 from tfx.graph.ir import Graph, Value, bodies_below
 from tfx.ops.array.creation import zeros_like
 from tfx.ops.common.arguments import cast_to, static_ints
+from tfx.ops.common.batching import concat_shapes
 from tfx.vectorize.batched_value import BatchedValue
 from tfx.vectorize.batcher import Batcher
 from tfx.vectorize.element_graph import ElementGraph
 from tfx.vectorize.loop_fallback import Fallback, used_by
-from tfx.vectorize.rules import concat_shapes
 from tfx.vectorize.run_batched import Elements, live_nodes
 
 # Seeds of a target, along a new first axis -> the gradients of the sources.

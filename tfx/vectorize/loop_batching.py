@@ -20,11 +20,11 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.ir import Graph, Node, RawShape, Value
 from tfx.ops.common.arguments import zeros_of
+from tfx.ops.common.batching import concat_shapes
 from tfx.vectorize.batched_value import BatchedValue, CannotConvertError
 from tfx.vectorize.dependence import loop_differs
 from tfx.vectorize.if_batching import differing, refuse_assignments, with_assignments
 from tfx.vectorize.loop_fallback import repeated
-from tfx.vectorize.rules import concat_shapes
 
 if TYPE_CHECKING:
     from tfx.vectorize.batcher import Batcher

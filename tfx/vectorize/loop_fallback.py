@@ -21,9 +21,9 @@ from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.gradients.inline_graph import inline_nodes
 from tfx.graph.copy_body import copy_node
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value, free_values
+from tfx.ops.common.batching import BatchedOp
 from tfx.vectorize.batched_value import BatchedValue
 from tfx.vectorize.element_graph import ElementGraph
-from tfx.vectorize.rules import BatchedOp
 
 if TYPE_CHECKING:
     from tfx.vectorize.batcher import Batcher

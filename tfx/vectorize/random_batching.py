@@ -9,9 +9,9 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.graph.ir import Node
+from tfx.ops.common.batching import aligned
 from tfx.ops.random import samplers
 from tfx.vectorize.batched_value import BatchedValue
-from tfx.vectorize.rules import aligned
 
 if TYPE_CHECKING:
     from tfx.vectorize.batcher import Batcher

@@ -18,9 +18,9 @@ from tfx.framework.context import using
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.graph.ir import Value
+from tfx.ops.common.batching import concat_shapes
 from tfx.vectorize.element_graph import ElementGraph
 from tfx.vectorize.loop_fallback import Fallback
-from tfx.vectorize.rules import concat_shapes
 from tfx.vectorize.run_batched import Elements
 
 

@@ -13,7 +13,7 @@ from tfx.framework import rules
 from tfx.graph import schema
 
 # TensorFlow's names in messages; the operations are built from other operators.
-NOT_EMITTED = {"LRN", "Swish"}
+NOT_EMITTED = {"LRN", "Scan", "Swish"}
 SOURCE = Path(tfx.__file__).parent
 
 

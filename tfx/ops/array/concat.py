@@ -12,6 +12,7 @@ from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import is_tensor_like, required_int, single_axis, static_ints, tensor
+from tfx.ops.common.batching import BatchedOp, Results, batching, shifted
 from tfx.ops.common.dynamic_axis import folded, late_axis
 from tfx.ops.common.shapes import (
     common_tensors,
@@ -326,3 +327,15 @@ def _split_grad(op: OpRecord, *dys: Tensor | None) -> Sequence[Tensor | None]:
     axis = op.attrs.get("axis", 0)
     whole = parts[0] if len(parts) == 1 else ox.Concat(*parts, axis=axis)
     return whole, *[None] * (len(op.inputs) - 1)
+
+
+@batching("Concat")
+def _concat_batching(op: BatchedOp) -> Results:
+    inputs = [op.full(i) for i in range(len(op.inputs))]
+    return op.apply(inputs, {"axis": shifted(op.attrs["axis"])})
+
+
+@batching("Split")
+def _split_batching(op: BatchedOp) -> Results:
+    op.only(0)
+    return op.apply(op.inputs, {**op.attrs, "axis": shifted(op.attrs.get("axis", 0))})

@@ -22,6 +22,7 @@ from tfx.framework.guards import refused_if_negative
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, static_int, static_ints, tensor
+from tfx.ops.common.batching import BatchedOp, Results, batching, tiled
 from tfx.ops.common.shapes import (
     concat_shape,
     filled,
@@ -210,3 +211,12 @@ def _count(length: Tensor) -> Tensor:
     known = static_int(length)
     limit = limit if known is None else int64_constant(known)
     return ox.Range(int64_constant(0), limit, int64_constant(1))
+
+
+@batching("EyeLike")
+def _eye_like_batching(op: BatchedOp) -> Results:
+    """Only the shape counts, which is the same for all elements."""
+    x = op.input(0)
+    zero = ox.Cast(int64_constant(0), to=x.dtype.onnx)
+    element = ox.Expand(zero, ox.Shape(x, start=1))
+    return tiled(op.apply((element,))[0], op.size)

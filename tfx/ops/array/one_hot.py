@@ -14,7 +14,14 @@ from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import refused_if_negative
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, is_tensor_like, required_int, static_int, tensor
+from tfx.ops.common.arguments import (
+    cast_to,
+    is_tensor_like,
+    required_int,
+    static_int,
+    tensor,
+)
+from tfx.ops.common.batching import BatchedOp, Results, batching, concat_shapes, shifted
 from tfx.ops.common.shapes import known_rank, rank_of
 
 _INDEX_DTYPES = (dtypes.uint8, dtypes.int8, dtypes.int32, dtypes.int64)
@@ -126,3 +133,26 @@ def _one_hot_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     axis = int64_constant([0])
     pair = [ox.Unsqueeze(v, axis) for v in (off, on)]
     return None, None, ox.Concat(*pair, axis=0)
+
+
+@batching("OneHot")
+def _one_hot_batching(op: BatchedOp) -> Results:
+    """The new axis among those of the result; values of their own come last."""
+    if op.batched[1]:
+        op.only(0)
+    axis = op.attrs.get("axis", -1)
+    if not op.batched[2]:
+        return op.apply(op.inputs, {"axis": shifted(axis)})
+    rank = op.rank(0) + 1
+    kind = op.input(2).dtype
+    zero_one = ox.Cast(int64_constant([0, 1]), to=kind.onnx)
+    at = shifted(axis) if op.batched[0] else axis
+    hot = op.apply((op.input(0), op.input(1), zero_one), {"axis": at})[0]
+    chosen = ox.Cast(hot, to=_BOOL)
+    off, on = (ox.Slice(op.input(2), *(int64_constant([i]) for i in (k, k + 1, 1))) for k in (0, 1))
+    shape = concat_shapes(op.lead(), int64_constant([1] * rank))
+    off, on = (ox.Reshape(v, shape) for v in (off, on))
+    return ox.Where(chosen, on, off)
+
+
+_BOOL = 9

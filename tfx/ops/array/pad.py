@@ -14,6 +14,14 @@ from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.index_positions import put_back, scatter_along
 from tfx.ops.common.arguments import is_tensor_like, static_ints, tensor
+from tfx.ops.common.batching import (
+    BatchedOp,
+    CannotBatchError,
+    Results,
+    batching,
+    concat_shapes,
+    shifted_axes,
+)
 from tfx.ops.common.shapes import (
     as_int64_shape,
     concat_shape,
@@ -186,3 +194,38 @@ def _mirror_grad(
         shape = concat_shape(shape_vector(dy, 0, axis), size, shape_vector(dy, axis + 1))
         dy = scatter_along(shape, places, dy, axis)
     return dy
+
+
+@batching("CenterCropPad")
+def _center_crop_pad_batching(op: BatchedOp) -> Results:
+    """The same axes, one further back."""
+    op.only(0)
+    axes = op.attrs.get("axes") or range(op.rank(0))
+    moved = tuple(a + 1 if a >= 0 else a for a in axes)
+    if not moved:
+        raise CannotBatchError("there are no axes")
+    return op.apply(op.inputs, {**op.attrs, "axes": moved})
+
+
+@batching("Pad")
+def _pad_batching(op: BatchedOp) -> Results:
+    """Nothing is added to the batch."""
+    op.only(0)
+    x, pads = op.input(0), op.input(1)
+    value = op.inputs[2] if op.given(2) else None
+    if op.given(3):
+        return op.apply((x, pads, value, shifted_axes(op.input(3))))
+    rank = op.rank(0)
+    known = static_ints(pads)
+    if known is not None:
+        whole = int64_constant([0, *known[:rank], 0, *known[rank:]])
+    else:
+        halves = _halves(pads, rank)
+        zero = int64_constant([0])
+        whole = concat_shapes(zero, halves[0], zero, halves[1])
+    return op.apply((x, whole) if value is None else (x, whole, value))
+
+
+def _halves(pads: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+    zero, middle, end = (int64_constant([i]) for i in (0, rank, 2 * rank))
+    return ox.Slice(pads, zero, middle), ox.Slice(pads, middle, end)

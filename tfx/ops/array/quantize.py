@@ -10,6 +10,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops.common.batching import BatchedOp, Results, batching
 from tfx.ops.common.shapes import (
     concat_shape,
     dimension,
@@ -67,3 +68,17 @@ def _block_sums(terms: Tensor, scale: Tensor, axis: int, block: int) -> Tensor:
         ),
     )
     return ox.ReduceSum(apart, int64_constant([axis + 1]), keepdims=0)
+
+
+@batching("QuantizeLinear", "DequantizeLinear")
+def _quantize_batching(op: BatchedOp) -> Results:
+    """Scales of one axis stay with it, those of blocks have all axes."""
+    axis = op.attrs.get("axis", 1)
+    if op.attrs.get("block_size"):
+        full = [op.full(i) if op.given(i) else None for i in range(len(op.inputs))]
+        return op.apply(full, {**op.attrs, "axis": axis + 1 if axis >= 0 else axis})
+    op.only(0)
+    attrs = dict(op.attrs)
+    if op.rank(1):
+        attrs["axis"] = axis + 1 if axis >= 0 else axis
+    return op.apply(op.inputs, attrs)

@@ -15,6 +15,14 @@ from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.graph.symbolic_shapes import reshaped
 from tfx.ops.common.arguments import static_ints, tensor, unbroadcast
+from tfx.ops.common.batching import (
+    BatchedOp,
+    CannotBatchError,
+    Results,
+    batching,
+    concat_shapes,
+    shifted_axes,
+)
 from tfx.ops.common.dynamic_axis import late_axis
 from tfx.ops.common.shapes import (
     RawDims,
@@ -294,3 +302,52 @@ def _check_broadcast(x: Tensor, have: RawDims | None, want: RawDims) -> None:
 @gradient("Expand")
 def _expand_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return unbroadcast(dy, op.inputs[0]), None
+
+
+@batching("Reshape")
+def _reshape_batching(op: BatchedOp) -> Results:
+    """The batch in front of the shape. A 0 copies the dimension at its place, also then."""
+    op.only(0)
+    known = op.static_shape()
+    if known is not None:
+        shape = concat_shapes(op.lead(), int64_constant(known)) if known else op.lead()
+        if op.static_size is not None:
+            shape = int64_constant([op.static_size, *known])
+        return ox.Reshape(op.input(0), shape, allowzero=1)
+    return op.apply((op.input(0), concat_shapes(op.lead(), op.input(1))))
+
+
+@batching("Flatten")
+def _flatten_batching(op: BatchedOp) -> Results:
+    """Two products of dimensions."""
+    x, axis = op.input(0), op.attrs.get("axis", 1)
+    axis = axis % max(op.rank(0), 1) if axis < 0 else axis
+    known = op.static_shape()
+    if known is not None:
+        parts = [op.lead(), int64_constant(known)]
+    else:
+        parts = [op.lead(), _product(x, 1, axis + 1), _product(x, axis + 1, 2**62)]
+    return ox.Reshape(x, concat_shapes(*parts), allowzero=1)
+
+
+def _product(x: Tensor, start: int, end: int) -> Tensor:
+    dims = ox.Shape(x, start=start, end=end)
+    return ox.ReduceProd(dims, keepdims=1)
+
+
+@batching("Squeeze")
+def _squeeze_batching(op: BatchedOp) -> Results:
+    op.only(0)
+    if op.given(1):
+        return op.apply((op.input(0), shifted_axes(op.input(1))))
+    shape = op.input(0).shape
+    if shape.rank is None or None in shape[1:].as_list():
+        raise CannotBatchError("which axes have size 1 is known at run time only")
+    axes = [i for i, d in enumerate(shape.as_list()) if i and d == 1]
+    return op.apply((op.input(0), int64_constant(axes))) if axes else op.input(0)
+
+
+@batching("Unsqueeze")
+def _unsqueeze_batching(op: BatchedOp) -> Results:
+    op.only(0)
+    return op.apply((op.input(0), shifted_axes(op.input(1))))

@@ -13,12 +13,13 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
-from tfx.framework.convert import convert_to_tensor
+from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.indices import from_the_front
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.index_positions import explain_coordinates, integer_indices
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
+from tfx.ops.common.batching import BatchedOp, Results, batching, concat_shapes, shifted
 from tfx.ops.common.shapes import describe, filled, raw_shape, shape_argument, zeros_shaped
 from tfx.ops.math.reduction import product_of_zeros
 
@@ -263,3 +264,23 @@ def _others(op: OpRecord, dy: Tensor, take: Take, put: Put) -> Tensor:
     others_squared = ox.Sub(take(put(squares[0], squares[1], "add")), squares[1])
     share = product_of_zeros(count, others, others_squared)
     return ox.Where(at_updates, ox.Mul(rest, share), slope)
+
+
+@batching("ScatterElements")
+def _scatter_elements_batching(op: BatchedOp) -> Results:
+    attrs = {**op.attrs, "axis": shifted(op.attrs.get("axis", 0))}
+    return op.apply([op.full(i) for i in range(3)], attrs)
+
+
+@batching("ScatterND")
+def _scatter_nd_batching(op: BatchedOp) -> Results:
+    """Places begin with the number of the element."""
+    index = op.full(1)
+    rank = op.rank(1)
+    numbers = ox.Range(int64_constant(0), op.size, int64_constant(1))
+    column = ox.Reshape(numbers, int64_constant([-1] + [1] * rank))
+    if op.static_size == 0:
+        column = ox.Reshape(numbers, int64_constant([0] + [1] * rank), allowzero=1)
+    shape = concat_shapes(ox.Shape(index, start=0, end=rank), int64_constant([1]))
+    where = ox.Concat(ox.Expand(column, shape), index, axis=-1)
+    return op.apply((op.full(0), where, op.full(2)))

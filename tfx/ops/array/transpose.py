@@ -21,6 +21,7 @@ from tfx.ops.common.arguments import (
     tensor,
     transposed,
 )
+from tfx.ops.common.batching import BatchedOp, Results, batching
 from tfx.ops.common.dynamic_axis import folded
 from tfx.ops.common.shapes import (
     dimension,
@@ -334,3 +335,30 @@ def _check_lengths(x: Tensor, lengths: Tensor, time: int, batch: int) -> None:
 @gradient("ReverseSequence")
 def _reverse_sequence_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return ox.ReverseSequence(dy, op.inputs[1], **op.attrs), None
+
+
+@batching("ReverseSequence")
+def _reverse_sequence_batching(op: BatchedOp) -> Results:
+    """The rows of all elements together, rows first."""
+    rank = op.rank(0)
+    swapped = op.attrs.get("batch_axis", 1) == 1
+    swap = (0, 2, 1, *range(3, rank + 1))
+    x = op.full(0)
+    if swapped:
+        x = ox.Transpose(x, perm=swap)
+    shape = ox.Shape(x)
+    rest = ox.Shape(x, start=2)
+    merged = ox.Concat(int64_constant([-1]), rest, axis=0)
+    rows = ox.Reshape(x, merged)
+    lengths = ox.Reshape(op.full(1), int64_constant([-1]))
+    found = op.apply((rows, lengths), {"batch_axis": 0, "time_axis": 1})[0]
+    found = ox.Reshape(found, shape)
+    return ox.Transpose(found, perm=swap) if swapped else found
+
+
+@batching("Transpose")
+def _transpose_batching(op: BatchedOp) -> Results:
+    perm = op.attrs.get("perm")
+    if perm is None:
+        perm = range(op.rank(0))[::-1]
+    return op.apply(op.inputs, {"perm": (0, *(p + 1 for p in perm))})

@@ -15,9 +15,17 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, formula, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like
-from tfx.ops.common.shapes import concat_shape, dimension, filled, product, reshape_to, shape_vector
+from tfx.ops.common.batching import BatchedOp, Results, batching
+from tfx.ops.common.shapes import (
+    concat_shape,
+    dimension,
+    filled,
+    product,
+    reshape_to,
+    shape_vector,
+)
 from tfx.ops.image.sampling import Taps, count_up, length_of, linear_taps, rows_of
-from tfx.ops.image.sampling_gradients import text
+from tfx.ops.image.sampling_rules import text
 
 
 @formula("RoiAlign")
@@ -199,3 +207,37 @@ def _half_up(x: Tensor) -> Tensor:
     """Rounded, halves away from 0."""
     size = ox.Floor(ox.Add(ox.Abs(x), scalar_like(0.5, x)))
     return ox.Mul(ox.Sign(x), size)
+
+
+@batching("RoiAlign")
+def _roi_align_batching(op: BatchedOp) -> Results:
+    """The regions of all elements, each of which has its own images or all the same."""
+    if not op.batched[0]:
+        y = op.apply((op.input(0), op.merged(1), op.merged(2)))[0]
+        return op.split(y)
+    images = _first_images(op)
+    batch = ox.Add(op.full(2), cast_to(images, op.input(2).dtype))
+    return op.split(
+        op.apply((op.merged(0), op.merged(1), reshape_to(batch, int64_constant([-1]))))[0]
+    )
+
+
+def _first_images(op: BatchedOp) -> Tensor:
+    """The number of each element's first image: ``[size, 1]``."""
+    count = ox.Reshape(op.size, int64_constant([]))
+    numbers = ox.Range(int64_constant(0), count, int64_constant(1))
+    starts = ox.Mul(numbers, dimension(op.input(0), 1))
+    return ox.Unsqueeze(starts, int64_constant([1]))
+
+
+@batching("MaxRoiPool")
+def _max_roi_pool_batching(op: BatchedOp) -> Results:
+    """The same; the images' numbers are the regions' first column."""
+    if not op.batched[0]:
+        return op.split(op.apply((op.input(0), op.merged(1)))[0])
+    rois = op.full(1)
+    first = cast_to(ox.Unsqueeze(_first_images(op), int64_constant([2])), rois.dtype)
+    width = int64_constant([0, 0, 0, 0, 0, 4])
+    moved = ox.Add(rois, ox.Pad(first, width))
+    flat = reshape_to(moved, concat_shape(int64_constant([-1]), shape_vector(moved, 2)))
+    return op.split(op.apply((op.merged(0), flat))[0])

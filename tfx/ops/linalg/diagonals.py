@@ -17,6 +17,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import as_int64, same_dtype, static_int, static_ints, tensor
+from tfx.ops.common.batching import BatchedOp, Results, batching
 from tfx.ops.common.shapes import (
     concat_shape,
     dimension,
@@ -425,3 +426,9 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     p, q = (ox.Gather(x, order, **axis) for order in (first, second))
     r, s = (ox.Gather(y, order, **axis) for order in (second, first))
     return ox.Sub(ox.Mul(p, r), ox.Mul(q, s))
+
+
+@batching("Trilu")
+def _trilu_batching(op: BatchedOp) -> Results:
+    op.only(0)
+    return op.apply(op.inputs)

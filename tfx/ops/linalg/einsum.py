@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import is_tensor_like, same_dtype, tensor, unbroadcast
+from tfx.ops.common.batching import BatchedOp, CannotBatchError, Results, batching
 from tfx.ops.common.shapes import (
     common_tensors,
     concat_shape,
@@ -342,3 +344,25 @@ def _without_repeats(
             mine.append(label)
         renamed.append(mine)
     return renamed, identities
+
+
+@batching("Einsum")
+def _einsum_batching(op: BatchedOp) -> Results:
+    """One more letter in front of what is batched, and of the result."""
+    equation = op.attrs["equation"]
+    text = (equation.decode() if isinstance(equation, bytes) else equation).replace(" ", "")
+    terms, arrow, result = text.partition("->")
+    letter = next((c for c in string.ascii_letters if c not in text), None)
+    if letter is None:
+        raise CannotBatchError("no letter is left for the batch")
+    if not arrow:
+        result = _implied(terms)
+    parts = terms.split(",")
+    marked = [letter + t if batched else t for t, batched in zip(parts, op.batched, strict=True)]
+    return op.apply(op.inputs, {"equation": f"{','.join(marked)}->{letter}{result}"})
+
+
+def _implied(terms: str) -> str:
+    letters = re.sub(r"[^A-Za-z]", "", terms)
+    once = "".join(sorted(c for c in letters if letters.count(c) == 1))
+    return ("..." if "..." in terms else "") + once

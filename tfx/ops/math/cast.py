@@ -17,6 +17,7 @@ from tfx.framework.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops.common.arguments import cast_to, tensor
+from tfx.ops.common.batching import BatchedOp, Results, batching
 
 
 def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
@@ -170,3 +171,9 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     assert y._value.node is not None
     y._value.node.tag = STOP_GRADIENT
     return y
+
+
+@batching("CastLike")
+def _cast_like_batching(op: BatchedOp) -> Results:
+    """Of the second input only the type counts."""
+    return op.apply((op.full(0), op.input(1)))

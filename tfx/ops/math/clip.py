@@ -13,6 +13,7 @@ from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.static_value import get_static_value
 from tfx.ops.common.arguments import require_dtype, same_dtype, scalar_like, tensor, unbroadcast
+from tfx.ops.common.batching import BatchedOp, Results, batching
 from tfx.ops.math.arithmetic import maximum, minimum
 
 
@@ -95,3 +96,17 @@ def _are_ordered(low: Tensor, high: Tensor) -> bool:
     """True if the limits are known now, and the lower one is the smaller one."""
     a, b = get_static_value(low), get_static_value(high)
     return a is not None and b is not None and bool(a <= b)
+
+
+@batching("Clip")
+def _clip_batching(op: BatchedOp) -> Results:
+    """With bounds of their own elements need the operators that it is made of."""
+    if not any(op.batched[1:]):
+        return op.apply(op.inputs)
+    rank = op.rank(0)
+    x = op.aligned(0, rank)
+    if op.given(1):
+        x = ox.Max(x, op.aligned(1, rank))
+    if op.given(2):
+        x = ox.Min(x, op.aligned(2, rank))
+    return x

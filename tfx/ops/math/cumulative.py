@@ -19,6 +19,7 @@ from tfx.ops.common.arguments import (
     tensor,
     with_last_axis,
 )
+from tfx.ops.common.batching import BatchedOp, Results, batching, shifted_axes
 from tfx.ops.common.dynamic_axis import folded, late_axis
 from tfx.ops.common.shapes import dimension, known_rank
 from tfx.ops.math.arithmetic import divide, multiply
@@ -198,3 +199,10 @@ def _by_pairs(x: Tensor, axis: int, reverse: bool) -> Tensor:
     least = scalar_like(-math.inf, x)
     chosen = ox.Where(counted, ox.Unsqueeze(x, int64_constant([axis])), least)
     return ox.ReduceLogSumExp(chosen, int64_constant([axis + 1]), keepdims=0)
+
+
+@batching("CumSum", "CumProd")
+def _cumulative_batching(op: BatchedOp) -> Results:
+    """The axis is an input here."""
+    op.only(0)
+    return op.apply((op.input(0), shifted_axes(op.input(1))))

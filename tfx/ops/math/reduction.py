@@ -8,6 +8,7 @@ lack are computed in a wider one and come back in the caller's.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tfx.framework.indices import contents
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.symbolic_shapes import elements
+from tfx.graph.traits import operators
 from tfx.ops.common.arguments import (
     cast_to,
     reduction_axes,
@@ -27,6 +29,14 @@ from tfx.ops.common.arguments import (
     scalar_like,
     static_ints,
     tensor,
+)
+from tfx.ops.common.batching import (
+    BatchedOp,
+    CannotBatchError,
+    Results,
+    batching,
+    shifted,
+    shifted_axes,
 )
 from tfx.ops.common.shapes import concat_shape, filled, raw_shape, shape_vector
 from tfx.ops.math.arithmetic import divide, multiply, subtract
@@ -429,3 +439,25 @@ def _sum_square_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
 def _log_sum_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     total = _again(op, "ReduceSum", op.inputs[0])
     return _result(op, _broadcast_back(op, divide(_restore_axes(op, dy), total)))
+
+
+@batching(*operators(lambda t: t.reduction))
+def _reduce_batching(op: BatchedOp) -> Results:
+    """The same axes; all axes of an element are all but the first."""
+    op.only(0)
+    x = op.input(0)
+    keepdims = op.attrs.get("keepdims", 1)
+    axes = static_ints(op.input(1)) if op.given(1) else []
+    noop = op.attrs.get("noop_with_empty_axes", 0)
+    if axes is None:
+        if not noop and op.input(1).shape.num_elements() in (None, 0):
+            raise CannotBatchError("whether there are axes is known at run time only")
+        return op.apply((x, shifted_axes(op.input(1))))
+    if not axes and noop:
+        return op.apply(op.inputs)
+    rank = op.rank(0)
+    if rank == 0:
+        x = ox.Unsqueeze(x, int64_constant([1]))
+        rank, keepdims = 1, 0
+    moved: Sequence[int] = [shifted(a) for a in axes] or range(1, rank + 1)
+    return op.apply((x, int64_constant(moved)), {"keepdims": keepdims})

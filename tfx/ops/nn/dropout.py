@@ -8,6 +8,7 @@ from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, is_tensor_like, scalar_like, tensor
+from tfx.ops.common.batching import BatchedOp, Results, batching
 from tfx.ops.common.shapes import shape_argument, shape_vector
 from tfx.ops.math.arithmetic import divide, multiply, subtract
 from tfx.ops.random import samplers
@@ -86,3 +87,9 @@ def _choices(x: Tensor, noise_shape: Any) -> Tensor:
         items = [ox.Gather(full, tensor(i)) if d is None else d for i, d in enumerate(noise_shape)]
         return shape_argument(items, "dropout")
     return shape_argument(noise_shape, "dropout")
+
+
+@batching("Dropout")
+def _dropout_batching(op: BatchedOp) -> Results:
+    op.only(0)
+    return op.apply((op.full(0), *op.inputs[1:]))

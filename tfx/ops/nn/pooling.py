@@ -18,6 +18,7 @@ from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
+from tfx.ops.common.batching import BatchedOp, Results, batching, known_rank
 from tfx.ops.common.shapes import concat_shape, dimension, filled, product, reshape_to, shape_vector
 from tfx.ops.nn.convolution import merge_batch, split_batch
 from tfx.ops.nn.convolution_gradient import transpose_convolve
@@ -412,3 +413,28 @@ def _global_average_pool_grad(op: OpRecord, dy: Tensor) -> Tensor:
     (x,) = op.inputs
     area = product(shape_vector(x, 2))
     return ox.Expand(ox.Div(dy, cast_to(area, x.dtype)), shape_vector(x))
+
+
+@batching("AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LRN", "LpPool")
+def _pool_batching(op: BatchedOp) -> Results:
+    """One image after the other."""
+    return op.split(op.apply((op.merged(0),))[0])
+
+
+@batching("MaxPool")
+def _max_pool_batching(op: BatchedOp) -> Results:
+    """Places count the elements of the image's tensor, so those of the images before come off."""
+    found = op.apply((op.merged(0),))
+    results = [op.split(y) for y in found]
+    if len(results) > 1:
+        area = product(shape_vector(op.input(0), 1))
+        results[1] = ox.Sub(results[1], _starts(op, results[1], area))
+    return results
+
+
+def _starts(op: BatchedOp, like: Tensor, length: Tensor) -> Tensor:
+    """Where each element begins, if each has ``length`` numbers: ``[size, 1, 1, ...]``."""
+    count = ox.Reshape(op.size, int64_constant([]))
+    numbers = ox.Range(int64_constant(0), count, int64_constant(1))
+    starts = ox.Mul(numbers, length)
+    return ox.Reshape(starts, int64_constant([-1, *([1] * (known_rank(like) - 1))]))

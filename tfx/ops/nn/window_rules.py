@@ -7,8 +7,11 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.shapes import dimension, reshape_to, shape_vector
+from tfx.ops.common.arguments import cast_to
+from tfx.ops.common.batching import BatchedOp, Results, batching
+from tfx.ops.common.shapes import concat_shape, dimension, product, reshape_to, shape_vector
 from tfx.ops.image.sampling import count_up
+from tfx.ops.nn.pooling import _starts
 
 
 @gradient("Col2Im")
@@ -54,3 +57,41 @@ def _max_unpool_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, ...]:
     places = op.inputs[1]
     flat = ox.Reshape(dy, int64_constant([-1]))
     return ox.Gather(flat, places), *(None for _ in op.inputs[1:])
+
+
+@batching("MaxUnpool")
+def _max_unpool_batching(op: BatchedOp) -> Results:
+    """Places are moved behind the images of the elements before."""
+    op.only(0, 1)
+    x, places = op.full(0), op.full(1)
+    if op.given(2):
+        shape = cast_to(op.input(2), places.dtype)
+        first = ox.Slice(shape, int64_constant([0]), int64_constant([1]))
+        rest = ox.Slice(shape, int64_constant([1]), int64_constant([2**62]))
+        target = ox.Concat(ox.Mul(first, op.lead()), rest, axis=0)
+        length = product(shape)
+    else:
+        target = None
+        length = product(concat_shape(shape_vector(x, 1, 3), _unpooled(op, x)))
+    moved = ox.Add(places, _starts(op, places, length))
+    lead = int64_constant([-1])
+    given = [ox.Reshape(v, concat_shape(lead, shape_vector(v, 2))) for v in (x, moved)]
+    return op.split(op.apply((*given, target) if target is not None else given)[0])
+
+
+def _unpooled(op: BatchedOp, x: Tensor) -> Tensor:
+    """The spatial sizes of the result."""
+    kernel = op.attrs["kernel_shape"]
+    axes = len(kernel)
+    strides = op.attrs.get("strides") or (1,) * axes
+    pads = op.attrs.get("pads") or (0,) * (2 * axes)
+    steps = ox.Sub(shape_vector(x, 3), int64_constant([1]))
+    ends = [k - pads[i] - pads[axes + i] for i, k in enumerate(kernel)]
+    return ox.Add(ox.Mul(steps, int64_constant(strides)), int64_constant(ends))
+
+
+@batching("Col2Im")
+def _col2im_batching(op: BatchedOp) -> Results:
+    """The columns of all elements' images."""
+    op.only(0)
+    return op.split(op.apply((op.merged(0), *op.inputs[1:]))[0])

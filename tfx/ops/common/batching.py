@@ -1,4 +1,4 @@
-"""Batching rules: a table keyed by ONNX operator, filled by the ``rules_*`` files beside this one.
+"""Batching rules: a table keyed by ONNX operator, filled by the families of operations.
 
 A rule gets one operation of the function of a single element, with some inputs that have the
 batch as one more axis in front, and computes the results of all elements, with the batch in front
@@ -11,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from tfx.control_flow.sequences import is_sequence
 from tfx.core import dtypes
 from tfx.framework.apply import apply_n
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import graph_under_construction
 from tfx.framework.rules import formula_of
-from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor, is_sequence
 from tfx.graph.ir import Graph
 from tfx.graph.traits import traits
+from tfx.ops.common.arguments import cast_to, scalar_like, static_ints
+from tfx.ops.common.shapes import concat_shape, reshape_to, shape_vector
 
 Results: TypeAlias = "Tensor | Sequence[Tensor]"
 Rule: TypeAlias = "Callable[[BatchedOp], Results]"
@@ -263,3 +264,162 @@ def status_of(op: str) -> str:
     if traits(op).shape_only or op in ("Constant", "SequenceEmpty"):
         return "shape"
     return "loop" if formula_of(op) is None else "formula"
+
+
+# Operators with an attribute "axis" and its default.
+ALONG_AXIS = {
+    "ArgMax": 0,
+    "ArgMin": 0,
+    "Hardmax": -1,
+    "LogSoftmax": -1,
+    "LpNormalization": -1,
+    "Softmax": -1,
+    "TopK": -1,
+}
+
+
+def shifted(axis: int) -> int:
+    """An axis of one element where the batch is in front: negative ones count from the end."""
+    return axis + 1 if axis >= 0 else axis
+
+
+def shifted_axes(axes: Tensor) -> Tensor:
+    """The same of axes in a tensor, which may be known at run time only."""
+    known = static_ints(axes)
+    if known is not None:
+        moved = [shifted(a) for a in known]
+        wanted = int64_constant(moved if axes.shape.rank else moved[0])
+        return cast_to(wanted, axes.dtype)
+    later = ox.Add(axes, scalar_like(1, axes))
+    return ox.Where(ox.Less(axes, scalar_like(0, axes)), axes, later)
+
+
+@batching(*ALONG_AXIS)
+def _along_axis_batching(op: BatchedOp) -> Results:
+    """The same axis, one further back."""
+    op.only(0)
+    axis = op.attrs.get("axis", ALONG_AXIS[op.op])
+    return op.apply(op.inputs, {**op.attrs, "axis": shifted(axis)})
+
+
+def broadcast(op: BatchedOp) -> list[Tensor]:
+    """All inputs such that they broadcast with the batch as axis 0."""
+    count = len(op.inputs)
+    if any(op.input(i).shape.rank is None for i in range(count)):
+        return _broadcast_later(op)
+    batched_ranks = {op.rank(i) for i in range(count) if op.batched[i]}
+    rank = max(op.rank(i) for i in range(count))
+    if batched_ranks == {rank}:
+        return [op.input(i) for i in range(count)]
+    return [op.aligned(i, rank) for i in range(count)]
+
+
+def _broadcast_later(op: BatchedOp) -> list[Tensor]:
+    """The same where ranks are known at run time only."""
+    shapes = [
+        ox.Shape(op.input(i), start=1 if batched else 0) for i, batched in enumerate(op.batched)
+    ]
+    ranks = [ox.Shape(s) for s in shapes]
+    most = ox.Max(*ranks)
+    inputs = []
+    for i, batched in enumerate(op.batched):
+        x = op.input(i)
+        if batched:
+            ones = ox.Expand(int64_constant([1]), ox.Sub(most, ranks[i]))
+            lead = ox.Shape(x, start=0, end=1)
+            shape = concat_shapes(lead, ones, shapes[i])
+            x = ox.Reshape(x, shape, allowzero=1)
+        inputs.append(x)
+    return inputs
+
+
+def as_int64(x: Tensor) -> Tensor:
+    """Indices as int64."""
+    return x if x.dtype.onnx == 7 else ox.Cast(x, to=7)
+
+
+def folded(x: Tensor, axis: int, groups: int = 1) -> Tensor:
+    """The batch (axis 0) joined to an axis of the elements.
+
+    Args:
+        x: ``[size, *element]``.
+        axis: Which axis of an element.
+        groups: The axis falls into so many groups, each of which gets all elements: the result
+            counts groups, then elements, then what is in a group.
+
+    Returns:
+        The shape of one element, with ``size`` times as much along the axis.
+    """
+    rank = known_rank(x)
+    if groups > 1:
+        shape = concat_shape(
+            shape_vector(x, 0, axis + 1),
+            int64_constant([groups, -1]),
+            shape_vector(x, axis + 2),
+        )
+        x, rank, moved = reshape_to(x, shape), rank + 1, axis + 1
+    else:
+        moved = axis
+    perm = (*range(1, moved + 1), 0, *range(moved + 1, rank))
+    if perm != tuple(range(rank)):
+        x = ox.Transpose(x, perm=perm)
+    last = 3 if groups > 1 else 2
+    target = concat_shape(
+        shape_vector(x, 0, axis), int64_constant([-1]), shape_vector(x, axis + last)
+    )
+    return ox.Reshape(x, target)
+
+
+def unfolded(op: BatchedOp, y: Tensor, axis: int, groups: int = 1) -> Tensor:
+    """The reverse of ``folded`` for a result: ``[size, *element]``."""
+    rank = known_rank(y)
+    parts = [shape_vector(y, 0, axis)]
+    if groups > 1:
+        parts.append(int64_constant([groups]))
+    shape = concat_shape(*parts, op.lead(), int64_constant([-1]), shape_vector(y, axis + 1))
+    apart = ox.Reshape(y, shape)
+    at = axis + (1 if groups > 1 else 0)
+    total = rank + (2 if groups > 1 else 1)
+    perm = (at, *(i for i in range(total) if i != at))
+    front = apart if at == 0 else ox.Transpose(apart, perm=perm)
+    if groups == 1:
+        return front
+    whole = concat_shape(
+        shape_vector(front, 0, axis + 1), int64_constant([-1]), shape_vector(y, axis + 1)
+    )
+    return ox.Reshape(front, whole)
+
+
+def known_rank(x: Tensor) -> int:
+    """The number of axes.
+
+    Raises:
+        CannotBatchError: unknown.
+    """
+    rank = x.shape.rank
+    if rank is None:
+        raise CannotBatchError("the rank of an input is unknown")
+    return rank
+
+
+def known_size(op: BatchedOp) -> int:
+    """The number of elements, for attributes.
+
+    Raises:
+        CannotBatchError: unknown.
+    """
+    if op.static_size is None:
+        raise CannotBatchError("the number of elements is known at run time only")
+    return op.static_size
+
+
+def per_channel(x: Tensor, rank: int, axis: int = 1) -> Tensor:
+    """Batched vectors ``[size, channels]`` to go with batched elements of some rank."""
+    after = [1] * (rank - 1 - axis)
+    shape = concat_shape(shape_vector(x, 0, 1), int64_constant([*([1] * axis), -1, *after]))
+    return ox.Reshape(x, shape)
+
+
+def split_all(op: BatchedOp, results: Sequence[Tensor]) -> list[Tensor]:
+    """Every result apart from the elements' first axis."""
+    return [op.split(y) for y in results]

@@ -14,6 +14,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like, static_int, unbroadcast
+from tfx.ops.common.batching import BatchedOp, Results, batching
 from tfx.ops.common.shapes import (
     concat_shape,
     dimension,
@@ -142,3 +143,8 @@ def _dropout_scale(x: Tensor, ratio: Tensor | None) -> Tensor:
     kept = subtract(1.0, rate)
     nobody = ox.Equal(kept, scalar_like(0, x))
     return divide(1.0, ox.Where(nobody, scalar_like(1, x), kept))
+
+
+@batching("DepthToSpace", "SpaceToDepth")
+def _depth_to_space_batching(op: BatchedOp) -> Results:
+    return op.split(op.apply((op.merged(0),))[0])

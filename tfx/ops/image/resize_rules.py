@@ -18,6 +18,7 @@ from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops.common.arguments import cast_to
+from tfx.ops.common.batching import BatchedOp, CannotBatchError, Results, batching
 from tfx.ops.common.shapes import (
     concat_shape,
     dimension,
@@ -25,9 +26,10 @@ from tfx.ops.common.shapes import (
     raw_shape,
     reshape_to,
     shape_vector,
+    symbolic_items,
 )
 from tfx.ops.image.sampling import count_up
-from tfx.ops.image.sampling_gradients import text
+from tfx.ops.image.sampling_rules import text
 
 _REPEATING = frozenset(
     (
@@ -183,3 +185,50 @@ def _along(dy: Tensor, matrix: Tensor, axis: int) -> Tensor:
     rows = reshape_to(dy, concat_shape(product(before), dimension(dy, axis), product(after)))
     made = ox.MatMul(matrix, rows)
     return reshape_to(made, concat_shape(before, dimension(matrix, 0), after))
+
+
+@batching("Resize")
+def _resize_batching(op: BatchedOp) -> Results:
+    """The images of all elements are more images, which are not resized."""
+    op.only(0)
+    rank = op.rank(0)
+    axes = [a % rank for a in op.attrs.get("axes") or range(rank)]
+    scales = _optional_input(op, 2)
+    sizes = _optional_input(op, 3)
+    attrs = {**op.attrs, "axes": tuple(axes)}
+    inputs: list[Tensor | None] = [_optional_input(op, 1), scales, sizes]
+    if 0 in axes:
+        if not _keeps_first(op, axes.index(0), scales, sizes):
+            raise CannotBatchError("the first axis is resized")
+        kept = [i for i, a in enumerate(axes) if a != 0]
+        attrs["axes"] = tuple(axes[i] for i in kept)
+        both = [*kept, *(i + len(axes) for i in kept)]
+        inputs = [_picked(inputs[0], both), _picked(scales, kept), _picked(sizes, kept)]
+    while inputs[-1] is None:
+        inputs.pop()
+    return op.split(op.apply((op.merged(0), *inputs), attrs)[0])
+
+
+def _optional_input(op: BatchedOp, i: int) -> Tensor | None:
+    """An optional input; an empty one counts as left out."""
+    if not op.given(i) or op.input(i).shape.num_elements() == 0:
+        return None
+    return op.input(i)
+
+
+def _picked(x: Tensor | None, places: list[int]) -> Tensor | None:
+    return None if x is None else ox.Gather(x, int64_constant(places))
+
+
+def _keeps_first(op: BatchedOp, place: int, scales: Tensor | None, sizes: Tensor | None) -> bool:
+    """True if the elements' first axis is known to stay as it is."""
+    if scales is not None:
+        known = scales.view() if isinstance(scales, EagerTensor) else None
+        if isinstance(scales, SymbolicTensor):
+            known = scales._value.const
+        return known is not None and float(known[place]) == 1.0
+    assert sizes is not None
+    items, shape = symbolic_items(sizes), raw_shape(op.input(0))
+    if items is None or shape is None:
+        return False
+    return items[place] is not None and items[place] == shape[1]

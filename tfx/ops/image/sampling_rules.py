@@ -15,6 +15,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, formula
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like, static_ints
+from tfx.ops.common.batching import BatchedOp, Results, batching, folded, unfolded
 from tfx.ops.common.shapes import (
     concat_shape,
     dimension,
@@ -208,3 +209,23 @@ def _regular(i: int, kernel: list[int], counts: Tensor, attrs: dict[str, Any]) -
     start = reshape_to(start, int64_constant([-1, *ones[i + 1 :]]))
     start = reshape_to(ox.Expand(start, counts), int64_constant([1, -1]))
     return ox.Add(tap, start)
+
+
+@batching("GridSample")
+def _grid_sample_batching(op: BatchedOp) -> Results:
+    """Grids of all elements on the same images are one longer grid."""
+    if not op.batched[0]:
+        y = op.apply((op.input(0), folded(op.input(1), 1)))[0]
+        return unfolded(op, y, 2)
+    return op.split(op.apply((op.merged(0), op.merged(1)))[0])
+
+
+@batching("AffineGrid")
+def _affine_grid_batching(op: BatchedOp) -> Results:
+    """More matrices; the size's first number counts them."""
+    op.only(0)
+    size = op.input(1)
+    first = ox.Slice(size, int64_constant([0]), int64_constant([1]))
+    rest = ox.Slice(size, int64_constant([1]), int64_constant([2**62]))
+    whole = concat_shape(ox.Mul(first, op.lead()), rest)
+    return op.split(op.apply((op.merged(0), whole))[0])

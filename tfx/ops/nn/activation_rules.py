@@ -13,6 +13,7 @@ from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like, unbroadcast
+from tfx.ops.common.batching import BatchedOp, Results, batching
 from tfx.ops.math.arithmetic import add, divide, minimum, multiply, subtract
 from tfx.ops.math.elementwise import abs, exp, square
 from tfx.ops.math.trigonometry import tanh
@@ -88,3 +89,11 @@ def _prelu_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 
 
 no_gradient("Hardmax", why="the result is piecewise constant")
+
+
+@batching("PRelu")
+def _prelu_batching(op: BatchedOp) -> Results:
+    """The slope broadcasts to the input, never the other way round."""
+    if op.batched[1]:
+        return op.apply((op.full(0), op.aligned(1, op.rank(0))))
+    return op.apply(op.inputs)

@@ -14,6 +14,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.common.batching import BatchedOp, Results, batching, known_rank
 from tfx.ops.common.shapes import filled, shape_vector
 from tfx.ops.math.arithmetic import add, divide, multiply, subtract
 from tfx.ops.math.elementwise import exp
@@ -78,3 +79,38 @@ def _cross_entropy_grad(
     total = ox.ReduceSum(dlog, int64_constant([_CLASS_AXIS]), keepdims=1)
     dx = subtract(dlog, multiply(probabilities, total))
     return dx, *(None for _ in op.inputs[1:])
+
+
+@batching("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
+def _loss_batching(op: BatchedOp) -> Results:
+    """``[n, classes, ...]`` and ``[n, ...]``; weights of the classes are the same for all."""
+    op.only(0, 1)
+    scores, labels = op.merged(0), op.merged(1)
+    given = op.attrs.get("reduction", "mean")
+    reduction = given.decode() if isinstance(given, bytes) else given
+    attrs = {**op.attrs, "reduction": "none"}
+    found, *rest = op.apply((scores, labels, *op.inputs[2:]), attrs)
+    losses = op.split(found)
+    others = [op.split(y) for y in rest]
+    if reduction == "none":
+        return [losses, *others]
+    total = _over_all(losses)
+    if reduction == "mean":
+        total = ox.Div(total, _over_all(_weights(op, scores, labels)))
+    return [total, *others]
+
+
+def _over_all(x: Tensor) -> Tensor:
+    """The sum over all but the batch."""
+    axes = int64_constant(range(1, known_rank(x)))
+    return ox.ReduceSum(x, axes, keepdims=0)
+
+
+def _weights(op: BatchedOp, scores: Tensor, labels: Tensor) -> Tensor:
+    """What each row counts: its class's weight, nothing where the label is to be ignored."""
+    known = {k: v for k, v in op.attrs.items() if k == "ignore_index"}
+    ones = filled(shape_vector(scores), -1, scores.dtype)
+    found = ox.NegativeLogLikelihoodLoss(
+        ones, labels, *op.inputs[2:], **{**known, "reduction": "none"}
+    )
+    return op.split(found)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.vectorize.rules import BatchedOp, Results, batching, concat_shapes
+from tfx.ops.common.batching import BatchedOp, Results, batching, concat_shapes
 
 _FLOAT = 1
 
 
 @batching("RandomNormalLike", "RandomUniformLike", "Bernoulli")
-def _like(op: BatchedOp) -> Results:
+def _like_batching(op: BatchedOp) -> Results:
     return op.apply((op.full(0),))
 
 
 @batching("RandomNormal", "RandomUniform")
-def _of_shape(op: BatchedOp) -> Results:
+def _of_shape_batching(op: BatchedOp) -> Results:
     """By the operator that takes the shape of a tensor: the number of elements may be unknown."""
     attrs = {k: v for k, v in op.attrs.items() if k != "shape"}
     attrs.setdefault("dtype", _FLOAT)
@@ -24,11 +24,5 @@ def _of_shape(op: BatchedOp) -> Results:
 
 
 @batching("Multinomial")
-def _multinomial(op: BatchedOp) -> Results:
+def _multinomial_batching(op: BatchedOp) -> Results:
     return op.split(op.apply((op.merged(0),))[0])
-
-
-@batching("Dropout")
-def _dropout(op: BatchedOp) -> Results:
-    op.only(0)
-    return op.apply((op.full(0), *op.inputs[1:]))

@@ -13,6 +13,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, formula, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.common.batching import BatchedOp, Results, batching, shifted_axes
 from tfx.ops.common.shapes import dimension, reshape_to, shape_vector
 from tfx.ops.image.sampling import count_up
 
@@ -102,3 +103,19 @@ def _stft(op: OpRecord) -> Tensor:
         seen = ox.Mul(seen, ox.Unsqueeze(window, int64_constant([1])))
     attrs = {"onesided": int(op.attrs.get("onesided", 1))}
     return ox.DFT(seen, None, int64_constant(2), **attrs)
+
+
+@batching("DFT")
+def _dft_batching(op: BatchedOp) -> Results:
+    """The same axis, one further back."""
+    op.only(0)
+    given = [*op.inputs[1:], None, None]
+    axis = int64_constant(-2) if given[1] is None else shifted_axes(given[1])
+    return op.apply((op.input(0), given[0], axis))
+
+
+@batching("STFT")
+def _stft_batching(op: BatchedOp) -> Results:
+    """The signals of all elements together; the window is one."""
+    op.only(0)
+    return op.split(op.apply((op.merged(0), *op.inputs[1:]))[0])
