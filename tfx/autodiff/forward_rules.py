@@ -18,15 +18,9 @@ from tfx.framework.tensor import Tensor
 from tfx.ops.array.creation import ones_like, zeros_like
 from tfx.ops.common.arguments import cast_to, scalar_like
 
-# Each element of the result depends on one element of the input.
-elementwise(
-    *("Abs", "Sign", "Exp", "Log", "Sqrt", "Reciprocal", "Erf", "Clip"),
-    *("Sin", "Cos", "Tan", "Asin", "Acos", "Atan"),
-    *("Sinh", "Cosh", "Tanh", "Asinh", "Acosh", "Atanh"),
-    *("Sigmoid", "Softplus", "Softsign", "Relu", "LeakyRelu", "Elu", "Selu", "Gelu"),
-)
-# Not elementwise, but symmetric too: diag(y) - y y^T.
-elementwise("Softmax")
+# By the first input each element of a clipped tensor depends on one element; the derivative of
+# softmax is diag(y) - y y^T.
+elementwise("Clip", "Softmax")
 
 
 def add(a: Tensor | None, b: Tensor | None) -> Tensor | None:

@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 from tfx.core.errors import NotFoundError
 from tfx.core.source import SourceLocation
 from tfx.framework.tensor import Tensor
+from tfx.graph.traits import traits
 
 Gradients: TypeAlias = "Tensor | Sequence[Tensor | None] | None"
 Rule: TypeAlias = "Callable[..., Gradients]"
@@ -222,9 +223,9 @@ def linear(*ops: str, inputs: tuple[int, ...] | None = None) -> None:
 
 
 def elementwise(*ops: str) -> None:
-    """Declare that each element of the result depends on the same element of the first input alone.
+    """Declare that the derivative is its own transpose: the gradient rule is the forward rule too.
 
-    The derivative is its own transpose then, so the gradient rule is the forward rule too.
+    Of operators that ``graph.traits`` has as unary this is known.
     """
     for op in ops:
         _check_forward(op)
@@ -245,7 +246,10 @@ def forward_rule_of(op: str) -> ForwardRule | None:
 
 def is_elementwise(op: str) -> bool:
     """True if the gradient rule is the forward rule too."""
-    return op in _elementwise
+    if op in _elementwise:
+        return True
+    unary = traits(op).elementwise == "unary"
+    return unary and op in _rules and op not in _forward and op not in _linear
 
 
 def is_linear(op: str) -> bool:
@@ -271,7 +275,7 @@ def forward_status_of(op: str) -> str | None:
         return "rule"
     if op in _linear:
         return "linear"
-    if op in _elementwise:
+    if is_elementwise(op):
         return "elementwise"
     if op in _formulas:
         return "formula"
