@@ -1,6 +1,6 @@
 """Values, specs and shapes to and from their protobuf messages.
 
-Owns the encoding of ``structure``'s records; must not know of the manifest around them. The one
+Owns the encoding of ``python_values``'s records; must not know of the manifest around them. The one
 decision: decoding refuses only what has no Python form at all (an unknown kind of value), and
 leaves the meaning (ranges, names) to ``check``, which also runs before writing.
 """

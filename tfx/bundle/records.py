@@ -56,7 +56,7 @@ class FileEntry:
         path: Inside the bundle.
         size: In bytes.
         sha256: 32 raw bytes.
-        crc32: The CRC-32 of each piece of the file, see ``sums``; empty: not known.
+        crc32: The CRC-32 of each piece of the file, see ``piece_checksums``; empty: not known.
     """
 
     path: str

@@ -5,9 +5,9 @@ then the tensors' bytes, contiguous and without holes. Must not know of variable
 one decision: a file is mapped, never read, and its header is checked in full when it is opened, so
 that ``array`` is a view that cannot reach outside the file.
 
-What the format has no dtype for (strings, 4-bit integers, complex128) is stored as ``encodings``
-describes, under a dtype that every reader knows; the true dtype and shape are JSON in the header's
-metadata, under ``tfx.encoding``. Other readers see bytes, and nothing breaks.
+What the format has no dtype for (strings, 4-bit integers, complex128) is stored in the forms of
+``tensor_bytes`` describes, under a dtype that every reader knows; the true dtype and shape are JSON
+in the header's metadata, under ``tfx.encoding``. Other readers see bytes, and nothing breaks.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def write_safetensors(
 ) -> WrittenFile:
     """Write a new safetensors file; the same tensors give the same bytes.
 
-    Buffers are written from where they are and summed meanwhile, see ``writing``. Tensors whose
+    Buffers are written from where they are and summed meanwhile, see ``large_files``. Tensors whose
     size is a multiple of 64 bytes come first and the others by falling size of element, so that
     each tensor lies at a multiple of its element's size and nearly all of the data at one of 64.
 

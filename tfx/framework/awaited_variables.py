@@ -1,8 +1,8 @@
 """Variables that a pending restore may have a value for, though nobody has said where they belong.
 
-An attribute that is assigned is reported (``deferred``); an item that a plain list, a dict or an
-object of a plain class gets is not. So while values are left over that could belong into such a
-place, variables that have no value of the checkpoint yet are *awaiting*: before one is read or
+An attribute that is assigned is reported (``deferred_restores``); an item that a plain list, a dict
+or an object of a plain class gets is not. So while values are left over that could belong into such
+a place, variables that have no value of the checkpoint yet are *awaiting*: before one is read or
 changed, the pending restores look whether it has found its place. Owns the class that such a
 variable has meanwhile. Must not know what a checkpoint is. The one decision: containers stay the
 program's own, nothing is wrapped; and a variable without a place stops to wait after some reads, so

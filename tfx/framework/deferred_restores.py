@@ -5,7 +5,7 @@ Owns the list of restores that still hold values for parts that do not exist yet
 is: a restore is anything with the methods of ``Pending``. The one decision: only the assignment of
 an attribute and the creation of a variable are watched, and only while some restore is pending.
 Whoever creates state inside of a container that was assigned earlier says so with ``changed``;
-what programs put into their containers is found when it is used, see ``awaiting``.
+what programs put into their containers is found when it is used, see ``awaited_variables``.
 """
 
 from __future__ import annotations

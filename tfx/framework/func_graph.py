@@ -110,7 +110,8 @@ class FuncGraph(GraphApi):
         compares_by_identity: Whether its tensors are equal, and hash, as objects.
         names_constants: Whether ``tf.constant`` makes an operation that can be found by its name.
         named_after_calls: Whether nodes are named after the functions that the user calls (see
-            ``naming``); False for graphs that are kept for others than who happens to call first.
+            ``node_names``); False for graphs that are kept for others than who happens to call
+            first.
         is_element: Whether it is the program of one of many elements, which is then carried out for
             all of them in the graph around.
         shared_name: What the names of all nodes that are made now have in common, if that is known.

@@ -1,6 +1,7 @@
 """Tables whose content never changes.
 
-Owns the lookup in eager code (a Python dict) and in a trace (operators, see ``finding``). The one
+Owns the lookup in eager code (a Python dict) and in a trace (operators, see ``vocabulary_index``).
+The one
 decision: the content is part of the graph that looks something up, as the weights of a constant
 are, so a saved function needs no table when it is loaded.
 """

@@ -1,7 +1,8 @@
 """Device names, the devices there are, and the execution providers that serve them.
 
 The canonical short form used in keys is ``"CPU:0"`` or ``"GPU:1"``: the numbers of *logical*
-devices, which is what programs name. A CPU or GPU may be divided into several (``logical``).
+devices, which is what programs name. A CPU or GPU may be divided into several
+(``logical_devices``).
 """
 
 from __future__ import annotations

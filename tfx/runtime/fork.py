@@ -9,7 +9,7 @@ looked for work in vain for some milliseconds lies down to sleep, and holds a lo
 who is to wake it waits for that lock. So forking waits until the pool sleeps. And CUDA does not
 survive a fork at all. Where a child cannot work, it says so at its first run, and never hangs.
 
-Nothing here costs a run anything: runners are replaced around the fork only (see ``runners``).
+Nothing here costs a run anything: runners are replaced around the fork only (see ``run_hooks``).
 """
 
 from __future__ import annotations

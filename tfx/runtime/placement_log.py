@@ -1,7 +1,7 @@
 """``set_log_device_placement``: a line on stderr for everything that runs, and where.
 
-A layer around sessions (see ``runners``), so that it costs nothing while it is off. Operations run
-eagerly are told at each call, the nodes of functions once, when the function is compiled.
+A layer around sessions (see ``run_hooks``), so that it costs nothing while it is off. Operations
+run eagerly are told at each call, the nodes of functions once, when the function is compiled.
 """
 
 from __future__ import annotations

@@ -211,7 +211,7 @@ class LoadedFiles:
             variable.origin = self
 
     def __setstate__(self, changed: dict[int, Variable]) -> None:
-        """Work on other variables; no trace is open yet. See ``pickling``."""
+        """Work on other variables; no trace is open yet. See ``function.pickling``."""
         for number, variable in changed.items():
             self.variables[number] = variable
         self._adopt()

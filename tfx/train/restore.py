@@ -38,7 +38,8 @@ class Restore:
     """One restore: the checkpoint, and which of its values have found their variable.
 
     Objects are held weakly. As long as values are left over and some object that they may belong to
-    lives, the restore is registered with ``deferred`` and hears of new parts of these objects.
+    lives, the restore is registered with ``deferred_restores`` and hears of new parts of these
+    objects.
 
     Attributes:
         quiet: No warning about values that are left over.

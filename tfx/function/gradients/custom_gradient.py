@@ -1,8 +1,9 @@
 """``custom_gradient`` and two uses of it: ``recompute_grad`` and ``grad_pass_through``.
 
 In eager mode the tapes get a record that calls the Python gradient function. While a function is
-traced the gradient function is traced with it, into a graph that a marker holds (see ``marker``),
-so that a derivative of the traced function, whenever it is asked for, uses it.
+traced the gradient function is traced with it, into a graph that a marker holds (see
+``gradient_marker``), so that a derivative of the traced function, whenever it is asked for, uses
+it.
 """
 
 from __future__ import annotations

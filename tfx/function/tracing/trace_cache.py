@@ -56,7 +56,7 @@ class TraceCache:
     """The traces of one function.
 
     Attributes:
-        served: Short cut: a key that ``extractor`` makes -> the trace.
+        served: Short cut: a key that ``key_functions`` makes -> the trace.
     """
 
     # Of the class: variables also die while Python ends and a module's names are gone already.

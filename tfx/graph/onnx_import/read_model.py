@@ -1,9 +1,9 @@
 """Any ONNX model as a graph: what ``import_onnx`` is built on.
 
-Operators of old opsets are rewritten where they stand (``upgrades``), local functions are written
-out, optional values are decided while reading, and weights become inputs. The one decision: onnx's
-own converters are not used. They are compiled code that a bad model can make crash, and they know
-neither ranks nor bodies; here a node is only ever added to a graph with types.
+Operators of old opsets are rewritten where they stand (``opset_upgrades``), local functions are
+written out, optional values are decided while reading, and weights become inputs. The one decision:
+onnx's own converters are not used. They are compiled code that a bad model can make crash, and they
+know neither ranks nor bodies; here a node is only ever added to a graph with types.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Sizes of static shapes and arithmetic on them are known since the graph was traced. Everything else
 is computed by the kernels that would run it, all of a graph at once, so the results are the same to
 the last bit. ONNX Runtime folds too, but not in what is saved, and not where there are branches
-(see ``conditions``).
+(see ``fold_branches``).
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def scatter_along(shape: Tensor, places: Tensor, rows: Tensor, axis: int) -> Ten
     """Zeros of a shape with ``rows`` added along one axis at the places of a vector.
 
     This is the gradient of everything that picks along an axis. It is a ``ScatterElements`` because
-    repeated places must add up (see ``graph.passes.scatter``); multiplying with a one-hot matrix
+    repeated places must add up (see ``kernels/indexing``); multiplying with a one-hot matrix
     was measured slower from 50 places on, and would spread infinities.
     """
     rank = rank_of(rows)

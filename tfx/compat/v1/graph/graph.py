@@ -120,7 +120,7 @@ class Graph(FuncGraph, Collections):
         name: str,
         tag: Any = None,
     ) -> Node:
-        """Append a node of the graph's own; see ``pseudo``."""
+        """Append a node of the graph's own; see ``pseudo_ops``."""
         node = self.ordered.add_node(op, inputs, {}, types, name=name, source=user_frame())
         node.tag = tag
         return node

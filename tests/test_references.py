@@ -1,0 +1,56 @@
+"""Files and modules that documents and docstrings speak of exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests import source_tree
+
+# Where a path may begin.
+_ROOTS = ("", "tfx", "tfx/graph", "loaders", "tests")
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    root = source_tree.ROOT
+    for path in [*sorted(root.glob("docs/*.md")), root / "README.md"]:
+        yield path.name, path.read_text(encoding="utf-8")
+    for name, path in source_tree.modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                yield name, ast.get_docstring(node) or ""
+
+
+def _quoted() -> Iterator[tuple[str, str]]:
+    for where, text in _texts():
+        for found in re.findall(r"`{1,2}([\w./]+)`{1,2}", text):
+            yield where, found
+
+
+def test_paths_exist() -> None:
+    named = {(where, text) for where, text in _quoted() if "/" in text and text.endswith(".py")}
+    assert len(named) > 50
+    missing = [
+        f"{where}: {text}"
+        for where, text in sorted(named)
+        if not any((source_tree.ROOT / base / text).exists() for base in _ROOTS)
+    ]
+    assert not missing, "\n".join(missing)
+
+
+def test_modules_and_their_names_exist() -> None:
+    known = source_tree.modules()
+    packages = {name.split(".")[1] for name in source_tree.packages() if "." in name}
+    missing = []
+    for where, text in set(_quoted()):
+        parts = text.removeprefix("tfx.").split(".")
+        if "/" in text or len(parts) < 2 or parts[0] not in packages:
+            continue
+        length = max(i for i in range(len(parts) + 1) if ".".join(["tfx", *parts[:i]]) in known)
+        rest = parts[length:]
+        source = known[".".join(["tfx", *parts[:length]])].read_text(encoding="utf-8")
+        # Members of objects that share the name of a package (``graph.outputs``) are no modules.
+        if length > 1 and rest and not re.search(rf"\b{rest[0]}\b", source):
+            missing.append(f"{where}: {text}")
+    assert not missing, "\n".join(sorted(missing))
