@@ -25,11 +25,19 @@ __version__ = _version.VERSION
 
 
 class _Facade(Namespace):
-    """Keeps importing a sub-package from hiding the public name that it shares (``function``)."""
+    """Keeps importing a sub-package from hiding the public name that it shares (``function``).
+
+    A namespace that is imported by its own name (``import tfx.nn``) is covered like one that is
+    fetched.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in NAMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
+        if isinstance(value, ModuleType):
+            if name in NAMES:
+                return
+            if name in SUBMODULES:
+                cover(value)
+        super().__setattr__(name, value)
 
 
 sys.modules[__name__].__class__ = _Facade

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfx.core.namespaces import MissingNameError, names_of
+from tfx.core.tracebacks import cover
 
 
 def names(table: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -22,18 +24,20 @@ def names(table: Mapping[str, str]) -> dict[str, tuple[str, str]]:
 
 def namespace(
     module: str,
-    own: Mapping[str, tuple[str, str]],
+    table: Mapping[str, str],
+    *,
     submodules: Sequence[str] = (),
     others: Sequence[str] = (),
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a namespace.
+    """``__getattr__`` and ``__dir__`` of a namespace, whose names are fetched when asked for.
 
     Args:
         module: Its name.
-        own: Where its own names are.
+        table: Where its own names are: see ``names``.
         submodules: Modules below it.
         others: Modules whose names it has besides, the first that has it.
     """
+    own = names(table)
 
     def fetch(name: str) -> Any:
         if name.startswith("__") and name not in own:
@@ -46,6 +50,8 @@ def namespace(
             value = importlib.import_module(f"{module}.{name}")
         else:
             value = _elsewhere(name)
+        value = cover(value)
+        setattr(sys.modules[module], name, value)
         return value
 
     def _elsewhere(name: str) -> Any:

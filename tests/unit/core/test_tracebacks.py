@@ -322,3 +322,17 @@ def test_tables_of_the_interpreter_are_read_as_they_are():
             assert tracebacks._written(tracebacks._parsed(table)) == table
             found += bool(table)
     assert found > 10
+
+
+def test_a_namespace_that_is_imported_by_its_own_name_is_covered() -> None:
+    program = """
+import traceback
+import tfx.nn
+import tfx as tf
+try:
+    tf.nn.conv2d(tf.ones([2, 3]), tf.ones([2, 3]), 1, "SAME")
+except tf.errors.InvalidArgumentError as e:
+    print(len(traceback.extract_tb(e.__traceback__)))
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout == "1\n", run.stderr

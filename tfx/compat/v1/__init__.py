@@ -7,12 +7,10 @@ TensorFlow 1 does not have otherwise are those of ``tfx`` and ``tfx.math``.
 
 from __future__ import annotations
 
-from typing import Any
+from tfx.compat.name_table import namespace
 
-from tfx.compat.name_table import names, namespace
-from tfx.core.tracebacks import cover
-
-_OWN = names(
+__getattr__, __dir__ = namespace(
+    __name__,
     {
         "tfx.autodiff.register_gradient": "NoGradient=no_gradient NotDifferentiable=no_gradient",
         "tfx.framework.operation": "Operation",
@@ -85,30 +83,19 @@ _OWN = names(
         """,
         "tfx.compat.v1.variables.variable_v1": "Variable",
         "tfx.compat.v1.wrapped_functions": "wrap_function",
-    }
+    },
+    submodules=(
+        "app",
+        "debugging",
+        "flags",
+        "initializers",
+        "logging",
+        "losses",
+        "nn",
+        "random",
+        "saved_model",
+        "summary",
+        "train",
+    ),
+    others=("tfx", "tfx.math", "tfx.debugging"),
 )
-_SUBMODULES = (
-    "app",
-    "debugging",
-    "flags",
-    "initializers",
-    "logging",
-    "losses",
-    "nn",
-    "random",
-    "saved_model",
-    "summary",
-    "train",
-)
-
-_fetch, _known = namespace(__name__, _OWN, _SUBMODULES, ("tfx", "tfx.math", "tfx.debugging"))
-
-
-def __getattr__(name: str) -> Any:
-    value = cover(_fetch(name))
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return _known()

@@ -5,23 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from tfx.compat.name_table import names, namespace
-from tfx.core.tracebacks import cover
+from tfx.compat.name_table import namespace
 
-_OWN = names(
-    {
-        "tfx.compat.v1.app_run": "run",
-    }
-)
-
-_fetch, _known = namespace(__name__, _OWN, ("flags",), ())
+_fetch, __dir__ = namespace(__name__, {"tfx.compat.v1.app_run": "run"}, submodules=("flags",))
 
 
 def __getattr__(name: str) -> Any:
-    if name == "flags":
-        return importlib.import_module("tfx.compat.v1.flags")
-    return cover(_fetch(name))
-
-
-def __dir__() -> list[str]:
-    return _known()
+    # A module of its own in tfx.compat.v1, and below app too.
+    return importlib.import_module("tfx.compat.v1.flags") if name == "flags" else _fetch(name)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from tfx.compat.name_table import namespace
 
-from tfx.compat.name_table import names, namespace
-from tfx.core.tracebacks import cover
-
-_OWN = names(
+__getattr__, __dir__ = namespace(
+    __name__,
     {
         "tfx.compat.v1.variables.initializer_classes": """
             constant=Constant glorot_normal=GlorotNormal glorot_uniform=GlorotUniform he_normal
@@ -20,15 +18,5 @@ _OWN = names(
             local_variables=local_variables_initializer variables=variables_initializer
             tables_initializer
         """,
-    }
+    },
 )
-
-_fetch, _known = namespace(__name__, _OWN, (), ())
-
-
-def __getattr__(name: str) -> Any:
-    return cover(_fetch(name))
-
-
-def __dir__() -> list[str]:
-    return _known()

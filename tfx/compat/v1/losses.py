@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from tfx.compat.name_table import namespace
 
-from tfx.compat.name_table import names, namespace
-from tfx.core.tracebacks import cover
-
-_OWN = names(
+__getattr__, __dir__ = namespace(
+    __name__,
     {
         "tfx.compat.v1.training.loss_functions": """
             Reduction absolute_difference add_loss compute_weighted_loss get_losses
@@ -15,15 +13,5 @@ _OWN = names(
             mean_squared_error sigmoid_cross_entropy softmax_cross_entropy
             sparse_softmax_cross_entropy
         """,
-    }
+    },
 )
-
-_fetch, _known = namespace(__name__, _OWN, (), ())
-
-
-def __getattr__(name: str) -> Any:
-    return cover(_fetch(name))
-
-
-def __dir__() -> list[str]:
-    return _known()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from tfx.compat.name_table import namespace
 
-from tfx.compat.name_table import names, namespace
-from tfx.core.tracebacks import cover
-
-_OWN = names(
+__getattr__, __dir__ = namespace(
+    __name__,
     {
         "tfx.compat.v1.ops.nn_ops": """
             avg_pool conv2d dropout l2_normalize log_softmax max_pool moments relu_layer
@@ -15,15 +13,6 @@ _OWN = names(
             softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits
             xw_plus_b
         """,
-    }
+    },
+    others=("tfx.nn",),
 )
-
-_fetch, _known = namespace(__name__, _OWN, (), ("tfx.nn",))
-
-
-def __getattr__(name: str) -> Any:
-    return cover(_fetch(name))
-
-
-def __dir__() -> list[str]:
-    return _known()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from tfx.compat.name_table import namespace
 
-from tfx.compat.name_table import names, namespace
-from tfx.core.tracebacks import cover
-
-_OWN = names(
+__getattr__, __dir__ = namespace(
+    __name__,
     {
         "tfx.compat.v1.training.learning_rate_decay": """
             cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay
@@ -24,15 +22,6 @@ _OWN = names(
             AdadeltaOptimizer AdagradOptimizer AdamOptimizer GradientDescentOptimizer
             MomentumOptimizer RMSPropOptimizer
         """,
-    }
+    },
+    others=("tfx.train",),
 )
-
-_fetch, _known = namespace(__name__, _OWN, (), ("tfx.train",))
-
-
-def __getattr__(name: str) -> Any:
-    return cover(_fetch(name))
-
-
-def __dir__() -> list[str]:
-    return _known()
