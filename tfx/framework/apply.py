@@ -24,16 +24,8 @@ from tfx.framework.node_names import name_node
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
 from tfx.graph import ir
 from tfx.graph.infer import infer, refusal
-from tfx.graph.kernels.accurate_sums import (
-    LEAST,
-    PART_OF_SUM,
-    STAGED,
-    SUMMED,
-    WIDE,
-    Blocks,
-    blocks_for,
-    is_long,
-)
+from tfx.graph.kernels import accurate_sums, long_products, losses, normalizations
+from tfx.graph.kernels.accurate_sums import LEAST, PART_OF_SUM, SUMMED, WIDE, Blocks, blocks_for
 from tfx.graph.kernels.empty_inputs import GUARDED
 from tfx.graph.passes.pipeline import prepare
 from tfx.graph.serialization.serialize import to_model
@@ -45,7 +37,12 @@ from tfx.runtime.values import RawValue, from_numpy
 
 NO_ATTRS: dict[str, Any] = {}
 KERNEL_CACHE_SIZE = 4096
+# What sums in its kernel.
+STAGED = accurate_sums.STAGED | losses.LOSSES | normalizations.NORMALIZED | long_products.MULTIPLIED
 _CHECKED_FIRST = GUARDED.union(STAGED, operators(lambda t: t.refuse))
+# The last dimension of a factor that may be too long for the kernel.
+_LONG_PRODUCT = [long_products.LEAST]
+_NOT_AT_ONCE = _CHECKED_FIRST - {"MatMul"}
 
 
 class Kernel:
@@ -146,10 +143,14 @@ def apply(op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any] = NO_A
     context = current()
     if context.graph is not None:
         return _emit(context, op, inputs, attrs, None)[0]
-    if len(inputs) == 2 and not attrs and context.device is None and op not in _CHECKED_FIRST:
+    if len(inputs) == 2 and not attrs and context.device is None and op not in _NOT_AT_ONCE:
         # The hot path: a binary operator without attributes, on the default device.
         x, y = inputs
-        if type(x) is EagerTensor and type(y) is EagerTensor:
+        if (
+            type(x) is EagerTensor
+            and type(y) is EagerTensor
+            and (op != "MatMul" or x._value.shape()[-1:] < _LONG_PRODUCT)
+        ):
             key: Any = (op, x._dtype.onnx, y._dtype.onnx)
             kernel = _kernels.get(key)
             if kernel is None:
@@ -205,7 +206,7 @@ def _execute(
         device = placed(device, op, op, inputs)
     key: Any = (op, kinds, ir.attributes_key(attrs) if attrs else None, outputs, device)
     shapes = blocks = None
-    if op in _CHECKED_FIRST:
+    if op in _CHECKED_FIRST and (op != "Gemm" or _may_be_long(inputs)):
         if traits(op).refuse == "always":
             infer(op, _described(inputs), attrs)
         shapes = _shapes_if_empty(inputs)
@@ -274,7 +275,7 @@ def _stages(
     if math.prod(shape) <= LEAST:
         return None, None
     if op not in SUMMED:
-        if not is_long(op, shape, attrs):
+        if not _is_long(op, inputs, shape, attrs):
             return None, None
         return None, tuple([None if t is None else tuple(t._value.shape()) for t in inputs])
     axes: Any = None
@@ -288,6 +289,22 @@ def _stages(
     if blocks is None or not blocks.length:
         return None if blocks is None else WIDE, None
     return blocks, ((None,) * len(shape), *[None] * (len(inputs) - 1))
+
+
+def _may_be_long(inputs: Sequence[Any]) -> bool:
+    """True if a product of matrices might be long: the quickest test."""
+    return bool(max(inputs[0]._value.shape()) >= long_products.LEAST)
+
+
+def _is_long(op: str, inputs: Sequence[Any], shape: Sequence[int], attrs: dict[str, Any]) -> bool:
+    """Whether an operator sums more inside of its kernel than that does well."""
+    if op in long_products.MULTIPLIED:
+        return long_products.is_long(op, shape, inputs[1]._value.shape(), attrs)
+    if op in losses.LOSSES:
+        return losses.is_long(op, shape, attrs)
+    if op in normalizations.NORMALIZED:
+        return normalizations.is_long(op, shape, attrs)
+    return accurate_sums.is_long(op, shape, attrs)
 
 
 def _of_nothing(

@@ -292,21 +292,145 @@ def test_averages_over_images():
         np.testing.assert_allclose(call(tf.constant(x)).numpy(), exact, rtol=2e-6)
 
 
-@pytest.mark.parametrize("op", ["LayerNormalization", "InstanceNormalization"])
-def test_normalizations(op):
-    rng = np.random.default_rng(0)
-    x = (rng.standard_normal((1, 2, 100_003)) + 3).astype(np.float32)
-    exact = x.astype(np.float64)
-    exact = (exact - exact.mean(-1, keepdims=True)) / np.sqrt(exact.var(-1, keepdims=True) + 1e-5)
-    count = x.shape[-1] if op == "LayerNormalization" else 2
-    scale, offset = np.full(count, 2, np.float32), np.ones(count, np.float32)
+def normalized(op, x):
+    """What a normalization with scale 2 and offset 1 gives, in a wider type."""
+    x = wide(x)
+    if op == "RMSNormalization":
+        return 2 * x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)
+    if op == "LpNormalization":
+        return x / np.sqrt((x * x).sum(-1, keepdims=True))
+    axes = {"BatchNormalization": (0, 2), "MeanVarianceNormalization": (0, 2)}.get(op, (-1,))
+    grouped = x.reshape(len(x), 2, -1) if op == "GroupNormalization" else x
+    epsilon = 0 if op == "MeanVarianceNormalization" else 1e-5
+    variance = grouped.var(axes, keepdims=True) + epsilon
+    h = ((grouped - grouped.mean(axes, keepdims=True)) / np.sqrt(variance)).reshape(x.shape)
+    return h if op == "MeanVarianceNormalization" else 2 * h + 1
 
-    def normalized(v):
-        return getattr(tf.raw, op)(v, tf.constant(scale), tf.constant(offset))
 
-    for how, call in calls(normalized, x.shape, tf.float32).items():
-        if how != "unknown":
-            np.testing.assert_allclose(call(tf.constant(x)).numpy(), 2 * exact + 1, atol=2e-6)
+def normalizing(op, shape):
+    """A function that normalizes ``[n, channels, positions]``."""
+    last = op in ("LayerNormalization", "RMSNormalization")
+    scale = tf.fill([shape[-1] if last else shape[1]], 2.0)
+    offset = tf.ones_like(scale)
+    if op == "BatchNormalization":
+        rest = (tf.zeros_like(scale), offset)
+        return lambda v: tf.raw.BatchNormalization(
+            v, scale, offset, *rest, training_mode=1, n_outputs=3
+        )[0]
+    if op == "MeanVarianceNormalization":
+        return lambda v: tf.raw.MeanVarianceNormalization(v, axes=(0, 2))
+    attrs = {"num_groups": 2} if op == "GroupNormalization" else {}
+    given = {"RMSNormalization": (scale,), "LpNormalization": ()}.get(op, (scale, offset))
+    return lambda v: getattr(tf.raw, op)(v, *given, **attrs)
+
+
+NORMALIZATIONS = (
+    "BatchNormalization",
+    "GroupNormalization",
+    "InstanceNormalization",
+    "LayerNormalization",
+    "LpNormalization",
+    "MeanVarianceNormalization",
+    "RMSNormalization",
+)
+
+
+@pytest.mark.parametrize("op", NORMALIZATIONS)
+@pytest.mark.parametrize("around", [0, 100])
+def test_normalizations(op, around):
+    x = (np.random.default_rng(0).standard_normal((2, 4, 1_000_003)) + around).astype(np.float32)
+    exact = normalized(op, x)
+    # The mean is a float32, too.
+    allowed = 1e-6 * float(np.abs(exact).max()) + 2 * float(np.spacing(np.float32(around)))
+    for how, call in calls(normalizing(op, x.shape), x.shape, tf.float32).items():
+        np.testing.assert_allclose(
+            call(tf.constant(x)).numpy(), exact, rtol=0, atol=allowed, err_msg=how
+        )
+
+
+@pytest.mark.parametrize("op", NORMALIZATIONS)
+@pytest.mark.parametrize("shape", [(2, 4, 5), (2, 4, 1030), (0, 4, 5000), (2, 4, 10_007)])
+def test_normalizations_of_any_length_in_branches(op, shape):
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    function = normalizing(op, shape)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None, None]), tf.TensorSpec([], tf.bool)])
+    def in_branch(v, yes):
+        return tf.cond(yes, lambda: function(v), lambda: v)
+
+    exact = normalized(op, x) if x.size else x
+    y = in_branch(tf.constant(x), True).numpy()
+    assert y.shape == shape
+    np.testing.assert_allclose(y, exact, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("spec", [[None, None, None], [None, 4, None], [2, 4, None]])
+def test_instance_normalization_of_images_without_pixels(spec):
+    function = tf.function(
+        normalizing("InstanceNormalization", (2, 4, 0)), input_signature=[tf.TensorSpec(spec)]
+    )
+    assert function(tf.zeros([2, 4, 0])).numpy().shape == (2, 4, 0)
+
+
+@pytest.mark.parametrize("how", ["eager", "static", "unknown"])
+def test_other_results_of_normalizations(how):
+    x = (np.random.default_rng(0).standard_normal((2, 3, 500_009)) + 3).astype(np.float32)
+    scale = tf.constant([1.0, 2.0, 3.0])
+
+    def batch(v):
+        return tf.raw.BatchNormalization(
+            v, scale, scale, scale, scale, training_mode=1, momentum=0.75, n_outputs=3
+        )
+
+    _, mean, variance = calls(batch, x.shape, tf.float32)[how](tf.constant(x))
+    exact = wide(x).mean((0, 2)), wide(x).var((0, 2))
+    np.testing.assert_allclose(mean.numpy(), 0.75 * scale.numpy() + 0.25 * exact[0], rtol=5e-7)
+    np.testing.assert_allclose(variance.numpy(), 0.75 * scale.numpy() + 0.25 * exact[1], rtol=5e-7)
+
+    def layer(v):
+        return tf.raw.LayerNormalization(v, tf.ones(x.shape[-1]), n_outputs=3)
+
+    _, mean, r = calls(layer, x.shape, tf.float32)[how](tf.constant(x))
+    np.testing.assert_allclose(mean.numpy(), wide(x).mean(-1, keepdims=True), rtol=5e-7)
+    exact_r = 1 / np.sqrt(wide(x).var(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(r.numpy(), exact_r, rtol=5e-7)
+
+
+def test_what_does_not_vary_is_normalized_to_zero():
+    x = tf.fill([1, 2, 100_000], 0.5)
+    for call in calls(
+        normalizing("MeanVarianceNormalization", x.shape), x.shape, tf.float32
+    ).values():
+        np.testing.assert_array_equal(call(x).numpy(), 0)
+    zeros = tf.zeros_like(x)
+    for call in calls(normalizing("LpNormalization", x.shape), x.shape, tf.float32).values():
+        np.testing.assert_array_equal(call(zeros).numpy(), 0)
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype"),
+    [
+        ("GroupNormalization", tf.float16),
+        ("GroupNormalization", tf.bfloat16),
+        ("InstanceNormalization", tf.float16),
+        ("LayerNormalization", tf.float16),
+        ("LayerNormalization", tf.bfloat16),
+    ],
+)
+def test_normalizations_of_narrow_types(op, dtype):
+    x = np.random.default_rng(0).standard_normal((1, 4, 100_003)).astype(dtype.as_numpy_dtype)
+    exact = normalized(op, x.astype(np.float32))
+    count = x.shape[-1] if op == "LayerNormalization" else 4
+    scale = tf.cast(tf.fill([count], 2.0), dtype)
+    attrs = {"num_groups": 2} if op == "GroupNormalization" else {}
+
+    def function(v):
+        return getattr(tf.raw, op)(v, scale, tf.ones_like(scale), **attrs)
+
+    for how, call in calls(function, x.shape, dtype).items():
+        y = call(tf.constant(x)).numpy().astype(np.float32)
+        limit = 3 * float(ml_dtypes.finfo(dtype.as_numpy_dtype).eps) * float(np.abs(exact).max())
+        np.testing.assert_allclose(y, exact, rtol=0, atol=limit, err_msg=how)
 
 
 def test_gradients():

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -101,10 +102,8 @@ _KINDS |= {
     "Softmax": _Kind(8192, "ReduceSum"),
 }
 SUMMED = frozenset(_KINDS)
-# Everything that has a correction here.
-STAGED = SUMMED.union(
-    ("AveragePool", "GlobalAveragePool", "InstanceNormalization", "LayerNormalization")
-)
+# Everything that has a correction here. ``normalizations`` has more.
+STAGED = SUMMED.union(("AveragePool", "GlobalAveragePool"))
 # Of the operators that are summed, the fewest elements that anything is done about.
 LEAST = 64
 
@@ -174,7 +173,7 @@ def _has_vectors(op: str, dtype: int, inner: bool) -> bool:
 
 
 def is_long(op: str, shape: Sequence[RawDim], attrs: Attributes) -> bool:
-    """True if an operator that sums inside of its kernel sums much more than the kernel does well.
+    """True if an average is one of much more than its kernel does well.
 
     Args:
         op: The operator.
@@ -183,10 +182,8 @@ def is_long(op: str, shape: Sequence[RawDim], attrs: Attributes) -> bool:
     """
     if op == "AveragePool":
         return math.prod(attrs["kernel_shape"]) > _LEAST_POSITIONS
-    first = attrs.get("axis", -1) % len(shape) if op == "LayerNormalization" and shape else 2
-    sizes = [d for d in shape[first:] if isinstance(d, int)]
-    limit = _LEAST_NORMALIZED if op == "LayerNormalization" else _LEAST_POSITIONS
-    return len(sizes) == len(shape) - first > 0 and math.prod(sizes) > limit
+    sizes = [d for d in shape[2:] if isinstance(d, int)]
+    return len(sizes) == len(shape) - 2 > 0 and math.prod(sizes) > _LEAST_POSITIONS
 
 
 def _runs(axes: Sequence[int]) -> list[tuple[int, int]]:
@@ -486,17 +483,68 @@ def _branch(
     axes: tuple[int, ...],
     write_long: Callable[[ReplacementBuilder, Node], Value],
 ) -> bool:
-    write, (result,) = ReplacementBuilder(out, node), node.outputs
-    many = _is_long(write, x, axes, _KINDS[node.op].limit)
+    limit = _KINDS[node.op].limit
+    write_branches(out, node, x, axes, limit, lambda w, n: [write_long(w, n)])
+    return True
+
+
+def write_branches(
+    out: Graph,
+    node: Node,
+    x: Value,
+    axes: tuple[int, ...],
+    limit: int,
+    write_long: Callable[[ReplacementBuilder, Node], list[Value]],
+    *,
+    or_nothing: bool = False,
+) -> None:
+    """An operator as it is where it is short, written otherwise where it is long.
+
+    Args:
+        out: The graph under construction.
+        node: The operator.
+        x: What it sums.
+        axes: Along which axes.
+        limit: The most elements along them that are short.
+        write_long: Writes it otherwise; gives its outputs.
+        or_nothing: Whether it is written otherwise, too, where it has no elements.
+    """
+    write = ReplacementBuilder(out, node)
+    many = _is_long(write, x, axes, limit)
+    if or_nothing:
+        none = write.Equal(write.Size(x), write.constant(0, _INT64))
+        many = write.Or(many, none)
     long, short = Graph(f"{node.name}_long", out), Graph(f"{node.name}_short", out)
     inner = Node(node.op, node.inputs, node.attrs, out.unique_name(f"{node.name}_long"), None)
     inner.source, inner.outputs = node.source, node.outputs
-    long.outputs = [write_long(ReplacementBuilder(long, inner), inner)]
-    short.outputs = [_part(ReplacementBuilder(short, inner), node.op, node.inputs, node.attrs)]
-    write.apply_bodies("If", (many,), {"then_branch": long, "else_branch": short}, result)
-    write.finish()
-    out.nodes[-1].tag = PART_OF_SUM
-    return True
+    long.outputs = write_long(ReplacementBuilder(long, inner), inner)
+    types = [(v.dtype, v.shape) for v in node.outputs]
+    plain = short.add_node(
+        node.op, node.inputs, node.attrs, types, name=f"{inner.name}_plain", source=node.source
+    )
+    plain.tag = PART_OF_SUM
+    short.outputs = list(plain.outputs)
+    bodies = {"then_branch": long, "else_branch": short}
+    made = Node("If", (many,), bodies, node.name, node.source)
+    made.outputs, made.tag = node.outputs, PART_OF_SUM
+    out.nodes.append(made)
+
+
+def reduced_in_branch(
+    write: ReplacementBuilder, node: Node, op: str, x: Value, axes: tuple[int, ...]
+) -> Value:
+    """A reduction in stages, in a branch of an operator: axes stay as axes of length 1.
+
+    Args:
+        write: Takes the nodes.
+        node: The operator.
+        op: The reduction.
+        x: What is reduced, of sizes that are known at run time only.
+        axes: Along which axes.
+    """
+    reduced = Node(op, (x,), {"keepdims": 1}, node.name, node.source)
+    reduced.outputs = (Value(node.name, x.dtype, None),)
+    return _with_found_blocks(write, reduced, x, axes)
 
 
 def _is_long(write: ReplacementBuilder, x: Value, axes: Sequence[int], limit: int) -> Value:
@@ -637,10 +685,7 @@ def _softmax(out: Graph, node: Node, asks: bool) -> bool:
 
 def _long_softmax(write: ReplacementBuilder, node: Node, x: Value, axis: int) -> Value:
     def total(y: Value) -> Value:
-        op = _KINDS[node.op].first
-        summed = Node(op, (y,), {"keepdims": 1}, node.name, node.source)
-        summed.outputs = (Value(node.name, y.dtype, None),)
-        return _with_found_blocks(write, summed, y, (axis,))
+        return reduced_in_branch(write, node, _KINDS[node.op].first, y, (axis,))
 
     return _normalized(write, node, x, total)
 
@@ -693,65 +738,15 @@ def _average(out: Graph, node: Node, asks: bool) -> bool:
     return write.finish()
 
 
-def _layer_normalization(out: Graph, node: Node, asks: bool) -> bool:
-    """Over many elements: by its definition."""
-    x, scale, *bias = node.inputs
-    if x is None or scale is None or x.shape is None or len(node.outputs) > 1:
-        return False
-    if not is_long(node.op, x.shape, node.attrs):
-        return False
-    rank = len(x.shape)
-    axes = range(node.attrs.get("axis", -1) % rank, rank)
-    write = ReplacementBuilder(out, node)
-    y = _standardized(write, x, axes, node.attrs.get("epsilon", 1e-5))
-    y = write.Mul(write.Cast(y, to=x.dtype) if y.dtype != x.dtype else y, scale)
-    if bias and bias[0] is not None:
-        write.Add(y, bias[0])
-    return write.finish()
-
-
-def _instance_normalization(out: Graph, node: Node, asks: bool) -> bool:
-    """Of images of many pixels: by its definition."""
-    x, scale, bias = node.inputs
-    if x is None or scale is None or bias is None or x.shape is None or len(x.shape) < 3:
-        return False
-    axes = range(2, len(x.shape))
-    if node.tag is not None or not is_long(node.op, x.shape, node.attrs):
-        return False
-    write = ReplacementBuilder(out, node)
-    y = _standardized(write, x, axes, node.attrs.get("epsilon", 1e-5))
-    y = write.Cast(y, to=x.dtype) if y.dtype != x.dtype else y
-    shape = write.ints([-1] + [1] * len(axes))
-    y = write.Mul(y, write.Reshape(scale, shape))
-    write.Add(y, write.Reshape(bias, shape))
-    return write.finish()
-
-
-def _standardized(
-    write: ReplacementBuilder, x: Value, axes: Sequence[int], epsilon: float
-) -> Value:
-    """Less the mean, over the standard deviation; of narrow types in float32."""
-    if x.dtype in (_FLOAT16, _BFLOAT16):
-        x = write.Cast(x, to=_FLOAT)
-    places, keep = write.ints(axes), {"keepdims": 1}
-    centered = write.Sub(x, write.ReduceMean(x, places, **keep))
-    squares = write.Mul(centered, centered)
-    variance = write.ReduceMean(squares, places, **keep)
-    kind = dtypes.from_onnx(x.dtype).as_numpy_dtype
-    least = write.graph.add_constant(np.array(epsilon, kind), x.dtype)
-    return write.Div(centered, write.Sqrt(write.Add(variance, least)))
-
-
 # Positions that an average's kernel sums as accurately as a sum in pairs.
 _LEAST_POSITIONS = 256
-_LEAST_NORMALIZED = 4096
 
-CORRECTIONS: dict[str, Callable[[Graph, Node, bool], bool]] = {
+# Given the graph under construction, a node, and whether the graph may ask for sizes.
+Correction: TypeAlias = Callable[[Graph, Node, bool], bool]
+CORRECTIONS: dict[str, Correction] = {
     **dict.fromkeys(REDUCED, _reduction),
     "AveragePool": _average,
     "GlobalAveragePool": _global_average,
-    "InstanceNormalization": _instance_normalization,
-    "LayerNormalization": _layer_normalization,
     "LogSoftmax": _softmax,
     "Softmax": _softmax,
 }

@@ -19,6 +19,7 @@ from tfx.core.dims import is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph.infer import refusal
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value
+from tfx.graph.kernels.accurate_sums import PART_OF_SUM
 from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.traits import operators
 
@@ -150,7 +151,7 @@ def _without_pixels(
     out: Graph, node: Node, instead: Callable[[ReplacementBuilder, Node], Value]
 ) -> bool:
     x = node.inputs[0]
-    if x is None or x.shape is None or len(x.shape) < 3 or node.tag == _ASKED:
+    if x is None or x.shape is None or len(x.shape) < 3 or node.tag in (_ASKED, PART_OF_SUM):
         return False
     spatial = x.shape[2:]
     write = ReplacementBuilder(out, node)

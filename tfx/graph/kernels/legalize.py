@@ -22,7 +22,10 @@ from tfx.graph.kernels import (
     empty_inputs,
     indexing,
     integers,
+    long_products,
+    losses,
     nan_extremes,
+    normalizations,
     pad,
     recurrent,
     reductions,
@@ -127,12 +130,14 @@ class _Legalizer(Rewriter):
             return
         if empty_inputs.without_elements(out, node):
             return
+        # What asks for the size asks whether it is 0 as well.
+        if self._corrected_sum(normalizations.CORRECTIONS, out, node):
+            return
         for correct in _CORRECTIONS.get(node.op, ()):
             if self._corrected(correct, out, node):
                 return
-        if node.op in accurate_sums.CORRECTIONS and self._device.startswith("CPU"):
-            asks = len(self._kept) == 1
-            if self._corrected(lambda o, n: accurate_sums.CORRECTIONS[n.op](o, n, asks), out, node):
+        for table in (accurate_sums.CORRECTIONS, losses.CORRECTIONS, long_products.CORRECTIONS):
+            if self._corrected_sum(table, out, node):
                 return
         key = tuple(None if v is None else v.dtype for v in node.inputs)
         if any(code is not None and code > dtypes.SEQUENCE for code in key):
@@ -149,6 +154,16 @@ class _Legalizer(Rewriter):
         if decompose is not None and decompose(out, node):
             return
         _emit_between_casts(out, node, *replaced)
+
+    def _corrected_sum(
+        self, table: dict[str, accurate_sums.Correction], out: Graph, node: Node
+    ) -> bool:
+        """Replace a node that sums much, on the CPU."""
+        correct = table.get(node.op)
+        if correct is None or not self._device.startswith("CPU"):
+            return False
+        asks = len(self._kept) == 1
+        return self._corrected(lambda o, n: correct(o, n, asks), out, node)
 
     def _corrected(self, correct: Correction, out: Graph, node: Node) -> bool:
         """Replace a node whose kernel is wrong; what replaces it must be legal as well."""
