@@ -1,4 +1,4 @@
-"""Microseconds of accurate reductions over ONNX Runtime's own single node, at several sizes.
+"""Microseconds of accurate reductions and long products over ONNX Runtime's own single node.
 
 Traced ones are compared as graphs, without the call of a function around them; eager ones are whole
 calls.
@@ -31,6 +31,9 @@ _CASES: tuple[tuple[tuple[int, ...], int, float | None], ...] = (
     ((100, 100_000), 1, 1.5),
 )
 
+# Rows, and elements along the inner axis.
+_PRODUCTS = ((1, 1_000_000), (4, 100_000), (4, 4_800_000), (64, 65_536))
+
 
 def run(effort: float = 1.0) -> list[Result]:
     """Sums of known and unknown sizes, and eager ones.
@@ -42,7 +45,21 @@ def run(effort: float = 1.0) -> list[Result]:
     for shape, axis, target in _CASES:
         if effort == 1 or np.prod(shape) <= 1_000:
             results += _sums(shape, axis, target, effort)
+    if effort == 1:
+        for rows, length in _PRODUCTS:
+            results += _product(rows, length)
     return results
+
+
+def _product(rows: int, length: int) -> list[Result]:
+    rng = np.random.default_rng(0)
+    a = tf.constant(rng.random((rows, length)).astype(np.float32))
+    b = tf.constant(rng.random((length, 1)).astype(np.float32))
+    multiplied = tf.function(lambda x, y: tf.matmul(x, y))
+    ours, bare = raw_call(multiplied, a, b), _bare_product(a, b)
+    bare_time, time = best_of([bare, ours], number=5, repeats=15)
+    what = f"product of float32 [{rows}, {length}] and [{length}, 1]"
+    return [Result(what, time, bare_time, "us", 1.5, _NOTE)]
 
 
 def _sums(shape: tuple[int, ...], axis: int, target: float | None, effort: float) -> list[Result]:
@@ -67,6 +84,15 @@ def _sums(shape: tuple[int, ...], axis: int, target: float | None, effort: float
     ]
 
 
+def _bare_product(a: Any, b: Any) -> Callable[[], Any]:
+    """The product alone, in a session of our making."""
+    matrix = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [None, None]) for n in "aby"]
+    node = helper.make_node("MatMul", ["a", "b"], ["y"])
+    raw = _session(helper.make_graph([node], "bare", matrix[:2], matrix[2:]))
+    quickest = onnxruntime.RunOptions()
+    return lambda: raw({"a": a._value, "b": b._value}, ["y"], quickest)
+
+
 def _bare(x: Any, axis: int) -> Callable[[], Any]:
     """The reduction alone, in a session of our making."""
     rank = len(x.shape)
@@ -75,11 +101,16 @@ def _bare(x: Any, axis: int) -> Callable[[], Any]:
     axes = helper.make_tensor("axes", TensorProto.INT64, [1], [axis])
     node = helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)
     graph = helper.make_graph([node], "bare", [given], [made], [axes])
+    raw = _session(graph)
+    quickest = onnxruntime.RunOptions()
+    return lambda: raw({"x": x._value}, ["y"], quickest)
+
+
+def _session(graph: Any) -> Any:
+    """What runs a graph without a detour."""
     model = helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10
     ).SerializeToString()
     options = onnxruntime.SessionOptions()
     options.use_per_session_threads = False
-    raw = onnxruntime.InferenceSession(model, options)._sess.run_with_ort_values
-    quickest = onnxruntime.RunOptions()
-    return lambda: raw({"x": x._value}, ["y"], quickest)
+    return onnxruntime.InferenceSession(model, options)._sess.run_with_ort_values

@@ -42,6 +42,9 @@ _SPECIAL: dict[str, Callable[[], Any]] = {
     "math.conj": lambda: tf.math.conj(tf.complex(_floats(), _floats())),
     "math.real": lambda: tf.math.real(tf.complex(_floats(), _floats())),
     "math.imag": lambda: tf.math.imag(tf.complex(_floats(), _floats())),
+    "math.abs": lambda: tf.abs(tf.complex(_floats(), _floats())),
+    "linalg.eig": lambda: tf.linalg.eig(tf.linalg.diag(_floats())),
+    "linalg.eigvals": lambda: tf.linalg.eigvals(tf.linalg.diag(_floats())),
     "math.angle": lambda: tf.math.angle(tf.complex(_floats(), _floats())),
     "image.non_max_suppression_with_scores": lambda: tf.image.non_max_suppression_with_scores(
         tf.tile(_floats()[:, None], [1, 4]), _floats(), 1, soft_nms_sigma=0.5

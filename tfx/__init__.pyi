@@ -109,6 +109,7 @@ from tfx.framework.variable_creators import variable_creator_scope as variable_c
 from tfx.function.gradients.custom_gradient import custom_gradient as custom_gradient
 from tfx.function.gradients.custom_gradient import grad_pass_through as grad_pass_through
 from tfx.function.gradients.custom_gradient import recompute_grad as recompute_grad
+from tfx.function.gradients.symbolic_gradients import AggregationMethod as AggregationMethod
 from tfx.function.gradients.symbolic_gradients import gradients as gradients
 from tfx.function.inspection.profile import profile as profile
 from tfx.function.inspection.run_metadata import RunMetadata as RunMetadata
@@ -125,6 +126,8 @@ from tfx.initializers.top_level import ones_initializer as ones_initializer
 from tfx.initializers.top_level import random_normal_initializer as random_normal_initializer
 from tfx.initializers.top_level import random_uniform_initializer as random_uniform_initializer
 from tfx.initializers.top_level import zeros_initializer as zeros_initializer
+from tfx.linalg_ops.general_eigen import eig as eig
+from tfx.linalg_ops.general_eigen import eigvals as eigvals
 from tfx.ops.array.concat import concat as concat
 from tfx.ops.array.concat import split as split
 from tfx.ops.array.concat import stack as stack

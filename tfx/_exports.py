@@ -74,7 +74,7 @@ _TABLE = {
     "tfx.function.gradients.custom_gradient": "custom_gradient grad_pass_through recompute_grad",
     "tfx.function.tracing.subgraph_functions": "function_from_graph",
     "tfx.function.tracing.defun": "defun",
-    "tfx.function.gradients.symbolic_gradients": "gradients",
+    "tfx.function.gradients.symbolic_gradients": "AggregationMethod gradients",
     "tfx.function.tracing.input_signature": "PYTHON_VALUE TRACE_ON_NEW_VALUE",
     "tfx.function.tracing.function": "function",
     "tfx.script_ops.py_function": "numpy_function py_function",
@@ -82,6 +82,7 @@ _TABLE = {
     "tfx.function.inspection.run_metadata": "RunMetadata",
     "tfx.runtime.run_options": "CancellationManager RunOptions",
     "tfx.function.inspection.tap": "tap",
+    "tfx.linalg_ops.general_eigen": "eig eigvals",
     "tfx.importing.gradient": "export_gradient",
     "tfx.importing.model": "import_onnx",
     "tfx.initializers.top_level": """

@@ -8,6 +8,8 @@ from tfx.linalg_ops.eigen import eigvalsh as eigvalsh
 from tfx.linalg_ops.eigen import matrix_rank as matrix_rank
 from tfx.linalg_ops.eigen import pinv as pinv
 from tfx.linalg_ops.eigen import svd as svd
+from tfx.linalg_ops.general_eigen import eig as eig
+from tfx.linalg_ops.general_eigen import eigvals as eigvals
 from tfx.linalg_ops.lu import det as det
 from tfx.linalg_ops.lu import logdet as logdet
 from tfx.linalg_ops.lu import lu as lu

@@ -69,6 +69,12 @@ class Refusal(enum.Enum):
         "a number is not between 0 and the length, or is duplicated in the input",
     )
     ENSURED_RANK = 28, "EnsureShape", "it has not as many axes as it was said to have"
+    BATCH_GATHERED = (
+        30,
+        "GatherV2",
+        "batch_dims must be less than or equal to axis, and the leading dimensions of params equal "
+        "to those of indices",
+    )
     NO_SEQUENCES = 29, "RNN", "there are no sequences, no steps or no features"
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:

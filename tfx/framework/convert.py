@@ -135,7 +135,7 @@ def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
     convert = getattr(value, "__tf_tensor__", None)
     if convert is not None:
         return _made_by(value, convert(dtype, name), dtype)
-    if isinstance(value, list | tuple) and _contains_tensor(value):
+    if isinstance(value, list | tuple) and contains_tensor(value):
         return _pack(value, dtype)
     if isinstance(value, TensorShape) or _is_foreign_shape(value):
         value = _static_dims(TensorShape(value))
@@ -246,11 +246,12 @@ def embed(array: np.ndarray[Any, Any]) -> Tensor:
     return SymbolicTensor(graph.constant(array, dtypes.as_dtype(array.dtype).onnx), graph)
 
 
-def _contains_tensor(value: Sequence[Any]) -> bool:
+def contains_tensor(value: Sequence[Any]) -> bool:
+    """Whether there is a tensor or a variable in nested lists."""
     return any(
         isinstance(v, Tensor)
         or getattr(v, "_is_tfx_variable", False)
-        or (isinstance(v, list | tuple) and _contains_tensor(v))
+        or (isinstance(v, list | tuple) and contains_tensor(v))
         for v in value
     )
 
@@ -269,7 +270,7 @@ def _packed(value: Sequence[Any], dtype: DType | None, cast: bool) -> Tensor:
     from tfx.framework.apply import apply
 
     def part(item: Any) -> Tensor:
-        if isinstance(item, list | tuple) and _contains_tensor(item):
+        if isinstance(item, list | tuple) and contains_tensor(item):
             return _packed(item, dtype, cast)
         if cast and getattr(item, "_is_tfx_variable", False):
             item = item.value()
@@ -498,7 +499,11 @@ def constant(
     if (
         graph is not None
         and tensor is not value
-        and (name not in ("Const", None) or graph.names_constants)
+        and (
+            name not in ("Const", None)
+            or graph.names_constants
+            or not isinstance(context.device, str | None)
+        )
     ):
         return _named(context, tensor, name or "Const")
     if context.device is None or graph is not None or tensor is value:
@@ -515,6 +520,8 @@ def _named(context: Context, tensor: Tensor, name: str) -> Tensor:
     value = tensor._value
     assert value.const is not None
     own = graph.named_constant(value.const, value.dtype, context.scope + name)
+    if context.device is not None:
+        graph.place_constant(own)
     return SymbolicTensor(own, graph)
 
 

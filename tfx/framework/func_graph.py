@@ -198,10 +198,19 @@ class FuncGraph(GraphApi):
         if device != self.home:
             node.device = device
 
-    def device_of(self, node: ir.Node | None) -> str:
-        """The device that a scope gave a node, as users see it; empty: the graph's own."""
-        device = None if node is None else self.requested.get(id(node), node.device)
+    def device_of(self, made: ir.Node | ir.Value) -> str:
+        """The device that a scope gave a node, or what makes a value; empty: the graph's own."""
+        if isinstance(made, ir.Value):
+            made = made.node or made
+        own = made.device if isinstance(made, ir.Node) else None
+        device = self.requested.get(id(made), own)
         return f"/device:{device}" if device else ""
+
+    def place_constant(self, value: ir.Value) -> None:
+        """Tell of a constant that nobody shares in which scope it was made."""
+        device = placed(current().device, "Const", value.name, ())
+        if device is not None:
+            self.requested[id(value)] = device
 
     def value_of(self, tensor: Tensor) -> ir.Value:
         """The value of this graph that a tensor is, captured if it comes from elsewhere."""
@@ -225,12 +234,19 @@ class FuncGraph(GraphApi):
         # In bodies, constants are told apart by their values: 2.0 that is watched, and 2.0 that
         # is not, are two. The pass `share` makes one of them when all gradients are taken.
         if array.size > 64 or array.dtype.kind not in _SHARED_KINDS:
-            return self.graph.add_constant(array, dtype, "Const")
-        key = (dtype, array.shape, array.tobytes())
-        value = self._constants.get(key)
-        if value is None:
-            value = self._constants[key] = self.graph.add_constant(array, dtype, "Const")
-        return value
+            value = self.graph.add_constant(array, dtype, "Const")
+            if isinstance(current().device, str):
+                self.place_constant(value)
+            return value
+        scope = current().device
+        device = scope if isinstance(scope, str) else None
+        key = (dtype, array.shape, array.tobytes(), device)
+        known = self._constants.get(key)
+        if known is None:
+            known = self._constants[key] = self.graph.add_constant(array, dtype, "Const")
+            if device is not None:
+                self.requested[id(known)] = device
+        return known
 
     def named_constant(self, array: np.ndarray[Any, Any], dtype: int, name: str) -> ir.Value:
         """A constant of its own, with a name."""

@@ -135,7 +135,7 @@ class Operation:
     def device(self) -> str:
         """The device that it was put on; empty: the function's own."""
         item = self._item
-        return "" if isinstance(item, Value) else self._graph.device_of(item)
+        return self._graph.device_of(item)
 
     @property
     def source(self) -> SourceLocation | None:

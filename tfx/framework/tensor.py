@@ -446,7 +446,7 @@ class SymbolicTensor(Tensor):
     @property
     def device(self) -> str:
         """The device that a scope inside the function gave it; empty: the function's own."""
-        return self._graph.device_of(self._value.node)
+        return self._graph.device_of(self._value)
 
     def set_shape(self, shape: Any) -> None:
         """Assert more about the static shape than is known; see ``Tensor``."""

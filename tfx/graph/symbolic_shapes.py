@@ -114,6 +114,19 @@ def _slice(node: Node) -> tuple[RawDim, ...] | None:
     return data[start:end:step]
 
 
+def _transpose(node: Node) -> tuple[RawDim, ...] | None:
+    """Elements of a matrix in the order of its transpose: amounts of padding."""
+    found, source = elements(node.inputs[0]), node.inputs[0]
+    shape = None if source is None else source.shape
+    perm = tuple(node.attrs.get("perm") or ())
+    if found is None or shape is None or len(shape) != 2 or perm not in ((), (1, 0)):
+        return None
+    columns = shape[1]
+    if not isinstance(columns, int) or columns < 1 or len(found) % columns:
+        return None
+    return tuple(d for i in range(columns) for d in found[i::columns])
+
+
 def _rank(value: Value | None) -> int | None:
     return None if value is None or value.shape is None else len(value.shape)
 
@@ -191,6 +204,7 @@ _RULES: dict[str, Any] = {
     "Concat": _concat,
     "Gather": _gather,
     "Slice": _slice,
+    "Transpose": _transpose,
     "Add": _arithmetic,
     "Sub": _arithmetic,
     "Mul": _arithmetic,
@@ -279,6 +293,14 @@ def _takes_all(first: RawDim, last: RawDim, step: RawDim) -> bool:
 _END = 2**62
 
 
+def _resize_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
+    """The sizes that are asked for, where all axes have one."""
+    sizes = elements(inputs[3]) if len(inputs) > 3 else None
+    if sizes is None or attrs.get("axes") or attrs.get("keep_aspect_ratio_policy"):
+        return types
+    return [(types[0][0], _merge(types[0][1], sizes))]
+
+
 def _top_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
     """The data's shape with ``k`` on one axis."""
     data, count = inputs[0], elements(inputs[1])
@@ -324,6 +346,7 @@ _SHAPES: dict[str, Callable[[_Inputs, Attributes, _Types], _Types]] = {
     "MaxPool": _pool_shape,
     "Pad": _pad_shape,
     "Range": _range_shape,
+    "Resize": _resize_shape,
     "Slice": _slice_shape,
     "TopK": _top_shape,
 }

@@ -13,8 +13,8 @@ from tfx.summary import event_pb2 as pb
 from tfx.summary.messages import plugin, value_summary
 from tfx.summary.recording import NOTHING, record, skipped, summary_scope
 
-# The audio plugin's number for WAV.
-_WAV = 11
+# What the audio plugin is told of WAV: its number.
+WAV_CONTENT = pb.AudioData(encoding=11).SerializeToString()
 
 
 def audio(
@@ -56,8 +56,7 @@ def audio(
     if skipped():
         return NOTHING
     with summary_scope(name, "audio_summary") as (tag, _):
-        content = pb.AudioData(encoding=_WAV).SerializeToString()
-        metadata = plugin("audio", content, description)
+        metadata = plugin("audio", WAV_CONTENT, description)
 
         def payload(array: np.ndarray[Any, Any]) -> pb.Summary:
             if array.ndim != 3:

@@ -13,7 +13,7 @@ import pytest
 import tfx as tf
 
 MODULES = ["", ".app", ".debugging", ".initializers", ".logging", ".losses", ".nn", ".random"]
-MODULES += [".saved_model", ".summary", ".train"]
+MODULES += [".image", ".math", ".strings", ".saved_model", ".summary", ".train"]
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -98,3 +98,43 @@ def test_flags_without_absl_say_what_to_install(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(AttributeError, match="pip install absl-py"):
         tf.compat.v1.flags.FLAGS  # noqa: B018
     assert dir(tf.compat.v1.flags) == []
+
+
+def test_older_names_of_functions() -> None:
+    """What they compute is tested where they are; here, that the name is the right function."""
+    v1 = tf.compat.v1
+    pairs = {
+        "cholesky": tf.linalg.cholesky,
+        "cross": tf.linalg.cross,
+        "div_no_nan": tf.math.divide_no_nan,
+        "floor_div": tf.math.floordiv,
+        "matrix_band_part": tf.linalg.band_part,
+        "matrix_determinant": tf.linalg.det,
+        "matrix_diag": tf.linalg.diag,
+        "matrix_diag_part": tf.linalg.diag_part,
+        "matrix_inverse": tf.linalg.inv,
+        "matrix_set_diag": tf.linalg.set_diag,
+        "matrix_solve": tf.linalg.solve,
+        "matrix_solve_ls": tf.linalg.lstsq,
+        "matrix_square_root": tf.linalg.sqrtm,
+        "matrix_transpose": tf.linalg.matrix_transpose,
+        "matrix_triangular_solve": tf.linalg.triangular_solve,
+        "qr": tf.linalg.qr,
+        "random_crop": tf.image.random_crop,
+        "random_gamma": tf.random.gamma,
+        "read_file": tf.io.read_file,
+        "regex_replace": tf.strings.regex_replace,
+        "reverse_v2": tf.reverse,
+        "self_adjoint_eig": tf.linalg.eigh,
+        "self_adjoint_eigvals": tf.linalg.eigvalsh,
+        "string_join": tf.strings.join,
+        "svd": tf.linalg.svd,
+        "tensor_scatter_add": tf.tensor_scatter_nd_add,
+        "tensor_scatter_update": tf.tensor_scatter_nd_update,
+        "trace": tf.linalg.trace,
+        "OpError": tf.errors.OpError,
+    }
+    for name, function in pairs.items():
+        assert getattr(v1, name) is function, name
+    assert v1.diag is tf.linalg.tensor_diag
+    assert v1.diag_part is tf.linalg.tensor_diag_part

@@ -30,6 +30,7 @@ NUMBERS = {
     "PERMUTATION": 27,
     "ENSURED_RANK": 28,
     "NO_SEQUENCES": 29,
+    "BATCH_GATHERED": 30,
 }
 
 

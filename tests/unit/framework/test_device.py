@@ -266,6 +266,41 @@ def test_variables_made_by_a_function():
     assert layer.v.device == f"{LONG}CPU:2"
 
 
+# Constants in graphs
+
+
+def test_constants_of_a_scope_tell_it():
+    v1 = tf.compat.v1
+    with v1.Graph().as_default():
+        before = tf.constant(1.0)
+        with tf.device("/CPU:0"):
+            made = [tf.constant(1.0), tf.constant(1.0, name="one"), tf.zeros([3]), tf.zeros([999])]
+            made += [v1.Variable(2.0), tf.constant([1.0, 2.0])]
+        after = [before, tf.constant(1.0), tf.zeros([3]), v1.Variable(2.0)]
+        with v1.device(lambda op: "/CPU:1" if op.type == "Const" else None):
+            aside = tf.constant(1.0)
+    assert [x.device for x in made] == ["/device:CPU:0"] * 6
+    assert [x.device for x in after] == [""] * 4
+    assert made[1].op.device == "/device:CPU:0"
+    assert aside.device == "/device:CPU:1"
+
+
+def test_equal_constants_of_functions_are_told_apart_by_their_scopes():
+    seen = []
+
+    @tf.function
+    def f(x):
+        plain = tf.constant([1.0, 2.0])
+        with tf.device("/CPU:1"):
+            inside = tf.constant([1.0, 2.0])
+            long = tf.constant(np.arange(99.0, dtype=np.float32))
+        seen.extend([plain.device, inside.device, long.device, tf.constant([1.0, 2.0]).device])
+        return x + plain + inside + long[:2]
+
+    np.testing.assert_array_equal(f(tf.ones([2])), [3.0, 6.0])
+    assert seen == ["", "/device:CPU:1", "/device:CPU:1", ""]
+
+
 # Device functions
 
 

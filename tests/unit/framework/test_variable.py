@@ -268,3 +268,29 @@ def test_names_that_libraries_use():
     assert v._shared_name == w._shared_name == "v"
     assert v._unique_id.startswith("v_")
     assert v._unique_id != w._unique_id
+
+
+def test_what_libraries_of_tensorflow_1_ask_for():
+    """What TensorFlow 2.21 answers in eager mode."""
+    v = tf.Variable([1.0, 2.0], name="w")
+    assert v.initializer is None
+    assert v._initializer_op is None
+    v.load([3.0, 4.0])
+    np.testing.assert_array_equal(v, [3.0, 4.0])
+    assert bool(v.is_initialized())
+    assert v.experimental_ref() == v.ref()
+    assert (v._handle_name, v._in_graph_mode) == ("w:0", False)
+    assert v._get_save_slice_info() is None
+    v._set_save_slice_info("place")
+    assert v._save_slice_info == "place"
+    assert tf.Variable(1.0)._save_slice_info is None
+    with pytest.raises(RuntimeError, match="not kept"):
+        _ = v.initial_value
+    with pytest.raises(RuntimeError, match="needs a session"):
+        v.eval()
+    for name in ("op", "graph"):
+        assert not hasattr(v, name)
+    assert tf.compat.v1.report_uninitialized_variables().numpy().tolist() == []
+    assert tf.compat.v1.assert_variables_initialized() is None
+    with tf.compat.v1.Graph().as_default():
+        assert tf.compat.v1.Variable(1.0)._in_graph_mode

@@ -207,3 +207,51 @@ def test_random_colours(name: str) -> None:
     assert not np.allclose(found, stateless(X, *limits, seed=(1, 3)))
     with pytest.raises(ValueError, match="got"):
         draw(X, *[-x for x in limits])
+
+
+def _late(function, *given):
+    """The result for an image of which a function knows the rank alone, and tensors of numbers."""
+    signature = [tf.TensorSpec([None] * 4), *[tf.TensorSpec([], tf.int32)] * len(given)]
+    return tf.function(function, input_signature=signature)(X, *given)
+
+
+@pytest.mark.parametrize("size", [(4, 3), (16, 12), (5, 9), (8, 6)])
+@pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic"])
+def test_sizes_that_only_a_run_tells(size, method):
+    found = _late(lambda x, h, w: tf.image.resize(x, [h, w], method), *size)
+    np.testing.assert_array_equal(found, tf.image.resize(X, size, method))
+
+
+@pytest.mark.parametrize("part", [0.1, 0.3, 0.5, 0.77, 1.0])
+def test_middles_of_images_of_unknown_size(part):
+    rows, columns = (int((n - n * part) / 2) for n in (8, 6))
+    expected = X[:, rows : 8 - rows, columns : 6 - columns]
+    np.testing.assert_array_equal(_late(lambda x: tf.image.central_crop(x, part)), expected)
+
+
+def test_rectangles_of_images_of_unknown_size():
+    cut = tf.image.crop_to_bounding_box
+    np.testing.assert_array_equal(_late(lambda x: cut(x, 1, 2, 5, 3)), X[:, 1:6, 2:5])
+    np.testing.assert_array_equal(_late(cut, 3, 0, 5, 6), X[:, 3:])
+    for wrong in [(4, 0, 5, 6), (-1, 0, 2, 2), (0, 0, 2, 7), (0, 0, -1, 2)]:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="inside of the tensor"):
+            _late(cut, *wrong)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="inside of the tensor"):
+        _late(lambda x: cut(x, 4, 0, 5, 6))
+
+
+def test_borders_around_images_of_unknown_size():
+    around = tf.image.pad_to_bounding_box
+    expected = np.pad(X, ((0, 0), (2, 1), (0, 3), (0, 0)))
+    np.testing.assert_array_equal(_late(lambda x: around(x, 2, 0, 11, 9)), expected)
+    np.testing.assert_array_equal(_late(around, 2, 0, 11, 9), expected)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="non-negative"):
+        _late(around, 2, 0, 9, 9)
+
+
+@pytest.mark.parametrize("size", [(8, 6), (3, 2), (12, 11), (3, 9), (13, 5)])
+def test_cropped_or_padded_images_of_unknown_size(size):
+    expected = tf.image.resize_with_crop_or_pad(X, *size)
+    np.testing.assert_array_equal(_late(tf.image.resize_with_crop_or_pad, *size), expected)
+    found = _late(lambda x: tf.image.resize_with_crop_or_pad(x, *size))
+    np.testing.assert_array_equal(found, expected)

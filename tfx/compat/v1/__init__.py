@@ -51,6 +51,47 @@ __getattr__, __dir__ = namespace(
             truncated_normal where
         """,
         "tfx.compat.v1.ops.control_flow": "cond while_loop",
+        "tfx.compat.v1.ops.argument_orders": """
+            assert_equal assert_none_equal assert_less assert_less_equal assert_greater
+            assert_greater_equal assert_positive assert_negative assert_non_positive
+            assert_non_negative assert_near assert_rank assert_rank_at_least assert_rank_in
+            assert_scalar batch_to_space boolean_mask confusion_matrix convert_to_tensor
+            count_nonzero decode_raw depth_to_space extract_image_patches gather gather_nd gradients
+            hessians norm ones_like pad random_poisson reduce_join reverse_sequence shape size
+            space_to_batch space_to_depth string_to_number substr transpose
+            verify_tensor_all_finite zeros_like
+        """,
+        "tfx.core.errors": "OpError",
+        "tfx.linalg_ops.lu": "matrix_determinant=det",
+        "tfx.linalg_ops.qr": "matrix_solve_ls=lstsq qr",
+        "tfx.linalg_ops.matrix_square_root": "matrix_square_root=sqrtm",
+        "tfx.linalg_ops.eigen": "self_adjoint_eig=eigh self_adjoint_eigvals=eigvalsh svd",
+        "tfx.linalg_ops.triangular": """
+            cholesky cholesky_solve matrix_triangular_solve=triangular_solve
+        """,
+        "tfx.linalg_ops.solve": "matrix_inverse=inv matrix_solve=solve",
+        "tfx.ops.linalg.diagonals": """
+            cross diag=tensor_diag diag_part=tensor_diag_part matrix_band_part=band_part
+            matrix_diag=diag matrix_diag_part=diag_part matrix_set_diag=set_diag trace
+        """,
+        "tfx.ops.linalg.matmul": "matrix_transpose",
+        "tfx.ops.array.space_to_batch": """
+            batch_to_space_nd=batch_to_space space_to_batch_nd=space_to_batch
+        """,
+        "tfx.ops.math.arithmetic": "floor_div=floordiv",
+        "tfx.ops.math.error_functions": "div_no_nan=divide_no_nan",
+        "tfx.ops.array.transpose": "reverse_v2=reverse",
+        "tfx.ops.array.scatter": """
+            tensor_scatter_add=tensor_scatter_nd_add tensor_scatter_sub=tensor_scatter_nd_sub
+            tensor_scatter_update=tensor_scatter_nd_update
+        """,
+        "tfx.ops.image.geometry": "random_crop",
+        "tfx.ops.random.random": "random_gamma=gamma",
+        "tfx.ops.io.files": "decode_base64 encode_base64 matching_files read_file write_file",
+        "tfx.ops.io.tensor_proto": "parse_tensor serialize_tensor",
+        "tfx.ops.strings.strings": "string_join=join",
+        "tfx.ops.strings.python_strings": "regex_replace string_strip=strip",
+        "tfx.lookup_ops.hash_buckets": "string_to_hash_bucket_fast=to_hash_bucket_fast",
         "tfx.ops.linalg.norms": "global_norm",
         "tfx.ops.array.where": "where_v2=where",
         "tfx.ops.array.ranges": "lin_space=linspace",
@@ -61,7 +102,6 @@ __getattr__, __dir__ = namespace(
         "tfx.core.version": "VERSION __version__=VERSION",
         "tfx.graph.serialization.protos": "GraphDef",
         "tfx.version": "COMPILER_VERSION GIT_VERSION",
-        "tfx.ops.linalg.diagonals": "diag=tensor_diag diag_part=tensor_diag_part",
         "tfx.compat.v1.session.config": "ConfigProto GPUOptions",
         "tfx.compat.v1.variables.template": "make_template",
         "tfx.compat.v1.ops.older_names": "Print div py_func",
@@ -88,12 +128,15 @@ __getattr__, __dir__ = namespace(
         "app",
         "debugging",
         "flags",
+        "image",
         "initializers",
         "logging",
         "losses",
+        "math",
         "nn",
         "random",
         "saved_model",
+        "strings",
         "summary",
         "train",
     ),

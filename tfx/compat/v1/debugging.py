@@ -4,4 +4,16 @@ from __future__ import annotations
 
 from tfx.compat.name_table import namespace
 
-__getattr__, __dir__ = namespace(__name__, {}, others=("tfx.debugging",))
+__getattr__, __dir__ = namespace(
+    __name__,
+    {
+        "tfx.compat.v1.ops.argument_orders": """
+            assert_equal assert_none_equal assert_less assert_less_equal assert_greater
+            assert_greater_equal assert_positive assert_negative assert_non_positive
+            assert_non_negative assert_near assert_rank assert_rank_at_least assert_rank_in
+            assert_scalar
+            assert_all_finite=verify_tensor_all_finite
+        """,
+    },
+    others=("tfx.debugging",),
+)

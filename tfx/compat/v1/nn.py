@@ -13,6 +13,12 @@ __getattr__, __dir__ = namespace(
             softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits
             xw_plus_b
         """,
+        "tfx.compat.v1.ops.argument_orders": """
+            avg_pool2d conv1d conv2d_transpose conv3d conv3d_transpose convolution crelu
+            depth_to_space depthwise_conv2d embedding_lookup in_top_k max_pool_with_argmax nce_loss
+            pool sampled_softmax_loss separable_conv2d space_to_batch space_to_depth
+            sufficient_statistics weighted_cross_entropy_with_logits weighted_moments
+        """,
     },
     others=("tfx.nn",),
 )

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -25,7 +25,15 @@ from tfx.summary import event_pb2 as pb
 from tfx.summary.event_file import EventFile
 from tfx.summary.graphs import graph_message
 from tfx.summary.histograms import table
-from tfx.summary.messages import graph_event, plugin, summary_event, value_summary
+from tfx.summary.images import png
+from tfx.summary.messages import (
+    graph_event,
+    metadata_message,
+    plugin,
+    summary_event,
+    value_summary,
+)
+from tfx.summary.sounds import WAV_CONTENT, wav
 
 
 def scalar(
@@ -111,6 +119,150 @@ def text(name: str, tensor: Any, collections: Sequence[Any] | None = None) -> An
     return _collected(numpy_function(encode, [tensor], dtypes.string, False), collections)
 
 
+def image(
+    name: str,
+    tensor: Any,
+    max_outputs: int = 3,
+    collections: Sequence[Any] | None = None,
+    family: str | None = None,
+) -> Any:
+    """A summary of pictures.
+
+    Args:
+        name: Their name; name scopes come in front, ``/image`` and a number behind.
+        tensor: ``[count, height, width, channels]`` with 1, 3 or 4 channels: uint8, or a floating
+            dtype. Floats of a picture are scaled so that the largest is 255; if some are negative,
+            0 becomes 128 and the one farthest from it 1 or 255. A pixel that is not finite is red.
+        max_outputs: How many of them at most.
+        collections: The collections to add it to; None: the summaries.
+        family: Put in front of the name.
+
+    Returns:
+        A tensor with the encoded summary.
+    """
+    tag = _tag(name, family)
+    several = max_outputs > 1
+
+    def encode(array: Any) -> bytes:
+        pictures = np.asarray(array)
+        if pictures.ndim != 4 or pictures.shape[3] not in (1, 3, 4):
+            raise InvalidArgumentError(
+                f"Summary {tag!r} takes images [count, height, width, channels] with 1, 3 or 4 "
+                f"channels; got the shape {pictures.shape}."
+            )
+        size = [str(pictures.shape[2]).encode(), str(pictures.shape[1]).encode()]
+        parts = []
+        for i, picture in enumerate(pictures[: max(max_outputs, 0)]):
+            pixels = picture if picture.dtype == np.uint8 else _scaled(picture)
+            value = np.array([*size, png(pixels)], object)
+            own = f"{tag}/image/{i}" if several else f"{tag}/image"
+            parts.append(value_summary(own, value, plugin("images")).SerializeToString())
+        return b"".join(parts)
+
+    return _collected(numpy_function(encode, [tensor], dtypes.string, False), collections)
+
+
+def _scaled(picture: Any) -> Any:
+    """Floats as bytes, as TensorFlow 1 shows them."""
+    wide = picture.astype(np.float32)
+    finite = np.isfinite(wide)
+    bad = ~finite.all(axis=-1)
+    known = wide[~bad]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+    if low < 0:
+        reach = max(abs(low), abs(high))
+        scale, offset = (0.0 if reach < 1e-6 else 127.0 / reach), 128.0
+    else:
+        scale, offset = (0.0 if high < 1e-6 else 255.0 / high), 0.0
+    shown = np.where(finite, wide, 0) * np.float32(scale) + np.float32(offset)
+    pixels = shown.astype(np.uint8)
+    red = [255, 0, 0, 255][: picture.shape[-1]]
+    pixels[bad] = red
+    return pixels
+
+
+def audio(
+    name: str,
+    tensor: Any,
+    sample_rate: Any,
+    max_outputs: int = 3,
+    collections: Sequence[Any] | None = None,
+    family: str | None = None,
+) -> Any:
+    """A summary of sounds.
+
+    Args:
+        name: Their name; name scopes come in front, ``/audio`` and a number behind.
+        tensor: ``[count, frames]`` or ``[count, frames, channels]`` of a floating dtype, from -1
+            to 1 (what lies outside is clipped).
+        sample_rate: Frames in a second.
+        max_outputs: How many of them at most.
+        collections: The collections to add it to; None: the summaries.
+        family: Put in front of the name.
+
+    Returns:
+        A tensor with the encoded summary.
+    """
+    tag = _tag(name, family)
+    several = max_outputs > 1
+
+    def encode(array: Any, rate: Any) -> bytes:
+        sounds = np.asarray(array)
+        if sounds.ndim not in (2, 3):
+            raise InvalidArgumentError(
+                f"Summary {tag!r} takes sounds [count, frames] or [count, frames, channels]; got "
+                f"the shape {sounds.shape}."
+            )
+        sounds = sounds.reshape(*sounds.shape[:2], -1)
+        parts = []
+        for i, sound in enumerate(sounds[: max(max_outputs, 0)]):
+            value = np.array([[wav(sound, int(rate)), b""]], object)
+            own = f"{tag}/audio/{i}" if several else f"{tag}/audio"
+            made = value_summary(own, value, plugin("audio", WAV_CONTENT))
+            parts.append(made.SerializeToString())
+        return b"".join(parts)
+
+    given = [tensor, sample_rate]
+    return _collected(numpy_function(encode, given, dtypes.string, False), collections)
+
+
+def tensor_summary(
+    name: str,
+    tensor: Any,
+    summary_description: str | None = None,
+    collections: Sequence[Any] | None = None,
+    summary_metadata: Any = None,
+    family: str | None = None,
+    display_name: str | None = None,
+) -> Any:
+    """A summary of a whole tensor, for a plugin of TensorBoard's.
+
+    Args:
+        name: Its name; name scopes come in front.
+        tensor: A tensor of any dtype and shape.
+        summary_description: Markdown that TensorBoard shows.
+        collections: The collections to add it to; None: the summaries.
+        summary_metadata: A ``SummaryMetadata`` message, or its bytes, that names the plugin.
+        family: Put in front of the name.
+        display_name: What TensorBoard shows as the name.
+
+    Returns:
+        A tensor with the encoded summary.
+    """
+    tag = _tag(name, family)
+    metadata = pb.Metadata()
+    metadata.MergeFrom(metadata_message(summary_metadata) or pb.Metadata())
+    if display_name is not None:
+        metadata.display_name = display_name
+    if summary_description is not None:
+        metadata.summary_description = summary_description
+
+    def encode(array: Any) -> bytes:
+        return value_summary(tag, np.asarray(array), metadata).SerializeToString()
+
+    return _collected(numpy_function(encode, [tensor], dtypes.string, False), collections)
+
+
 def merge(inputs: Sequence[Any], collections: Sequence[Any] | None = None, name: Any = None) -> Any:
     """One summary of the values of several.
 
@@ -154,6 +306,31 @@ def _collected(summary: Any, collections: Sequence[Any] | None) -> Any:
         names = [GraphKeys.SUMMARIES] if collections is None else list(collections)
         graph.add_to_collections(names, summary)
     return summary
+
+
+class FileWriterCache:
+    """One ``FileWriter`` for each folder."""
+
+    _writers: ClassVar[dict[str, FileWriter]] = {}
+
+    @staticmethod
+    def get(logdir: Any) -> FileWriter:
+        """The writer of a folder, made when it is first asked for.
+
+        Args:
+            logdir: The folder.
+        """
+        known = FileWriterCache._writers
+        if str(logdir) not in known:
+            known[str(logdir)] = FileWriter(logdir, graph=get_default_graph())
+        return known[str(logdir)]
+
+    @staticmethod
+    def clear() -> None:
+        """Close all writers and forget them."""
+        for writer in FileWriterCache._writers.values():
+            writer.close()
+        FileWriterCache._writers.clear()
 
 
 class FileWriter:

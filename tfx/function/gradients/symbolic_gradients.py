@@ -26,6 +26,15 @@ from tfx.graph.ir import Node, Value
 from tfx.ops.array.creation import ones_like, zeros_like
 
 
+class AggregationMethod:
+    """How gradients are added up: accepted for compatibility, they always are at once."""
+
+    ADD_N = 0
+    DEFAULT = 0
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
 def gradients(
     ys: Any,
     xs: Any,

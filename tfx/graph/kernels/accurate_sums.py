@@ -20,13 +20,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tfx.core import dtypes
 from tfx.graph.ir import Attributes, Graph, Node, RawDim, Value
 from tfx.graph.kernels.integers import SAFE_DIVISOR
+from tfx.graph.kernels.nan_extremes import Clean
 from tfx.graph.replacement_builder import ReplacementBuilder
 
 _FLOAT, _INT64, _BOOL, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 7, 9, 10, 11, 16
@@ -231,13 +232,13 @@ def _reduction(out: Graph, node: Node, asks: bool) -> bool:
         asks: Whether the graph may ask for sizes at run time, with an ``If``. In branches and
             called graphs it must not: branches inside of branches are avoided.
     """
-    x = node.inputs[0]
-    if node.tag == PART_OF_SUM or x is None or x.dtype not in _REAL:
+    x, tag = node.inputs[0], node.tag.tag if isinstance(node.tag, Clean) else node.tag
+    if tag == PART_OF_SUM or x is None or x.dtype not in _REAL:
         return False
-    if isinstance(node.tag, Blocks):
+    if isinstance(tag, Blocks):
         plain = node.replaced()
         plain.tag = None
-        return _in_blocks(out, plain, node.tag, True)
+        return _in_blocks(out, plain, tag, True)
     found = _static_axes(node)
     if x.shape is None or found is None:
         return _in_double(out, node)
@@ -285,8 +286,13 @@ def _part(
 ) -> Value:
     made = write.apply(op, inputs, attrs)
     assert made.node is not None
-    made.node.tag = PART_OF_SUM
+    made.node.tag = _tag_of_part(op)
     return made
+
+
+def _tag_of_part(op: str) -> Any:
+    """What is summed in parts was asked for NaN as a whole."""
+    return Clean(PART_OF_SUM) if op == "ReduceLogSumExp" else PART_OF_SUM
 
 
 def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
@@ -329,7 +335,7 @@ def _finished(
         result = write.apply(kind.last, (result,))
     if node.outputs[0].dtype != result.dtype:
         write.Cast(result, to=node.outputs[0].dtype)
-    elif result.node is not None and result.node.tag == PART_OF_SUM:
+    elif result.node is not None and result.node.tag in (PART_OF_SUM, Clean(PART_OF_SUM)):
         write.Identity(result)  # the tag stays with the sum
 
 
@@ -522,7 +528,7 @@ def write_branches(
     plain = short.add_node(
         node.op, node.inputs, node.attrs, types, name=f"{inner.name}_plain", source=node.source
     )
-    plain.tag = PART_OF_SUM
+    plain.tag = _tag_of_part(node.op)
     short.outputs = list(plain.outputs)
     bodies = {"then_branch": long, "else_branch": short}
     made = Node("If", (many,), bodies, node.name, node.source)

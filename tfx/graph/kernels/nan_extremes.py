@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +25,15 @@ from tfx.graph.replacement_builder import ReplacementBuilder
 
 # Tag of the extremes that are made here.
 _CLEAN = "without nan"
+
+
+@dataclass(frozen=True)
+class Clean:
+    """The tag of such an extreme that has another tag besides."""
+
+    tag: Any
+
+
 _FLOAT, _INT32, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 6, 10, 11, 16
 _FLOATING = frozenset((_FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16))
 _FAR = 2**31 - 1
@@ -33,7 +44,7 @@ _SMALL = 1 << 14
 def _reduced(out: Graph, node: Node) -> bool:
     """An extreme over axes, or NaN."""
     x = node.inputs[0]
-    if x is None or x.dtype not in _FLOATING or node.tag == _CLEAN or _has_none(x):
+    if x is None or x.dtype not in _FLOATING or _is_clean(node) or _has_none(x):
         return False
     axes = node.inputs[1] if len(node.inputs) > 1 else None
     if axes is not None and axes.const is not None and not axes.const.size:
@@ -44,6 +55,9 @@ def _reduced(out: Graph, node: Node) -> bool:
     wide = x if x.dtype in (_FLOAT, _DOUBLE) else write.Cast(x, to=_FLOAT)
     over = (wide,) if axes is None else (wide, axes)
     extreme = of_numbers(write.apply(node.op, over, node.attrs))
+    if node.tag is not None:
+        assert extreme.node is not None
+        extreme.node.tag = Clean(node.tag)
     # The axes may be none at run time, which means to do nothing.
     uncertain = axes is not None and axes.const is None and node.attrs.get("noop_with_empty_axes")
     if _is_small(x) or uncertain:
@@ -110,6 +124,10 @@ def of_numbers(extreme: Value) -> Value:
     assert extreme.node is not None
     extreme.node.tag = _CLEAN
     return extreme
+
+
+def _is_clean(node: Node) -> bool:
+    return node.tag == _CLEAN or isinstance(node.tag, Clean)
 
 
 def _has_none(x: Value) -> bool:

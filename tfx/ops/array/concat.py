@@ -10,7 +10,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.common.arguments import is_tensor_like, required_int, single_axis, static_ints, tensor
 from tfx.ops.common.batching import BatchedOp, Results, batching, shifted
 from tfx.ops.common.dynamic_axis import folded, late_axis
@@ -25,6 +25,7 @@ from tfx.ops.common.shapes import (
     shape_argument,
     shape_vector,
     static_dims,
+    symbolic_items,
     zeros_shaped,
 )
 from tfx.ops.math.cast import identity
@@ -278,7 +279,15 @@ def split(
             op="SplitV",
         )
     sizes = _filled_up(x, sizes, place)
-    return list(ox.Split(x, sizes, axis=place, outputs=parts))
+    parted = ox.Split(x, sizes, axis=place, outputs=parts)
+    shape, lengths = raw_shape(x), symbolic_items(sizes) or (None,) * parts
+    if shape is not None:
+        for piece, length in zip(parted, lengths, strict=True):
+            if isinstance(piece, SymbolicTensor) and piece.shape.rank is None:
+                dims = [d if isinstance(d, int) else None for d in shape]
+                dims[place] = length if isinstance(length, int) else None
+                piece.set_shape(dims)
+    return list(parted)
 
 
 def _even_split(x: Tensor, count: int, axis: int) -> Sequence[Tensor]:

@@ -9,9 +9,11 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
+from tfx.framework.guards import refused_unless
 from tfx.framework.indices import from_the_front
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -22,6 +24,7 @@ from tfx.ops.array.index_positions import (
     scatter_along,
 )
 from tfx.ops.common.arguments import (
+    INT64_MAX,
     cast_to,
     is_tensor_like,
     required_int,
@@ -30,10 +33,11 @@ from tfx.ops.common.arguments import (
     tensor,
 )
 from tfx.ops.common.batching import BatchedOp, Results, as_int64, batching, concat_shapes, shifted
-from tfx.ops.common.dynamic_axis import folded, late_axis
+from tfx.ops.common.dynamic_axis import folded, found_axis, late_axis
 from tfx.ops.common.shapes import (
     concat_shape,
     describe,
+    dimension,
     known_rank,
     product,
     rank_of,
@@ -86,7 +90,8 @@ def gather(
     late = late_axis(axis, "GatherV2")
     if late is not None:
         around = folded(x, late)
-        taken = ox.Gather(around.x, cast_to(where, dtypes.int64), axis=1)
+        front = from_the_front(cast_to(where, dtypes.int64))
+        taken = ox.Gather(around.x, front, axis=1)
         return around.unfolded(taken, shape_vector(where), axes=rank_of(where))
     place = 0 if axis is None else single_axis(axis, x, "GatherV2")
     if where.dtype is dtypes.int16:
@@ -126,6 +131,15 @@ def _explain_gather(x: Tensor, indices: Tensor, axis: int) -> None:
 
 def _batch_gather(x: Tensor, where: Tensor, axis: Any, batch_dims: int) -> Tensor:
     """Index by index of the leading axes: ``GatherND`` does that for the axis behind them."""
+    depth = rank_of(where)
+    if batch_dims < 0 and depth is not None:
+        batch_dims += depth
+    place = batch_dims if axis is None else axis
+    late = found_axis(place, x, "GatherV2")
+    if batch_dims >= 0 and (late is not None or depth is None):
+        if late is None:
+            late = int64_constant([single_axis(place, x, "GatherV2")])
+        return _late_batch_gather(x, where, late, batch_dims)
     rank, depth = known_rank(x, "gather"), known_rank(where, "gather")
     batch = batch_dims + depth if batch_dims < 0 else batch_dims
     place = batch if axis is None else single_axis(axis, x, "GatherV2")
@@ -162,6 +176,27 @@ def _batch_gather(x: Tensor, where: Tensor, axis: Any, batch_dims: int) -> Tenso
         ]
         y = ox.Transpose(y, perm=tuple(order))
     return y
+
+
+def _late_batch_gather(x: Tensor, where: Tensor, axis: Tensor, batch: int) -> Tensor:
+    """``_batch_gather`` of an axis or ranks that only a run tells: all batch axes merged."""
+    ranks, around = (rank_of(x), rank_of(where)), folded(x, axis)
+    shared = shape_vector(x, 0, batch)
+    between = ox.Slice(around.before, int64_constant([batch]), int64_constant([INT64_MAX]))
+    inside = ox.GreaterOrEqual(ox.Shape(around.before), int64_constant([batch]))
+    same = ox.Equal(shared, shape_vector(where, 0, batch))
+    fine = ox.Concat(inside, same, axis=0)
+    x = refused_unless(fine, x, Refusal.BATCH_GATHERED)
+    merged = concat_shape(product(shared), product(between), around.size, product(around.after))
+    own = shape_vector(where, batch)
+    x = reshape_to(x, merged)
+    # As many rows as ``params`` has: the check is about these, too.
+    rows = dimension(x, 0)
+    y = _batch_gather(x, reshape_to(where, concat_shape(rows, product(own))), 2, 1)
+    result = reshape_to(y, concat_shape(around.before, own, around.after))
+    if ranks[0] is not None and ranks[1] is not None:
+        result.set_shape([None] * (ranks[0] - 1 + ranks[1] - batch))
+    return result
 
 
 def _check_batch(x: Tensor, where: Tensor, batch: int) -> None:

@@ -16,6 +16,7 @@ from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import (
     cast_to,
+    integers,
     is_tensor_like,
     required_int,
     static_int,
@@ -61,7 +62,7 @@ def one_hot(
                [0., 0., 1.],
                [0., 0., 0.]], dtype=float32)
     """
-    where, size = tensor(indices), tensor(depth)
+    where, size = integers(indices, dtypes.int64), tensor(depth)
     place = -1 if axis is None else required_int(axis, "axis of one_hot")
     _check(where, size, place)
     kind = _element_type(on_value, off_value, dtype)

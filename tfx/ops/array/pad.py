@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
@@ -13,7 +14,7 @@ from tfx.framework.guards import refused_if_negative
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.index_positions import put_back, scatter_along
-from tfx.ops.common.arguments import is_tensor_like, static_ints, tensor
+from tfx.ops.common.arguments import integers, is_tensor_like, static_ints, tensor
 from tfx.ops.common.batching import (
     BatchedOp,
     CannotBatchError,
@@ -61,7 +62,7 @@ def pad(
         >>> tf.pad([1, 2, 3], [[1, 2]], "REFLECT").numpy()
         array([2, 1, 2, 3, 2, 1], dtype=int32)
     """
-    x, amounts = _tensor(tensor), _tensor(paddings)
+    x, amounts = _tensor(tensor), integers(paddings, dtypes.int32)
     kind = mode.upper()
     if kind not in _MODES:
         raise ValueError(

@@ -16,7 +16,14 @@ from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops.array.scatter import scatter_nd
 from tfx.ops.array.unique import bincount
-from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
+from tfx.ops.common.arguments import (
+    cast_to,
+    integers,
+    require_dtype,
+    scalar_like,
+    static_int,
+    tensor,
+)
 from tfx.ops.common.shapes import (
     common_tensors,
     concat_shape,
@@ -58,7 +65,7 @@ def dynamic_partition(
         raise ValueError(
             f"num_partitions of {op} must be an integer above 0; got {num_partitions!r}."
         )
-    x, numbers = tensor(data), tensor(partitions)
+    x, numbers = tensor(data), integers(partitions, dtypes.int32)
     require_dtype(numbers, numbers.dtype in (dtypes.int32, dtypes.int64), op, "int32 or int64")
     rank = known_rank(numbers, op)
     lead, have = raw_shape(numbers), raw_shape(x)
@@ -212,7 +219,11 @@ def histogram_fixed_width(
     """
     found = histogram_fixed_width_bins(values, value_range, nbins)
     flat = ox.Reshape(found, int64_constant([-1]))
-    return bincount(flat, minlength=nbins, maxlength=nbins, dtype=dtype)
+    counts = bincount(flat, minlength=nbins, maxlength=nbins, dtype=dtype)
+    bins = static_int(tensor(nbins))
+    if bins is not None and isinstance(counts, SymbolicTensor):
+        counts.set_shape([bins])
+    return counts
 
 
 def confusion_matrix(

@@ -17,8 +17,26 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import refused_unless, settled
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
-from tfx.ops.common.arguments import cast_to, is_tensor_like, required_int, scalar_like, tensor
-from tfx.ops.common.shapes import as_int64_shape, as_vector, known_rank, raw_shape
+from tfx.ops.common.arguments import (
+    INT64_MAX,
+    cast_to,
+    is_tensor_like,
+    required_int,
+    scalar_like,
+    tensor,
+)
+from tfx.ops.common.dynamic_axis import found_axis
+from tfx.ops.common.shapes import (
+    as_int64_shape,
+    as_vector,
+    concat_shape,
+    known_rank,
+    product,
+    rank_of,
+    raw_shape,
+    reshape_to,
+    shape_vector,
+)
 
 # From the narrowest to the widest: arguments of several are brought to the last of theirs.
 _RANGE_DTYPES = (
@@ -200,6 +218,11 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     if first.dtype.is_integer:
         wide = dtypes.float32 if first.dtype.size < 4 else dtypes.float64
         first, last = cast_to(first, wide), cast_to(last, wide)
+    late = found_axis(axis, first, "linspace")
+    if late is None and rank_of(last) is None:
+        late = int64_constant([required_int(axis, "axis of linspace")])
+    if late is not None:
+        return _late_linspace(first, last, num, late)
     rank = max(known_rank(first, "linspace"), known_rank(last, "linspace"))
     axis = required_int(axis, "axis of linspace")
     place = axis + rank + 1 if axis < 0 else axis
@@ -216,3 +239,22 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     slope = ox.Div(ox.Sub(last, first), cast_to(end, first.dtype))
     line = ox.Add(first, ox.Mul(slope, cast_to(steps, first.dtype)))
     return ox.Where(ox.Equal(steps, end), last, line)
+
+
+def _late_linspace(first: Tensor, last: Tensor, num: Any, axis: Tensor) -> Tensor:
+    """``linspace`` of tensors of whose rank, or axis, only a run tells."""
+    ranks = rank_of(first), rank_of(last)
+    first = ox.Expand(first, shape_vector(last))
+    last = ox.Expand(last, shape_vector(first))
+    shape = shape_vector(first)
+    length = ox.Add(ox.Shape(shape), int64_constant([1]))
+    negative = ox.Less(axis, int64_constant([0]))
+    place = ox.Where(negative, ox.Add(axis, length), axis)
+    before = ox.Slice(shape, int64_constant([0]), place)
+    after = ox.Slice(shape, place, int64_constant([INT64_MAX]))
+    flat = concat_shape(product(before), product(after))
+    line = linspace(reshape_to(first, flat), reshape_to(last, flat), num, axis=1)
+    result = reshape_to(line, concat_shape(before, shape_vector(line, 1, 2), after))
+    if ranks[0] is not None and ranks[1] is not None:
+        result.set_shape([None] * (max(ranks[0], ranks[1]) + 1))
+    return result

@@ -16,7 +16,7 @@ from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops.array.ranges import range as range_
 from tfx.ops.array.scatter import scatter_nd
 from tfx.ops.array.sort import sort
-from tfx.ops.common.arguments import cast_to, require_dtype, same_dtype, tensor
+from tfx.ops.common.arguments import cast_to, integers, require_dtype, same_dtype
 from tfx.ops.math.arithmetic import floordiv, floormod
 from tfx.ops.math.cumulative import cumprod
 
@@ -43,7 +43,7 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
         array([[0, 1, 2],
                [2, 2, 1]], dtype=int32)
     """
-    numbers, shape = same_dtype(indices, dims, "UnravelIndex")
+    numbers, shape = same_dtype(integers(indices, dtypes.int32), dims, "UnravelIndex")
     require_dtype(numbers, numbers.dtype in _INDEX_DTYPES, "UnravelIndex", "int32 or int64")
     if numbers.shape.rank not in (0, 1, None):
         raise InvalidArgumentError(
@@ -89,7 +89,7 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.invert_permutation([3, 4, 0, 2, 1]).numpy()
         array([2, 4, 3, 0, 1], dtype=int32)
     """
-    order = tensor(x)
+    order = integers(x, dtypes.int32)
     require_dtype(order, order.dtype in _INDEX_DTYPES, "InvertPermutation", "int32 or int64")
     if order.shape.rank not in (1, None):
         raise InvalidArgumentError(

@@ -26,12 +26,14 @@ from tfx.ops.common.batching import (
     shifted_axes,
 )
 from tfx.ops.common.shapes import (
+    RawDims,
     as_int64_shape,
     concat_shape,
     dimension,
     raw_shape,
     shape_argument,
     shape_vector,
+    symbolic_items,
 )
 
 
@@ -77,9 +79,26 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
             open_end = ox.Equal(sizes, int64_constant(-1))
             ends = ox.Where(open_end, int64_constant(INT64_MAX), ends)
     result = ox.Slice(x, starts, ends)
-    if known_sizes is not None and isinstance(result, SymbolicTensor):
-        result.set_shape([None if n == -1 else n for n in known_sizes])
+    if isinstance(result, SymbolicTensor):
+        _keep_known(result, x, symbolic_items(starts), symbolic_items(sizes))
     return result
+
+
+def _keep_known(
+    block: SymbolicTensor, x: Tensor, begin: RawDims | None, size: RawDims | None
+) -> None:
+    """Give a block the lengths that are known, whatever is unknown of other axes."""
+    shape = raw_shape(x)
+    if size is None or (shape is not None and len(shape) != len(size)):
+        return
+    found: list[int | None] = []
+    for i, length in enumerate(size):
+        first = None if begin is None else begin[i]
+        dim = None if shape is None else shape[i]
+        if length == -1 and isinstance(first, int) and isinstance(dim, int):
+            length = dim - first
+        found.append(length if isinstance(length, int) and length >= 0 else None)
+    block.set_shape(found)
 
 
 def _check_block(x: Tensor, begin: list[int] | None, size: list[int] | None) -> None:

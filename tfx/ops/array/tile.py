@@ -22,6 +22,7 @@ from tfx.ops.common.batching import (
     batching,
     concat_shapes,
 )
+from tfx.ops.common.dynamic_axis import folded, found_axis
 from tfx.ops.common.shapes import (
     as_int64_shape,
     as_vector,
@@ -112,6 +113,11 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     x = tensor(input)
     if axis is None:
         x, axis = ox.Reshape(x, int64_constant([-1])), 0
+    late = found_axis(axis, x, "Repeat")
+    if late is not None:
+        around = folded(x, late)
+        longer = repeat(around.x, repeats, 1)
+        return around.unfolded(longer, shape_vector(longer, 1, 2))
     place = single_axis(axis, x, "Repeat")
     rank = known_rank(x, "repeat")
     place = place + rank if place < 0 else place

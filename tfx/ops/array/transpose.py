@@ -165,6 +165,8 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
             f"'dims' must be 1-dimension, not 0; got axis={axis!r}, pass a list.", op="ReverseV2"
         )
     given = static_ints(vector := shape_argument(axis, "ReverseV2"))
+    if given is None and x.shape.rank is not None and not vector.shape.is_fully_defined():
+        return _reversed_where(x, vector, x.shape.rank)
     if given is None:
         for late in _late_axes(vector, "reverse"):
             around = folded(x, late)
@@ -178,6 +180,23 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
 
 
 _tensor = tensor
+
+
+def _reversed_where(x: Tensor, axes: Tensor, rank: int) -> Tensor:
+    """``reverse`` along axes of which not even the number is known: each axis is asked for."""
+    shape, zero = x.shape, int64_constant(0)
+    counted = ox.Add(axes, int64_constant(rank))
+    axes = ox.Where(ox.Less(axes, zero), counted, axes)
+    for axis in range(rank):
+        found = ox.Equal(axes, int64_constant(axis))
+        times = ox.ReduceSum(cast_to(found, dtypes.int64), keepdims=0)
+        size = ox.Squeeze(dimension(x, axis), int64_constant([0]))
+        places = ox.Range(zero, size, int64_constant(1))
+        mirrored = ox.Sub(ox.Sub(size, int64_constant(1)), places)
+        places = ox.Where(ox.Greater(times, zero), mirrored, places)
+        x = ox.Gather(x, places, axis=axis)
+    x.set_shape(shape)
+    return x
 
 
 def _late_axes(vector: Tensor, op: str) -> list[Tensor]:

@@ -13,7 +13,7 @@ from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.context import current
-from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.convert import contains_tensor, convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph import schema
 from tfx.graph.symbolic_shapes import elements
@@ -357,3 +357,19 @@ def floating_tensor(x: Any, op: str) -> Tensor:
 def with_last_axis(x: Tensor) -> Tensor:
     """With a new last axis of size 1."""
     return ox.Unsqueeze(x, int64_constant([-1]))
+
+
+def integers(value: Any, kind: DType) -> Tensor:
+    """Integers that an operation takes, such as paddings.
+
+    A list with floating tensors in it is cast, as ``convert_to_tensor(list, dtype)`` casts it; a
+    tensor on its own and a list of floats are left as they are, for the operation to refuse.
+
+    Args:
+        value: What a user gave.
+        kind: What a list is cast to.
+    """
+    found = tensor(value)
+    if not found.dtype.is_floating or not isinstance(value, list | tuple):
+        return found
+    return cast_to(found, kind) if contains_tensor(value) else found

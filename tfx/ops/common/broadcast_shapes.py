@@ -65,7 +65,12 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
                 "dimensions must be equal or one of them 1.",
                 op="BroadcastArgs",
             )
-    return ox.Where(ox.Equal(a, one), b, a)
+    result = ox.Where(ox.Equal(a, one), b, a)
+    lengths = [s.num_elements() for s in (x.shape, y.shape)]
+    known = [n for n in lengths if n is not None]
+    if len(known) == 2:
+        result.set_shape([max(known)])
+    return result
 
 
 def _padded(shape: Tensor, length: Tensor) -> Tensor:

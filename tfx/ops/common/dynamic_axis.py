@@ -17,6 +17,7 @@ from tfx.ops.common.arguments import (
     cast_to,
     is_tensor_like,
     require_dtype,
+    required_int,
     static_int,
     tensor,
 )
@@ -32,6 +33,14 @@ def late_axis(axis: Any, op: str) -> Tensor | None:
         return None
     require_dtype(given, given.dtype.is_integer, f"axis of {op}", "an integer dtype")
     return ox.Reshape(cast_to(given, dtypes.int64), int64_constant([1]))
+
+
+def found_axis(axis: Any, x: Tensor, op: str) -> Tensor | None:
+    """``late_axis``, or any axis of a tensor whose rank only a run tells."""
+    late = late_axis(axis, op)
+    if late is not None or rank_of(x) is not None:
+        return late
+    return int64_constant([required_int(axis, f"axis of {op}")])
 
 
 class Folded(NamedTuple):

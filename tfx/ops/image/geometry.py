@@ -5,16 +5,22 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+
 from tfx.core import dtypes
+from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
-from tfx.framework.convert import constant, int64_constant
-from tfx.framework.tensor import Tensor
+from tfx.framework.convert import constant, embed, int64_constant
+from tfx.framework.guards import not_negative, refused_unless
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.ops.array.concat import stack
 from tfx.ops.array.gather import gather
 from tfx.ops.array.pad import pad
 from tfx.ops.array.transpose import reverse
 from tfx.ops.array.transpose import transpose as transpose_
 from tfx.ops.array.where import where
-from tfx.ops.common.arguments import cast_to, static_ints, tensor
+from tfx.ops.common.arguments import cast_to, int64_vector, static_int, static_ints, tensor
+from tfx.ops.common.shapes import concat_shape, product, reshape_to, shape_vector, symbolic_items
 from tfx.ops.image.resampling import weights
 from tfx.ops.linalg.einsum import einsum
 from tfx.ops.random.random import uniform
@@ -33,7 +39,7 @@ class ResizeMethod(StrEnum):
     MITCHELLCUBIC = "mitchellcubic"
 
 
-def _image(image: Any) -> tuple[Tensor, int]:
+def as_image(image: Any) -> tuple[Tensor, int]:
     """An image or a batch of images, and the axis of the rows.
 
     Raises:
@@ -62,25 +68,25 @@ def flip_left_right(image: Any) -> Tensor:
         >>> tf.image.flip_left_right([[[1], [2]]]).numpy().ravel()
         array([2, 1], dtype=int32)
     """
-    x, top = _image(image)
+    x, top = as_image(image)
     return reverse(x, [top + 1])
 
 
 def flip_up_down(image: Any) -> Tensor:
     """Images upside down; see ``flip_left_right``."""
-    x, top = _image(image)
+    x, top = as_image(image)
     return reverse(x, [top])
 
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
     """Each image mirrored with a chance of a half; see ``flip_left_right``."""
-    x, top = _image(image)
+    x, top = as_image(image)
     return _by_chance(x, reverse(x, [top + 1]), top, seed)
 
 
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     """Each image upside down with a chance of a half; see ``flip_left_right``."""
-    x, top = _image(image)
+    x, top = as_image(image)
     return _by_chance(x, reverse(x, [top]), top, seed)
 
 
@@ -93,7 +99,7 @@ def _by_chance(x: Tensor, turned: Tensor, lead: int, seed: int | None) -> Tensor
 
 def transpose(image: Any, name: str | None = None) -> Tensor:
     """Rows as columns; see ``flip_left_right``."""
-    x, top = _image(image)
+    x, top = as_image(image)
     return transpose_(x, [*range(top), top + 1, top, top + 2])
 
 
@@ -110,7 +116,7 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
         >>> tf.image.rot90([[[1], [2]]]).numpy().ravel()
         array([2, 1], dtype=int32)
     """
-    x, top = _image(image)
+    x, top = as_image(image)
     times = int(k) % 4
     if times == 0:
         return x
@@ -135,19 +141,29 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
         >>> tf.image.central_crop(tf.zeros([8, 8, 3]), 0.5).shape
         TensorShape([4, 4, 3])
     """
-    x, top = _image(image)
+    x, top = as_image(image)
     part = float(central_fraction)
     if not 0.0 < part <= 1.0:
         raise ValueError(f"central_fraction must be within (0, 1]; got {central_fraction!r}.")
     if part == 1.0:
         return x
-    sides = _sides(x, top)
+    if None in x.shape[top : top + 2].as_list():
+        return _late_middle(x, top, part)
+    sides = known_sides(x, top)
     starts = [int((side - side * part) / 2) for side in sides]
     sizes = [side - 2 * start for side, start in zip(sides, starts, strict=True)]
     return _cut(x, top, starts, sizes)
 
 
-def _sides(x: Tensor, top: int) -> list[int]:
+def _late_middle(x: Tensor, top: int, part: float) -> Tensor:
+    sides = shape_vector(x, top, top + 2)
+    exact = cast_to(sides, dtypes.float64)
+    starts = cast_to((exact - exact * part) / 2.0, dtypes.int64)
+    return _rectangle(x, top, starts, sides - starts * int64_constant(2))
+
+
+def known_sides(x: Tensor, top: int) -> list[int]:
+    """Height and width of images, which must be known now."""
     found = x.shape[top : top + 2].as_list()
     if None in found:
         raise ValueError(
@@ -163,11 +179,31 @@ def _cut(x: Tensor, top: int, starts: list[int], sizes: list[int]) -> Tensor:
     return ox.Slice(x, int64_constant(starts), int64_constant(ends), axes)
 
 
-def _numbers(*given: Any) -> list[int]:
-    found = [static_ints(cast_to(tensor(g), dtypes.int64)) for g in given]
-    if any(f is None for f in found):
-        raise ValueError(f"Offsets and sizes must be known now; got {given!r}. Pass Python ints.")
-    return [f[0] for f in found if f is not None]
+def _rectangle(x: Tensor, top: int, starts: Tensor, sizes: Tensor) -> Tensor:
+    """A part of images of which only a run tells where it is, or whether there is such a part."""
+    room = shape_vector(x, top, top + 2) - starts - sizes
+    inside = not_negative(ox.Concat(starts, room, sizes, axis=0))
+    starts = refused_unless(inside, starts, Refusal.SLICED)
+    axes = int64_constant([top, top + 1])
+    found = ox.Slice(x, starts, starts + sizes, axes)
+    return _sized(found, top, sizes)
+
+
+def _sized(x: Tensor, top: int, sizes: Tensor) -> Tensor:
+    """Images whose height and width are as much known as the vector of the two is."""
+    known = symbolic_items(sizes)
+    if known is not None and isinstance(x, SymbolicTensor):
+        sides = [d if isinstance(d, int) else None for d in known]
+        x.set_shape([*[None] * top, *sides, None])
+    return x
+
+
+def _pair(first: Any, second: Any) -> tuple[Tensor, list[int] | None]:
+    """Two numbers, of rows and columns, as a vector; and as integers if both are known now."""
+    both = [cast_to(tensor(g), dtypes.int64) for g in (first, second)]
+    known = [static_int(g) for g in both]
+    vector = int64_vector([g if n is None else n for g, n in zip(both, known, strict=True)])
+    return vector, None if None in known else known  # type: ignore[return-value]
 
 
 def crop_to_bounding_box(
@@ -190,17 +226,20 @@ def crop_to_bounding_box(
         >>> tf.image.crop_to_bounding_box(tf.zeros([8, 8, 3]), 1, 2, 4, 3).shape
         TensorShape([4, 3, 3])
     """
-    x, top = _image(image)
-    values = _numbers(offset_height, offset_width, target_height, target_width)
-    starts, sizes = values[:2], values[2:]
-    for what, start, size, side in zip(
-        ("height", "width"), starts, sizes, x.shape[top : top + 2].as_list(), strict=True
-    ):
+    x, top = as_image(image)
+    late_starts, starts = _pair(offset_height, offset_width)
+    late_sizes, sizes = _pair(target_height, target_width)
+    if starts is None or sizes is None:
+        return _rectangle(x, top, late_starts, late_sizes)
+    sides = x.shape[top : top + 2].as_list()
+    for what, start, size, side in zip(("height", "width"), starts, sizes, sides, strict=True):
         if start < 0 or size <= 0 or (side is not None and start + size > side):
             raise ValueError(
                 f"{what} must be >= target + offset, offset >= 0 and target > 0; got offset {start}"
                 f" and target {size} for an image of shape {x.shape}."
             )
+    if None in sides:
+        return _rectangle(x, top, late_starts, late_sizes)
     return _cut(x, top, starts, sizes)
 
 
@@ -224,15 +263,23 @@ def pad_to_bounding_box(
         >>> tf.image.pad_to_bounding_box(tf.ones([2, 2, 1]), 1, 0, 3, 4).shape
         TensorShape([3, 4, 1])
     """
-    x, top = _image(image)
-    values = _numbers(offset_height, offset_width, target_height, target_width)
-    behind = [t - o - s for t, o, s in zip(values[2:], values[:2], _sides(x, top), strict=True)]
-    if min(behind) < 0 or min(values[:2]) < 0:
+    x, top = as_image(image)
+    late_front, front = _pair(offset_height, offset_width)
+    late_targets, targets = _pair(target_height, target_width)
+    if front is None or targets is None or None in x.shape[top : top + 2].as_list():
+        late = late_targets - late_front - shape_vector(x, top, top + 2)
+        rows = ox.Transpose(stack([late_front, late]), perm=(1, 0))
+        whole = embed(np.zeros([1, 2], np.int64))
+        paddings = ox.Concat(*[whole] * top, rows, whole, axis=0)
+        return _sized(pad(x, paddings), top, late_targets)
+    sides = known_sides(x, top)
+    behind = [t - o - s for t, o, s in zip(targets, front, sides, strict=True)]
+    if min(behind) < 0 or min(front) < 0:
         raise ValueError(
-            f"target must be >= side + offset and offset >= 0; got offsets {values[:2]} and target "
-            f"{values[2:]} for an image of shape {x.shape}."
+            f"target must be >= side + offset and offset >= 0; got offsets {front} and target "
+            f"{targets} for an image of shape {x.shape}."
         )
-    around = [[a, b] for a, b in zip(values[:2], behind, strict=True)]
+    around = [[a, b] for a, b in zip(front, behind, strict=True)]
     return pad(x, [[0, 0]] * top + around + [[0, 0]])
 
 
@@ -252,15 +299,27 @@ def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -
         >>> tf.image.resize_with_crop_or_pad(tf.ones([2, 8, 1]), 4, 4).shape
         TensorShape([4, 4, 1])
     """
-    x, top = _image(image)
-    targets = _numbers(target_height, target_width)
-    if min(targets) < 1:
+    x, top = as_image(image)
+    late_targets, targets = _pair(target_height, target_width)
+    if targets is not None and min(targets) < 1:
         raise ValueError(f"target_height and target_width must be > 0; got {targets}.")
-    sides = _sides(x, top)
+    if targets is None or None in x.shape[top : top + 2].as_list():
+        return _late_crop_or_pad(x, top, late_targets)
+    sides = known_sides(x, top)
     pairs = list(zip(sides, targets, strict=True))
     starts = [max(s - t, 0) // 2 for s, t in pairs]
     x = _cut(x, top, starts, [min(s, t) for s, t in pairs])
     return pad_to_bounding_box(x, *[max(t - s, 0) // 2 for s, t in pairs], *targets)
+
+
+def _late_crop_or_pad(x: Tensor, top: int, targets: Tensor) -> Tensor:
+    sides, none = shape_vector(x, top, top + 2), int64_constant(0)
+    two = int64_constant(2)
+    starts = ox.Div(ox.Max(sides - targets, none), two)
+    x = _rectangle(x, top, starts, ox.Min(sides, targets))
+    front = ox.Div(ox.Max(targets - sides, none), two)
+    given = [ox.Gather(v, int64_constant(i)) for v in (front, targets) for i in (0, 1)]
+    return _sized(pad_to_bounding_box(x, *given), top, targets)
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -309,7 +368,8 @@ def resize(
 
     Args:
         images: ``[height, width, channels]`` or a batch of them.
-        size: ``[height, width]``, two integers.
+        size: ``[height, width]``, two integers. What only a run tells serves for the first three
+            methods without ``antialias``.
         method: A ``ResizeMethod`` or its value. For all but the first three, and with
             ``antialias``, the size of the images must be known.
         preserve_aspect_ratio: Take the largest size within ``size`` that has the same ratio.
@@ -327,7 +387,7 @@ def resize(
         >>> tf.image.resize([[[0.0], [1.0]]], [1, 4]).numpy().ravel()
         array([0.  , 0.25, 0.75, 1.  ], dtype=float32)
     """
-    x, top = _image(images)
+    x, top = as_image(images)
     try:
         how = ResizeMethod(method)
     except ValueError:
@@ -335,28 +395,65 @@ def resize(
             f"Resize method is not implemented: {method!r}; expected one of "
             f"{', '.join(repr(str(m)) for m in ResizeMethod)}."
         ) from None
-    targets = static_ints(cast_to(tensor(size), dtypes.int64))
+    given = cast_to(tensor(size), dtypes.int64)
+    targets = static_ints(given)
+    if targets is None and given.shape.is_compatible_with([2]) and _plain(how, antialias):
+        if preserve_aspect_ratio:
+            raise ValueError(f"preserve_aspect_ratio needs a size that is known now; got {size!r}.")
+        return _resized(x, top, how, given)
     if targets is None or len(targets) != 2:
-        raise ValueError(f"'size' must be two integers that are known now; got {size!r}.")
+        raise ValueError(
+            f"'size' must be two integers, and be known now for {method!r} with antialias="
+            f"{antialias}; got {size!r}."
+        )
     sides = x.shape[top : top + 2].as_list()
     if preserve_aspect_ratio:
-        rows, columns = _sides(x, top)
+        rows, columns = known_sides(x, top)
         scale = min(targets[0] / rows, targets[1] / columns)
         targets = [max(1, round(s * scale)) for s in (rows, columns)]
     if min(targets) < 1:
         raise ValueError(f"'size' must be positive; got {targets}.")
     if sides == targets:
         return x
-    nearest = how is ResizeMethod.NEAREST_NEIGHBOR
-    made = x if nearest else cast_to(x, dtypes.float32)
-    if how not in _MODES or (antialias and not nearest):
-        return _resampled(made, top, how, targets, antialias)
+    if not _plain(how, antialias):
+        return _resampled(cast_to(x, dtypes.float32), top, how, targets, antialias)
+    return _resized(x, top, how, int64_constant(targets))
+
+
+def _plain(how: ResizeMethod, antialias: bool) -> bool:
+    """Whether ONNX's operator does it, whatever the sizes are."""
+    return how is ResizeMethod.NEAREST_NEIGHBOR or (how in _MODES and not antialias)
+
+
+def _resized(x: Tensor, top: int, how: ResizeMethod, targets: Tensor) -> Tensor:
+    made = x if how is ResizeMethod.NEAREST_NEIGHBOR else cast_to(x, dtypes.float32)
+    return resized(made, top, targets, _MODES[how])
+
+
+def resized(made: Tensor, top: int, targets: Tensor, mode: dict[str, Any]) -> Tensor:
+    """Images of another size, by ONNX's operator.
+
+    Args:
+        made: The images.
+        top: The axis of the rows.
+        targets: Height and width, int64.
+        mode: Attributes of ``Resize``.
+    """
     batch = made if top else ox.Unsqueeze(made, int64_constant([0]))
     # Channels first: the kernels are made for that layout.
     batch = transpose_(batch, [0, 3, 1, 2])
-    lead = ox.Shape(batch, end=2)
-    sizes = ox.Concat(lead, int64_constant(targets), axis=0)
-    found = ox.Resize(batch, None, None, sizes, **_MODES[how])
+    lead = shape_vector(batch, 0, 2)
+    if mode["mode"] == "cubic":
+        # ONNX Runtime 1.31 moves the transpose behind the operator, whose kernel refuses that
+        # layout; through a reshape it does not.
+        flat = reshape_to(
+            batch, concat_shape(int64_constant([1]), product(lead), shape_vector(batch, 2))
+        )
+        sizes = concat_shape(shape_vector(flat, 0, 2), targets)
+        found = ox.Resize(flat, None, None, sizes, **mode)
+        found = reshape_to(found, concat_shape(lead, targets))
+    else:
+        found = ox.Resize(batch, None, None, concat_shape(lead, targets), **mode)
     found = transpose_(found, [0, 2, 3, 1])
     return found if top else ox.Squeeze(found, int64_constant([0]))
 
@@ -367,7 +464,7 @@ def _resampled(
     """By a matrix of weights for each axis."""
     rows, columns = (
         constant(weights(str(method), side, target, antialias), x.dtype)
-        for side, target in zip(_sides(x, top), targets, strict=True)
+        for side, target in zip(known_sides(x, top), targets, strict=True)
     )
     return einsum("yh,...hwc,xw->...yxc", rows, x, columns)
 
@@ -413,13 +510,13 @@ def extract_patches(
         >>> tf.image.extract_patches(tf.zeros([1, 4, 4, 2]), [1, 3, 3, 1], one, one, "SAME").shape
         TensorShape([1, 4, 4, 18])
     """
-    x, top = _image(images)
+    x, top = as_image(images)
     if top != 1:
         raise ValueError(f"extract_patches takes [batch, height, width, channels]; got {x.shape}.")
     if padding not in ("SAME", "VALID"):
         raise ValueError(f"padding must be 'SAME' or 'VALID'; got {padding!r}.")
     around, indices = [], []
-    for axis, side in enumerate(_sides(x, 1), start=1):
+    for axis, side in enumerate(known_sides(x, 1), start=1):
         size, stride, rate = int(sizes[axis]), int(strides[axis]), int(rates[axis])
         reach = (size - 1) * rate + 1
         count = -(-side // stride) if padding == "SAME" else (side - reach) // stride + 1

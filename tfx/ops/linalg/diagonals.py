@@ -15,7 +15,7 @@ import numpy as np
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.common.arguments import as_int64, same_dtype, static_int, static_ints, tensor
 from tfx.ops.common.batching import BatchedOp, Results, batching
 from tfx.ops.common.shapes import (
@@ -23,6 +23,7 @@ from tfx.ops.common.shapes import (
     dimension,
     known_rank,
     product,
+    raw_shape,
     reshape_to,
     shape_vector,
     static_dims,
@@ -258,7 +259,14 @@ def _one_diagonal(x: Tensor, flat: Tensor, k: int) -> Tensor:
     length = ox.Max(length, int64_constant([0]))
     step = ox.Add(columns, one)
     end = ox.Add(start, ox.Mul(length, step))
-    return ox.Slice(flat, start, end, int64_constant([rank - 2]), step)
+    found = ox.Slice(flat, start, end, int64_constant([rank - 2]), step)
+    shape = raw_shape(x)
+    assert shape is not None
+    height, width = shape[-2:]
+    if isinstance(height, int) and isinstance(width, int) and isinstance(found, SymbolicTensor):
+        count = max(0, min(height - max(-k, 0), width - max(k, 0)))
+        found.set_shape([*[None] * (rank - 2), count])
+    return found
 
 
 def _matrices(x: Any, op: str) -> Tensor:

@@ -20,7 +20,7 @@ from tfx.ops.common.arguments import (
     with_last_axis,
 )
 from tfx.ops.common.batching import BatchedOp, Results, batching, shifted_axes
-from tfx.ops.common.dynamic_axis import folded, late_axis
+from tfx.ops.common.dynamic_axis import folded, found_axis, late_axis
 from tfx.ops.common.shapes import dimension, known_rank
 from tfx.ops.math.arithmetic import divide, multiply
 from tfx.ops.math.comparison import equal
@@ -150,7 +150,7 @@ def cumulative_logsumexp(
     op = "CumulativeLogsumexp"
     found = tensor(x)
     require_dtype(found, found.dtype.is_floating, op, "a floating dtype")
-    late = late_axis(axis, op)
+    late = found_axis(axis, found, op)
     if late is not None:
         around = folded(found, late)
         summed = cumulative_logsumexp(around.x, 1, exclusive, reverse)

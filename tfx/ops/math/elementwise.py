@@ -10,12 +10,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord, gradient, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.graph.traits import operators
 from tfx.ops.common.arguments import scalar_like, tensor, unary_floating, zeros_of
 from tfx.ops.common.batching import BatchedOp, Results, batching, broadcast
+from tfx.ops.common.python_ops import by_python
 from tfx.ops.math.arithmetic import divide, multiply, subtract
 from tfx.ops.math.cast import stop_gradient
 
@@ -28,7 +31,8 @@ def abs(x: Any, name: str | None = None) -> Tensor:
         name: Accepted for compatibility.
 
     Returns:
-        A tensor of the same dtype and shape.
+        A tensor of the same dtype and shape; of complex numbers the magnitudes, through which no
+        gradient flows.
 
     Raises:
         InvalidArgumentError: ``x`` is not a number.
@@ -38,7 +42,11 @@ def abs(x: Any, name: str | None = None) -> Tensor:
         >>> tf.abs([-2.0, 3.0]).numpy()
         array([2., 3.], dtype=float32)
     """
-    return ox.Abs(tensor(x))
+    found = tensor(x)
+    if found.dtype.is_complex:
+        parts = [(found.dtype.real_dtype, found.shape.symbolic)]
+        return by_python("math.abs", lambda a: [np.abs(a)], [found], parts)[0]
+    return ox.Abs(found)
 
 
 @gradient("Abs")

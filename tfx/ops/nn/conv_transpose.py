@@ -7,9 +7,9 @@ from typing import Any
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.common.arguments import cast_to, require_dtype, same_dtype, static_ints, tensor
-from tfx.ops.common.shapes import shape_argument
+from tfx.ops.common.shapes import shape_argument, symbolic_items
 from tfx.ops.nn.convolution import kernel_of
 from tfx.ops.nn.convolution_gradient import transpose_convolve
 from tfx.ops.nn.windows import Layout, Window, computable
@@ -156,7 +156,11 @@ def _transposed(
     pads = window.pads([None] * axes)
     computed = None if pads is not None else window.computed_pads_of(target)
     y = transpose_convolve(moved, first, window, 1, None, target, pads, computed)
-    return cast_to(layout.from_first(y), kind)
+    result = cast_to(layout.from_first(y), kind)
+    dims = symbolic_items(shape)
+    if dims is not None and isinstance(result, SymbolicTensor):
+        result.set_shape([d if isinstance(d, int) else None for d in dims])
+    return result
 
 
 def _output_shape(output_shape: Any, axes: int, op: str) -> Tensor:

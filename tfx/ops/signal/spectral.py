@@ -13,11 +13,13 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import constant, int64_constant
 from tfx.framework.tensor import Tensor
+from tfx.ops.array.concat import stack
 from tfx.ops.array.gather import gather
 from tfx.ops.array.pad import pad
 from tfx.ops.array.transpose import transpose
 from tfx.ops.common.arguments import require_dtype, single_axis, static_int, tensor
-from tfx.ops.common.shapes import known_rank
+from tfx.ops.common.dynamic_axis import folded, found_axis
+from tfx.ops.common.shapes import dimension, known_rank, shape_vector
 from tfx.ops.math.segments import unsorted_segment_sum
 
 
@@ -33,7 +35,7 @@ def frame(
     """Overlapping pieces of a signal.
 
     Args:
-        signal: Tensor whose length along ``axis`` is known.
+        signal: Tensor of rank 1 or more.
         frame_length: Samples of a frame.
         frame_step: Samples between the beginnings of two frames.
         pad_end: Also return frames that go beyond the end, with ``pad_value`` there.
@@ -55,11 +57,16 @@ def frame(
     """
     x = tensor(signal)
     length, step = _count("frame_length", frame_length), _count("frame_step", frame_step)
+    late = found_axis(axis, x, "frame")
+    if late is not None:
+        whole = folded(x, late)
+        pieces = frame(whole.x, length, step, pad_end, pad_value, 1)
+        return whole.unfolded(pieces, shape_vector(pieces, 1, 3), axes=2)
     rank = known_rank(x, "frame")
     place = single_axis(axis, x, "frame") % rank
     size = x.shape[place]
     if size is None:
-        raise ValueError(f"frame needs a signal of known length along axis {axis}; got {x.shape}.")
+        return _late_frames(x, length, step, pad_value if pad_end else None, place)
     frames = -(-size // step) if pad_end else max(0, (size - length) // step + 1)
     missing = max(0, (frames - 1) * step + length - size) if pad_end and frames else 0
     if missing:
@@ -67,6 +74,26 @@ def frame(
         x = pad(x, around, constant_values=pad_value)
     starts = np.arange(frames)[:, None] * step + np.arange(length)
     return gather(x, starts.astype(np.int32), axis=place)
+
+
+def _late_frames(x: Tensor, length: int, step: int, padding: Any, place: int) -> Tensor:
+    """``frame`` of a signal whose length only a run tells; no padding is None."""
+    size, zero, stride = dimension(x, place), int64_constant([0]), int64_constant([step])
+    if padding is None:
+        room = ox.Max(size - int64_constant([length - step]), zero)
+        frames = ox.Div(room, stride)
+    else:
+        frames = ox.Div(size + int64_constant([step - 1]), stride)
+        end = (frames - int64_constant([1])) * stride + int64_constant([length])
+        missing = ox.Max(end - size, zero)
+        # One row for each axis, of which this one alone gets something, at its end.
+        amounts = [missing if i == place else zero for i in range(x.shape.rank or 0)]
+        rows = [ox.Concat(zero, n, axis=0) for n in amounts]
+        x = pad(x, stack(rows), constant_values=padding)
+    count = ox.Squeeze(frames, zero)
+    starts = ox.Range(int64_constant(0), count, int64_constant(1)) * stride
+    column = ox.Unsqueeze(starts, int64_constant([1]))
+    return gather(x, column + int64_constant(range(length)), axis=place)
 
 
 def _count(what: str, value: Any) -> int:

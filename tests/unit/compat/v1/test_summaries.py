@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import wave
+
 import numpy as np
 import pytest
 
@@ -59,3 +62,83 @@ def test_what_is_no_scalar_is_refused():
         loss = v1.summary.scalar("loss", tf.ones([2]))
         with pytest.raises(tf.errors.OpError, match="takes a scalar"):
             session.run(loss)
+
+
+def _values(summary):
+    with v1.Session() as session:
+        return v1.summary.Summary.FromString(session.run(summary)).value
+
+
+def test_pictures():
+    x = np.zeros([4, 2, 3, 3], np.float32)
+    x[0, 0, 0], x[0, 1, 2] = [0.5, 0.25, 0.0], [2.0, 1.0, 4.0]
+    x[1, 0, 0], x[1, 1, 1] = [-2.0, 1.0, 0.5], [np.nan, 0.0, 1.0]
+    with v1.Graph().as_default():
+        with v1.name_scope("a"):
+            several = _values(v1.summary.image("x", tf.constant(x), family="all"))
+        one = _values(v1.summary.image("x", tf.constant(x[:, :, :, :1]), max_outputs=1))
+        whole = np.arange(18, dtype=np.uint8).reshape(1, 2, 3, 3)
+        (bytes_,) = _values(v1.summary.image("b", tf.constant(whole)))
+        wrong = v1.summary.image("w", tf.ones([2, 2]))
+        with pytest.raises(tf.errors.OpError, match="takes images"), v1.Session() as session:
+            session.run(wrong)
+    assert [v.tag for v in several] == [f"a/all/x/image/{i}" for i in range(3)]
+    assert [v.tag for v in one] == ["x/image"]
+    assert several[0].metadata.plugin_data.plugin_name == "images"
+    width, height, first = several[0].tensor.string_val
+    assert (width, height) == (b"3", b"2")
+    # What TensorFlow 2.21 writes: 255 / 4, and 127 / 2 around 128, what is not finite is red.
+    expected = np.zeros([2, 3, 3], np.uint8)
+    expected[0, 0], expected[1, 2] = [31, 15, 0], [127, 63, 255]
+    np.testing.assert_array_equal(tf.io.decode_png(first), expected)
+    expected = np.full([2, 3, 3], 128, np.uint8)
+    expected[0, 0], expected[1, 1] = [1, 191, 159], [255, 0, 0]
+    np.testing.assert_array_equal(tf.io.decode_png(several[1].tensor.string_val[2]), expected)
+    np.testing.assert_array_equal(tf.io.decode_png(several[2].tensor.string_val[2]), 0 * expected)
+    np.testing.assert_array_equal(tf.io.decode_png(bytes_.tensor.string_val[2]), whole[0])
+
+
+def test_sounds():
+    x = np.linspace(-1.5, 1, 10, dtype=np.float32).reshape(2, 5)
+    with v1.Graph().as_default():
+        rate = v1.placeholder_with_default(8000, [])
+        found = _values(v1.summary.audio("x", tf.constant(x), rate))
+        (stereo,) = _values(v1.summary.audio("y", tf.constant(x[:, :, None]), 8000, 1))
+        wrong = v1.summary.audio("w", tf.ones([2]), 8000)
+        with pytest.raises(tf.errors.OpError, match="takes sounds"), v1.Session() as session:
+            session.run(wrong)
+    assert [v.tag for v in (*found, stereo)] == ["x/audio/0", "x/audio/1", "y/audio"]
+    assert found[0].metadata.plugin_data.plugin_name == "audio"
+    with wave.open(io.BytesIO(found[1].tensor.string_val[0])) as sound:
+        assert (sound.getframerate(), sound.getnchannels(), sound.getnframes()) == (8000, 1, 5)
+        frames = np.frombuffer(sound.readframes(5), "<i2")
+    np.testing.assert_array_equal(frames, np.clip(np.rint(x[1] * 32768.0), -32768, 32767))
+
+
+def test_whole_tensors():
+    metadata = pb.Metadata(plugin_data=pb.Metadata.PluginData(plugin_name="mine", content=b"3"))
+    with v1.Graph().as_default():
+        made = v1.summary.tensor_summary(
+            "t", tf.constant([[1, 2]]), "what it is", summary_metadata=metadata, display_name="T"
+        )
+        with v1.Session() as session:
+            merged = session.run(v1.summary.merge_all())
+        (value,) = _values(made)
+    assert v1.summary.Summary.FromString(merged).value[0] == value
+    assert value.tag == "t"
+    assert value.metadata.plugin_data == metadata.plugin_data
+    assert (value.metadata.display_name, value.metadata.summary_description) == ("T", "what it is")
+    assert np.frombuffer(value.tensor.tensor_content, "<i4").tolist() == [1, 2]
+    assert [d.size for d in value.tensor.tensor_shape.dim] == [1, 2]
+
+
+def test_one_writer_for_a_folder(tmp_path):
+    cache = v1.summary.FileWriterCache
+    with v1.Graph().as_default():
+        writer = cache.get(str(tmp_path))
+        assert cache.get(str(tmp_path)) is writer
+        cache.clear()
+        with pytest.raises(RuntimeError, match="is closed"):
+            writer.add_summary(b"")
+        assert cache.get(str(tmp_path)) is not writer
+        cache.clear()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import tfx.ops.common.operator_overloads  # noqa: F401
+import tfx as tf
+import tfx.ops.common.operator_overloads
 from tests.unit.ops.agreement import check
 from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import InvalidArgumentError
@@ -125,3 +126,45 @@ def test_other_errors():
         pad([1], [[1, 1]], "EDGE")
     with pytest.raises(TypeError, match=r"Cannot convert 1\.5"):
         pad([1], [[1, 1]], constant_values=1.5)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_floating_tensors_in_lists_of_integers_are_cast(traced):
+    """As TensorFlow 2.21 does for operations whose integers have a default dtype."""
+
+    def f(one):
+        zero = one - 1.0
+        x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        return (
+            tf.pad(x, [[one + 0.9, 0], [0, 0]]),
+            tf.one_hot([one, 0], 3),
+            tf.dynamic_partition(x, [zero, one], 2)[1],
+            tf.math.invert_permutation([one, zero]),
+            tf.unravel_index([one, 3], [2, 2]),
+        )
+
+    found = (tf.function(f) if traced else f)(tf.constant(1.0))
+    expected = [
+        [[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]],
+        [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]],
+        [[3.0, 4.0]],
+        [1, 0],
+        [[0, 1], [1, 1]],
+    ]
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tf.pad(tf.ones([2]), [[1.0, 0.0]]),
+        lambda: tf.pad(tf.ones([2]), tf.constant([[1.0, 0.0]])),
+        lambda: tf.one_hot([1.0, 0.0], 3),
+        lambda: tf.one_hot(tf.constant([1.0]), 3),
+    ],
+    ids=["list", "tensor", "list of indices", "tensor of indices"],
+)
+def test_floats_and_floating_tensors_alone_are_not_cast(call):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not in the list of allowed"):
+        call()

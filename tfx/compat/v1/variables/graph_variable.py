@@ -113,6 +113,7 @@ class GraphVariable(Variable):
         self._dtype = value.dtype
         self._shape = self._static_shape(value, shape)
         device = placed(current().device, "VariableV2", self._name, (value,))
+        self._asked = "" if device is None else f"/device:{device}"
         self._home = trace_device(device)
         if isinstance(value, EagerTensor):
             self._value = copy_to_device(value._value, self._home)
@@ -168,8 +169,8 @@ class GraphVariable(Variable):
 
     @property
     def device(self) -> str:
-        """Where the value is; empty: decided by the session."""
-        return "" if self._value is None else super().device
+        """Where the value is: what a scope said; empty: decided by the session."""
+        return self._asked if self._value is None else super().device
 
     @property
     def initializer(self) -> Operation:
@@ -182,6 +183,10 @@ class GraphVariable(Variable):
                     tensor = convert_to_tensor(value, self._dtype)
                 self._initializer = graph.add_initializer(self, tensor, f"{name}/Assign")
         return Operation(self._initializer, self._graph)
+
+    @property
+    def _in_graph_mode(self) -> bool:
+        return True
 
     @property
     def initial_value(self) -> Tensor:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tfx.compat.v1.graph import pseudo_ops
 from tfx.compat.v1.graph.collections import GraphKeys
 from tfx.compat.v1.graph.default_graph import building, is_building
@@ -13,6 +15,7 @@ from tfx.compat.v1.ops.grouping import group, no_op
 from tfx.compat.v1.variables.graph_variable import GraphVariable
 from tfx.core import dtypes
 from tfx.framework.context import current
+from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.array import creation
 
@@ -146,7 +149,12 @@ def report_uninitialized_variables(
     Args:
         var_list: The variables; None: all global and local ones.
         name: Name of the operation.
+
+    Returns:
+        Outside of a graph none: variables have their values from the beginning.
     """
+    if not is_building():
+        return convert_to_tensor(np.zeros([0], object), dtypes.string)
     graph = building()
     variables = global_variables() + local_variables() if var_list is None else list(var_list)
     states = [graph.state_of(v) for v in variables]
@@ -166,5 +174,7 @@ def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Any:
     Args:
         var_list: The variables; None: all global and local ones.
     """
+    if not is_building():
+        return no_op()
     variables = global_variables() + local_variables() if var_list is None else list(var_list)
     return group(*[v.value() for v in variables], name="assert_variables_initialized")
