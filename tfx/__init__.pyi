@@ -79,6 +79,9 @@ from tfx.core.log import get_logger as get_logger
 from tfx.core.shapes import TensorShape as TensorShape
 from tfx.core.specs import TensorSpec as TensorSpec
 from tfx.core.specs import TypeSpec as TypeSpec
+from tfx.framework.composite.indexed_slices import IndexedSlices as IndexedSlices
+from tfx.framework.composite.indexed_slices_spec import IndexedSlicesSpec as IndexedSlicesSpec
+from tfx.framework.composite.type_specs import type_spec_from_value as type_spec_from_value
 from tfx.framework.context import executing_eagerly as executing_eagerly
 from tfx.framework.context import get_current_name_scope as get_current_name_scope
 from tfx.framework.context import init_scope as init_scope
@@ -94,14 +97,11 @@ from tfx.framework.convert import (
     register_tensor_conversion_function as register_tensor_conversion_function,
 )
 from tfx.framework.device import device as device
-from tfx.framework.indexed_slices import IndexedSlices as IndexedSlices
-from tfx.framework.indexed_slices_spec import IndexedSlicesSpec as IndexedSlicesSpec
 from tfx.framework.module import Module as Module
 from tfx.framework.operation import Operation as Operation
 from tfx.framework.tensor import Tensor as Tensor
 from tfx.framework.tensor import is_symbolic_tensor as is_symbolic_tensor
 from tfx.framework.tensor import is_tensor as is_tensor
-from tfx.framework.type_specs import type_spec_from_value as type_spec_from_value
 from tfx.framework.variable import Variable as Variable
 from tfx.framework.variable import VariableAggregation as VariableAggregation
 from tfx.framework.variable import VariableSynchronization as VariableSynchronization

@@ -9,7 +9,7 @@ import numpy as _np
 
 from tfx.core.namespaces import complete as _complete
 from tfx.core.namespaces import namespace as _namespace
-from tfx.framework.indexed_slices import IndexedSlices as _IndexedSlices
+from tfx.framework.composite.indexed_slices import IndexedSlices as _IndexedSlices
 from tfx.framework.tensor import Tensor as _Tensor
 from tfx.framework.variable import Variable as _Variable
 from tfx.function.execution.concrete_function import ConcreteFunction as _ConcreteFunction

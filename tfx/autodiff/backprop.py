@@ -19,8 +19,8 @@ from tfx.control_flow.sequence_gradients import Part, Whole, with_known
 from tfx.core.errors import InternalError, NotFoundError
 from tfx.core.source import bracketed
 from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current, using
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.indexed_slices_rules import makes_slices, slices_rule_of
 from tfx.framework.node_names import one_place, other_places
 from tfx.framework.rules import OpRecord, formula_of, rule_of

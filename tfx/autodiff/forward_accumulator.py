@@ -20,9 +20,9 @@ from tfx.autodiff.tape import UnconnectedGradients
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import Recorder, current, set_context, using
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.rules import EXTENDED_CONTROL, ExtendedControl, OpRecord, forward_rule_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable

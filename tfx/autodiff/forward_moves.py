@@ -6,6 +6,7 @@ them: the tangent of a sequence is a sequence of the same length.
 
 from __future__ import annotations
 
+from tfx.autodiff.jvp import twice_transposed
 from tfx.control_flow import sequences
 from tfx.control_flow.sequence_gradients import is_write
 from tfx.framework.apply import apply
@@ -54,8 +55,6 @@ def _scatter_forward(op: OpRecord, tx: Tensor | None, _: None, tu: Tensor | None
         left = zeros_like(x) if tx is None else tx
         right = zeros_like(updates) if tu is None else tu
         return apply(op.op, (left, indices, right), op.attrs)
-    from tfx.autodiff.jvp import twice_transposed
-
     return twice_transposed(op, (tx, None, tu))[0]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.indexed_slices_rules import SliceRule, slices_gradient
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import Tensor

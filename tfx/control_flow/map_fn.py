@@ -23,6 +23,7 @@ from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.common.arguments import static_int
+from tfx.ops.math.cast import stop_gradient
 
 Function = Callable[..., Any]
 
@@ -384,6 +385,4 @@ def _state_lengths(results: Sequence[Tensor], slices: _Slices, more: int = 0) ->
 def _finish(results: Any, back_prop: bool) -> Any:
     if back_prop:
         return results
-    from tfx.ops.math.cast import stop_gradient
-
     return nest.map_structure(lambda x: stop_gradient(x) if x.dtype.is_floating else x, results)

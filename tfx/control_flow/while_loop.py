@@ -19,6 +19,8 @@ from tfx.control_flow.structured_results import own_all, place_of, trace
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.control_flow.trip_counts import Counting
 from tfx.core import dtypes, nest
+from tfx.core.shapes import TensorShape
+from tfx.core.specs import TensorSpec
 from tfx.framework.body_graph import LoopGraph
 from tfx.framework.builder import ox
 from tfx.framework.context import current, using
@@ -29,6 +31,7 @@ from tfx.framework.variable import Variable
 from tfx.graph.copy_body import replace_values
 from tfx.graph.ir import Value
 from tfx.ops.common.arguments import static_int
+from tfx.ops.math.cast import stop_gradient
 
 _INT64, _BOOL = dtypes.int64.onnx, dtypes.bool.onnx
 
@@ -97,8 +100,6 @@ def while_loop(
 
 
 def _stopped(results: Any) -> Any:
-    from tfx.ops.math.cast import stop_gradient
-
     return nest.map_structure(
         lambda x: stop_gradient(x) if isinstance(x, Tensor) and x.dtype.is_floating else x, results
     )
@@ -345,8 +346,6 @@ def _flat_invariants(loop_vars: Any, invariants: Any, count: int) -> list[Any]:
     """
     if invariants is None:
         return [None] * count
-    from tfx.core.shapes import TensorShape
-    from tfx.core.specs import TensorSpec
 
     def shape_of(x: Any) -> Any:
         return x.shape if isinstance(x, TensorSpec) else x if x is None else TensorShape(x)

@@ -13,9 +13,9 @@ from enum import Enum
 from typing import Any, NamedTuple, NoReturn
 
 from tfx.core import nest
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.control_dependencies import group
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.gather import gather
 from tfx.ops.array.shape import shape, size

@@ -20,6 +20,7 @@ from tfx.core.dimension import Dimension
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
+from tfx.framework.apply import apply
 from tfx.framework.context import Context, current
 from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
 from tfx.framework.tensor import (
@@ -267,8 +268,6 @@ def _pack(value: Sequence[Any], dtype: DType | None) -> Tensor:
 
 
 def _packed(value: Sequence[Any], dtype: DType | None, cast: bool) -> Tensor:
-    from tfx.framework.apply import apply
-
     def part(item: Any) -> Tensor:
         if isinstance(item, list | tuple) and contains_tensor(item):
             return _packed(item, dtype, cast)
@@ -553,8 +552,6 @@ def _dims_of(shape: Any) -> tuple[int, ...]:
 
 
 def _reshaped(tensor: Tensor, dims: tuple[int, ...]) -> Tensor:
-    from tfx.framework.apply import apply
-
     if tensor.shape.num_elements() not in (None, prod(dims)):
         raise TypeError(f"A tensor of shape {tensor.shape} cannot have the shape {dims}.")
     return apply("Reshape", (tensor, int64_constant(dims)), {"allowzero": 1})

@@ -23,10 +23,10 @@ from tfx.core.shapes import TensorShape
 from tfx.framework import deferred_restores, variable_locks
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.indices import from_the_front
 from tfx.framework.operand import Operand
 from tfx.framework.tensor import EagerTensor, Reference, SymbolicTensor, Tensor, label

@@ -16,6 +16,7 @@ from tfx.autodiff.tape import GradientTape, UnconnectedGradients
 from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.context import using
+from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import Tensor
 from tfx.function.gradients.inline_graph import inline_nodes
@@ -289,6 +290,4 @@ class _Joint:
 
 
 def _dense(slices: Any) -> Tensor:
-    from tfx.framework.convert import convert_to_tensor
-
     return convert_to_tensor(slices)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
+from tfx.framework.apply import apply
 from tfx.framework.tensor import Tensor
 from tfx.numpy_ops.promotion import array, default_float, floating, shared
 from tfx.ops.array import creation, ranges, tile
@@ -184,8 +185,6 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Tensor: 
 
 
 def _triangle(m: Any, upper: bool, k: Any) -> Tensor:
-    from tfx.framework.apply import apply
-
     return apply("Trilu", (array(m), as_int64(k)), {"upper": int(upper)})
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
@@ -274,8 +275,6 @@ def isclose(
 
 def gcd(x1: Any, x2: Any) -> Tensor:
     """The greatest common divisor of integers."""
-    from tfx.control_flow.while_loop import while_loop
-
     a, b = shared(x1, x2)
     a, b = elementwise.abs(a + 0 * b), elementwise.abs(b + 0 * a)
 

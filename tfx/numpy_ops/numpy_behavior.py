@@ -11,7 +11,9 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.numpy_ops import elementwise, manipulation, promotion, reductions
-from tfx.ops.array.gather import gather
+from tfx.ops.array.concat import stack
+from tfx.ops.array.gather import gather, gather_nd
+from tfx.ops.array.where import boolean_mask
 from tfx.ops.common import arguments
 from tfx.ops.common.arguments import cast_to
 
@@ -81,8 +83,6 @@ def _taken(x: Tensor, index: Tensor, axis: int) -> Tensor:
         count = ox.Shape(x, start=axis, end=axis + 1)
         wide = cast_to(index, dtypes.int64)
         return gather(x, ox.Where(wide < 0, wide + count, wide), axis=axis)
-    from tfx.ops.array.where import boolean_mask
-
     return boolean_mask(x, index, axis=axis)
 
 
@@ -93,9 +93,6 @@ def _several(x: Tensor, keys: tuple[Any, ...]) -> Tensor:
             "Several arrays of indices cannot be mixed with slices, None or '...'; got "
             f"{keys!r}. Index in two steps."
         )
-    from tfx.ops.array.concat import stack
-    from tfx.ops.array.gather import gather_nd
-
     wide = manipulation.broadcast_arrays(*[cast_to(promotion.array(k), dtypes.int64) for k in keys])
     counts = [ox.Shape(x, start=i, end=i + 1) for i in range(len(keys))]
     safe = [ox.Where(k < 0, k + n, k) for k, n in zip(wide, counts, strict=True)]

@@ -14,8 +14,8 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.core.source import user_frame
 from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
 from tfx.ops.common.arguments import cast_to, scalar_like

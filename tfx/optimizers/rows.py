@@ -15,8 +15,8 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
 from tfx.ops.array import indexed_slices as slices

@@ -14,7 +14,7 @@ import pytest
 
 import tfx as tf
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.composite.indexed_slices import IndexedSlices
 
 
 def test_facts():

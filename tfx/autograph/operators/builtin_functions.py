@@ -21,6 +21,7 @@ from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array import ranges, shape, sort
+from tfx.ops.array.gather import gather
 from tfx.ops.debugging import print as print_ops
 from tfx.ops.math import arithmetic, comparison, elementwise, reduction
 from tfx.ops.math.cast import cast
@@ -244,8 +245,6 @@ def _listed(iterable: Any) -> Counted:
 
 def counted_eager(tensor: Tensor) -> Counted:
     """Steps over a tensor whose contents are known."""
-    from tfx.ops.array.gather import gather
-
     length = tensor.shape[0]
     assert isinstance(length, int)
     return Counted(int64_constant(length), length, lambda number: gather(tensor, number))

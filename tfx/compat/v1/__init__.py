@@ -42,7 +42,7 @@ __getattr__, __dir__ = namespace(
             moving_average_variables report_uninitialized_variables tables_initializer
             trainable_variables variables_initializer
         """,
-        "tfx.framework.indexed_slices": "IndexedSlicesValue",
+        "tfx.framework.composite.indexed_slices": "IndexedSlicesValue",
         "tfx.ops.array.indexed_slices": "convert_to_tensor_or_indexed_slices",
         "tfx.compat.v1.graph.name_scopes": "name_scope op_scope",
         "tfx.compat.v1.ops.array_ops": """

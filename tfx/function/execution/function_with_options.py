@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tfx.function.execution.async_calls import run_async
+from tfx.function.inspection.profile import Recorder
 from tfx.runtime.run_options import Call, RunOptions
 
 if TYPE_CHECKING:
@@ -69,8 +70,6 @@ class FunctionWithOptions:
         if self._metadata is None:
             return Call(self._options, subject)
         # Here, because few programs measure, and all that call functions import this module.
-        from tfx.function.inspection.profile import Recorder
-
         return Call(self._options, subject, Recorder())
 
     def _inside(self, call: Call, run: Callable[[], Any]) -> Any:

@@ -19,11 +19,11 @@ from tfx.control_flow.control_nodes import assigned_states
 from tfx.core import nest
 from tfx.core.source import user_frame
 from tfx.core.tracebacks import cover
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, converts_itself
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.function_wrappers import present, remake_with
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.gradients.gradient_marker import (

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfx.autodiff.tape import GradientTape
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import using
 from tfx.framework.func_graph import STOP_GRADIENT, FuncGraph
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.gradients.inline_graph import inline_nodes
 from tfx.function.recompute.nonrepeatable import results_of

@@ -24,9 +24,9 @@ from tfx.control_flow.control_nodes import assigned_states
 from tfx.control_flow.sequence_gradients import is_write, write_gradient
 from tfx.core.dtypes import SEQUENCE
 from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import FuncGraph, VariableState
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.indexed_slices_rules import slices_gradient
 from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor

@@ -14,10 +14,10 @@ from tfx.autodiff.tape import UnconnectedGradients, flat_sources_of, unconnected
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph, VariableState
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE, Variable

@@ -17,9 +17,9 @@ from tfx.core.dtypes import DType
 from tfx.core.nest_kinds import expanded_kind_of
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
+from tfx.framework.composite.indexed_slices import IndexedSlices
+from tfx.framework.composite.indexed_slices_spec import IndexedSlicesSpec
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.indexed_slices import IndexedSlices
-from tfx.framework.indexed_slices_spec import IndexedSlicesSpec
 from tfx.framework.tensor import Tensor
 from tfx.function.tracing.call_signature import check_tensor, paired
 

@@ -23,8 +23,8 @@ import numpy as np
 
 from tfx.core.nest_kinds import DATACLASS, expanded_kind_of, namedtuple_fields
 from tfx.core.specs import TensorSpec
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import EagerTensor, Tensor, kind_number
 from tfx.framework.variable import Variable
 from tfx.function.tracing.parameters import Parameters

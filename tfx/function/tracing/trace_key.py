@@ -26,8 +26,8 @@ from tfx.core import nest
 from tfx.core.dims import RawShape, format_shape
 from tfx.core.nest_kinds import expanded_kind_of
 from tfx.core.specs import TensorSpec
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.graph.ir import RawDim

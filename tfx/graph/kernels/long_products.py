@@ -206,5 +206,5 @@ def _scaled(write: ReplacementBuilder, node: Node, y: Value) -> Value:
     return y
 
 
-MULTIPLIED = frozenset(("Gemm", "MatMul"))
-CORRECTIONS: dict[str, Correction] = dict.fromkeys(MULTIPLIED, _product)
+CORRECTIONS: dict[str, Correction] = {"Gemm": _product, "MatMul": _product}
+MULTIPLIED = frozenset(CORRECTIONS)

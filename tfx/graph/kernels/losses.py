@@ -109,5 +109,8 @@ def _mean(
     return write.Div(total, write.ReduceSum(factors, keepdims=0))
 
 
-LOSSES = frozenset(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"))
-CORRECTIONS: dict[str, Correction] = dict.fromkeys(LOSSES, _loss)
+CORRECTIONS: dict[str, Correction] = {
+    "NegativeLogLikelihoodLoss": _loss,
+    "SoftmaxCrossEntropyLoss": _loss,
+}
+LOSSES = frozenset(CORRECTIONS)

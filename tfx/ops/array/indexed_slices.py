@@ -13,6 +13,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current
 from tfx.framework.convert import (
     convert_to_tensor,
@@ -20,7 +21,6 @@ from tfx.framework.convert import (
     int64_constant,
     register_tensor_conversion_function,
 )
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.indices import from_the_front
 from tfx.framework.tensor import Tensor, from_array
 from tfx.ops.array.index_positions import scatter_along

@@ -7,9 +7,9 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
-from tfx.framework.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.indexed_slices_rules import slices_gradient
 from tfx.framework.indices import counted_from_the_front
 from tfx.framework.rules import OpRecord

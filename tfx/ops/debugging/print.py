@@ -14,8 +14,8 @@ import numpy as np
 
 from tfx.core import dtypes, nest
 from tfx.core.log import LOGGER
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.host_call import host_call
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.graph.ir import HostCall

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.where import where
 from tfx.ops.common.arguments import (

@@ -10,10 +10,10 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.context import using
 from tfx.framework.convert import embed
 from tfx.framework.func_graph import STOP_GRADIENT
-from tfx.framework.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops.common.arguments import cast_to, tensor

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
-from tfx.framework.indexed_slices import IndexedSlices, slices_like
+from tfx.framework.composite.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.static_value import get_static_value

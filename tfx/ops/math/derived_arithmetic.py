@@ -8,8 +8,8 @@ from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import require_dtype, same_dtype, scalar_like, tensor, zeros_of
 from tfx.ops.math.arithmetic import add, add_n, multiply

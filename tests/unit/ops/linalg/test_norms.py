@@ -9,8 +9,8 @@ import tfx.ops.common.operator_overloads  # noqa: F401
 from tests.unit.ops.tracing import run_traced
 from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import InvalidArgumentError
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.convert import constant
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.ops.linalg import norms as module
 from tfx.testing import assert_close, check_grads
 

@@ -10,8 +10,8 @@ import numpy as np
 from tfx.compat.v1.graph.graph import Graph
 from tfx.core import dtypes, nest
 from tfx.core.shapes import TensorShape
+from tfx.framework.composite.indexed_slices import IndexedSlices, IndexedSlicesValue
 from tfx.framework.convert import to_array
-from tfx.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
 from tfx.framework.operation import Operation
 from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable

@@ -15,9 +15,9 @@ from tfx.compat.v1.graph.pseudo_ops import ASSIGN
 from tfx.compat.v1.variables.graph_variable import GraphVariable
 from tfx.compat.v1.variables.initialization import trainable_variables
 from tfx.core import nest
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current, name_scope, using
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.operation import Operation
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable

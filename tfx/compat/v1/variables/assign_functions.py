@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.variable import Variable
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core.specs import TensorSpec
+from tfx.framework.composite.indexed_slices import IndexedSlices
+from tfx.framework.composite.indexed_slices_spec import spec_of
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.indexed_slices import IndexedSlices
-from tfx.framework.indexed_slices_spec import spec_of
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
 

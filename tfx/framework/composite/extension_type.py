@@ -11,12 +11,14 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 
+from tfx.core import nest
 from tfx.core.dtypes import DType
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec, TypeSpec
+from tfx.framework.apply import apply
+from tfx.framework.composite.type_specs import type_spec_from_value
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
-from tfx.framework.type_specs import type_spec_from_value
 from tfx.framework.variable import Variable
 
 _PLAIN = (int, float, bool, str, bytes, type(None), DType, TensorShape)
@@ -112,8 +114,6 @@ class ExtensionType:
         return f"{type(self).__name__}({shown})"
 
     def __eq__(self, other: object) -> Any:
-        from tfx.framework.apply import apply
-
         if type(other) is not type(self):
             return False
         result = convert_to_tensor(True)
@@ -133,7 +133,6 @@ class ExtensionType:
 
     def _tfx_spec(self) -> Any:
         """The same with specs in place of tensors."""
-        from tfx.core import nest
 
         def leaf(x: Any) -> Any:
             return type_spec_from_value(x) if isinstance(x, Tensor | Variable) else x
@@ -142,8 +141,6 @@ class ExtensionType:
 
 
 def _leaf_pairs(x: Any, y: Any) -> Any:
-    from tfx.core import nest
-
     a = nest.flatten(x, expand_composites=True)
     b = nest.flatten(y, expand_composites=True)
     return zip(a, b, strict=True) if len(a) == len(b) else [(0, 1)]

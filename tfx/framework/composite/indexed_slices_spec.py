@@ -9,7 +9,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike, as_dtype
 from tfx.core.shapes import ShapeLike, TensorShape, as_shape
 from tfx.core.specs import TensorSpec, TypeSpec
-from tfx.framework.indexed_slices import IndexedSlices
+from tfx.framework.composite.indexed_slices import IndexedSlices
 
 
 class IndexedSlicesSpec(TypeSpec):

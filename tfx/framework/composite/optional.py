@@ -12,11 +12,11 @@ from typing import Any
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.specs import TypeSpec
+from tfx.framework.composite.indexed_slices import IndexedSlices
+from tfx.framework.composite.type_specs import type_spec_from_value
 from tfx.framework.context import init_scope
 from tfx.framework.convert import constant, convert_to_tensor
-from tfx.framework.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
-from tfx.framework.type_specs import type_spec_from_value
 
 
 class Optional:

@@ -1,0 +1,42 @@
+"""What keeps the source easy to find a way in: small folders, facts of operators in one place."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+from tests import source_tree
+from tfx.graph import schema
+from tfx.graph.traits import operators
+
+MOST_FILES = 30
+# Names of operators that mean something to one file alone.
+MOST_SETS = 5
+
+
+def test_a_folder_has_few_files() -> None:
+    counts = Counter(path.parent for path in source_tree.modules().values())
+    full = {str(folder): n for folder, n in counts.items() if n > MOST_FILES + 1}
+    assert not full, "divide these by subject"
+
+
+def _collections_of_operators() -> Iterator[str]:
+    names = {*schema.operator_names(), *operators(lambda t: t.bodies)}
+    for module, path in source_tree.modules().items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            value = getattr(node, "value", None)
+            if not isinstance(node, ast.Assign | ast.AnnAssign) or value is None:
+                continue
+            called = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
+            if not isinstance(value, ast.Set | ast.Tuple) and called not in ("frozenset", "set"):
+                continue
+            texts = [n.value for n in ast.walk(value) if isinstance(n, ast.Constant)]
+            listed = [text for text in texts if text in names]
+            if len(listed) >= 2 and len(listed) > len(texts) / 2:
+                yield f"{module}:{node.lineno}"
+
+
+def test_facts_about_operators_are_in_their_table() -> None:
+    found = list(_collections_of_operators())
+    assert len(found) <= MOST_SETS, "make these columns of graph/traits.py:\n" + "\n".join(found)

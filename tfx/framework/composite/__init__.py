@@ -1,0 +1,1 @@
+"""Values that are made of tensors: extension types, optional values, slices of few rows."""
