@@ -145,6 +145,8 @@ def test_an_onnx_model(tfx: Run, sample_path: Path, tmp_path: Path) -> None:
             1,
             "importing 'needs_more' failed: ModuleNotFoundError: No module named",
         ),
+        (["my_model:make"], 1, "if it makes the model, have it called: 'my_model:make()'"),
+        (["{folder}/my_model.py:make"], 1, "have it called: '{folder}/my_model.py:make()'"),
         (["my_model:broken()"], 1, "'my_model:broken()' failed: RuntimeError: no data"),
         (
             ["my_model:model", "--signature", "a=plain"],
@@ -185,7 +187,7 @@ def test_an_onnx_model(tfx: Run, sample_path: Path, tmp_path: Path) -> None:
 def test_mistakes_are_one_line(
     tfx: Run, program: Path, args: list[str], code: int, text: str
 ) -> None:
-    result = tfx("save", *args, "--out", "out")
+    result = tfx("save", *[arg.format(folder=program) for arg in args], "--out", "out")
     assert result.exit_code == code
     assert text.format(folder=program) in result.stderr
     assert result.stderr.count("\n") == 1

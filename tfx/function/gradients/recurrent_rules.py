@@ -19,10 +19,13 @@ from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.function.gradients.pure_function import PureFunction
 from tfx.graph.ir import RawShape, attributes_key
+from tfx.ops.array.creation import zeros_like
 from tfx.runtime.fork_safe_locks import fork_safe
 
 # How many backward graphs are kept; the one used longest ago goes first.
 MOST_KEPT = 64
+# The number of the input with the first hidden state; that of the cell follows.
+_INITIAL = 5
 
 _kept: OrderedDict[Any, tuple[PureFunction, tuple[bool, ...]]] = OrderedDict()
 _lock = fork_safe(threading.Lock())
@@ -31,6 +34,8 @@ _lock = fork_safe(threading.Lock())
 @gradient("GRU", "LSTM", "RNN")
 def _recurrent_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None]:
     """One loop backwards through time; products over all steps at once."""
+    if op.inputs[0].shape[1 if op.attrs.get("layout") else 0] == 0:
+        return _gradients_of_no_steps(op, dys)
     if current().graph is not None:
         return recurrent_gradients(op.op, op.attrs, op.inputs, op.outputs[0], dys, op.needs)
     given = [*op.inputs, op.outputs[0], *dys]
@@ -52,6 +57,19 @@ def _recurrent_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None]:
     function, present = known
     found = iter(function([x for x in given if x is not None]))
     return [next(found) if p else None for p in present]
+
+
+def _gradients_of_no_steps(op: OpRecord, dys: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Nothing was computed: the last states are the first ones, and nothing depends on the rest."""
+    last = {_INITIAL + i: dy for i, dy in enumerate(dys[1:])}
+    found: list[Tensor | None] = []
+    for i, x in enumerate(op.inputs):
+        if x is None or not x.dtype.is_floating:
+            found.append(None)
+        else:
+            dy = last.get(i)
+            found.append(zeros_like(x) if dy is None else dy)
+    return found
 
 
 def _shapes(op: OpRecord, dys: Sequence[Tensor | None]) -> list[RawShape]:

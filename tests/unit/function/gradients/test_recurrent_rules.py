@@ -192,3 +192,27 @@ def test_a_state_of_one_step_alone():
     assert not found[2:, 2].any()
     assert found[:, 0].any(-1).all()
     assert HIDDEN == 2
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize(("op", "gates", "states"), [("RNN", 1, 1), ("GRU", 3, 1), ("LSTM", 4, 2)])
+def test_no_steps_hand_the_first_states_on(op: str, gates: int, states: int, traced: bool) -> None:
+    x = tf.zeros([0, 2, 3])
+    w, r = tf.ones([1, 2 * gates, 3]), tf.ones([1, 2 * gates, 2])
+    first = [tf.fill([1, 2, 2], float(i + 1)) for i in range(states)]
+
+    def slopes():
+        with tf.GradientTape() as tape:
+            tape.watch([x, w, r, *first])
+            last = getattr(tf.raw, op)(
+                x, w, r, None, None, *first, hidden_size=2, n_outputs=1 + states
+            )[1:]
+            loss = tf.add_n([tf.reduce_sum(s * float(i + 3)) for i, s in enumerate(last)])
+        return tape.gradient(loss, [x, w, r, *first])
+
+    found = tf.function(slopes)() if traced else slopes()
+    assert found[0].shape == [0, 2, 3]
+    assert not found[1].numpy().any()
+    assert not found[2].numpy().any()
+    for i, slope in enumerate(found[3:]):
+        np.testing.assert_array_equal(slope.numpy(), np.full([1, 2, 2], i + 3.0))
