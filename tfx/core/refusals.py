@@ -75,6 +75,7 @@ class Refusal(enum.Enum):
         "batch_dims must be less than or equal to axis, and the leading dimensions of params equal "
         "to those of indices",
     )
+    REVERSED = 31, "ReverseV2", "an axis is outside of the tensor, or is given twice"
     NO_SEQUENCES = 29, "RNN", "there are no sequences, no steps or no features"
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:

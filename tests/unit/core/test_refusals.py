@@ -29,6 +29,7 @@ NUMBERS = {
     "LONGEST": 26,
     "PERMUTATION": 27,
     "ENSURED_RANK": 28,
+    "REVERSED": 31,
     "NO_SEQUENCES": 29,
     "BATCH_GATHERED": 30,
 }

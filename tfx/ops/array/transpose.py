@@ -7,8 +7,10 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
+from tfx.framework.guards import refused_unless
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import (
@@ -184,12 +186,19 @@ _tensor = tensor
 
 def _reversed_where(x: Tensor, axes: Tensor, rank: int) -> Tensor:
     """``reverse`` along axes of which not even the number is known: each axis is asked for."""
-    shape, zero = x.shape, int64_constant(0)
+    if not rank:
+        return identity(x)
+    shape, zero, one = x.shape, int64_constant(0), int64_constant(1)
     counted = ox.Add(axes, int64_constant(rank))
     axes = ox.Where(ox.Less(axes, zero), counted, axes)
+    found = ox.Equal(int64_constant(list(range(rank))), ox.Unsqueeze(axes, one))
+    every = ox.ReduceSum(cast_to(found, dtypes.int64), int64_constant([0]), keepdims=0)
+    # An axis that the tensor does not have is not counted.
+    fine = ox.Equal(ox.ReduceSum(every, keepdims=0), ox.Size(axes))
+    fine = ox.And(ox.LessOrEqual(every, one), fine)
+    every = refused_unless(fine, every, Refusal.REVERSED)
     for axis in range(rank):
-        found = ox.Equal(axes, int64_constant(axis))
-        times = ox.ReduceSum(cast_to(found, dtypes.int64), keepdims=0)
+        times = ox.Gather(every, int64_constant(axis))
         size = ox.Squeeze(dimension(x, axis), int64_constant([0]))
         places = ox.Range(zero, size, int64_constant(1))
         mirrored = ox.Sub(ox.Sub(size, int64_constant(1)), places)
