@@ -1,4 +1,4 @@
-"""Ctrl-C ends the run that the main thread is in, and no other.
+"""Ctrl-C ends the run, or the creation of a session, that the main thread is in, and no other.
 
 Python runs signal handlers between two instructions of the main thread, so none runs while ONNX
 Runtime computes there. But the descriptor of ``signal.set_wakeup_fd`` is written to at once. A
@@ -47,6 +47,7 @@ class _State:
         going: Cleared while the shared run options end runs.
         lock: Who ends runs holds it.
         own: Run options of runs that have their own, with the thread that waits for the run.
+        creating: Options of sessions that are being made, by the thread that waits.
     """
 
     def __init__(self) -> None:
@@ -55,6 +56,7 @@ class _State:
         self.going.set()
         self.lock = threading.Lock()
         self.own: dict[int, tuple[Any, int]] = {}
+        self.creating: dict[int, Any] = {}
 
 
 _state = _State()
@@ -122,6 +124,21 @@ def running(options: Any) -> Iterator[None]:
         own.pop(id(options), None)
 
 
+@contextmanager
+def creating(options: Any) -> Iterator[None]:
+    """Have a signal end the creation of a session by this thread.
+
+    Args:
+        options: ONNX Runtime's session options, used for this session alone.
+    """
+    this = threading.get_ident()
+    _state.creating[this] = options
+    try:
+        yield
+    finally:
+        _state.creating.pop(this, None)
+
+
 def end_runs(options: Sequence[Any], until: Any) -> None:
     """End runs, and repeat those of them that were not meant.
 
@@ -156,7 +173,12 @@ def _end_main() -> None:
     main = threading.main_thread().ident
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
-    if not is_thread_inside(main) or is_creating(main):
+    if not is_thread_inside(main):
+        return
+    if is_creating(main):
+        options = None if main is None else _state.creating.get(main)
+        if options is not None:
+            options.set_load_cancellation_flag(True)
         return
     own = [options for options, thread in list(_state.own.values()) if thread == main]
 

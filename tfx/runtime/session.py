@@ -338,14 +338,15 @@ def _compile(
         folds: See ``Session``.
     """
     try:
-        inference = onnxruntime.InferenceSession(
-            source,
-            options,
-            providers=providers_for(device, extra),
-            disabled_optimizers=None if folds else [_FOLDING],
-            # Otherwise a failure is printed on stdout, and tried a second time.
-            enable_fallback=0,
-        )
+        with interrupts.creating(options):
+            inference = onnxruntime.InferenceSession(
+                source,
+                options,
+                providers=providers_for(device, extra),
+                disabled_optimizers=None if folds else [_FOLDING],
+                # Otherwise a failure is printed on stdout, and tried a second time.
+                enable_fallback=0,
+            )
     except errors.OpError:
         raise
     except Exception as e:

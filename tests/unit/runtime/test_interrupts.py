@@ -238,3 +238,32 @@ def test_a_run_that_nobody_meant_is_repeated(run):
         print(float(limited()))
     """)
     assert found == "150000.0\n" * 2
+
+
+def test_the_creation_of_a_session_ends(run):
+    """A chain of nodes takes a second to compile; afterwards it is compiled as usual."""
+    assert (
+        run("""
+        from onnx import helper
+        from tfx.runtime.session import Session
+
+        nodes = [helper.make_node("Mul", [f"x{i}", "c"], [f"x{i + 1}"]) for i in range(24000)]
+        ends = [helper.make_tensor_value_info(n, 1, [2]) for n in ("x0", "x24000")]
+        c = helper.make_tensor("c", 1, [2], [1.0, 2.0])
+        graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:], [c])
+        opset = helper.make_opsetid("", 21)
+        model = helper.make_model(graph, opset_imports=[opset], ir_version=10).SerializeToString()
+
+        began = time.monotonic()
+        Session(model)
+        whole = time.monotonic() - began
+        press(whole * 0.3)
+        began = time.monotonic()
+        try:
+            Session(model)
+        except KeyboardInterrupt as e:
+            print(time.monotonic() - began < whole, type(e.__context__).__name__)
+        Session(model)
+    """)
+        == "True ModelLoadCanceled\n"
+    )
