@@ -251,7 +251,7 @@ def reduce_prod(
 ) -> Tensor:
     """The product over axes. Its gradient is right where elements are 0 too.
 
-    Products of integers wrap around (over axes that are known while tracing).
+    Products of integers wrap around (of a tensor whose rank is known while tracing).
 
     Example:
         >>> import tfx as tf
@@ -264,6 +264,8 @@ def reduce_prod(
         axes = None if axes is None else reduction_axes(axes, x, "ReduceProd")
         if not isinstance(axes, Tensor):
             return _wrapping_product(x, axes, keepdims)
+        if x.shape.rank:
+            return _late_wrapping_product(x, axes, keepdims, x.shape.rank)
     return _reduce_numbers("ReduceProd", x, axis, keepdims)
 
 
@@ -277,6 +279,33 @@ def _has_small_product(x: Tensor) -> bool:
     sizes = np.maximum(np.abs(known.astype(np.float64)), 1)
     with np.errstate(over="ignore"):
         return bool(sizes.prod() < 2.0**31)
+
+
+def _late_wrapping_product(x: Tensor, axes: Tensor, keepdims: bool, rank: int) -> Tensor:
+    """The same over axes that only a run tells: each axis keeps its length or shrinks to 1."""
+    axes = ox.Reshape(cast_to(axes, dtypes.int64), int64_constant([-1]))
+    zero, one = int64_constant(0), int64_constant([1])
+    counted = ox.Where(ox.Less(axes, zero), ox.Add(axes, int64_constant(rank)), axes)
+    found = cast_to(x, dtypes.int32 if x.dtype.size < 4 else dtypes.int64)
+    for axis in range(rank):
+        hits = cast_to(ox.Equal(counted, int64_constant(axis)), dtypes.int64)
+        chosen = ox.Greater(ox.ReduceSum(hits, keepdims=0), zero)
+        form, size = shape_vector(found), shape_vector(found, axis, axis + 1)
+        length = ox.Squeeze(size, int64_constant([0]))
+        places = ox.Range(zero, length, int64_constant(1))
+        places = ox.Where(chosen, zero, places)
+        behind = int64_constant([-1] + [1] * (rank - axis - 1))
+        places = ox.Expand(ox.Reshape(places, behind), form)
+        line = concat_shape(
+            shape_vector(found, 0, axis), ox.Where(chosen, one, size), shape_vector(found, axis + 1)
+        )
+        start = filled(line, 1, found.dtype)
+        found = ox.ScatterElements(start, places, found, axis=axis, reduction="mul")
+    found = ox.Squeeze(found, axes)  # which refuses axes that there are not
+    if keepdims:
+        found = ox.Unsqueeze(found, axes)
+        found.set_shape([None] * rank)
+    return cast_to(found, x.dtype)
 
 
 def _wrapping_product(x: Tensor, axes: list[int] | None, keepdims: bool) -> Tensor:

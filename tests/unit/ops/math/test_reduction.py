@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import scipy.special
 
-import tfx.ops.common.operator_overloads  # noqa: F401
+import tfx as tf
+import tfx.ops.common.operator_overloads
 from tests.unit.ops.tracing import run_traced
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import constant
@@ -294,3 +295,26 @@ def test_reductions_of_imported_models_have_gradients(op, rng):
         attrs = {"keepdims": keepdims}
         check_grads(lambda v, a=attrs: apply(op, (v, int64_constant([1])), a), [x])
         check_grads(lambda v, a=attrs: apply(op, (v,), a), [x])
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, np.uint64])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_products_of_integers_wrap_over_axes_that_a_run_tells(dtype, keepdims):
+    x = np.random.default_rng(0).integers(1, 100, (3, 4, 5)).astype(dtype)
+    signature = [tf.TensorSpec([None] * 3, dtype), tf.TensorSpec([None], tf.int32)]
+
+    @tf.function(input_signature=signature)
+    def product(x, axes):
+        return tf.reduce_prod(x, axes, keepdims=keepdims)
+
+    for axes in ([0], [1], [2], [-1], [0, 1], [-3, -1], [0, 1, 2], []):
+        with np.errstate(over="ignore"):
+            expected = np.prod(x, tuple(axes), keepdims=keepdims, dtype=dtype)
+        found = product(x, np.array(axes, np.int32))
+        assert found.dtype.as_numpy_dtype == dtype
+        np.testing.assert_array_equal(found.numpy(), expected)
+    for axes in ([3], [-4]):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            product(x, np.array(axes, np.int32))
+    nothing = product(np.zeros([0, 3, 2], dtype), np.array([0], np.int32))
+    assert (nothing.numpy() == 1).all()
