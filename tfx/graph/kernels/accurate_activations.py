@@ -25,6 +25,7 @@ from tfx.graph.ir import Attributes, Graph, Node, Value
 from tfx.graph.kernels import elementary_functions
 from tfx.graph.passes.dead_code import used_values
 from tfx.graph.replacement_builder import ReplacementBuilder
+from tfx.graph.value_ranges import value_range
 
 Rewrite: TypeAlias = Callable[[ReplacementBuilder, Value, Attributes], Value]
 
@@ -47,6 +48,8 @@ class _Typed(ReplacementBuilder):
 def _sigmoid(write: ReplacementBuilder, x: Value, attrs: Attributes) -> Value:
     high = write.number(_SATURATED[x.dtype])
     e = write.Exp(write.Clip(x, None, high))
+    if x.dtype == _FLOAT:  # e / (1 + e) in one pass; the kernel has no other type
+        return write.Softsign(e)
     return write.Div(e, write.Add(e, write.number(1.0)))
 
 
@@ -83,6 +86,19 @@ def _correction(rewrite: Rewrite, *kinds: int) -> Callable[[Graph, Node], bool]:
         return write.finish()
 
     return correct
+
+
+def _unless_it_is_accurate(
+    correct: Callable[[Graph, Node], bool],
+) -> Callable[[Graph, Node], bool]:
+    """The kernel of ``Sigmoid`` is right to 3 units in the last place from -1 on."""
+
+    def correct_below(out: Graph, node: Node) -> bool:
+        (x,) = node.inputs
+        limits = value_range(x) if x is not None and x.dtype == _FLOAT else None
+        return False if limits is not None and limits[0] >= -1.0 else correct(out, node)
+
+    return correct_below
 
 
 def clipped(nodes: Sequence[Node]) -> set[int]:
@@ -183,7 +199,7 @@ def _same_again(x: Value, y: Value) -> bool:
 _GATES = ("Sigmoid", "Tanh")
 
 CORRECTIONS: dict[str, Callable[[Graph, Node], bool]] = {
-    "Sigmoid": _correction(_sigmoid, _FLOAT, _DOUBLE),
+    "Sigmoid": _unless_it_is_accurate(_correction(_sigmoid, _FLOAT, _DOUBLE)),
     "Softplus": _correction(_softplus, _FLOAT),
     "Swish": _correction(_swish, _FLOAT, _DOUBLE),
     "Tanh": _correction(_tanh, _FLOAT),

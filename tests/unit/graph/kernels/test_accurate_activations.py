@@ -195,3 +195,18 @@ def test_cross_entropies_of_extreme_logits(kind: str) -> None:
     found = tf.nn.softmax_cross_entropy_with_logits([[1.0, 0.0]] * 7, pairs)
     # A logarithm of a sum that is 1 plus little: to one unit of 1.
     np.testing.assert_allclose(found, wanted, rtol=limit, atol=float(np.finfo(kind).eps))
+
+
+def test_a_sigmoid_of_what_is_not_far_below_0_keeps_its_kernel():
+    signature = [tf.TensorSpec([None], tf.float32)]
+    bounded = tf.function(lambda x: tf.sigmoid(tf.tanh(x)), input_signature=signature)
+    free = tf.function(lambda x: tf.sigmoid(x), input_signature=signature)
+    kept = [node.op_type for node in bounded.get_concrete_function().as_onnx().graph.node]
+    written = [node.op_type for node in free.get_concrete_function().as_onnx().graph.node]
+    assert "Sigmoid" in kept
+    assert "Sigmoid" not in written
+    x = np.linspace(-20, 20, 100_001, dtype=np.float32)
+    inner = tf.tanh(x).numpy().astype(np.float64)
+    expected = 1 / (1 + np.exp(-inner))
+    error = np.abs(bounded(x).numpy() - expected) / np.spacing(expected.astype(np.float32))
+    assert error.max() <= 4
