@@ -18,6 +18,7 @@ _OF_RESULTS: dict[str, Limits] = {
     "HardSigmoid": (0.0, 1.0),
     "Sigmoid": (0.0, 1.0),
     "Softmax": (0.0, 1.0),
+    "Softsign": (-1.0, 1.0),
     "Tanh": (-1.0, 1.0),
 }
 _LARGEST_POWER = 709.0
