@@ -10,7 +10,7 @@ from tfx.core import dtypes
 from tfx.framework.body_graph import LoopGraph
 from tfx.framework.indices import masked
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.graph.ir import Node, RawDim, Value
+from tfx.graph.ir import Node, Value
 from tfx.graph.symbolic_shapes import elements
 from tfx.ops.common.arguments import static_int
 
@@ -147,17 +147,6 @@ def start_of(value: Value | None, starts: dict[int, int]) -> int | None:
             if isinstance(step, int):
                 return first + step if node.op == "Add" else first - step
     return None
-
-
-def iterations_of(node: Node) -> RawDim:
-    """How often a loop runs, where that is known for certain."""
-    limit, condition = node.inputs[:2]
-    if limit is None or condition is not None:
-        return None
-    known = elements(limit)
-    if known is None or len(known) != 1:
-        return None
-    return max(known[0], 0) if isinstance(known[0], int) else known[0]
 
 
 def counts_up(inside: Value, after: Value) -> bool:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
+from tfx.graph.control import Loop
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.traits import traits
 
@@ -109,14 +110,13 @@ def _of_number(value: Value) -> Limits | None:
 
 def _collected(node: Node, value: Value) -> Value | None:
     """What each iteration gives for a result that has one row for each; None: it is another."""
+    if node.op == "Loop":
+        return next((found.each for found in Loop(node).scanned if found.rows is value), None)
     body = node.attrs.get("body")
     if not isinstance(body, Graph):
         return None
     place = next((i for i, v in enumerate(node.outputs) if v is value), None)
-    if node.op == "Loop":
-        carried, before = len(node.inputs) - 2, 1
-    else:
-        carried, before = len(node.inputs) - int(node.attrs["num_scan_inputs"]), 0
-    if place is None or place < carried or place + before >= len(body.outputs):
+    carried = len(node.inputs) - int(node.attrs["num_scan_inputs"])
+    if place is None or place < carried or place >= len(body.outputs):
         return None
-    return body.outputs[place + before]
+    return body.outputs[place]

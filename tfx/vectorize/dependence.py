@@ -12,6 +12,7 @@ from tfx.core.dims import is_static
 from tfx.framework.func_graph import BARRIER
 from tfx.framework.guards import guard_of
 from tfx.function.gradients.gradient_marker import CustomGradient
+from tfx.graph.control import Loop
 from tfx.graph.ir import CALL, Graph, Node, Value, bodies_below, free_values
 from tfx.graph.traits import traits
 from tfx.ops.random.samplers import STATE_SIZE
@@ -108,32 +109,34 @@ def spread_if(node: Node, found: set[int], same_draws: bool) -> None:
 
 
 def _spread_loop(node: Node, found: set[int], same_draws: bool) -> None:
-    body: Graph = node.attrs["body"]
+    loop = Loop(node)
     if loop_differs(node, found, same_draws):
-        found.update(id(v) for v in body.inputs[2:])
-        _spread(body, found, same_draws)
+        found.update(id(v) for v in loop.before)
+        _spread(loop.body, found, same_draws)
         found.update(id(v) for v in node.outputs)
         return
-    for inside, outside in zip(body.outputs[1:], node.outputs, strict=True):
+    for inside, outside in loop.results:
         if id(inside) in found:
             found.add(id(outside))
 
 
 def loop_differs(node: Node, found: set[int], same_draws: bool) -> bool:
     """True if the number of iterations differs; marks what the body carries on the way."""
-    body: Graph = node.attrs["body"]
-    carried = list(zip(node.inputs[2:], body.inputs[2:], body.outputs[1:], strict=False))
-    for outer, inner, _ in carried:
-        if id(outer) in found:
-            found.add(id(inner))
+    loop = Loop(node)
+    found.update(id(c.before) for c in loop.carried if id(c.initial) in found)
     while True:
-        _spread(body, found, same_draws)
-        late = [i for _, i, after in carried if id(after) in found and id(i) not in found]
+        _spread(loop.body, found, same_draws)
+        late = {id(c.before) for c in loop.carried if id(c.after) in found} - found
         if not late:
             break
-        found.update(map(id, late))
+        found |= late
     # What is carried and differs in the end differs at the start too.
-    return any(id(v) in found for v in (*node.inputs[:2], body.outputs[0]) if v is not None)
+    return _ends_apart(loop, found)
+
+
+def _ends_apart(loop: Loop, found: set[int]) -> bool:
+    """True if what ends a loop differs."""
+    return any(id(v) in found for v in (loop.limit, loop.condition, loop.goes_on) if v is not None)
 
 
 # The numbers of the elements' values among those that are unique.
@@ -185,8 +188,6 @@ def _ragged(
         return (node, "its result has another shape for each element") if several else None
     if node.op != "Loop":
         return None
-    body: Graph = node.attrs["body"]
-    scans = node.outputs[len(node.inputs) - 2 :]
-    masked = any(id(v) in found for v in (*node.inputs[:2], body.outputs[0]) if v is not None)
-    several = masked and any(id(v) in used for v in scans)
+    loop = Loop(node)
+    several = _ends_apart(loop, found) and any(id(v) in used for v in loop.rows)
     return (node, "what it collects has another length for each element") if several else None

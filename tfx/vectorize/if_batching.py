@@ -19,6 +19,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import Assigned, VariableState
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE, Variable
+from tfx.graph.control import If
 from tfx.graph.ir import Graph, Node, Value
 from tfx.ops.array.creation import zeros
 from tfx.ops.common.batching import concat_shapes
@@ -40,10 +41,9 @@ def convert_if(batcher: Batcher, node: Node) -> list[BatchedValue]:
     assigns = any(True for _ in assigned_states(list(node.bodies())))
     if plain and not assigns and not any(flags):
         return repeated(batcher, node)
-    condition = node.inputs[0]
-    assert condition is not None
-    pred = batcher.batched_value(condition)
-    bodies = [node.attrs["then_branch"], node.attrs["else_branch"]]
+    choice = If(node)
+    pred = batcher.batched_value(choice.condition)
+    bodies = choice.branches
     if pred.batched:
         if assigns:
             refuse_assignments(node)

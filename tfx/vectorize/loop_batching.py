@@ -18,7 +18,8 @@ from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.graph.ir import Graph, Node, RawShape, Value
+from tfx.graph.control import Loop, loop_types
+from tfx.graph.ir import Node, RawShape, Value
 from tfx.ops.common.arguments import zeros_of
 from tfx.ops.common.batching import concat_shapes
 from tfx.vectorize.batched_value import BatchedValue, CannotConvertError
@@ -37,15 +38,15 @@ def convert_loop(batcher: Batcher, node: Node) -> list[BatchedValue]:
     found = differing(batcher, node)
     plain = not found
     masked = loop_differs(node, found, batcher.same_draws)
-    body: Graph = node.attrs["body"]
-    assigns = any(True for _ in assigned_states([body]))
-    results = [id(v) in found for v in body.outputs[1:]]
+    loop = Loop(node)
+    assigns = any(True for _ in assigned_states([loop.body]))
+    results = [id(inside) in found for inside, _ in loop.results]
     if plain and not masked and not assigns and not any(results):
         return repeated(batcher, node)
     if masked and assigns:
         refuse_assignments(node)
     kind = _MaskedLoop if masked else _Loop
-    flags = [masked or id(v) in found for v in body.inputs[2:]]
+    flags = [masked or id(v) in found for v in loop.before]
     batched_values = kind(
         batcher, node, flags, [masked or f for f in results[len(flags) :]]
     ).batched_values()
@@ -70,7 +71,7 @@ class _Loop:
         self.graph = graph
         self.batcher = batcher
         self.node = node
-        self.body: Graph = node.attrs["body"]
+        self.one = Loop(node)
         self.carried = list(carried)
         self.scanned = list(scanned)
         self.loop = LoopGraph(f"{node.name}_body", graph)
@@ -78,7 +79,7 @@ class _Loop:
         self.keep = self._input("keep_going", _BOOL.onnx, ())
         self.inside = [
             self._input(v.name, v.dtype, self._shape(v, flag))
-            for v, flag in zip(self.body.inputs[2:], self.carried, strict=True)
+            for v, flag in zip(self.one.before, self.carried, strict=True)
         ]
 
     def _input(self, name: str, dtype: int, shape: RawShape) -> Value:
@@ -95,26 +96,25 @@ class _Loop:
 
     def _initial(self) -> list[Tensor]:
         initial = []
-        for value, flag in zip(self.node.inputs[2:], self.carried, strict=True):
+        for value, flag in zip(self.one.initial, self.carried, strict=True):
             assert value is not None
             batched_value = self.batcher.batched_value(value)
             initial.append(self.batcher.full(batched_value) if flag else batched_value.tensor)
         return initial
 
-    def _optional(self, number: int) -> BatchedValue | None:
-        value = self.node.inputs[number] if number < len(self.node.inputs) else None
+    def _optional(self, value: Value | None) -> BatchedValue | None:
         return None if value is None else self.batcher.batched_value(value)
 
     def batched_values(self) -> list[BatchedValue]:
         """Add the node; its results."""
-        limit, going = self._optional(0), self._optional(1)
+        limit, going = self._optional(self.one.limit), self._optional(self.one.condition)
         with using(graph=self.loop, tapes=()):
             inner = self.batcher.for_body(inside=True)
-            inner.put(self.body.inputs[0], self._tensor(self.iteration), False)
-            inner.put(self.body.inputs[1], self._tensor(self.keep), False)
-            for old, new, flag in zip(self.body.inputs[2:], self.inside, self.carried, strict=True):
+            inner.put(self.one.iteration, self._tensor(self.iteration), False)
+            inner.put(self.one.entered, self._tensor(self.keep), False)
+            for old, new, flag in zip(self.one.before, self.inside, self.carried, strict=True):
                 inner.put(old, self._tensor(new), flag)
-            after, *rest = inner.run(self.body)
+            after, *rest = inner.run(self.one.body)
             ends = [
                 inner.full(x) if flag else x.tensor
                 for x, flag in zip(rest, [*self.carried, *self.scanned], strict=True)
@@ -133,12 +133,7 @@ class _Loop:
         graph.inputs = [self.iteration, self.keep, *inside]
         with using(graph=self.loop, tapes=()):
             graph.outputs = [self.loop.value_of(t) for t in outputs]
-        types = [(v.dtype, v.shape) for v in inside]
-        types += [
-            (v.dtype, None if v.shape is None else (None, *v.shape))
-            for v in graph.outputs[1 + len(inside) :]
-        ]
-        attrs = {"body": graph}
+        attrs, types = {"body": graph}, loop_types(graph)
         results = add_control_node(
             self.graph, "Loop", inputs, attrs, types, [self.loop], name=self.node.name
         )
@@ -177,7 +172,7 @@ class _MaskedLoop(_Loop):
 
     def batched_values(self) -> list[BatchedValue]:
         """Add the node; its results."""
-        limit, going = self._optional(0), self._optional(1)
+        limit, going = self._optional(self.one.limit), self._optional(self.one.condition)
         n = self.batcher.static_size
         active = self._input("active", _BOOL.onnx, (n,))
         with using(graph=self.loop, tapes=()):
@@ -194,15 +189,15 @@ class _MaskedLoop(_Loop):
                 )
 
             inner = self.batcher.within(
-                self.body, self.batcher.size, self.batcher.static_size, view
+                self.one.body, self.batcher.size, self.batcher.static_size, view
             )
             now = self._tensor(self.iteration)
-            inner.put(self.body.inputs[0], now, False)
-            inner.put(self.body.inputs[1], self._tensor(self.keep), False)
+            inner.put(self.one.iteration, now, False)
+            inner.put(self.one.entered, self._tensor(self.keep), False)
             before = [self._tensor(v) for v in self.inside]
-            for old, tensor in zip(self.body.inputs[2:], before, strict=True):
+            for old, tensor in zip(self.one.before, before, strict=True):
                 inner.put(old, *view(BatchedValue(tensor, True)))
-            after, *rest = inner.run(self.body)
+            after, *rest = inner.run(self.one.body)
             found = [inner.full(x) for x in rest]
             ends = [
                 ox.Where(_over(on, new), new, old) for old, new in zip(before, found, strict=False)

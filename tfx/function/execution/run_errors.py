@@ -23,6 +23,7 @@ from tfx.core.errors import (
 )
 from tfx.core.refusals import Refusal, refusal_in
 from tfx.core.source import bracketed
+from tfx.graph.control import If
 from tfx.graph.infer import describe
 from tfx.graph.ir import CALL, Graph, Node, Value, free_values
 from tfx.runtime.session import kernel_reason, translate
@@ -140,7 +141,7 @@ def _entered(
             yield callee, given
         return
     if outer.op == "If":
-        body = outer.attrs["then_branch" if to_numpy(given[0]) else "else_branch"]
+        body = If(outer).branches[0 if to_numpy(given[0]) else 1]
         first: Sequence[RawValue] = ()
     else:
         (body,) = bodies

@@ -271,12 +271,3 @@ def watched_constants(known: Mapping[int, Any]) -> frozenset[int]:
 
 def _same(value: Value) -> Value:
     return value
-
-
-def extended(node: Node, value: Value, *, at: int | None = None) -> Value:
-    """Give a node one more output, like ``value``; a new value."""
-    outputs = list(node.outputs)
-    outputs.insert(len(outputs) if at is None else at, value)
-    node.outputs = tuple(outputs)
-    value.node = node
-    return value

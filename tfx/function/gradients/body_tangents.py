@@ -226,11 +226,11 @@ class NodeTangents(ABC):
         place = next(i for i, n in enumerate(nodes) if n is self.node)
         nodes[place:] = in_order(nodes[place:])
 
-    def give(self, tensor: Tensor) -> None:
-        """Give the node one more input."""
+    def give(self, tensor: Tensor) -> Value:
+        """What the node is given as one more input, which is one of its record, too."""
         self._complete_given()
-        self.node.inputs = (*self.node.inputs, self.owner.value_of(tensor))
         self.given.append(tensor)
+        return self.owner.value_of(tensor)
 
     def _complete_given(self) -> None:
         """The inputs that gradients gave the node meanwhile are inputs of its record too."""

@@ -13,7 +13,8 @@ from tfx.framework.context import current
 from tfx.framework.func_graph import Assigned, FuncGraph
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.function.gradients.body_gradient import BodyGradient, extended
+from tfx.function.gradients.body_gradient import BodyGradient
+from tfx.graph.control import ELSE, THEN, If
 from tfx.graph.ir import Graph, RawShape, Value
 
 
@@ -44,7 +45,8 @@ class IfGradient:
         free = op.inputs[first : first + len(control.free)]
         known = {id(v): t for v, t in zip(control.free, free, strict=True)}
         leaves = dict(zip(control.leaves, op.inputs[first + len(control.free) :], strict=True))
-        self._branches = [self._node.attrs["then_branch"], self._node.attrs["else_branch"]]
+        self._choice = If(control.node)
+        self._branches = self._choice.branches
         self._bodies = [BodyGradient(b, self._owner, graph, known, leaves) for b in self._branches]
         places = {id(v): i for i, v in enumerate(self._node.outputs)}
         self._assigned = self._node.tag.outputs if isinstance(self._node.tag, Assigned) else {}
@@ -94,8 +96,8 @@ class IfGradient:
         if self._saved:
             notify_recorders(self._op.op, self._op.attrs, self._op.inputs, self._saved)
         attrs = {
-            "then_branch": self._bodies[0].graph.graph,
-            "else_branch": self._bodies[1].graph.graph,
+            THEN: self._bodies[0].graph.graph,
+            ELSE: self._bodies[1].graph.graph,
         }
         types = [(v.dtype, _form_of(sources[i])) for v, i in zip(columns[0], kept, strict=True)]
         bodies = [b.graph for b in self._bodies]
@@ -113,11 +115,9 @@ class IfGradient:
             if made is value and place not in self._assigned:
                 tensor = self._control.tensor_of(output, self._op.outputs, self._owner)
         if tensor is None:
-            branch.outputs.append(value)
-            other.outputs.append(self._nothing(value, other))
-            shape = None if value.shape is None else (None,) * len(value.shape)
-            new = Value(branch.unique_name(f"{value.name}_saved"), value.dtype, shape)
-            tensor = self._control.tensor_of(extended(node, new), (), self._owner)
+            nothing = self._nothing(value, other)
+            new = self._choice.add_of_branch(branch, value, nothing, f"{value.name}_saved")
+            tensor = self._control.tensor_of(new, (), self._owner)
             self._saved.append(tensor)
         return self._bodies[number].graph.value_of(tensor)
 

@@ -8,8 +8,8 @@ from typing import Any
 from tfx.framework.func_graph import Assigned
 from tfx.framework.rules import EXTENDED_CONTROL, ExtendedControl, OpRecord, forward
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.function.gradients.body_gradient import extended
 from tfx.function.gradients.body_tangents import NodeTangents
+from tfx.graph.control import If
 from tfx.graph.ir import Value
 
 
@@ -31,8 +31,8 @@ class IfTangents(NodeTangents):
         self, op: OpRecord, tangents: Sequence[Tensor | None], store: dict[int, NodeTangents]
     ) -> None:
         super().__init__(op, tangents, store)
-        self._branches = [self.node.attrs["then_branch"], self.node.attrs["else_branch"]]
-        self._bodies = [self.body(branch) for branch in self._branches]
+        self._choice = If(self.node)
+        self._bodies = [self.body(branch) for branch in self._choice.branches]
 
     def record(self, op: OpRecord) -> ExtendedControl:
         """The tangents of a record's results, and the record for those around."""
@@ -56,12 +56,11 @@ class IfTangents(NodeTangents):
             return None
         for body in self._bodies:
             body.run()
-        inside = [branch.outputs[place] for branch in self._branches]
+        inside = [branch.outputs[place] for branch in self._choice.branches]
         if all(b.tangent(v) is None for b, v in zip(self._bodies, inside, strict=True)):
             return None
-        for branch, body, made in zip(self._branches, self._bodies, inside, strict=True):
-            branch.outputs.append(body.output(made))
-        name = self._branches[0].unique_name(f"t_{value.name}")
-        new = SymbolicTensor(extended(node, Value(name, value.dtype, value.shape)), self.owner)
+        then, otherwise = (b.output(v) for b, v in zip(self._bodies, inside, strict=True))
+        result = self._choice.add(then, otherwise, f"t_{value.name}", value.shape)
+        new = SymbolicTensor(result, self.owner)
         self.new.append(new)
         return new

@@ -27,8 +27,9 @@ from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.gradients.body_gradient import BodyGradient
 from tfx.function.gradients.deferred_sums import DeferredSum, late_product, late_row_sum
 from tfx.function.gradients.loop_residuals import LoopResiduals
+from tfx.graph.control import Loop, loop_types
 from tfx.graph.copy_body import uses
-from tfx.graph.ir import Graph, Node, RawShape, Value
+from tfx.graph.ir import Node, Value
 from tfx.graph.symbolic_shapes import elements
 
 # Tag of the node that numbers the iterations of a backward loop: from the last one down to 0.
@@ -56,16 +57,16 @@ class LoopGradient:
         graph = current().graph
         assert graph is not None
         self._op = op
-        self._node = node = control.node
+        node = control.node
+        self._loop = Loop(node)
         self._graph = graph
         self._owner: FuncGraph = op.outputs[0]._graph  # type: ignore[attr-defined]
-        self._body: Graph = node.attrs["body"]
         first = len(op.inputs) - len(control.free) - len(control.leaves)
         self._first_free = first
         free = op.inputs[first : first + len(control.free)]
         known = {id(v): t for v, t in zip(control.free, free, strict=True)}
         leaves = dict(zip(control.leaves, op.inputs[first + len(control.free) :], strict=True))
-        self._back = BodyGradient(self._body, self._owner, graph, known, leaves)
+        self._back = BodyGradient(self._loop.body, self._owner, graph, known, leaves)
         self._states: dict[int, int] = {}
         if isinstance(node.tag, Assigned):
             self._states = {k: id(s.ref()) for k, s in node.tag.outputs.items()}
@@ -87,24 +88,19 @@ class LoopGradient:
         # By ``id``, slices that the forward loop takes from the last to the first.
         self._ascending: set[int] = set()
 
-    @property
-    def _carried(self) -> int:
-        """How many values the forward loop carries by now."""
-        return len(self._node.inputs) - 2
-
     def gradients(self) -> list[Tensor | None]:
         """Add the node; its results are the gradients of the forward node's inputs."""
-        op, back, body = self._op, self._back, self._body
+        op, back, loop = self._op, self._back, self._loop
         wanted = [x for x, n in zip(op.inputs, op.needs, strict=True) if n]
         outside = {id(x): x for x, n in zip(op.inputs, op.needs, strict=True) if n}
         frees = {id(x): x for x in op.inputs[self._first_free :] if id(x) in outside}
         records = back.records()
         slots = self._take_slices(records, frees)
-        entering = {k: back.tensor(body.inputs[2 + k]) for k in range(self._carried)}
+        entering = dict(enumerate(map(back.tensor, loop.before)))
         active = self._active(records, entering, frees, slots)
         if not wanted or not (active or frees):
             return [None] * len(op.inputs)
-        inside = [body.inputs[2 + k] for k in active]
+        inside = [loop.before[k] for k in active]
         carried = [Value(self._named("grad"), v.dtype, v.shape) for v in inside]
         back.placeholders.update(map(id, carried))
         seeds = self._seeds(active, carried)
@@ -171,14 +167,12 @@ class LoopGradient:
 
     def _starts(self) -> dict[int, int]:
         """The carried integers that count iterations, with their first values."""
-        body, node = self._body, self._node
-        starts = {id(body.inputs[0]): 0}
-        for k in range(self._carried):
-            inside, before = body.inputs[2 + k], node.inputs[2 + k]
-            if before is not None and counts_up(inside, body.outputs[1 + k]):
-                known = elements(before)
+        starts = {id(self._loop.iteration): 0}
+        for initial, before, after, _ in self._loop.carried:
+            if initial is not None and counts_up(before, after):
+                known = elements(initial)
                 if known is not None and len(known) == 1 and isinstance(known[0], int):
-                    starts[id(inside)] = known[0]
+                    starts[id(before)] = known[0]
         return starts
 
     def _active(
@@ -189,8 +183,8 @@ class LoopGradient:
         slots: list[tuple[SymbolicTensor, Any]],
     ) -> list[int]:
         """The carried values through which a gradient flows."""
-        body, op = self._body, self._op
-        leaving = {k: id(self._back.tensor(body.outputs[1 + k])) for k in entering}
+        op, loop = self._op, self._loop
+        leaving = {k: id(self._back.tensor(v)) for k, v in enumerate(loop.after)}
         floating = [k for k, x in entering.items() if x.dtype.is_floating and k not in self._states]
         depends = {k: reachable(records, [id(entering[k])]) for k in floating}
         start = {*frees, *(id(slot) for slot, _ in slots)}
@@ -204,8 +198,8 @@ class LoopGradient:
         self._spread(forward, lambda k, j: leaving[k] in depends[j], floating)
         rows = {
             id(self._back.tensor(v))
-            for place, v in enumerate(body.outputs[1:])
-            if place >= len(entering) and place in self._dys
+            for place, v in enumerate(loop.each, loop.carried_count)
+            if place in self._dys
         }
         backward = {k for k in floating if k in self._dys or (rows & depends[k])}
         self._spread(backward, lambda k, j: leaving[j] in depends[k], floating)
@@ -223,7 +217,7 @@ class LoopGradient:
                     changed = True
 
     def _seeds(self, active: list[int], carried: list[Value]) -> dict[int, Tensor]:
-        back, body = self._back, self._body
+        back, loop = self._back, self._loop
         seeds: dict[int, Tensor] = {}
 
         def add(value: Value, dy: Tensor) -> None:
@@ -231,13 +225,13 @@ class LoopGradient:
             seeds[key] = dy if key not in seeds else back.sum(seeds[key], dy)
 
         for k, value in zip(active, carried, strict=True):
-            add(body.outputs[1 + k], SymbolicTensor(value, back.graph))
+            add(loop.after[k], SymbolicTensor(value, back.graph))
         time = SymbolicTensor(self._time, back.graph)
-        for place, dy in self._dys.items():
-            if place >= self._carried:
+        for place, each in enumerate(loop.each, loop.carried_count):
+            if place in self._dys:
                 with using(graph=back.graph, tapes=()):
-                    row = ox.Gather(dy, time)
-                add(body.outputs[1 + place], row)
+                    row = ox.Gather(self._dys[place], time)
+                add(each, row)
         return seeds
 
     # The node
@@ -252,7 +246,7 @@ class LoopGradient:
         found: dict[int, Tensor | None],
     ) -> list[Tensor | None]:
         back, op = self._back, self._op
-        entering = [back.tensor(self._body.inputs[2 + k]) for k in active]
+        entering = [back.tensor(self._loop.before[k]) for k in active]
         parts = self._parts(states, frees, found)
         late = self._late_sums(frees, parts)
         sums = [self._summed(frees[key], added) for key, added in parts.items()]
@@ -299,7 +293,7 @@ class LoopGradient:
         for key, value in zip(keys, values, strict=True):
             node = value.node
             source = node.inputs[0] if node is not None and node.op == "Gather" else None
-            if node is None or source is None or source.node is not self._node:
+            if node is None or source is None or source.node is not self._loop.node:
                 graph.outputs.append(value)
                 continue
             assert node.inputs[1] is self._time
@@ -369,15 +363,12 @@ class LoopGradient:
         graph.inputs = [self._step, self._going, *carried, *(before for _, before, _ in sums)]
         starts = [self._start(k) for k in active]
         starts += [_cast(sequences.zeros_like(x), before.dtype) for x, before, _ in sums]
-        types: list[tuple[int, RawShape]] = [(v.dtype, v.shape) for v in graph.inputs[2:]]
-        rows = graph.outputs[1 + len(types) :]
-        types += [(v.dtype, None if v.shape is None else (None, *v.shape)) for v in rows]
         return add_control_node(
             self._graph,
             "Loop",
             (count, None, *starts),
             {"body": graph},
-            types,
+            loop_types(graph),
             [self._back.graph],
             name="Loop_gradient",
         )
@@ -387,7 +378,7 @@ class LoopGradient:
         dy = self._dys.get(k)
         if dy is not None:
             return dy
-        return sequences.zeros_like(SymbolicTensor(self._node.outputs[k], self._owner))
+        return sequences.zeros_like(SymbolicTensor(self._loop.final[k], self._owner))
 
     def _collect(
         self,
@@ -429,7 +420,7 @@ class LoopGradient:
 
     def _covers(self, x: Tensor) -> bool:
         """True if the loop is known to run once for each slice."""
-        limit, condition = self._node.inputs[:2]
+        limit, condition = self._loop.limit, self._loop.condition
         if limit is None or condition is not None or not x.shape.rank:
             return False
         known, raw = elements(limit), x.shape.symbolic
@@ -440,7 +431,7 @@ class LoopGradient:
     def _given(self) -> dict[int, Callable[[], Value]]:
         """What stands for the iteration's number and the carried integers that count iterations."""
         found: dict[int, Callable[[], Value]] = {}
-        kinds = {id(v): v.dtype for v in self._body.inputs}
+        kinds = {id(v): v.dtype for v in self._loop.body.inputs}
         for key, start in self._starts().items():
             found[key] = functools.partial(self._number, start, kinds[key])
         return found

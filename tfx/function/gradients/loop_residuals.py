@@ -12,7 +12,6 @@ import numpy as np
 
 from tfx.control_flow import packed_sequences, sequences
 from tfx.control_flow.control_nodes import ControlSite, notify_recorders
-from tfx.control_flow.induction_variables import iterations_of
 from tfx.core import dtypes
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
@@ -21,8 +20,9 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.function.gradients.body_gradient import BodyGradient, extended
-from tfx.graph.ir import Graph, RawShape, Value
+from tfx.function.gradients.body_gradient import BodyGradient
+from tfx.graph.control import If, Loop
+from tfx.graph.ir import RawShape, Value
 
 _INT64, _BOOL = dtypes.int64.onnx, dtypes.bool.onnx
 # Tag of the node that puts one more value into a sequence made here.
@@ -44,16 +44,12 @@ class LoopResiduals:
     def __init__(self, op: OpRecord, back: BodyGradient, time: Value, owner: FuncGraph) -> None:
         self._op = op
         self._control: ControlSite = op.attrs["control"]
-        self._node = self._control.node
-        self._body: Graph = self._node.attrs["body"]
+        self._loop = Loop(self._control.node)
+        self._body = self._loop.body
         self._back = back
         self._time = time
         self._owner = owner
         self._added: list[SymbolicTensor] = []
-
-    @property
-    def _carried(self) -> int:
-        return len(self._node.inputs) - 2
 
     def tell_tapes(self) -> None:
         """The active tapes learn of the results that were added."""
@@ -63,7 +59,7 @@ class LoopResiduals:
 
     def save(self, value: Value) -> Value:
         """Collect a value of the forward body; in the backward body, get this iteration's."""
-        if value is self._body.inputs[1]:
+        if value is self._loop.entered:
             return self._back.graph.value_of(always(self._back))
         if value.dtype > dtypes.SEQUENCE:
             rebuilt = self._pieces(value)
@@ -143,25 +139,21 @@ class LoopResiduals:
 
     def _collected(self, value: Value) -> tuple[SymbolicTensor, str]:
         """The loop's result that holds a value of each iteration, and how to read it."""
-        body, node = self._body, self._node
-        for place in range(self._carried, len(node.outputs)):
-            if body.outputs[1 + place] is value:
-                output = node.outputs[place]
-                return self._control.tensor_of(output, self._op.outputs, self._owner), "Gather"
+        rows = self._loop.rows_of(value)
+        if rows is not None:
+            return self._control.tensor_of(rows, self._op.outputs, self._owner), "Gather"
         if value.shape is None or None in value.shape:
             return self._collected_in_sequence(value), "SequenceAt"
-        body.outputs.append(value)
-        name = body.unique_name(f"{value.name}_all")
-        return self._new(Value(name, value.dtype, (iterations_of(node), *value.shape))), "Gather"
+        return self._new(self._loop.collect(value, f"{value.name}_all")), "Gather"
 
-    def _new(self, value: Value, *, at: int | None = None) -> SymbolicTensor:
-        """One more result of the loop."""
-        tensor = self._control.tensor_of(extended(self._node, value, at=at), (), self._owner)
+    def _new(self, value: Value) -> SymbolicTensor:
+        """The tensor of one more result of the loop."""
+        tensor = self._control.tensor_of(value, (), self._owner)
         self._added.append(tensor)
         return tensor
 
     def _collected_in_sequence(self, value: Value) -> SymbolicTensor:
-        body, node, home = self._body, self._node, self._control.home
+        body, node, home = self._body, self._loop.node, self._control.home
         stored = sequences.stored(dtypes.from_onnx(value.dtype)).onnx
         name = value.name
         if stored != value.dtype:
@@ -175,25 +167,18 @@ class LoopResiduals:
         inside = Value(body.unique_name(f"{name}_before"), code, None)
         grown = body.add_node("SequenceInsert", (inside, value), {}, [kind])
         grown.tag = SAVED
-        place = self._carried
-        body.inputs.append(inside)
-        body.outputs.insert(1 + place, grown.outputs[0])
-        node.inputs = (*node.inputs, empty.outputs[0])
-        return self._new(Value(body.unique_name(f"{name}_all"), code, None), at=place)
+        whole = self._loop.carry(empty.outputs[0], inside, grown.outputs[0], f"{name}_all")
+        return self._new(whole)
 
     def trip_count(self) -> Tensor:
         """How often the loop ran, an int64 scalar."""
-        node = self._node
-        scans = range(self._carried, len(node.outputs))
-        limit = self._op.inputs[0]
-        if node.inputs[1] is None and limit is not None:
-            known = iterations_of(node)
-            return limit if known is not None else ox.Max(limit, int64_constant(0))
-        if scans:
-            tensor = SymbolicTensor(node.outputs[scans[0]], self._owner)
+        loop, limit = self._loop, self._op.inputs[0]
+        if loop.condition is None and limit is not None:
+            return limit if loop.trip_count() is not None else ox.Max(limit, int64_constant(0))
+        if loop.rows:
+            tensor = SymbolicTensor(loop.rows[0], self._owner)
         else:
-            self._body.outputs.append(self._body.inputs[0])
-            tensor = self._new(Value(self._body.unique_name("iterations"), _INT64, (None,)))
+            tensor = self._new(loop.collect(loop.iteration, "iterations"))
         length = ox.Shape(tensor, start=0, end=1)
         return ox.Reshape(length, int64_constant([]))
 
@@ -217,10 +202,12 @@ def _saved_shape(value: Value) -> tuple[int, ...] | None:
         shape = node.inputs[1].shape if node.inputs[1] is not None else None
         known = tuple(d for d in shape[1:] if isinstance(d, int)) if shape else ()
         return known if shape and len(known) == len(shape) - 1 else None
-    place = next(i for i, v in enumerate(node.outputs) if v is value)
-    # In a branch where the loop is not, the sequence is empty.
-    bodies = [(body, place + (node.op == "Loop")) for body in node.bodies()]
-    found = [_saved_shape(body.outputs[i]) for body, i in bodies if i < len(body.outputs)]
+    sources: list[Value] = []
+    if node.op == "Loop":
+        sources = [inside for inside, result in Loop(node).results if result is value]
+    elif node.op == "If":  # in a branch where the loop is not, the sequence is empty
+        sources = [v for *both, result in If(node).choices if result is value for v in both]
+    found = [_saved_shape(v) for v in sources]
     return next((shape for shape in found if shape is not None), None)
 
 

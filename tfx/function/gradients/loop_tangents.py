@@ -16,9 +16,9 @@ from tfx.framework.context import using
 from tfx.framework.func_graph import Assigned
 from tfx.framework.rules import EXTENDED_CONTROL, ExtendedControl, OpRecord, forward
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.function.gradients.body_gradient import extended
 from tfx.function.gradients.body_tangents import NodeTangents
-from tfx.graph.ir import Graph, Value
+from tfx.graph.control import Loop
+from tfx.graph.ir import Value
 
 
 @forward("Loop")
@@ -39,23 +39,20 @@ class LoopTangents(NodeTangents):
         self, op: OpRecord, tangents: Sequence[Tensor | None], store: dict[int, NodeTangents]
     ) -> None:
         super().__init__(op, tangents, store)
-        self._graph: Graph = self.node.attrs["body"]
-        self._body = self.body(self._graph)
+        self._loop = Loop(self.node)
+        self._body = self.body(self._loop.body)
         # By the ``id`` of the input that a carried value enters the body by.
         self._carried: dict[int, SymbolicTensor] = {}
         # By the ``id`` of that input, tangents to start from.
-        self._starts = {
-            id(self._graph.inputs[i]): t
-            for i, t in enumerate(tangents[: self.first])
-            if i >= 2 and t is not None
-        }
+        starts = zip(self._loop.before, tangents[2 : self.first], strict=False)
+        self._starts = {id(before): t for before, t in starts if t is not None}
         if isinstance(self.node.tag, Assigned):
             for place, state in self.node.tag.outputs.items():
                 leaf = self.leaves.get(id(state.ref()))
                 tangent = self.known.get(id(leaf))
                 if tangent is not None:
                     # What is read after an assignment depends on the variable.
-                    self._body.set_tangent(self._graph.inputs[2 + place], tangent)
+                    self._body.set_tangent(self._loop.before[place], tangent)
 
     def record(self, op: OpRecord) -> ExtendedControl:
         """The tangents of a record's results, and the record for those around."""
@@ -78,45 +75,40 @@ class LoopTangents(NodeTangents):
 
     def _carry(self) -> None:
         """Carry the tangents of all carried values that have one and have none yet."""
-        body, graph, node = self._body, self._graph, self.node
-        count = len(node.inputs) - 2
+        body, loop = self._body, self._loop
         records = body.records()
         added = {id(t._value) for t in self._carried.values()}
         places = [
             k
-            for k in range(count)
-            if body.tensor(graph.inputs[2 + k]).dtype.is_floating
-            and id(graph.inputs[2 + k]) not in added
-            and id(graph.inputs[2 + k]) not in self._carried
+            for k, before in enumerate(loop.before)
+            if body.tensor(before).dtype.is_floating
+            and id(before) not in added
+            and id(before) not in self._carried
             and not self._assigned(k)
         ]
-        active = self._active(places, records)
-        for k in active:
-            before = graph.inputs[2 + k]
-            inside = Value(graph.unique_name(f"t_{before.name}"), before.dtype, before.shape)
+        active = [loop.carried[k] for k in self._active(places, records)]
+        for before in [carried.before for carried in active]:
+            name = loop.body.unique_name(f"t_{before.name}")
+            inside = Value(name, before.dtype, before.shape)
             tangent = SymbolicTensor(inside, body.graph)
             self._carried[id(before)] = tangent
             body.set_tangent(before, tangent)
         body.run()
-        for number, k in enumerate(active):
-            place = count + number
-            before, result = graph.inputs[2 + k], node.outputs[k]
+        for initial, before, after, final in active:
+            assert initial is not None
+            start = self.give(self._start(before, initial))
             inside = self._carried[id(before)]._value
-            start = self._start(before, k)
-            graph.inputs.append(inside)
-            graph.outputs.insert(1 + place, body.output(graph.outputs[1 + k]))
-            self.give(start)
-            new = Value(graph.unique_name(f"t_{result.name}"), result.dtype, result.shape)
-            tensor = SymbolicTensor(extended(node, new, at=place), self.owner)
-            self.found[id(result)] = tensor
+            name = f"t_{final.name}"
+            new = loop.carry(start, inside, body.output(after), name, like=final)
+            self.found[id(final)] = tensor = SymbolicTensor(new, self.owner)
             self.new.append(tensor)
 
     def _active(self, places: list[int], records: list[OpRecord]) -> list[int]:
         """The carried values that have a tangent in some iteration."""
-        body, graph = self._body, self._graph
-        entering = {k: id(body.tensor(graph.inputs[2 + k])) for k in places}
-        leaving = {k: id(body.tensor(graph.outputs[1 + k])) for k in places}
-        active = {k for k in places if id(graph.inputs[2 + k]) in self._starts}
+        body, carried = self._body, self._loop.carried
+        entering = {k: id(body.tensor(carried[k].before)) for k in places}
+        leaving = {k: id(body.tensor(carried[k].after)) for k in places}
+        active = {k for k in places if id(carried[k].before) in self._starts}
         always = body.known()
         while True:
             found = reachable(records, {*always, *(entering[k] for k in active)})
@@ -125,29 +117,23 @@ class LoopTangents(NodeTangents):
                 return sorted(active)
             active |= more
 
-    def _start(self, before: Value, k: int) -> Tensor:
+    def _start(self, before: Value, initial: Value) -> Tensor:
         """The tangent before the first iteration."""
         known = self._starts.get(id(before))
         if known is not None:
             return known
-        value = self.node.inputs[2 + k]
-        assert value is not None
-        first = SymbolicTensor(value, self.owner)
-        if value.node is not None and value.node.op == "SequenceEmpty":
+        first = SymbolicTensor(initial, self.owner)
+        if initial.node is not None and initial.node.op == "SequenceEmpty":
             return first
         with using(graph=self.owner):
             return sequences.zeros_like(first)
 
     def _collect(self, value: Value) -> SymbolicTensor | None:
         """The tangents of a scan output, as one more."""
-        node, graph, body = self.node, self._graph, self._body
-        place = next(i for i, v in enumerate(node.outputs) if v is value)
-        if place < len(node.inputs) - 2 or not self.is_floating(value):
+        each = next((found.each for found in self._loop.scanned if found.rows is value), None)
+        if each is None or not self.is_floating(value) or self._body.tangent(each) is None:
             return None
-        if body.tangent(graph.outputs[1 + place]) is None:
-            return None
-        graph.outputs.append(body.output(graph.outputs[1 + place]))
-        new = Value(graph.unique_name(f"t_{value.name}"), value.dtype, value.shape)
-        tensor = SymbolicTensor(extended(node, new), self.owner)
+        new = self._loop.collect(self._body.output(each), f"t_{value.name}", like=value)
+        tensor = SymbolicTensor(new, self.owner)
         self.new.append(tensor)
         return tensor

@@ -36,7 +36,6 @@ from tfx.function.gradients import if_gradient as if_gradient
 from tfx.function.gradients import if_tangents as if_tangents
 from tfx.function.gradients import loop_gradient as loop_gradient
 from tfx.function.gradients import loop_tangents as loop_tangents
-from tfx.function.gradients.body_gradient import extended
 from tfx.function.gradients.body_tangents import IN_PLACE
 from tfx.function.gradients.inline_graph import inline_nodes
 from tfx.function.gradients.joint_graph import Gradients, Joint, argument_like, placeholders_of
@@ -55,6 +54,7 @@ from tfx.function.recompute.hoist_random import (
     returning_draws,
 )
 from tfx.function.recompute.random_replay import active_logs, call_once
+from tfx.graph.control import add_result
 from tfx.graph.copy_body import snapshot
 from tfx.graph.ir import CALL, Graph, Node, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
@@ -613,7 +613,7 @@ def _widened_call(node: Node, product: PureFunction, tangents: list[Tensor]) -> 
     for y, present in zip(node.outputs, product.present, strict=True):
         if present:
             value = Value(graph.graph.unique_name(f"t_{y.name}"), y.dtype, y.shape)
-            found.append(SymbolicTensor(extended(node, value), graph))
+            found.append(SymbolicTensor(add_result(node, value), graph))
     return found
 
 

@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tfx.control_flow.control_nodes import CONTROL_OPS
-from tfx.control_flow.induction_variables import iterations_of
 from tfx.core import dtypes
 from tfx.core.errors import InternalError
 from tfx.framework.body_graph import BodyGraph
@@ -29,6 +28,7 @@ from tfx.function.recompute.nonrepeatable import (
     is_random,
     results_of,
 )
+from tfx.graph.control import If, Loop, add_result
 from tfx.graph.copy_body import copy_body, copy_node, replace_values
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, bodies_below
 from tfx.graph.traits import traits
@@ -143,52 +143,40 @@ def _with_mask(node: Node, graph: Graph) -> Node:
     return made
 
 
-def _extended(node: Node, value: Value, place: int) -> Value:
-    node.outputs = (*node.outputs[:place], value, *node.outputs[place:])
-    value.node = node
-    return value
-
-
 def _lift_if(node: Node, top: Graph) -> list[Value]:
-    branches = [node.attrs["then_branch"], node.attrs["else_branch"]]
+    choice = If(node)
     values: list[Value] = []
-    for branch, other in (branches, branches[::-1]):
+    for branch in choice.branches:
         for v in _lift(branch, top):
             place = next((i for i, y in enumerate(branch.outputs) if y is v), None)
-            if place is None:
-                place = len(branch.outputs)
-                branch.outputs.append(v)
-                rank = 1 if v.shape is None else len(v.shape)
-                nothing = np.zeros((0,) * rank, dtypes.from_onnx(v.dtype).as_numpy_dtype)
-                other.outputs.append(top.add_constant(nothing, v.dtype))
-                shape = None if v.shape is None else (None,) * len(v.shape)
-                new = Value(branch.unique_name(f"{v.name}_drawn"), v.dtype, shape)
-                _extended(node, new, place)
-            values.append(node.outputs[place])
+            if place is not None:
+                values.append(node.outputs[place])
+                continue
+            rank = 1 if v.shape is None else len(v.shape)
+            empty = np.zeros((0,) * rank, dtypes.from_onnx(v.dtype).as_numpy_dtype)
+            nothing = top.add_constant(empty, v.dtype)
+            values.append(choice.add_of_branch(branch, v, nothing, f"{v.name}_drawn"))
     return values
 
 
 def _lift_loop(node: Node, top: Graph) -> list[Value]:
-    return [y for v in _lift(node.attrs["body"], top) for y in _collected(v, node, top)]
+    loop = Loop(node)
+    return [y for v in _lift(loop.body, top) for y in _collected(v, loop, top)]
 
 
-def _collected(value: Value, node: Node, top: Graph) -> list[Value]:
+def _collected(value: Value, loop: Loop, top: Graph) -> list[Value]:
     """The results of a loop that hold a value of each iteration."""
-    body: Graph = node.attrs["body"]
-    for place in range(len(node.inputs) - 2, len(node.outputs)):
-        if body.outputs[1 + place] is value:
-            return [node.outputs[place]]
+    known = loop.rows_of(value)
+    if known is not None:
+        return [known]
     if value.shape is None or None in value.shape:
-        return _packed(value, node, top)
-    name = body.unique_name(f"{value.name}_drawn")
-    body.outputs.append(value)
-    rows = Value(name, value.dtype, (iterations_of(node), *value.shape))
-    return [_extended(node, rows, len(node.outputs))]
+        return _packed(value, loop, top)
+    return [loop.collect(value, f"{value.name}_drawn")]
 
 
-def _packed(value: Value, node: Node, top: Graph) -> list[Value]:
+def _packed(value: Value, loop: Loop, top: Graph) -> list[Value]:
     """The same where shapes differ: the elements of all, where they begin, and the shapes."""
-    body: Graph = node.attrs["body"]
+    body = loop.body
     rank = None if value.shape is None else len(value.shape)
     vector: RawShape = (None,)
     before = Value(body.unique_name(f"{value.name}_before"), value.dtype, vector)
@@ -198,14 +186,11 @@ def _packed(value: Value, node: Node, top: Graph) -> list[Value]:
     shape = body.add_node("Shape", (value,), {}, [(dtypes.int64.onnx, (rank,))]).outputs[0]
     grown = body.add_node("Concat", (before, flat), {"axis": 0}, [(value.dtype, vector)])
     grown.tag = Packed(value, start, shape)
-    nothing = np.zeros(0, dtypes.from_onnx(value.dtype).as_numpy_dtype)
-    place = len(node.inputs) - 2
-    body.inputs.append(before)
-    body.outputs.insert(1 + place, grown.outputs[0])
-    node.inputs = (*node.inputs, top.add_constant(nothing, value.dtype))
-    name = body.unique_name(f"{value.name}_drawn")
-    whole = _extended(node, Value(name, value.dtype, vector), place)
-    return [whole, *_collected(start, node, top), *_collected(shape, node, top)]
+    nothing = top.add_constant(
+        np.zeros(0, dtypes.from_onnx(value.dtype).as_numpy_dtype), value.dtype
+    )
+    whole = loop.carry(nothing, before, grown.outputs[0], f"{value.name}_drawn")
+    return [whole, *_collected(start, loop, top), *_collected(shape, loop, top)]
 
 
 def expect_gradients(graph: Graph) -> None:
@@ -283,7 +268,7 @@ def widen_call(node: Node, home: Graph) -> Returning:
     node.attrs = {**node.attrs, "graph": found.graph}
     for y in found.graph.outputs[len(node.outputs) :]:
         new = Value(home.unique_name(f"{y.name}_drawn"), y.dtype, y.shape)
-        _extended(node, new, len(node.outputs))
+        add_result(node, new)
     return found
 
 
@@ -327,23 +312,24 @@ def _given_inside(
     given: Mapping[int, Tensor],
 ) -> tuple[dict[int, Tensor], list[Node]]:
     """What was drawn by the ``id`` of the body's values, and the nodes that take it."""
-    known = [(place, given[id(y)]) for place, y in enumerate(node.outputs) if id(y) in given]
     if node.op == "If":
-        return {id(old.outputs[place]): kept for place, kept in known}, []
+        pairs = zip(old.outputs, node.outputs, strict=True)
+        return {id(value): given[id(y)] for value, y in pairs if id(y) in given}, []
+    loop = Loop(node)
     inside: dict[int, Tensor] = {}
-    mark, carried = len(new.nodes), len(node.inputs) - 2
+    mark = len(new.nodes)
     number = SymbolicTensor(new.inputs[0], body)
-    for place, kept in known:
-        if place >= carried:
-            value = old.outputs[1 + place]
-            inside[id(value)] = _typed(ox.Gather(kept, number), value, body)
-    for place, kept in reversed(known):  # a shape that differs was packed after what it is of
-        made = old.outputs[1 + place].node
-        if place < carried and made is not None and isinstance(made.tag, Packed):
+    for value, rows in loop.scanned:
+        if id(rows) in given:
+            inside[id(value)] = _typed(ox.Gather(given[id(rows)], number), value, body)
+    for carried in reversed(loop.carried):  # a shape that differs was packed after what it is of
+        made = carried.after.node
+        if id(carried.final) in given and made is not None and isinstance(made.tag, Packed):
+            kept = given[id(carried.final)]
             inside[id(made.tag.value)] = _unpacked(kept, inside, made.tag, body)
-    rows = new.nodes[mark:]
+    taking = new.nodes[mark:]
     del new.nodes[mark:]
-    return inside, rows
+    return inside, taking
 
 
 def _unpacked(

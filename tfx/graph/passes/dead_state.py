@@ -7,8 +7,9 @@ values of each iteration and not the last one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from tfx.graph.control import If, Loop
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes.dead_code import has_effects, used_values
 
@@ -38,43 +39,27 @@ def _narrow_if(node: Node, live: set[int]) -> Node:
     wanted = [i for i, v in enumerate(node.outputs) if id(v) in live]
     if not wanted:  # a node without results is there for its effects, or will be removed
         wanted = list(range(len(node.outputs)))
-    attrs = dict(node.attrs)
-    for name in ("then_branch", "else_branch"):
-        branch = node.attrs[name]
-        attrs[name] = _body(branch, branch.inputs, [branch.outputs[i] for i in wanted])
-    changed = node.replaced(attrs=attrs)
-    return _with_outputs(changed, wanted)
+    return _with_live_bodies(If(node).keep(wanted))
 
 
 def _narrow_loop(node: Node, live: set[int]) -> Node:
-    body: Graph = node.attrs["body"]
-    count = len(node.inputs) - 2
-    scans = [i for i in range(count, len(node.outputs)) if id(node.outputs[i]) in live]
-    carried = {i for i in range(count) if id(node.outputs[i]) in live}
-    if not scans and not carried:
-        scans, carried = list(range(count, len(node.outputs))), set(range(count))
-    while True:
-        roots = [body.outputs[0], *(body.outputs[1 + i] for i in (*carried, *scans))]
-        needed = _needed(body, roots)
-        more = {i for i in range(count) if id(body.inputs[2 + i]) in needed} - carried
-        if not more:
-            break
-        carried |= more
-    state = sorted(carried)
-    inputs = [*body.inputs[:2], *(body.inputs[2 + i] for i in state)]
-    outputs = [body.outputs[0], *(body.outputs[1 + i] for i in (*state, *scans))]
-    attrs = {**node.attrs, "body": _body(body, inputs, outputs)}
-    given = (*node.inputs[:2], *(node.inputs[2 + i] for i in state))
-    return _with_outputs(node.replaced(given, attrs), [*state, *scans])
+    loop = Loop(node)
+    wanted = [i for i, v in enumerate(node.outputs) if id(v) in live]
+    if not wanted:
+        wanted = list(range(len(node.outputs)))
+    state = loop.state_needed(wanted, lambda roots: _needed(loop.body, roots))
+    return _with_live_bodies(loop.keep(sorted({*wanted, *state})))
 
 
-def _body(body: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> Graph:
-    """A body with these inputs and outputs, and only the nodes that they need."""
-    result = body.copy()
-    result.inputs, result.outputs = list(inputs), list(outputs)
-    needed = _needed(body, outputs)
-    result.nodes = [n for n in body.nodes if _stays(n, needed)]
-    return remove_dead_state(result)
+def _with_live_bodies(node: Node) -> Node:
+    """A node with bodies of its own that hold only the nodes that their outputs need."""
+    attrs = dict(node.attrs)
+    for name, body in attrs.items():
+        if isinstance(body, Graph):
+            needed = _needed(body, body.outputs)
+            body.nodes = [n for n in body.nodes if _stays(n, needed)]
+            attrs[name] = remove_dead_state(body)
+    return node.replaced(attrs=attrs)
 
 
 def _needed(body: Graph, roots: Iterable[Value]) -> set[int]:
@@ -95,10 +80,3 @@ def _acts(node: Node) -> bool:
     single = Graph("single")
     single.nodes = [node]
     return has_effects(single)
-
-
-def _with_outputs(node: Node, which: Sequence[int]) -> Node:
-    if len(which) < len(node.outputs):
-        node.outputs = tuple(node.outputs[i] for i in which)
-        node.tag = None  # it may speak of outputs by their numbers
-    return node

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core.errors import OpError
+from tfx.graph.control import If
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value
 from tfx.graph.kernels.accurate_sums import PART_OF_SUM
 from tfx.graph.serialization.serialize import to_model
@@ -63,8 +64,8 @@ class _Decider:
             if node.op == "If" and inputs[0] is not None:
                 chosen = self._contents(inputs[0])
                 if chosen is not None:
-                    name = "then_branch" if chosen.all() else "else_branch"
-                    self._take(node.attrs[name], node, out, same)
+                    view = If(node)
+                    self._take(view.then if chosen.all() else view.otherwise, node, out, same)
                     continue
             made = node.replaced(inputs, self._attributes(node, same))
             out.nodes.append(made)

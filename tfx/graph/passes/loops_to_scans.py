@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfx.core.dtypes import SEQUENCE
+from tfx.graph.control import Loop
 from tfx.graph.ir import CALL, HOST, Attributes, Graph, Node, Value, free_values
 from tfx.graph.passes.batch_scan_rows import Row, compute_for_all
 from tfx.graph.rewrite import Inputs, Rewriter
@@ -55,11 +56,10 @@ def _scan(loop: Node, home: Graph) -> Node | None:
 
     What it computes of all rows at once is put at the end of ``home``.
     """
-    body: Graph = loop.attrs["body"]
-    count = _trip_count(loop, body)
-    if count is None or not _keeps_shapes(loop, body):
-        return None
-    if not all(map(_is_plain, body.outputs[len(loop.inputs) - 1 :])):
+    view = Loop(loop)
+    body = view.body
+    count = _trip_count(view)
+    if count is None or not _keeps_shapes(view) or not all(map(_is_plain, view.each)):
         return None
     found = _rows(body, count)
     taken = {id(node) for node, _ in found}
@@ -67,10 +67,10 @@ def _scan(loop: Node, home: Graph) -> Node | None:
     scan.constants = list(body.constants)
     scan.inputs = list(body.inputs)
     scan.nodes = [n for n in body.nodes if id(n) not in taken]
-    scan.outputs = body.outputs[1:]
+    scan.outputs = [*view.after, *view.each]
     scan.nodes = _live(scan)
-    number, going = body.inputs[:2]
-    if _uses(scan, going) or (_uses(scan, number) and count > _MOST_STEPS):
+    number = view.iteration
+    if _uses(scan, view.entered) or (_uses(scan, number) and count > _MOST_STEPS):
         return None
     rows = compute_for_all(home, scan, [_row(n, backwards) for n, backwards in found], count)
     rows = [row for row in rows if _uses(scan, row.value)]
@@ -81,11 +81,11 @@ def _scan(loop: Node, home: Graph) -> Node | None:
         rows.append(Row(number, numbers, False))
     if not rows:
         return None
-    scan.inputs = [*body.inputs[2:], *(row.value for row in rows)]
+    scan.inputs = [*view.before, *(row.value for row in rows)]
     attrs: Attributes = {"body": scan, "num_scan_inputs": len(rows)}
     if any(row.backwards for row in rows):
         attrs["scan_input_directions"] = tuple(int(row.backwards) for row in rows)
-    given = (*loop.inputs[2:], *(row.data for row in rows))
+    given = (*view.initial, *(row.data for row in rows))
     made = Node("Scan", given, attrs, loop.name, loop.source)
     made.outputs, made.tag, made.device = loop.outputs, loop.tag, loop.device
     return made
@@ -146,26 +146,26 @@ def _row(node: Node, backwards: bool) -> Row:
     return Row(node.outputs[0], data, backwards)
 
 
-def _trip_count(loop: Node, body: Graph) -> int | None:
+def _trip_count(loop: Loop) -> int | None:
     """How often a loop runs, if that is a constant and nothing else ends it."""
-    limit, condition = loop.inputs[:2]
+    limit, condition = loop.limit, loop.condition
     if limit is None or limit.const is None:
         return None
     if condition is not None and not (condition.const is not None and condition.const.all()):
         return None
-    going = body.outputs[0]
-    goes_on = going is body.inputs[1] or (going.const is not None and bool(going.const.all()))
+    going = loop.goes_on
+    goes_on = going is loop.entered or (going.const is not None and bool(going.const.all()))
     count = int(limit.const.reshape(-1)[0])
     return count if goes_on and count > 0 else None
 
 
-def _keeps_shapes(loop: Node, body: Graph) -> bool:
+def _keeps_shapes(loop: Loop) -> bool:
     """True if what is carried has one known shape, which ``Scan`` asks for."""
-    carried = loop.inputs[2:]
-    after = body.outputs[1 : 1 + len(carried)]
     return all(
-        before is not None and _is_plain(before) and before.shape == inside.shape == left.shape
-        for before, inside, left in zip(carried, body.inputs[2:], after, strict=True)
+        c.initial is not None
+        and _is_plain(c.initial)
+        and c.initial.shape == c.before.shape == c.after.shape
+        for c in loop.carried
     )
 
 
