@@ -23,6 +23,7 @@ from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.copy_body import replace_values, uses
 from tfx.graph.ir import CALL, Graph, RawShape, Value
 from tfx.graph.symbolic_shapes import elements
+from tfx.graph.tags import Mark
 from tfx.ops.common.arguments import as_int64, cast_to
 
 if TYPE_CHECKING:
@@ -248,13 +249,13 @@ class ArraySlot(LoopVariable):
             self._only_read(loop)
             return
         node = after.node
-        index = node.inputs[1] if node is not None and node.tag == sequences.WRITE else None
+        index = node.inputs[1] if node is not None and node.tag is Mark.ARRAY_WRITE else None
         upwards = numbers.start_of(index) == 0
         downwards = not upwards and numbers.falls_from_end(index, self.initial.size())
         self._turned = downwards and not self.initial.dynamic_size
         if (
             node is not None
-            and node.tag == sequences.WRITE
+            and node.tag is Mark.ARRAY_WRITE
             and node in body.nodes
             and node.inputs[0] is inside
             and self.initial.is_blank

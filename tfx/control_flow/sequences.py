@@ -21,11 +21,9 @@ from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.tensor import is_sequence as is_sequence
 from tfx.graph import ir
 from tfx.graph.ir import Graph
+from tfx.graph.tags import Mark
 from tfx.ops.array import creation
 from tfx.ops.common.arguments import cast_to, static_int
-
-# Tag of the call that writes one element.
-WRITE = "tensor array write"
 
 WRITER = "tensor_array_write"
 _writers: dict[tuple[int, bool], Graph] = {}
@@ -127,7 +125,7 @@ def write(sequence: Tensor, index: Tensor, value: Tensor, *, grows: bool) -> Ten
         [(dtypes.SEQUENCE + code, None)],
         name=f"{current().scope}TensorArrayWrite",
     )
-    node.tag = WRITE
+    node.tag = Mark.ARRAY_WRITE
     result = SymbolicTensor(node.outputs[0], graph)
     for tape in current().tapes:
         tape.record(ir.CALL, node.attrs, (sequence, index, value), (result,))

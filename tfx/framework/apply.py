@@ -25,10 +25,11 @@ from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
 from tfx.graph import ir
 from tfx.graph.infer import infer, refusal
 from tfx.graph.kernels import accurate_sums, long_products, losses, normalizations
-from tfx.graph.kernels.accurate_sums import LEAST, PART_OF_SUM, SUMMED, WIDE, Blocks, blocks_for
+from tfx.graph.kernels.accurate_sums import LEAST, SUMMED, WIDE, Blocks, blocks_for
 from tfx.graph.kernels.empty_inputs import GUARDED
 from tfx.graph.passes.pipeline import prepare
 from tfx.graph.serialization.serialize import to_model
+from tfx.graph.tags import Mark
 from tfx.graph.traits import operators, traits
 from tfx.runtime import interrupts, run_hooks
 from tfx.runtime.options import RUN_OPTIONS
@@ -79,7 +80,7 @@ class Kernel:
         ]
         node = graph.add_node(op, given, attrs, types, name=op)
         if op in STAGED:  # how long it is is decided call by call
-            node.tag = PART_OF_SUM if blocks is None and shapes is None else blocks
+            node.tag = Mark.PART_OF_SUM if blocks is None and shapes is None else blocks
         graph.outputs = list(node.outputs)
         model = to_model(
             prepare(graph, device=device), output_names=[f"y{i}" for i in range(len(types))]

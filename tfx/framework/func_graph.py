@@ -25,16 +25,13 @@ from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph import ir
 from tfx.graph.infer import infer
 from tfx.graph.symbolic_shapes import propagate
+from tfx.graph.tags import Tag
 
 if TYPE_CHECKING:
     from tfx.framework.variable import Variable
 
 
 _INT64 = 7
-# Tag of a node through which no gradient flows.
-STOP_GRADIENT = "stop_gradient"
-# Tag of a node whose result is 0, but not before its inputs are there.
-BARRIER = "later"
 
 # NumPy's kinds of dtypes that no derivative is taken by.
 _SHARED_KINDS = "biu"
@@ -78,7 +75,7 @@ class VariableState:
         return variable
 
 
-class Assigned:
+class Assigned(Tag):
     """Tag of a node whose output number ``output`` is the new value of a variable.
 
     Gradients do not flow through an assignment: a later read depends on the variable, not on what

@@ -11,14 +11,12 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from tfx.graph.ir import Graph, Node
-
-# Tag of an ``Identity`` that stands for a marker whose gradient was not saved.
-GRADIENT_NOT_SAVED = "gradient_not_saved"
+from tfx.graph.tags import Tag
 
 _T = TypeVar("_T")
 
 
-class CustomGradient:
+class CustomGradient(Tag):
     """Tag of a marker: the gradient as a graph.
 
     The marker's inputs are the results, what the gradient is taken with respect to, and what it is

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfx.core.source import SourceLocation
+from tfx.graph.tags import Tag
 
 RawDim: TypeAlias = int | str | None
 RawShape: TypeAlias = tuple[RawDim, ...] | None
@@ -94,8 +95,7 @@ class Node:
 
     Attributes:
         device: Canonical name of the device that it was placed on; None: the graph's own.
-        tag: What the layer above wants to know again (e.g. "this output is a variable's new
-            value").
+        tag: What a layer wants to know again (e.g. "this output is a variable's new value").
     """
 
     __slots__ = ("attrs", "device", "inputs", "name", "op", "outputs", "source", "tag")
@@ -115,7 +115,7 @@ class Node:
         self.source = source
         self.outputs: tuple[Value, ...] = ()
         self.device: str | None = None
-        self.tag: Any = None
+        self.tag: Tag | None = None
 
     def replaced(
         self, inputs: Sequence[Value | None] | None = None, attrs: Attributes | None = None

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
-# Importing these fills the table of batching rules.
 from tfx.control_flow import recurrent_gradients as recurrent_gradients
 from tfx.control_flow import sequence_gradients as sequence_gradients
 from tfx.core import dtypes
@@ -21,7 +20,7 @@ from tfx.framework.apply import apply, apply_n
 from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.func_graph import BARRIER, STOP_GRADIENT, Assigned, FuncGraph
+from tfx.framework.func_graph import Assigned, FuncGraph
 from tfx.framework.guards import guard_of, refused_unless
 from tfx.framework.rules import formula_of
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -29,6 +28,9 @@ from tfx.function.gradients.gradient_marker import CustomGradient
 from tfx.function.recompute.barrier import barrier
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, free_values
 from tfx.graph.passes.dead_code import used_values
+
+# Importing these fills the table of batching rules.
+from tfx.graph.tags import Mark
 from tfx.graph.traits import traits
 from tfx.ops.common import registration as registration
 from tfx.ops.common.batching import BatchedOp, CannotBatchError, rule_of, tiled
@@ -252,7 +254,7 @@ class Batcher:
         count = len(node.outputs)
         if traits(node.op).shape_only and any(batched):
             return [BatchedValue(self._of_shape(node, inputs[0]), False)]
-        if node.tag == BARRIER:
+        if node.tag is Mark.BARRIER:
             return [BatchedValue(_later(inputs, batched), False)]
         guard = guard_of(node)
         if guard is not None:
@@ -279,7 +281,7 @@ class Batcher:
                 [_static(v.shape) for v in node.outputs],
             )
             batched_values = [BatchedValue(t, True) for t in self.apply_batched(op, node)]
-        if node.tag == STOP_GRADIENT:
+        if node.tag is Mark.STOP_GRADIENT:
             batched_values = [
                 BatchedValue(stop_gradient(x.tensor), x.batched) for x in batched_values
             ]

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterator
 
-from tfx.framework.func_graph import BARRIER, STOP_GRADIENT
 from tfx.function.gradients.pure_function import PureFunction
 from tfx.graph.ir import HOST, Graph
 from tfx.graph.serialization.serialize import to_model
+from tfx.graph.tags import Mark
 
 # Graphs with more constants than this are not compared, in bytes.
 _MOST = 1 << 16
@@ -46,7 +46,7 @@ def _key(graph: Graph) -> Hashable | None:
         if inner.library:
             return None
         for node in inner.nodes:
-            if node.op == HOST or node.tag not in (None, STOP_GRADIENT, BARRIER):
+            if node.op == HOST or node.tag not in (None, Mark.STOP_GRADIENT, Mark.BARRIER):
                 return None
             results = [(v.dtype, v.shape, v.dims) for v in node.outputs]
             facts.append((node.tag, node.device, *results))

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 def convert_custom(batcher: Batcher, node: Node) -> list[BatchedValue]:
     """The results of a marker; a tape's gradient of them is the marker's for all elements."""
-    tag: CustomGradient = node.tag
+    tag = node.tag
+    assert isinstance(tag, CustomGradient)
     batched_values = [batcher.batched_value(v) for v in node.inputs if v is not None]
     differs = any(x.batched for x in batched_values)
     results = [batcher.full(x) if differs else x.tensor for x in batched_values[: tag.results]]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tfx.core.dims import is_static
-from tfx.framework.func_graph import BARRIER
 from tfx.framework.guards import guard_of
 from tfx.function.gradients.gradient_marker import CustomGradient
 from tfx.graph.control import Loop
 from tfx.graph.ir import CALL, Graph, Node, Value, bodies_below, free_values
+from tfx.graph.tags import Mark
 from tfx.graph.traits import traits
 from tfx.ops.random.samplers import STATE_SIZE
 
@@ -71,7 +71,7 @@ def _spread(graph: Graph, found: set[int], same_draws: bool) -> None:
             _spread_call(node, found, same_draws)
         elif (
             not traits(node.op).shape_only
-            and node.tag != BARRIER
+            and node.tag is not Mark.BARRIER
             and differs(node, found, same_draws)
         ):
             found.update(id(v) for v in node.outputs)

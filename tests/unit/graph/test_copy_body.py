@@ -6,6 +6,7 @@ import numpy as np
 
 from tfx.graph.copy_body import captured_values, copy_body, replace_values, snapshot, uses
 from tfx.graph.ir import Graph
+from tfx.graph.tags import Mark
 from tfx.graph.verify import verify
 
 _FLOAT, _BOOL = 1, 9
@@ -29,7 +30,7 @@ def _graph():
     other.outputs = [x]
     attrs = {"then_branch": inner, "else_branch": other}
     node = outer.add_node("If", (c,), attrs, [TYPE])
-    node.tag = "a tag"
+    node.tag = Mark.BARRIER
     outer.outputs = [node.outputs[0]]
     return graph, outer, (c, x, y)
 
@@ -48,7 +49,7 @@ def test_a_copy_is_the_same_in_another_graph():
     )
     verify(copied, frozenset(id(v) for v in (*new.values(), *target.constants)))
     (node,) = copied.nodes
-    assert (node.op, node.tag, node.inputs) == ("If", "a tag", (new[id(c)],))
+    assert (node.op, node.tag, node.inputs) == ("If", Mark.BARRIER, (new[id(c)],))
     assert node is not body.nodes[0]
     assert len(target.constants) == 1
     assert captured_values([copied]) == [new[id(v)] for v in (c, x, y)]

@@ -16,8 +16,8 @@ import onnxruntime
 import pytest
 
 import tfx as tf
-from tfx.graph.kernels.accurate_sums import PART_OF_SUM
 from tfx.graph.passes.pipeline import prepare
+from tfx.graph.tags import Mark
 
 KINDS = ("same", "uniform", "around three")
 # Shape and reduced axes: lengths on both sides of what is cut, with and without good divisors.
@@ -509,7 +509,7 @@ def test_short_reductions_stay_one_node():
 def test_unknown_sizes_ask_once_and_only_at_the_top():
     nodes = nodes_of((None,))
     assert [n.op for n in nodes] == ["Size", "Greater", "If"]
-    assert nodes[-1].tag == PART_OF_SUM
+    assert nodes[-1].tag is Mark.PART_OF_SUM
     assert not any(n.op == "If" for body in nodes[-1].bodies() for n in body.nodes)
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])

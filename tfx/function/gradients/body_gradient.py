@@ -24,6 +24,7 @@ from tfx.function.recompute.hoist_random import expand_drawing
 from tfx.graph.copy_body import copy_node, replace_values
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
+from tfx.graph.tags import Mark
 from tfx.graph.traits import traits
 
 _MOST_AGAIN = 16
@@ -239,7 +240,7 @@ class BodyGradient:
             if (
                 node is None
                 or traits(node.op).cost == "real"
-                or not isinstance(node.tag, str | None)
+                or not isinstance(node.tag, Mark | None)
             ):
                 return False
             if id(node) in seen:

@@ -15,13 +15,14 @@ from tfx.control_flow import sequences
 from tfx.control_flow.control_nodes import CONTROL_OPS, ControlSite, control_inputs
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.context import current, using
-from tfx.framework.func_graph import STOP_GRADIENT, FuncGraph, VariableState
+from tfx.framework.func_graph import FuncGraph, VariableState
 from tfx.framework.rules import EXTENDED_CONTROL, OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.gradients.body_gradient import watched_constants
 from tfx.function.gradients.node_records import records_of
 from tfx.graph.ir import CALL, Graph, Node, Value
 from tfx.graph.passes.dead_code import used_values
+from tfx.graph.tags import Mark
 
 # Attribute of a call's record: the node, which may be made to compute tangents itself.
 IN_PLACE = "in place"
@@ -135,7 +136,7 @@ class BodyTangents:
         """Append the tangents of all operations that have none yet."""
         with using(graph=self.graph, tapes=()):
             for node in list(self.body.nodes):
-                if id(node) not in self._done and node.tag != STOP_GRADIENT:
+                if id(node) not in self._done and node.tag is not Mark.STOP_GRADIENT:
                     self._run_node(node)
         self._done.update(map(id, self.body.nodes))
 

@@ -12,19 +12,18 @@ from types import MappingProxyType
 from typing import Any
 
 from tfx.control_flow.control_nodes import CONTROL_OPS, control_inputs, notify_recorders
-from tfx.control_flow.sequences import WRITE
 from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InternalError
 from tfx.framework.context import current, using
-from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph
+from tfx.framework.func_graph import Assigned, FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 from tfx.function.gradients.gradient_marker import CustomGradient, mark, not_saved, record
 from tfx.function.recompute.hoist_random import expand_drawing, replay_random
 from tfx.function.recompute.nonrepeatable import draw_again, is_given, results_of
 from tfx.graph.copy_body import copy_body
-from tfx.graph.custom_gradients import GRADIENT_NOT_SAVED
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value
+from tfx.graph.tags import Mark
 
 
 def inline_nodes(
@@ -68,7 +67,7 @@ def _stays_whole(call: Node) -> bool:
 
     A random operation is such a part of this library: its inputs are integers.
     """
-    if call.tag == WRITE:
+    if call.tag is Mark.ARRAY_WRITE:
         return True
     library: bool = call.attrs["graph"].library
     return library and not any(v and from_onnx(v.dtype).is_floating for v in call.inputs)
@@ -170,9 +169,9 @@ def _emit(
     made.tag = node.tag
     if node.device is not None:
         made.device = node.device
-    if node.tag == STOP_GRADIENT:
+    if node.tag is Mark.STOP_GRADIENT:
         return
-    if node.tag == GRADIENT_NOT_SAVED:
+    if node.tag is Mark.GRADIENT_NOT_SAVED:
         record(not_saved(made), [x for x in inputs if x is not None], results)
     elif made.op in CONTROL_OPS:
         _record_control(made, inputs, results, mapping, target, leaves)

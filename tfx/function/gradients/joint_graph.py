@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from tfx.autodiff.tape import GradientTape
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import using
-from tfx.framework.func_graph import STOP_GRADIENT, FuncGraph
+from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.gradients.inline_graph import inline_nodes
 from tfx.function.recompute.nonrepeatable import results_of
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.passes.dead_code import acts, used_values
 from tfx.graph.passes.fold_constants import fold_sizes, may_fold_sizes
+from tfx.graph.tags import Mark
 from tfx.graph.traits import traits
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _is_plain(node: Node) -> bool:
     """Whether the gradient of a node leaves the node itself alone and asks for nothing but it."""
     if traits(node.op).bodies or node.device is not None:
         return False
-    if node.tag is not None and node.tag != STOP_GRADIENT:
+    if node.tag is not None and node.tag is not Mark.STOP_GRADIENT:
         return False
     for v in node.outputs:
         # A pass replaced the node: what its results know of where they come from is no longer so.

@@ -31,9 +31,8 @@ from tfx.graph.control import Loop, loop_types
 from tfx.graph.copy_body import uses
 from tfx.graph.ir import Node, Value
 from tfx.graph.symbolic_shapes import elements
+from tfx.graph.tags import Mark
 
-# Tag of the node that numbers the iterations of a backward loop: from the last one down to 0.
-COUNTS_DOWN = "counts down"
 _INT64, _BOOL = dtypes.int64.onnx, dtypes.bool.onnx
 _HALF = (dtypes.float16.onnx, dtypes.bfloat16.onnx)
 
@@ -451,7 +450,7 @@ class LoopGradient:
         back = self._back.graph
         last = ox.Sub(count, int64_constant(1))
         node = Node("Sub", (back.value_of(last), self._step), {}, self._named("time_of_step"), None)
-        node.outputs, node.tag = (self._time,), COUNTS_DOWN
+        node.outputs, node.tag = (self._time,), Mark.COUNTS_DOWN
         self._time.node = node
         back.graph.nodes.insert(0, node)
 
@@ -474,7 +473,7 @@ def _goes_up(value: Value | None, starts: dict[int, int]) -> bool | None:
     node = value.node
     while node is not None and node.op in ("Cast", "Identity") and node.inputs[0] is not None:
         node = node.inputs[0].node
-    if node is None or node.tag != COUNTS_DOWN:
+    if node is None or node.tag is not Mark.COUNTS_DOWN:
         return None
     other = _goes_up(node.inputs[1], starts)
     return None if other is None else not other

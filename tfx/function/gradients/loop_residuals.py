@@ -23,10 +23,9 @@ from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.gradients.body_gradient import BodyGradient
 from tfx.graph.control import If, Loop
 from tfx.graph.ir import RawShape, Value
+from tfx.graph.tags import Mark
 
 _INT64, _BOOL = dtypes.int64.onnx, dtypes.bool.onnx
-# Tag of the node that puts one more value into a sequence made here.
-SAVED = "saved"
 # What the pieces of a tensor are made with: made again in the backward body.
 _CUTS = frozenset(("SplitToSequence", "SequenceErase"))
 
@@ -132,7 +131,7 @@ class LoopResiduals:
         empty = self._owner.constant(np.zeros((0, *shape), dtype.as_numpy_dtype), dtype.onnx)
         kinds: list[tuple[int, RawShape]] = [(value.dtype, None)]
         grown = body.add_node("SequenceInsert", (value, empty), {}, kinds)
-        grown.tag = SAVED
+        grown.tag = Mark.RESIDUAL
         attrs, kinds = {"axis": 0, "new_axis": 0}, [(dtype.onnx, (None, *shape))]
         joined = body.add_node("ConcatFromSequence", grown.outputs, attrs, kinds)
         return joined.outputs[0], sequences.add_lengths(body, grown.outputs[0])
@@ -166,7 +165,7 @@ class LoopResiduals:
         home.nodes.insert(next(i for i, n in enumerate(home.nodes) if n is node), empty)
         inside = Value(body.unique_name(f"{name}_before"), code, None)
         grown = body.add_node("SequenceInsert", (inside, value), {}, [kind])
-        grown.tag = SAVED
+        grown.tag = Mark.RESIDUAL
         whole = self._loop.carry(empty.outputs[0], inside, grown.outputs[0], f"{name}_all")
         return self._new(whole)
 
@@ -198,7 +197,7 @@ def _saved_shape(value: Value) -> tuple[int, ...] | None:
     node = value.node
     if node is None:
         return None
-    if node.tag == SAVED:
+    if node.tag is Mark.RESIDUAL:
         shape = node.inputs[1].shape if node.inputs[1] is not None else None
         known = tuple(d for d in shape[1:] if isinstance(d, int)) if shape else ()
         return known if shape and len(known) == len(shape) - 1 else None

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tfx.control_flow.control_nodes import CONTROL_OPS, assigned_states, control_inputs
-from tfx.framework.func_graph import STOP_GRADIENT, Assigned, FuncGraph, VariableState
+from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 from tfx.function.gradients.gradient_marker import CUSTOM_GRADIENT, CustomGradient, not_saved
 from tfx.function.gradients.inline_graph import run_gradient
 from tfx.function.recompute.hoist_random import RETURNING, calls_drawing, widen_call
-from tfx.graph.custom_gradients import GRADIENT_NOT_SAVED
 from tfx.graph.ir import CALL, Graph, Node, Value
+from tfx.graph.tags import Mark
 
 
 def records_of(
@@ -37,7 +37,7 @@ def records_of(
         fixed: By ``id``, values through which no gradient flows.
         watched: By ``id``, constants that tapes may know.
     """
-    if node.tag == STOP_GRADIENT:
+    if node.tag is Mark.STOP_GRADIENT:
         return
     returning = widen_call(node, home) if calls_drawing(node) else None
     assigned = node.tag.outputs if isinstance(node.tag, Assigned) else {}
@@ -47,7 +47,7 @@ def records_of(
         SymbolicTensor(v, owner) if i in assigned or id(v) in fixed else tensor_of(v)
         for i, v in enumerate(node.outputs)
     ]
-    if node.tag == GRADIENT_NOT_SAVED:
+    if node.tag is Mark.GRADIENT_NOT_SAVED:
         yield OpRecord(CUSTOM_GRADIENT, {"backward": not_saved(node)}, inputs, outputs)
     elif isinstance(node.tag, CustomGradient):
         yield _custom(node.tag, [x for x in inputs if x is not None], outputs, leaf_of)

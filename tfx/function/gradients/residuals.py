@@ -12,9 +12,9 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from tfx.core.dtypes import SEQUENCE, from_onnx
-from tfx.framework.func_graph import STOP_GRADIENT
 from tfx.graph.ir import Node, Value
 from tfx.graph.passes.dead_code import used_values
+from tfx.graph.tags import Mark
 from tfx.graph.traits import traits
 
 _INTEGERS = (6, 7)
@@ -123,7 +123,7 @@ def _repeat(value: Value, there: Collection[int], made: dict[int, Node], most: i
 
 
 def _is_quick(node: Node) -> bool:
-    if node.tag is not None and node.tag != STOP_GRADIENT:
+    if node.tag is not None and node.tag is not Mark.STOP_GRADIENT:
         return False
     if traits(node.op).cost == "free":
         return all(v is None or v.dtype < SEQUENCE for v in node.inputs)

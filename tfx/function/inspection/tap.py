@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from tfx.core import nest
-from tfx.framework.func_graph import STOP_GRADIENT, FuncGraph
+from tfx.framework.func_graph import FuncGraph
 from tfx.function.execution.concrete_function import ConcreteFunction
 from tfx.function.gradients.gradient_marker import CustomGradient
 from tfx.function.tracing.function import Function
@@ -21,6 +21,7 @@ from tfx.function.tracing.subgraph_functions import Derivation, stateful_nodes
 from tfx.graph.ir import CALL, Graph, Node, Value
 from tfx.graph.passes.inline_calls import expand_calls
 from tfx.graph.printer import name_of
+from tfx.graph.tags import Mark
 
 
 class Tap:
@@ -182,7 +183,7 @@ def _fits(name: str, value: Value, patterns: Sequence[str]) -> bool:
 
 
 def _can_be_expanded(call: Node) -> bool:
-    if isinstance(call.tag, CustomGradient) or call.tag == STOP_GRADIENT:
+    if isinstance(call.tag, CustomGradient) or call.tag is Mark.STOP_GRADIENT:
         return False
     library: bool = call.attrs["graph"].library
     return not library

@@ -22,6 +22,7 @@ from tfx.function.tracing.call_signature import CallSignature
 from tfx.function.tracing.parameters import Parameters
 from tfx.graph.ir import HOST, Graph, Node, Value
 from tfx.graph.passes.drop_host_calls import drop_host_calls, warn_dropped
+from tfx.graph.tags import mark_from_text
 
 # The form of what ``parts_of`` gives.
 _VERSION = 1
@@ -293,4 +294,5 @@ class _Reader:
             return Assigned(states, again=tag[2:] == (True,))
         if tag[0] == "gradient":
             return CustomGradient(self.graph(tag[1]), tag[2], tag[3])
-        return tag[1]
+        # A mark was a text before it was a type.
+        return mark_from_text(tag[1]) if isinstance(tag[1], str) else tag[1]

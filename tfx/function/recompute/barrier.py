@@ -13,8 +13,8 @@ import numpy as np
 
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.func_graph import BARRIER
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.graph.tags import Mark
 
 _INT64 = 7
 
@@ -40,7 +40,7 @@ def after(tensors: Sequence[Tensor], dy: Tensor) -> list[Tensor]:
 def barrier(zero: Tensor) -> Tensor:
     """Tag a zero of a graph: what is made for many elements may wait for all of them at once."""
     if isinstance(zero, SymbolicTensor) and zero._value.node is not None:
-        zero._value.node.tag = BARRIER
+        zero._value.node.tag = Mark.BARRIER
     return zero
 
 

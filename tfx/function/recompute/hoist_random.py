@@ -7,6 +7,7 @@ nothing. A second computation reads from there. Calls that draw are expanded fir
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -31,6 +32,7 @@ from tfx.function.recompute.nonrepeatable import (
 from tfx.graph.control import If, Loop, add_result
 from tfx.graph.copy_body import copy_body, copy_node, replace_values
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, bodies_below
+from tfx.graph.tags import Tag
 from tfx.graph.traits import traits
 from tfx.ops.array.rearrangement_rules import dropped
 
@@ -93,7 +95,8 @@ def _expand(call: Node, graph: Graph, constant: Callable[[Value], Value]) -> Non
         graph.nodes.append(alias)
 
 
-class Packed(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class Packed(Tag):
     """Tag of the ``Concat`` that packs what each iteration drew into one vector.
 
     Attributes:

@@ -20,15 +20,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from tfx.core import dtypes
 from tfx.graph.ir import Attributes, Graph, Node, RawDim, Value
-from tfx.graph.kernels.integers import SAFE_DIVISOR
 from tfx.graph.kernels.nan_extremes import Clean
 from tfx.graph.replacement_builder import ReplacementBuilder
+from tfx.graph.tags import Mark, Tag
 
 _FLOAT, _INT64, _BOOL, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 7, 9, 10, 11, 16
 _REAL = (_FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16)
@@ -51,9 +51,6 @@ def _type_of_sums(dtype: int) -> int:
     """The type in which sums of blocks are added; where it is no wider, in more stages."""
     return dtype if _is_portable.get() else _DOUBLE
 
-
-# Tag of what is summed right already, or only where it is short.
-PART_OF_SUM = "part of a sum"
 
 # Below that many elements a second pass over the input in float64 is cheaper than blocks.
 _WIDE_SIZE = 4096
@@ -110,7 +107,7 @@ LEAST = 64
 
 
 @dataclass(frozen=True)
-class Blocks:
+class Blocks(Tag):
     """Blocks that were chosen for one shape; a compiled operator has them for all like it.
 
     Attributes:
@@ -233,7 +230,7 @@ def _reduction(out: Graph, node: Node, asks: bool) -> bool:
             called graphs it must not: branches inside of branches are avoided.
     """
     x, tag = node.inputs[0], node.tag.tag if isinstance(node.tag, Clean) else node.tag
-    if tag == PART_OF_SUM or x is None or x.dtype not in _REAL:
+    if tag is Mark.PART_OF_SUM or x is None or x.dtype not in _REAL:
         return False
     if isinstance(tag, Blocks):
         plain = node.replaced()
@@ -290,9 +287,9 @@ def _part(
     return made
 
 
-def _tag_of_part(op: str) -> Any:
+def _tag_of_part(op: str) -> Tag:
     """What is summed in parts was asked for NaN as a whole."""
-    return Clean(PART_OF_SUM) if op == "ReduceLogSumExp" else PART_OF_SUM
+    return Clean(Mark.PART_OF_SUM) if op == "ReduceLogSumExp" else Mark.PART_OF_SUM
 
 
 def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
@@ -335,7 +332,7 @@ def _finished(
         result = write.apply(kind.last, (result,))
     if node.outputs[0].dtype != result.dtype:
         write.Cast(result, to=node.outputs[0].dtype)
-    elif result.node is not None and result.node.tag in (PART_OF_SUM, Clean(PART_OF_SUM)):
+    elif result.node is not None and result.node.tag in (Mark.PART_OF_SUM, Clean(Mark.PART_OF_SUM)):
         write.Identity(result)  # the tag stays with the sum
 
 
@@ -365,7 +362,7 @@ def _sums_of_blocks(
         many = write.ints([math.prod(d for d in run if isinstance(d, int)) // int(length.const[0])])
     else:
         if length.node is not None:
-            length.node.tag = SAFE_DIVISOR
+            length.node.tag = Mark.SAFE_DIVISOR
         many = write.Div(_size_of_run(write, x, blocks.run), length)
     before, ones = write.ints([0] * first), write.ints([1] * (last - first))
     behind, attrs = x.shape[last + 1 :], {"allowzero": 0}
@@ -460,7 +457,7 @@ def _stages(write: ReplacementBuilder, parts: Value, axes: tuple[int, ...], kind
             # As many as there are, where they are few: padding must not make a tensor large.
             length = write.Min(size, write.ints([_STAGE]))
             assert length.node is not None
-            length.node.tag = SAFE_DIVISOR
+            length.node.tag = Mark.SAFE_DIVISOR
             missing = write.Mod(write.Neg(size), length)
             # Not Pad, which onnx does not bring to older opsets.
             neutral = write.graph.add_constant(
@@ -532,7 +529,7 @@ def write_branches(
     short.outputs = list(plain.outputs)
     bodies = {"then_branch": long, "else_branch": short}
     made = Node("If", (many,), bodies, node.name, node.source)
-    made.outputs, made.tag = node.outputs, PART_OF_SUM
+    made.outputs, made.tag = node.outputs, Mark.PART_OF_SUM
     out.nodes.append(made)
 
 
@@ -658,14 +655,14 @@ def _instead_if(
         "Loop", (write.Cast(condition, to=_INT64), None, value), {"body": body}, value
     )
     assert made.node is not None
-    made.node.tag = PART_OF_SUM
+    made.node.tag = Mark.PART_OF_SUM
     return made
 
 
 def _softmax(out: Graph, node: Node, asks: bool) -> bool:
     """A softmax over what it adds up to; of its logarithm that is the ``log(sum(exp))`` of it."""
     x = node.inputs[0]
-    if node.tag == PART_OF_SUM or x is None or x.dtype not in _REAL or not x.shape:
+    if node.tag is Mark.PART_OF_SUM or x is None or x.dtype not in _REAL or not x.shape:
         return False
     axis = node.attrs.get("axis", -1) % len(x.shape)
     size, blocks = x.shape[axis], node.tag if isinstance(node.tag, Blocks) else None

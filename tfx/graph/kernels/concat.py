@@ -16,10 +16,9 @@ from tfx.core import dtypes
 from tfx.core.refusals import Refusal
 from tfx.graph.ir import Graph, Node, RawShape
 from tfx.graph.replacement_builder import ReplacementBuilder
+from tfx.graph.tags import Mark
 
 _BOOL = dtypes.bool.onnx
-# Tag of a node whose inputs are compared.
-_COMPARED = "compared"
 
 
 def _concat(out: Graph, node: Node) -> bool:
@@ -38,7 +37,7 @@ def _concat(out: Graph, node: Node) -> bool:
     joined = write.Concat(*given, **node.attrs)
     joined.shape = result.shape
     assert joined.node is not None
-    joined.node.tag = _COMPARED
+    joined.node.tag = Mark.COMPARED
     mask = out.add_constant(np.arange(len(first)) == axis, _BOOL)
     form = write.Shape(given[0])
     right = [write.Equal(form, write.Shape(v)) for v in others]

@@ -19,8 +19,8 @@ from tfx.core.dims import is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph.infer import refusal
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value
-from tfx.graph.kernels.accurate_sums import PART_OF_SUM
 from tfx.graph.replacement_builder import ReplacementBuilder
+from tfx.graph.tags import Mark
 from tfx.graph.traits import operators
 
 # Operators that the corrections below are for: alone, they are compiled for the shapes at hand if
@@ -82,15 +82,11 @@ def _conv(out: Graph, node: Node) -> bool:
         write = ReplacementBuilder(out, node)
         _convolve_zeros(write, node)
         return write.finish()
-    if isinstance(channels, int) or node.tag == _ASKED:
+    if isinstance(channels, int) or node.tag is Mark.NOT_EMPTY:
         return False
     write = ReplacementBuilder(out, node)
     present = write.Shape(w, start=1, end=2)
     return _ask(out, node, present, _convolve_zeros)
-
-
-# Tag of a node that runs only where it can.
-_ASKED = "asked"
 
 
 def _convolve_zeros(write: ReplacementBuilder, node: Node) -> Value:
@@ -131,7 +127,7 @@ def _ask(
         name=f"{node.name}_full",
         source=node.source,
     )
-    again.tag = _ASKED
+    again.tag = Mark.NOT_EMPTY
     otherwise.outputs = list(again.outputs)
     write.apply_bodies("If", (empty,), {"then_branch": then, "else_branch": otherwise}, result)
     return write.finish()
@@ -151,7 +147,12 @@ def _without_pixels(
     out: Graph, node: Node, instead: Callable[[ReplacementBuilder, Node], Value]
 ) -> bool:
     x = node.inputs[0]
-    if x is None or x.shape is None or len(x.shape) < 3 or node.tag in (_ASKED, PART_OF_SUM):
+    if (
+        x is None
+        or x.shape is None
+        or len(x.shape) < 3
+        or node.tag in (Mark.NOT_EMPTY, Mark.PART_OF_SUM)
+    ):
         return False
     spatial = x.shape[2:]
     write = ReplacementBuilder(out, node)
@@ -203,7 +204,7 @@ def _attention_of_heads(out: Graph, node: Node) -> bool:
     q, k = node.inputs[:2]
     assert q is not None
     assert k is not None
-    if node.tag == _ASKED or len(node.outputs) > 1 or q.shape is None or k.shape is None:
+    if node.tag is Mark.NOT_EMPTY or len(node.outputs) > 1 or q.shape is None or k.shape is None:
         return False
     if len(q.shape) != 4 or len(k.shape) != 4:
         return False

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.kernels.nan_extremes import of_numbers
 from tfx.graph.replacement_builder import ReplacementBuilder
+from tfx.graph.tags import Mark
 
 _UINT8, _INT32, _INT64, _BOOL, _DOUBLE, _UINT32, _UINT64 = 2, 6, 7, 9, 11, 12, 13
 _MASK = 0xFFFFFFFF
@@ -143,10 +144,6 @@ def _sign(out: Graph, node: Node) -> bool:
     return write.finish()
 
 
-# Tag of the node that makes a divisor which is never -1.
-SAFE_DIVISOR = "safe divisor"
-
-
 def _division(out: Graph, node: Node) -> bool:
     """A quotient or remainder that does not end the process.
 
@@ -158,13 +155,13 @@ def _division(out: Graph, node: Node) -> bool:
         return False
     if divisor.const is not None and not (divisor.const == -1).any():
         return False
-    if divisor.node is not None and divisor.node.tag == SAFE_DIVISOR:
+    if divisor.node is not None and divisor.node.tag is Mark.SAFE_DIVISOR:
         return False
     write = ReplacementBuilder(out, node)
     minus = write.Equal(divisor, write.constant(-1, x.dtype))
     safe = write.Where(minus, write.constant(1, x.dtype), divisor)
     assert safe.node is not None
-    safe.node.tag = SAFE_DIVISOR
+    safe.node.tag = Mark.SAFE_DIVISOR
     result = write.apply(node.op, (x, safe), node.attrs)
     if node.op == "Div":
         flipped = write.Sub(write.constant(0, x.dtype), result)
@@ -229,10 +226,6 @@ def _blocks(out: Graph, node: Node) -> bool:
     return write.finish()
 
 
-# Tag of a range that begins near 0.
-_FROM_ZERO = "from zero"
-
-
 def _range(out: Graph, node: Node) -> bool:
     """A range whose kernel counts in float64: from 0, to how far the limit is.
 
@@ -243,7 +236,7 @@ def _range(out: Graph, node: Node) -> bool:
     assert limit is not None
     assert delta is not None
     is_near = start.const is not None and abs(int(start.const)) < 2**31
-    if start.dtype != _INT64 or node.tag == _FROM_ZERO or is_near:
+    if start.dtype != _INT64 or node.tag is Mark.FROM_ZERO or is_near:
         return False
     write = ReplacementBuilder(out, node)
     zero = write.constant(0, _INT64)
@@ -252,7 +245,7 @@ def _range(out: Graph, node: Node) -> bool:
     near, far = write.Sub(start, base), write.Sub(limit, base)
     steps = write.Range(near, far, delta)
     assert steps.node is not None
-    steps.node.tag = _FROM_ZERO
+    steps.node.tag = Mark.FROM_ZERO
     write.Add(steps, base)
     return write.finish()
 

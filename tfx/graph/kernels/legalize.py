@@ -33,6 +33,7 @@ from tfx.graph.kernels import (
 from tfx.graph.kernels.float64 import DECOMPOSITIONS, EXPANDED
 from tfx.graph.kernels.gpu_probe import runs_on_gpu
 from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.graph.tags import Mark
 from tfx.runtime.kernels import cpu_kernels
 
 _FLOAT, _UINT8, _INT8, _UINT16, _INT16, _INT32, _INT64 = 1, 2, 3, 4, 5, 6, 7
@@ -278,7 +279,7 @@ def _emit_between_casts(
         values.append(casts[key])
     attrs = dict(node.attrs)
     wide = Node(node.op, tuple(values), attrs, node.name, node.source)
-    if node.tag == accurate_sums.PART_OF_SUM:
+    if node.tag is Mark.PART_OF_SUM:
         wide.tag = node.tag
     wide.outputs = tuple(
         v if v.dtype == code else Value(out.unique_name(f"{v.name}_wide"), code, v.shape, wide)

@@ -16,22 +16,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.replacement_builder import ReplacementBuilder
-
-# Tag of the extremes that are made here.
-_CLEAN = "without nan"
+from tfx.graph.tags import Mark, Tag
 
 
 @dataclass(frozen=True)
-class Clean:
+class Clean(Tag):
     """The tag of such an extreme that has another tag besides."""
 
-    tag: Any
+    tag: Tag
 
 
 _FLOAT, _INT32, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 6, 10, 11, 16
@@ -80,7 +77,7 @@ def _reduced(out: Graph, node: Node) -> bool:
 def _position(out: Graph, node: Node) -> bool:
     """The index of an extreme among the numbers."""
     (x,) = node.inputs
-    if x is None or x.dtype not in _FLOATING or node.tag == _CLEAN or _has_none(x):
+    if x is None or x.dtype not in _FLOATING or node.tag is Mark.WITHOUT_NAN or _has_none(x):
         return False
     axis = node.attrs.get("axis", 0)
     if x.shape is not None and (not x.shape or x.shape[axis] == 0):
@@ -122,12 +119,12 @@ def _log_softmax(out: Graph, node: Node) -> bool:
 def of_numbers(extreme: Value) -> Value:
     """Say that an extreme is one of values of which none is NaN, or that NaN does not matter."""
     assert extreme.node is not None
-    extreme.node.tag = _CLEAN
+    extreme.node.tag = Mark.WITHOUT_NAN
     return extreme
 
 
 def _is_clean(node: Node) -> bool:
-    return node.tag == _CLEAN or isinstance(node.tag, Clean)
+    return node.tag is Mark.WITHOUT_NAN or isinstance(node.tag, Clean)
 
 
 def _has_none(x: Value) -> bool:

@@ -22,8 +22,8 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.graph.ir import Attributes, Graph, Node, RawDim, Value
 from tfx.graph.kernels.accurate_sums import Correction, reduced_in_branch, write_branches
-from tfx.graph.kernels.integers import SAFE_DIVISOR
 from tfx.graph.replacement_builder import ReplacementBuilder
+from tfx.graph.tags import Mark
 
 _FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 10, 11, 16
 _REAL = (_FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16)
@@ -179,7 +179,7 @@ def _grouped_shape(d: _Definition) -> Value:
     size = write.ReduceProd(behind, keepdims=1)
     length = write.Div(size, write.ints([groups]))
     assert length.node is not None
-    length.node.tag = SAFE_DIVISOR
+    length.node.tag = Mark.SAFE_DIVISOR
     return write.Concat(write.ints([0, groups]), length, axis=0)
 
 

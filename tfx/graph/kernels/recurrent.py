@@ -19,13 +19,10 @@ from tfx.core.refusals import Refusal
 from tfx.graph.infer import refusal
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.replacement_builder import ReplacementBuilder
+from tfx.graph.tags import Mark
 
 _STATES = (5, 6)  # initial_h and initial_c
 _FLOAT, _DOUBLE = 1, 11
-
-
-# Tag of inputs that were looked at.
-_ASKED = "asked"
 
 
 def _correct(out: Graph, node: Node) -> bool:
@@ -37,7 +34,7 @@ def _of_nothing(out: Graph, node: Node) -> bool:
     x = node.inputs[0]
     if x is None or x.shape is None or len(x.shape) != 3:
         return False
-    if x.node is not None and x.node.tag == _ASKED:
+    if x.node is not None and x.node.tag is Mark.NOT_EMPTY:
         return False
     for weight in node.inputs[1:3]:
         if weight is not None and weight.shape is not None and 0 in weight.shape:
@@ -56,7 +53,7 @@ def _of_nothing(out: Graph, node: Node) -> bool:
     some = write.Reshape(x, target, allowzero=1)
     some.shape = x.shape
     assert some.node is not None
-    some.node.tag = _ASKED
+    some.node.tag = Mark.NOT_EMPTY
     out.nodes.append(node.replaced((some, *node.inputs[1:])))
     return True
 

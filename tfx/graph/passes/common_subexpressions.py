@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, attributes_key
-from tfx.graph.kernels.accurate_sums import PART_OF_SUM
 from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.graph.tags import Mark
 from tfx.graph.traits import traits
 
 # Larger constants are only shared if they are one array.
@@ -86,7 +86,12 @@ class _Eliminator(Rewriter):
     def _key(self, node: Node, inputs: Sequence[Value | None]) -> Any:
         """Equal for nodes that compute the same; None: not to be shared."""
         op, attrs = node.op, node.attrs
-        if node.tag not in (None, PART_OF_SUM) or op == HOST or traits(op).random or not inputs:
+        if (
+            node.tag not in (None, Mark.PART_OF_SUM)
+            or op == HOST
+            or traits(op).random
+            or not inputs
+        ):
             return None
         given: Any = tuple([id(v) if v is not None else 0 for v in inputs])
         if traits(op).commutative:

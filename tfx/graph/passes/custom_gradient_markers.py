@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from tfx.graph.custom_gradients import GRADIENT_NOT_SAVED, CustomGradient
+from tfx.graph.custom_gradients import CustomGradient
 from tfx.graph.ir import CALL, Graph, Node, Value, bodies_below
 from tfx.graph.passes.hoist_constants import hoist_constants, is_large
 from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.graph.tags import Mark
 
 Transform: TypeAlias = Callable[[Graph], Graph | None]
 
@@ -67,7 +68,7 @@ def _copies(graph: Graph, node: Node) -> Iterator[Node]:
     for i, output in enumerate(node.outputs):
         name = node.name if i == 0 else graph.unique_name(node.name)
         copy = Node("Identity", (node.inputs[i],), {}, name, node.source)
-        copy.outputs, copy.tag, copy.device = (output,), GRADIENT_NOT_SAVED, node.device
+        copy.outputs, copy.tag, copy.device = (output,), Mark.GRADIENT_NOT_SAVED, node.device
         yield copy
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from tfx.core.errors import OpError
 from tfx.graph.control import If
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value
-from tfx.graph.kernels.accurate_sums import PART_OF_SUM
 from tfx.graph.serialization.serialize import to_model
+from tfx.graph.tags import Mark
 from tfx.graph.traits import traits
 from tfx.runtime.session import Session
 from tfx.runtime.values import RawValue, from_numpy, to_numpy
@@ -24,7 +24,9 @@ from tfx.runtime.values import RawValue, from_numpy, to_numpy
 def has_branches(graph: Graph) -> bool:
     """True if a graph, or one below it, has an ``If`` but those of sums, which have none inside."""
     return any(
-        n.op == "If" and n.tag != PART_OF_SUM for g in (graph, *graph.subgraphs()) for n in g.nodes
+        n.op == "If" and n.tag is not Mark.PART_OF_SUM
+        for g in (graph, *graph.subgraphs())
+        for n in g.nodes
     )
 
 

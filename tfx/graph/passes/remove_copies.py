@@ -11,6 +11,7 @@ from __future__ import annotations
 from tfx.graph.custom_gradients import CustomGradient
 from tfx.graph.ir import CALL, Graph, Node
 from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.graph.tags import Mark
 
 
 def remove_copies(
@@ -64,4 +65,4 @@ class _CopyRemover(Rewriter):
 def _means_something(node: Node) -> bool:
     """True if an ``Identity`` is there for more than its value."""
     named = node.tag is None and not node.name.rpartition("/")[2].startswith(("Identity", "Assign"))
-    return named or isinstance(node.tag, str)
+    return named or isinstance(node.tag, Mark)

@@ -33,6 +33,7 @@ from tfx.graph.serialization.serialize import (
 )
 from tfx.graph.serialization.upgrade import standard_model
 from tfx.graph.symbolic_shapes import propagate
+from tfx.graph.tags import mark_from_text
 
 External = Callable[[onnx.TensorProto], "np.ndarray[Any, Any]"]
 _STANDARD = ("", "ai.onnx")
@@ -311,7 +312,7 @@ class _Reader:
 def _restore_tag(node: Node, proto: onnx.NodeProto) -> None:
     for item in proto.metadata_props:
         if item.key == TAG_KEY:
-            node.tag = item.value
+            node.tag = mark_from_text(item.value)
 
 
 def _metadata(proto: onnx.NodeProto, key: str) -> str | None:

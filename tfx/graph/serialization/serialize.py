@@ -20,6 +20,7 @@ from tfx.graph import ir, schema
 from tfx.graph.custom_gradients import CustomGradient, all_graphs
 from tfx.graph.ir import Graph, Node, Value, bodies_below
 from tfx.graph.serialization import protos
+from tfx.graph.tags import Mark
 
 FUNCTION_DOMAIN = "tfx.function"
 GRADIENT_DOMAIN = "tfx.gradient"
@@ -227,8 +228,8 @@ class _ModelWriter:
         required = 2 if node.op == "Loop" else 0  # which may both be left out, but not absent
         while len(proto.input) > required and not proto.input[-1]:
             del proto.input[-1]
-        if isinstance(node.tag, str):
-            proto.metadata_props.add(key=TAG_KEY, value=node.tag)
+        if isinstance(node.tag, Mark):
+            proto.metadata_props.add(key=TAG_KEY, value=node.tag.value)
         if self.sources and node.source is not None:
             proto.metadata_props.add(key=SOURCE_KEY, value=node.source.text())
         if node.op == ir.CALL:

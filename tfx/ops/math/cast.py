@@ -13,9 +13,9 @@ from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.context import using
 from tfx.framework.convert import embed
-from tfx.framework.func_graph import STOP_GRADIENT
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.graph.tags import Mark
 from tfx.ops.common.arguments import cast_to, tensor
 from tfx.ops.common.batching import BatchedOp, Results, batching
 
@@ -169,7 +169,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
         y = ox.Identity(x)
     assert isinstance(y, SymbolicTensor)
     assert y._value.node is not None
-    y._value.node.tag = STOP_GRADIENT
+    y._value.node.tag = Mark.STOP_GRADIENT
     return y
 
 

@@ -8,12 +8,13 @@ import pytest
 import tfx as tf
 from tfx.core.errors import InternalError
 from tfx.framework.context import using
-from tfx.framework.func_graph import STOP_GRADIENT, FuncGraph
+from tfx.framework.func_graph import FuncGraph
 from tfx.function.execution.plan import Plan
 from tfx.function.gradients.inline_graph import inline_nodes
 from tfx.function.gradients.pure_function import PureFunction
 from tfx.graph import ir
 from tfx.graph.ir import Graph, Value
+from tfx.graph.tags import Mark
 from tfx.graph.verify import verify
 from tfx.runtime.values import from_numpy, to_numpy
 
@@ -75,14 +76,14 @@ def test_sources_and_marks_are_kept():
     graph = Graph("g")
     x = graph.add_input("x", FLOAT, ())
     node = graph.add_node("Identity", [x], {}, [(FLOAT, ())])
-    node.tag = STOP_GRADIENT
+    node.tag = Mark.STOP_GRADIENT
     graph.outputs = list(node.outputs)
     target = FuncGraph("target")
     with using(graph=target), tf.GradientTape() as tape:
         argument = target.add_argument("x", FLOAT, ())
         tape.watch(argument)
         (result,) = PureFunction(graph)([argument])
-    assert target.graph.nodes[-1].tag == STOP_GRADIENT
+    assert target.graph.nodes[-1].tag is Mark.STOP_GRADIENT
     with using(graph=target):
         assert tape.gradient(result, argument) is None
 

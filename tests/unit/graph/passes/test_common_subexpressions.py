@@ -11,6 +11,7 @@ import tfx as tf
 from tfx.graph.ir import Graph
 from tfx.graph.passes.common_subexpressions import eliminate_common
 from tfx.graph.passes.dead_code import remove_dead_nodes
+from tfx.graph.tags import Mark
 
 FLOAT, INT64 = 1, 7
 
@@ -57,7 +58,7 @@ def test_attributes_must_be_equal(one: Any, other: Any) -> None:
 
 def test_tags_random_numbers_and_effects_are_left_alone() -> None:
     graph = two("Identity")
-    graph.nodes[0].tag = "stop_gradient"
+    graph.nodes[0].tag = Mark.STOP_GRADIENT
     assert ops(shared(graph)) == ["Identity", "Identity", "Add"]
     assert ops(shared(two("RandomUniformLike"))).count("RandomUniformLike") == 2
     assert ops(shared(two("Bernoulli"))).count("Bernoulli") == 2

@@ -7,6 +7,7 @@ import pytest
 
 from tfx.graph.ir import CALL, Graph
 from tfx.graph.passes.extract_subgraph import Emitter, Part
+from tfx.graph.tags import Mark
 from tfx.graph.verify import verify
 
 FLOAT, INT64, BOOL = 1, 7, 9
@@ -54,7 +55,7 @@ def test_what_is_needed_and_why():
 def test_nodes_are_emitted_anew():
     graph = chain()
     graph.nodes[1].device = "GPU:0"
-    graph.nodes[1].tag = "tag"
+    graph.nodes[1].tag = Mark.BARRIER
     target = Graph("part")
     emitter = Emitter(target)
     a = graph.nodes[0].outputs[0]
@@ -64,7 +65,7 @@ def test_nodes_are_emitted_anew():
     target.outputs = [emitter.get(graph.outputs[0])]
     verify(target)
     assert [(n.name, n.op, n.device, n.tag) for n in target.nodes] == [
-        ("b", "Abs", "GPU:0", "tag"),
+        ("b", "Abs", "GPU:0", Mark.BARRIER),
         ("c", "Sqrt", None, None),
     ]
     assert not {id(n) for n in target.nodes} & {id(n) for n in graph.nodes}

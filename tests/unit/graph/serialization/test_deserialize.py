@@ -13,6 +13,7 @@ import tfx as tf
 from tfx.function.execution.plan import Plan
 from tfx.graph.serialization.deserialize import Imported, from_model
 from tfx.graph.serialization.serialize import to_model
+from tfx.graph.tags import Mark
 from tfx.graph.verify import verify
 from tfx.runtime.values import from_numpy, to_numpy
 
@@ -45,7 +46,7 @@ def test_a_traced_graph_survives_the_way_there_and_back() -> None:
     imported = from_model(to_model(graph))
     assert [v.shape for v in imported.graph.outputs] == [("batch", 2, 3), ("batch", 6)]
     tags = [n.tag for n in imported.graph.nodes if n.tag]
-    assert tags == ["stop_gradient"]
+    assert tags == [Mark.STOP_GRADIENT]
     assert len({id(g) for g in imported.graph.subgraphs()}) == 1
     x = np.float32([[[1, -2, 3], [4, 5, -6]]])
     for a, b in zip(run(imported, x), f(x), strict=True):

@@ -230,12 +230,6 @@ def test_callees_are_shared_after_the_round_trip():
     assert len(to_model(again).functions) == 2
 
 
-def test_tags_of_text_survive():
-    graph, *_ = _affine()
-    graph.nodes[0].tag = "stop_gradient"
-    assert from_model(to_model(graph)).graph.nodes[0].tag == "stop_gradient"
-
-
 def test_initializers_as_inputs():
     graph, *_ = _affine()
     imported = from_model(to_model(graph), as_inputs={"w": (None, 2)})

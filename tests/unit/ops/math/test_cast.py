@@ -14,6 +14,7 @@ from tfx.framework.context import using
 from tfx.framework.convert import constant
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.variable import Variable
+from tfx.graph.tags import Mark
 from tfx.ops.math.arithmetic import multiply
 from tfx.ops.math.cast import cast, identity, identity_n, saturate_cast, stop_gradient
 from tfx.ops.math.elementwise import exp
@@ -135,7 +136,7 @@ def test_stop_gradient_is_written_into_the_graph():
     graph = FuncGraph("f")
     with using(graph=graph):
         stop_gradient(graph.add_argument("x", 1, ()))
-    assert [node.tag for node in graph.graph.nodes] == ["stop_gradient"]
+    assert [node.tag for node in graph.graph.nodes] == [Mark.STOP_GRADIENT]
 
 
 def test_identity_n():

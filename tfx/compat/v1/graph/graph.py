@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from tfx.framework.operation import Operation
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.graph.ir import Node, RawShape, Value
+from tfx.graph.tags import Tag
 from tfx.ops.random.generator import Generator
 
 
@@ -118,7 +119,7 @@ class Graph(FuncGraph, Collections):
         types: Sequence[tuple[int, RawShape]] = (),
         *,
         name: str,
-        tag: Any = None,
+        tag: Tag | None = None,
     ) -> Node:
         """Append a node of the graph's own; see ``pseudo_ops``."""
         node = self.ordered.add_node(op, inputs, {}, types, name=name, source=user_frame())
@@ -167,7 +168,7 @@ class Graph(FuncGraph, Collections):
         """The read of the variable that fetching and feeding it means."""
         node = self._snapshots.get(id(variable))
         # The address of a deleted variable may be another one's by now.
-        if node is None or node.tag.state.ref() is not variable:
+        if node is None or cast("Access", node.tag).state.ref() is not variable:
             scope = f"{variable.name.removesuffix(':0')}/Read/"
             with self.ordered.after(None), using(graph=self, tapes=(), scope=scope):
                 self.read(variable)

@@ -7,6 +7,7 @@ whoever differentiates the graph sees its output as the variable.
 from __future__ import annotations
 
 from tfx.framework.func_graph import Assigned, VariableState
+from tfx.graph.tags import Tag
 
 PLACEHOLDER = "Placeholder"
 NO_OP = "NoOp"
@@ -37,7 +38,7 @@ class Access(Assigned):
         self.reads = reads
 
 
-class Query:
+class Query(Tag):
     """Tag of a node that asks which variables have a value."""
 
     __slots__ = ("states",)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tfx.compat.v1.graph import pseudo_ops
 from tfx.compat.v1.graph.ordered_graph import OrderedGraph
-from tfx.compat.v1.graph.pseudo_ops import Access
+from tfx.compat.v1.graph.pseudo_ops import Access, Query
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
@@ -222,7 +222,7 @@ class _Resolver:
     def _initialized_value(self, node: Node) -> None:
         if id(node.outputs[0]) in self.fed:
             return
-        state, initial = node.tag.states[0], node.inputs[0]
+        (state,), initial = _asked(node), node.inputs[0]
         assert initial is not None
         if self._has_value(state):
             variable, _ = self._state(state)
@@ -230,11 +230,11 @@ class _Resolver:
         self._same(initial, node.outputs[0], node.name, node)
 
     def _is_initialized(self, node: Node) -> None:
-        answers = [self._has_value(s) for s in node.tag.states]
-        self._answer(node, np.array(answers[0]), dtypes.bool)
+        (state,) = _asked(node)
+        self._answer(node, np.array(self._has_value(state)), dtypes.bool)
 
     def _uninitialized_names(self, node: Node) -> None:
-        names = [s.name.removesuffix(":0") for s in node.tag.states if not self._has_value(s)]
+        names = [s.name.removesuffix(":0") for s in _asked(node) if not self._has_value(s)]
         self._answer(node, np.array([n.encode() for n in names], object), dtypes.string)
 
     def _answer(self, node: Node, array: np.ndarray[Any, Any], dtype: dtypes.DType) -> None:
@@ -266,3 +266,9 @@ _STEPS: dict[str, Callable[[_Resolver, Node], None]] = {
     pseudo_ops.IS_INITIALIZED: _Resolver._is_initialized,
     pseudo_ops.UNINITIALIZED_NAMES: _Resolver._uninitialized_names,
 }
+
+
+def _asked(node: Node) -> list[VariableState]:
+    """The variables that a node asks about."""
+    assert isinstance(node.tag, Query)
+    return node.tag.states
