@@ -31,7 +31,7 @@ def raw_call(function: Any, *args: Any, **kwargs: Any) -> Callable[[], Any]:
     session = onnxruntime.InferenceSession(model, options)
     tensors = [x for x in nest.flatten([args, kwargs]) if isinstance(x, tf.Tensor)]
     values = [
-        (tensors[i] if variable is None else variable.value())._value
+        (tensors[i] if variable is None else variable.value())._raw
         for _, i, variable in concrete.bindings()
     ]
     raw = session._sess.run_with_ort_values

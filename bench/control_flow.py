@@ -220,7 +220,7 @@ def _raw(model: onnx.ModelProto, x: Any) -> Callable[[], Any]:
     options.use_per_session_threads = False
     session = onnxruntime.InferenceSession(model.SerializeToString(), options)
     raw, quickest = session._sess.run_with_ort_values, onnxruntime.RunOptions()
-    return lambda: _Output(raw({"x": x._value}, ["out"], quickest))
+    return lambda: _Output(raw({"x": x._raw}, ["out"], quickest))
 
 
 # Tensor arrays

@@ -94,7 +94,7 @@ def _kernel_alone(op: str, x: Any) -> Callable[[], Any]:
     graph = helper.make_graph([node], op, ends[:1], ends[1:], [axes])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
     session = Session(model.SerializeToString())
-    feeds, names = {"x": x._value}, session.output_names
+    feeds, names = {"x": x._raw}, session.output_names
     return lambda: session.run_raw(feeds, names, RUN_OPTIONS)
 
 

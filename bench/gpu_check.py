@@ -70,7 +70,7 @@ def on_gpu(x: object) -> bool:
 
 def is_away(variable: object) -> bool:
     """True if a variable's memory is the GPU's."""
-    return REHEARSING or values.device_of(variable._value) == "GPU:0"
+    return REHEARSING or values.device_of(variable._raw) == "GPU:0"
 
 
 def close(x: object, y: object, tolerance: float = 2e-3) -> None:

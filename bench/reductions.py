@@ -90,7 +90,7 @@ def _bare_product(a: Any, b: Any) -> Callable[[], Any]:
     node = helper.make_node("MatMul", ["a", "b"], ["y"])
     raw = _session(helper.make_graph([node], "bare", matrix[:2], matrix[2:]))
     quickest = onnxruntime.RunOptions()
-    return lambda: raw({"a": a._value, "b": b._value}, ["y"], quickest)
+    return lambda: raw({"a": a._raw, "b": b._raw}, ["y"], quickest)
 
 
 def _bare(x: Any, axis: int) -> Callable[[], Any]:
@@ -103,7 +103,7 @@ def _bare(x: Any, axis: int) -> Callable[[], Any]:
     graph = helper.make_graph([node], "bare", [given], [made], [axes])
     raw = _session(graph)
     quickest = onnxruntime.RunOptions()
-    return lambda: raw({"x": x._value}, ["y"], quickest)
+    return lambda: raw({"x": x._raw}, ["y"], quickest)
 
 
 def _session(graph: Any) -> Any:

@@ -113,7 +113,7 @@ class SaveSnapshot:
                 name = v.name.removesuffix(":0").removeprefix(_UNTRACKED)
                 found.setdefault(id(v), (v, _UNTRACKED + name))
         with installs.paused():  # all values of one moment, whatever other threads do
-            values = [v._value for v, _ in found.values()]
+            values = [v._raw for v, _ in found.values()]
         for (variable, path), value in zip(found.values(), values, strict=True):
             name = unique_name(path, self.contents.arrays)
             self.variables.append(variable)

@@ -179,10 +179,10 @@ def narrow(dx: Tensor, x: Any) -> None:
     """
     if not isinstance(dx, SymbolicTensor):
         return
-    have = dx._value.shape
+    have = dx._symbol.shape
     if have is not None and None not in have:
         return
-    if dx._value.node is None or sequences.is_sequence(dx):
+    if dx._symbol.node is None or sequences.is_sequence(dx):
         return  # a sequence that was kept has no shape to ask for
     known = x.shape.symbolic
     if known is None:
@@ -192,15 +192,15 @@ def narrow(dx: Tensor, x: Any) -> None:
     if len(have) == len(known):
         # What a branch that was not taken kept has no elements, and another shape elsewhere.
         sure = tuple(None if d == 0 else d for d in known)
-        dx._value.shape = tuple(b if a is None else a for a, b in zip(have, sure, strict=True))
+        dx._symbol.shape = tuple(b if a is None else a for a, b in zip(have, sure, strict=True))
         dx._shape = None
 
 
 def _device_of(record: OpRecord) -> AbstractContextManager[Any]:
     """Where an operation of a graph was placed: its gradient is computed there too."""
     y = record.outputs[0] if record.outputs else None
-    if isinstance(y, SymbolicTensor) and y._value.node is not None:
-        device = y._value.node.device
+    if isinstance(y, SymbolicTensor) and y._symbol.node is not None:
+        device = y._symbol.node.device
         if device is not None:
             return using(device=device)
     return _HERE

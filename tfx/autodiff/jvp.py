@@ -84,8 +84,8 @@ def _differentiable(x: Any) -> bool:
 def _device_of(record: OpRecord) -> str | None:
     """Where an operation of a graph was placed: its tangents are computed there too."""
     y = record.outputs[0]
-    if isinstance(y, SymbolicTensor) and y._value.node is not None:
-        return y._value.node.device
+    if isinstance(y, SymbolicTensor) and y._symbol.node is not None:
+        return y._symbol.node.device
     return None
 
 
@@ -187,6 +187,6 @@ def twice_transposed(
 def _alias(y: Tensor) -> Tensor:
     """Another tensor with the same contents, which no recorder knows."""
     if isinstance(y, EagerTensor):
-        return EagerTensor(y._value, y._dtype)
+        return EagerTensor(y._raw, y._dtype)
     assert isinstance(y, SymbolicTensor)
-    return SymbolicTensor(y._value, y._graph)
+    return SymbolicTensor(y._symbol, y._graph)

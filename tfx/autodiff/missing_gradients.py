@@ -16,8 +16,8 @@ _MOST = 5
 def source_of(record: OpRecord) -> SourceLocation | None:
     """The user's line of an operation, as far as it is known."""
     y = record.outputs[0] if record.outputs else None
-    if isinstance(y, SymbolicTensor) and y._value.node is not None:
-        return y._value.node.source
+    if isinstance(y, SymbolicTensor) and y._symbol.node is not None:
+        return y._symbol.node.source
     return record.source
 
 

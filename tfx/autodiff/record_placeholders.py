@@ -64,7 +64,7 @@ def stand_in(tensor: EagerTensor, gone: Callable[[Any], None]) -> StandIn:
         gone: Called with the stand-in when the tensor is gone.
     """
     made = StandIn(tensor, gone)
-    made.key, made.dtype, made.sizes = id(tensor), tensor._dtype, tensor._value.shape()
+    made.key, made.dtype, made.sizes = id(tensor), tensor._dtype, tensor._raw.shape()
     return made
 
 

@@ -33,7 +33,7 @@ def join(a: Any, b: Any, bodies: Sequence[BodyGraph]) -> Joined:
         return Joined((), lambda _: None)
     if isinstance(a, TensorArray):
         return _join_arrays(a, b, bodies)
-    return Joined(((a._value, b._value),), lambda outputs: outputs[0])
+    return Joined(((a._symbol, b._symbol),), lambda outputs: outputs[0])
 
 
 def _join_arrays(a: TensorArray, b: TensorArray, bodies: Sequence[BodyGraph]) -> Joined:

@@ -15,7 +15,7 @@ from tfx.framework.body_graph import BodyGraph
 from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.func_graph import FuncGraph, VariableState
+from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.framework.tensor import Tensor
 from tfx.graph.ir import Value
 
@@ -166,9 +166,9 @@ class Branching:
             f"values; they disagree ({what}).\n" + "\n".join(lines)
         )
 
-    def _written(self) -> list[VariableState]:
+    def _written(self) -> list[TracedVariable]:
         """The graph's records of the variables that a branch assigned."""
-        found: dict[int, VariableState] = {}
+        found: dict[int, TracedVariable] = {}
         for body in self._bodies:
             for state in body.written_states():
                 variable = state.variable()
@@ -176,10 +176,10 @@ class Branching:
         return list(found.values())
 
     @staticmethod
-    def _current(body: BodyGraph, state: VariableState) -> Value:
-        return body.read(state.variable())._value
+    def _current(body: BodyGraph, state: TracedVariable) -> Value:
+        return body.read(state.variable())._symbol
 
-    def _emit(self, columns: list[Any], states: list[VariableState]) -> list[Tensor]:
+    def _emit(self, columns: list[Any], states: list[TracedVariable]) -> list[Tensor]:
         attrs: dict[str, Any] = {}
         for i, (body, key) in enumerate(
             zip(self._bodies, ("then_branch", "else_branch"), strict=True)

@@ -13,7 +13,7 @@ from typing import Any
 from tfx.core.source import user_frame
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.context import current
-from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.copy_body import captured_values
 from tfx.graph.ir import (
@@ -30,7 +30,7 @@ from tfx.graph.traits import traits
 CONTROL_OPS = frozenset(("If", "Loop"))
 
 TensorOf = Callable[[Value], Tensor]
-LeafOf = Callable[[VariableState], Any]
+LeafOf = Callable[[TracedVariable], Any]
 
 
 class ControlSite:
@@ -63,7 +63,7 @@ class ControlSite:
             owner: The graph that they belong to.
         """
         for tensor in outputs:
-            if tensor._value is value:
+            if tensor._symbol is value:
                 return tensor  # type: ignore[no-any-return]
         known = self.kept.get(id(value))
         if known is None:
@@ -103,7 +103,7 @@ def control_inputs(
     return {"control": record}, [*inputs, *map(tensor_of, free), *leaves.values()]
 
 
-def assigned_states(bodies: Sequence[Graph]) -> Iterator[VariableState]:
+def assigned_states(bodies: Sequence[Graph]) -> Iterator[TracedVariable]:
     """The variables assigned in bodies, at any depth."""
     for body in bodies:
         for node in body.nodes:
@@ -121,7 +121,7 @@ def add_control_node(
     types: Sequence[tuple[int, RawShape]],
     bodies: Sequence[BodyGraph],
     *,
-    assigned: dict[int, VariableState] | None = None,
+    assigned: dict[int, TracedVariable] | None = None,
     name: str,
 ) -> list[SymbolicTensor]:
     """Append an ``If`` or ``Loop`` and tell the tapes.
@@ -170,7 +170,7 @@ def _tell_tapes(
         tensor = known.get(id(value))
         return SymbolicTensor(value, graph) if tensor is None else tensor
 
-    def leaf_of(state: VariableState) -> Any:
+    def leaf_of(state: TracedVariable) -> Any:
         variable = state.ref()
         if variable is not None and variable.trainable:
             for tape in tapes:
@@ -181,13 +181,13 @@ def _tell_tapes(
         key
         for key, t in known.items()
         if not isinstance(t, SymbolicTensor)
-        or (t._value.const is not None and any(tape.depends(t) for tape in tapes))
+        or (t._symbol.const is not None and any(tape.depends(t) for tape in tapes))
     )
     attrs, given = control_inputs(node, graph.graph, inputs, tensor_of, leaf_of, watched)
     assigned = node.tag.outputs if isinstance(node.tag, Assigned) else {}
     # What is behind an assignment depends on the variable and not on what was assigned.
     outputs = [
-        SymbolicTensor(t._value, graph) if i in assigned else t for i, t in enumerate(results)
+        SymbolicTensor(t._symbol, graph) if i in assigned else t for i, t in enumerate(results)
     ]
     notify_recorders(node.op, attrs, given, outputs)
 

@@ -83,7 +83,7 @@ class InductionVariables:
         """True if an index is ``size - 1`` in the first iteration and one less in each."""
         if index is None or not isinstance(size, SymbolicTensor):
             return False
-        place, count = self._linear(index), self._linear(size._value)
+        place, count = self._linear(index), self._linear(size._symbol)
         if place is None or count is None or count.step != 0:
             return False
         return place.step == -1 and place.base is count.base and place.number == count.number - 1

@@ -377,7 +377,7 @@ def _same_number(a: Tensor | None, b: Tensor) -> bool:
         return True
     if not isinstance(a, SymbolicTensor) or not isinstance(b, SymbolicTensor):
         return False
-    x, y = _origin(a._value), _origin(b._value)
+    x, y = _origin(a._symbol), _origin(b._symbol)
     if x is y:
         return True
     first, second = elements(x), elements(y)

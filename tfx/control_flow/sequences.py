@@ -170,11 +170,11 @@ def _filled(graph: FuncGraph, sequence: Tensor, index: Tensor, value: Tensor) ->
 def _shortened(graph: FuncGraph, sequence: SymbolicTensor, index: Tensor) -> SymbolicTensor:
     """The sequence without what is at ``index``."""
     inside = graph.value_of(ox.Less(index, length(sequence)))
-    kind = (sequence._value.dtype, None)
+    kind = (sequence._symbol.dtype, None)
     yes, no = Graph("erase", graph.graph), Graph("keep", graph.graph)
-    erased = yes.add_node("SequenceErase", (sequence._value, graph.value_of(index)), {}, [kind])
+    erased = yes.add_node("SequenceErase", (sequence._symbol, graph.value_of(index)), {}, [kind])
     yes.outputs = [erased.outputs[0]]
-    same = no.add_node("Identity", (sequence._value,), {}, [kind])
+    same = no.add_node("Identity", (sequence._symbol,), {}, [kind])
     no.outputs = [same.outputs[0]]
     attrs = {"then_branch": yes, "else_branch": no}
     node = graph.graph.add_node("If", (inside,), attrs, [kind], name="erase")

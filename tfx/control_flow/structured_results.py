@@ -54,8 +54,8 @@ def spelled(leaf: Any) -> str:
         return "None"
     if isinstance(leaf, Tensor):
         made = (
-            leaf._value.node.source
-            if isinstance(leaf, SymbolicTensor) and leaf._value.node
+            leaf._symbol.node.source
+            if isinstance(leaf, SymbolicTensor) and leaf._symbol.node
             else None
         )
         where = f" [{made.text()}]" if made else ""

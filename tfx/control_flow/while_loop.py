@@ -226,7 +226,7 @@ class WhileLoop:
         counting = Counting(loop, iteration, slots, numbers)
         tested = last
         if exact is None and maximum is None and isinstance(going, SymbolicTensor):
-            count, rest = counting.trip_count(last, going._value)
+            count, rest = counting.trip_count(last, going._symbol)
             if count is not None and rest is None:
                 exact, last = count, keep_going
             elif count is not None and rest is not None:

@@ -150,7 +150,7 @@ def apply(op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any] = NO_A
         if (
             type(x) is EagerTensor
             and type(y) is EagerTensor
-            and (op != "MatMul" or x._value.shape()[-1:] < _LONG_PRODUCT)
+            and (op != "MatMul" or x._raw.shape()[-1:] < _LONG_PRODUCT)
         ):
             key: Any = (op, x._dtype.onnx, y._dtype.onnx)
             kernel = _kernels.get(key)
@@ -158,7 +158,7 @@ def apply(op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any] = NO_A
                 kernel = _make_kernel(key, op, attrs, inputs, None)
             try:
                 raw = kernel.run_raw(
-                    {"x0": x._value, "x1": y._value}, kernel.output_names, RUN_OPTIONS
+                    {"x0": x._raw, "x1": y._raw}, kernel.output_names, RUN_OPTIONS
                 )[0]
             except Exception as e:
                 raw = _rescued(e, kernel, op, inputs, attrs)[0]
@@ -225,7 +225,7 @@ def _execute(
         kernel = _make_kernel(
             key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE, shapes, blocks
         )
-    feeds = {n: t._value for n, t in zip(kernel.input_names, inputs, strict=True) if t is not None}  # type: ignore[attr-defined]
+    feeds = {n: t._raw for n, t in zip(kernel.input_names, inputs, strict=True) if t is not None}  # type: ignore[attr-defined]
     try:
         raw = kernel.run_raw(feeds, kernel.output_names, RUN_OPTIONS)
     except Exception as e:
@@ -250,7 +250,7 @@ def _rescued(
     """The results of an operator that refused to run, if there are some after all."""
     try:
         given = zip(kernel.input_names, inputs, strict=True)
-        feeds = {n: t._value for n, t in given if t is not None}  # type: ignore[attr-defined]
+        feeds = {n: t._raw for n, t in given if t is not None}  # type: ignore[attr-defined]
         return interrupts.repeated(error, kernel, feeds, kernel.output_names)
     except Exception as e:
         rescued = _of_nothing(op, inputs, attrs, len(kernel.dtypes))
@@ -262,8 +262,8 @@ def _rescued(
 def _shapes_if_empty(inputs: Sequence[Any]) -> tuple[Any, ...] | None:
     """The shapes of the inputs where one has no elements."""
     for t in inputs:
-        if t is not None and 0 in t._value.shape():
-            return tuple([None if t is None else tuple(t._value.shape()) for t in inputs])
+        if t is not None and 0 in t._raw.shape():
+            return tuple([None if t is None else tuple(t._raw.shape()) for t in inputs])
     return None
 
 
@@ -272,13 +272,13 @@ def _stages(
 ) -> tuple[Blocks | None, tuple[Any, ...] | None]:
     """How to sum many elements, and what the kernel must know of shapes for it; None: nothing."""
     x = inputs[0]
-    shape = x._value.shape()
+    shape = x._raw.shape()
     if math.prod(shape) <= LEAST:
         return None, None
     if op not in SUMMED:
         if not _is_long(op, inputs, shape, attrs):
             return None, None
-        return None, tuple([None if t is None else tuple(t._value.shape()) for t in inputs])
+        return None, tuple([None if t is None else tuple(t._raw.shape()) for t in inputs])
     axes: Any = None
     if op in ("Softmax", "LogSoftmax"):
         axes = (attrs.get("axis", -1),)
@@ -294,13 +294,13 @@ def _stages(
 
 def _may_be_long(inputs: Sequence[Any]) -> bool:
     """True if a product of matrices might be long: the quickest test."""
-    return bool(max(inputs[0]._value.shape()) >= long_products.LEAST)
+    return bool(max(inputs[0]._raw.shape()) >= long_products.LEAST)
 
 
 def _is_long(op: str, inputs: Sequence[Any], shape: Sequence[int], attrs: dict[str, Any]) -> bool:
     """Whether an operator sums more inside of its kernel than that does well."""
     if op in long_products.MULTIPLIED:
-        return long_products.is_long(op, shape, inputs[1]._value.shape(), attrs)
+        return long_products.is_long(op, shape, inputs[1]._raw.shape(), attrs)
     if op in losses.LOSSES:
         return losses.is_long(op, shape, attrs)
     if op in normalizations.NORMALIZED:
@@ -385,7 +385,7 @@ def _described(inputs: Sequence[Tensor | None]) -> list[ir.Value | None]:
     given: list[ir.Value | None] = []
     for i, tensor in enumerate(inputs):
         if isinstance(tensor, EagerTensor):
-            shape = tuple(tensor._value.shape())
+            shape = tuple(tensor._raw.shape())
             const = tensor.view() if tensor.dtype.is_integer and tensor.shape.rank == 1 else None
             given.append(ir.Value(f"x{i}", tensor.dtype.onnx, shape, const=const))
         else:

@@ -2,93 +2,69 @@
 
 An attribute that is assigned is reported (``deferred_restores``); an item that a plain list, a dict
 or an object of a plain class gets is not. So while values are left over that could belong into such
-a place, variables that have no value of the checkpoint yet are *awaiting*: before one is read or
-changed, the pending restores look whether it has found its place. Owns the class that such a
-variable has meanwhile. Must not know what a checkpoint is. The one decision: containers stay the
-program's own, nothing is wrapped; and a variable without a place stops to wait after some reads, so
-a restore that is never completed costs nothing in the long run.
+a place, variables that have no value of the checkpoint yet are *awaited*: before one is read or
+changed, the pending restores look whether it has found its place. Must not know what a checkpoint
+is. The one decision: containers stay the program's own, nothing is wrapped; and a variable without
+a place stops to wait after some reads, so a restore that is never completed costs nothing in the
+long run.
 """
 
 from __future__ import annotations
 
 import threading
-import weakref
-from collections.abc import Callable
 from typing import Any
 
 from tfx.framework import deferred_restores
-from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
+from tfx.framework.variable_state import VariableState, set_ready, set_state, state_of, stored
+from tfx.runtime.values import RawValue
 
+# How often a variable may be read until it stops to wait.
 _LOOKS = 100
-_VALUE: Any = Variable.__dict__["_value"]
-
-# How often each variable may be read until it stops to wait, by its number.
-_looks: dict[int, int] = {}
-_state = threading.local()
+_local = threading.local()
 
 
-class AwaitingVariable(Variable):
+class Awaited(VariableState):
     """A variable whose value may have to be restored before it is used."""
 
-    __slots__ = ()
+    __slots__ = ("looks_left",)
 
-    @property
-    def _value(self) -> Any:
-        _look(self)
-        return _VALUE.__get__(self)
+    def __init__(self) -> None:
+        self.looks_left = _LOOKS
 
-    @_value.setter
-    def _value(self, value: Any) -> None:
-        _VALUE.__set__(self, value)
+    def read(self, variable: Variable) -> RawValue:
+        """What it is after the restores have looked for it."""
+        self.before_assignment(variable)
+        return stored(variable)
 
-    # Variable's methods by name: after the look the class may be another one.
-
-    def assign(self, *args: Any, **kwargs: Any) -> Variable:
-        """Replace the value; what is restored comes before."""
-        _look(self)
-        return Variable.assign(self, *args, **kwargs)
-
-    def _change(self, function: Callable[[Tensor], Tensor]) -> Variable:
-        _look(self)
-        return Variable._change(self, function)
-
-
-# What messages call it.
-AwaitingVariable.__name__ = AwaitingVariable.__qualname__ = Variable.__name__
+    def before_assignment(self, variable: Variable) -> None:
+        """What is restored comes before what is assigned."""
+        if getattr(_local, "looking", False):
+            return
+        self.looks_left -= 1
+        _local.looking = True
+        try:
+            if self.looks_left < 0 or not deferred_restores.resolve_pending():
+                set_ready(variable)
+        except BaseException:  # a value that does not fit: say so once
+            set_ready(variable)
+            raise
+        finally:
+            _local.looking = False
 
 
 def wait(variable: Variable) -> None:
     """Have the restores look for a variable when it is used next."""
     if type(variable) is Variable:
-        _looks[variable._number] = _LOOKS
-        variable.__class__ = AwaitingVariable
-        weakref.finalize(variable, _looks.pop, variable._number, None).atexit = False
+        set_state(variable, Awaited())
 
 
 def is_awaiting(variable: Any) -> bool:
     """True if a variable waits."""
-    return type(variable) is AwaitingVariable
+    return isinstance(variable, Variable) and isinstance(state_of(variable), Awaited)
 
 
 def release(variable: Variable) -> None:
     """Let a variable wait no longer."""
     if is_awaiting(variable):
-        variable.__class__ = Variable
-        _looks.pop(variable._number, None)
-
-
-def _look(variable: AwaitingVariable) -> None:
-    if getattr(_state, "looking", False):
-        return
-    left = _looks.get(variable._number, 0) - 1
-    _looks[variable._number] = left
-    _state.looking = True
-    try:
-        if left < 0 or not deferred_restores.resolve_pending():
-            release(variable)
-    except BaseException:  # a value that does not fit: say so once
-        release(variable)
-        raise
-    finally:
-        _state.looking = False
+        set_ready(variable)

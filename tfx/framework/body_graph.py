@@ -51,7 +51,7 @@ class BodyGraph(FuncGraph):
         """The value that a tensor is; those of the graphs around are used as they are."""
         if isinstance(tensor, SymbolicTensor):
             if tensor._graph is self:
-                return tensor._value
+                return tensor._symbol
             if not self._encloses(tensor._graph):
                 raise LeakedTensorError(tensor._graph.leak_message(tensor, self.name))
         value = self.parent.value_of(tensor)

@@ -514,9 +514,9 @@ def constant(
 def _named(context: Context, tensor: Tensor, name: str) -> Tensor:
     """A constant of the graph being traced as one of its own, under the user's name."""
     graph = context.graph
-    if graph is None or not isinstance(tensor, SymbolicTensor) or tensor._value.const is None:
+    if graph is None or not isinstance(tensor, SymbolicTensor) or tensor._symbol.const is None:
         return tensor
-    value = tensor._value
+    value = tensor._symbol
     assert value.const is not None
     own = graph.named_constant(value.const, value.dtype, context.scope + name)
     if context.device is not None:

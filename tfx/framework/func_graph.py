@@ -37,7 +37,7 @@ _INT64 = 7
 _SHARED_KINDS = "biu"
 
 
-class VariableState:
+class TracedVariable:
     """A variable inside a graph: the input it enters by and its current value.
 
     Attributes:
@@ -89,7 +89,7 @@ class Assigned(Tag):
 
     __slots__ = ("again", "outputs")
 
-    def __init__(self, outputs: dict[int, VariableState], again: bool = False) -> None:
+    def __init__(self, outputs: dict[int, TracedVariable], again: bool = False) -> None:
         self.outputs = outputs
         self.again = again
 
@@ -132,7 +132,7 @@ class FuncGraph(GraphApi):
         self.requested: dict[int, str] = {}
         # id of the outer tensor -> (the tensor, its stand-in here)
         self.captured: dict[int, tuple[SymbolicTensor, ir.Value]] = {}
-        self.states: dict[int, VariableState] = {}
+        self.states: dict[int, TracedVariable] = {}
         # Variables made while tracing (first call of a function only); None: not allowed.
         self.created_variables: list[Variable] | None = None
         # Part of the function around, not a function: what it creates is created by that one.
@@ -213,7 +213,7 @@ class FuncGraph(GraphApi):
         """The value of this graph that a tensor is, captured if it comes from elsewhere."""
         if isinstance(tensor, SymbolicTensor):
             if tensor._graph is self:
-                return tensor._value
+                return tensor._symbol
             return self._capture(tensor)
         assert isinstance(tensor, EagerTensor)
         return self._captured_constant(tensor)
@@ -271,7 +271,7 @@ class FuncGraph(GraphApi):
         if known is not None:
             return known[1]
         self.check_reach(tensor)
-        outer = tensor._value
+        outer = tensor._symbol
         value = self.graph.add_input(outer.name, outer.dtype, outer.shape)
         value.dims = outer.dims
         self.captured[id(tensor)] = (tensor, value)
@@ -301,13 +301,13 @@ class FuncGraph(GraphApi):
 
     # Variables
 
-    def state_of(self, variable: Variable) -> VariableState:
+    def state_of(self, variable: Variable) -> TracedVariable:
         """The record of a variable in this graph, made when it is first touched."""
         state = self.states.get(id(variable))
         if state is None or state.ref() is not variable:
             if state is not None:  # of a deleted variable, whose input the graph still has
                 self.states[-len(self.states)] = state
-            state = self.states[id(variable)] = VariableState(variable)
+            state = self.states[id(variable)] = TracedVariable(variable)
         return state
 
     def read(self, variable: Variable) -> SymbolicTensor:
@@ -343,11 +343,11 @@ class FuncGraph(GraphApi):
         state.written = True
         return variable
 
-    def written_states(self) -> list[VariableState]:
+    def written_states(self) -> list[TracedVariable]:
         """The assigned variables, in order of first use."""
         return [s for s in self.states.values() if s.written]
 
-    def read_states(self) -> list[VariableState]:
+    def read_states(self) -> list[TracedVariable]:
         """The variables whose entry value is an input, in order of the inputs."""
         return [s for s in self.states.values() if s.entry is not None]
 

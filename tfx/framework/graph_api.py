@@ -24,7 +24,7 @@ from tfx.graph.serialization.serialize import to_model
 from tfx.graph.summary import GraphSummary, PassEffect, summarize
 
 if TYPE_CHECKING:
-    from tfx.framework.func_graph import FuncGraph, VariableState
+    from tfx.framework.func_graph import FuncGraph, TracedVariable
     from tfx.framework.variable import Variable
 
 
@@ -41,7 +41,7 @@ class GraphApi:
     parent: FuncGraph | None
     arguments: list[ir.Value]
     captured: dict[int, tuple[SymbolicTensor, ir.Value]]
-    states: dict[int, VariableState]
+    states: dict[int, TracedVariable]
     # Of a finished function: what it returned, its arguments, and how many of the graph's outputs
     # a call returns (the others are new values of variables).
     _results: Any = None
@@ -136,7 +136,7 @@ class GraphApi:
         """How many operations there are."""
         return len(self.graph.inputs) + len(self.graph.constants) + len(self.graph.nodes)
 
-    def state_entering_by(self, value: ir.Value) -> VariableState | None:
+    def state_entering_by(self, value: ir.Value) -> TracedVariable | None:
         """The variable whose value an input is."""
         return next((s for s in self.states.values() if s.entry is value), None)
 

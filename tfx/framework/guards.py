@@ -52,7 +52,7 @@ def refused_unless(fine: Tensor, x: Tensor, reason: Refusal) -> Tensor:
     if not shape:
         result = ox.Squeeze(result, int64_constant([0]))
     if isinstance(result, SymbolicTensor):
-        result._value.shape = shape  # with its symbols
+        result._symbol.shape = shape  # with its symbols
     return result
 
 
@@ -87,9 +87,9 @@ def settled(x: Tensor) -> bool:
     if isinstance(x, EagerTensor):
         return True
     assert isinstance(x, SymbolicTensor)
-    if x._value.const is not None:
+    if x._symbol.const is not None:
         return True
-    found = elements(x._value)
+    found = elements(x._symbol)
     return found is not None and all(
         d is not None and (isinstance(d, str) or d >= 0) for d in found
     )
@@ -111,7 +111,7 @@ def guard_of(node: Node | None) -> tuple[Value, Refusal] | None:
 
 def unguarded(x: SymbolicTensor) -> SymbolicTensor:
     """What ``refused_unless`` was given, where a tensor comes from it."""
-    node = x._value.node
+    node = x._symbol.node
     if node is not None and node.op == "Squeeze" and node.inputs[0] is not None:
         node = node.inputs[0].node
     if node is None or guard_of(node) is None or node.inputs[0] is None:

@@ -25,7 +25,7 @@ def contents(x: Tensor) -> np.ndarray[Any, Any] | None:
     if isinstance(x, EagerTensor):
         return None if values.gpu_in_use else x.view()
     assert isinstance(x, SymbolicTensor)
-    return x._value.const
+    return x._symbol.const
 
 
 def from_the_front(indices: Tensor) -> Tensor:
@@ -40,7 +40,7 @@ def from_the_front(indices: Tensor) -> Tensor:
     """
     if isinstance(indices, EagerTensor):
         # Not view(): of these dtypes the runtime's own array will do, in a fifth of the time.
-        known = None if values.gpu_in_use else indices._value.numpy()
+        known = None if values.gpu_in_use else indices._raw.numpy()
     else:
         known = contents(indices)
     if known is not None:
@@ -63,7 +63,7 @@ def counted_from_the_front(indices: Tensor, size: Tensor) -> Tensor:
     known = contents(indices)
     if known is not None and (not known.size or known.min() >= 0):
         return indices
-    maker = indices._value.node if isinstance(indices, SymbolicTensor) else None
+    maker = indices._symbol.node if isinstance(indices, SymbolicTensor) else None
     if maker is not None and masked(maker) is not None:
         return indices
     size = ox.Cast(size, to=indices.dtype.onnx)

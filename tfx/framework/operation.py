@@ -246,13 +246,13 @@ def operations_of(graph: FuncGraph) -> list[Operation]:
 
 def operation_of(tensor: SymbolicTensor) -> Operation:
     """What makes a tensor."""
-    value = tensor._value
+    value = tensor._symbol
     return Operation(value.node or value, tensor._graph)
 
 
 def consumers_of(tensor: SymbolicTensor) -> list[Operation]:
     """The operations of the graph that take a tensor, those with bodies that use it included."""
-    value, graph = tensor._value, tensor._graph
+    value, graph = tensor._symbol, tensor._graph
     return [Operation(n, graph) for n in graph.graph.nodes if _takes(n, value)]
 
 

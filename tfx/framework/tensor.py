@@ -156,7 +156,7 @@ class Reference:
 class EagerTensor(Tensor):
     """A tensor with contents."""
 
-    __slots__ = ("_device", "_dtype", "_shape", "_tfx_kind", "_value", "assign")
+    __slots__ = ("_device", "_dtype", "_raw", "_shape", "_tfx_kind", "assign")
 
     # Canonical name of the logical CPU where it was made; not set on CPU:0 and on GPUs, whose
     # values know where they are.
@@ -166,10 +166,10 @@ class EagerTensor(Tensor):
     # A number that stands for dtype and shape, see ``kind_number``; 0: nobody asked yet. Under a
     # name that no object of a program has: who has it is a tensor.
     _tfx_kind: int
-    _value: RawValue
+    _raw: RawValue
 
     def __init__(self, value: RawValue, dtype: DType) -> None:
-        self._value = value
+        self._raw = value
         self._dtype = dtype
         self._shape = None
         self._tfx_kind = 0
@@ -184,14 +184,14 @@ class EagerTensor(Tensor):
         """Shape of the contents."""
         shape = self._shape
         if shape is None:
-            shape = self._shape = TensorShape(self._value.shape())
+            shape = self._shape = TensorShape(self._raw.shape())
         return shape
 
     @property
     def device(self) -> str:
         """Where it was made: ``"/job:localhost/replica:0/task:0/device:CPU:0"`` and the like."""
         made = getattr(self, "_device", None)
-        return full_name(values.device_of(self._value) if made is None else made)
+        return full_name(values.device_of(self._raw) if made is None else made)
 
     @property
     def backing_device(self) -> str:
@@ -224,17 +224,17 @@ class EagerTensor(Tensor):
 
     def numpy(self) -> Any:
         """The contents as a new array (a NumPy scalar for a scalar); changing it is harmless."""
-        array = values.to_numpy(self._value)
+        array = values.to_numpy(self._raw)
         if array.ndim == 0:
             return array[()]
         return array.copy()
 
     def view(self) -> np.ndarray[Any, Any]:
         """The contents as a read-only array that shares the tensor's memory."""
-        return values.to_numpy(self._value)
+        return values.to_numpy(self._raw)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = values.to_numpy(self._value)
+        array = values.to_numpy(self._raw)
         if dtype is not None and np.dtype(dtype) != array.dtype:
             if copy is False:
                 raise ValueError(f"A copy is needed to convert {self._dtype.name} to {dtype}.")
@@ -242,14 +242,14 @@ class EagerTensor(Tensor):
         return array.copy() if copy else array  # as in TensorFlow: read-only unless copied
 
     def __dlpack__(self, **options: Any) -> Any:
-        return memory.to_dlpack(self._value, **options)
+        return memory.to_dlpack(self._raw, **options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        place: tuple[int, int] = self._value.__dlpack_device__()
+        place: tuple[int, int] = self._raw.__dlpack_device__()
         return place
 
     def _scalar(self, kind: str) -> Any:
-        array = values.to_numpy(self._value)
+        array = values.to_numpy(self._raw)
         if array.size != 1:
             raise TypeError(
                 f"Only a tensor with one element can be converted to {kind}; this one has shape "
@@ -260,7 +260,7 @@ class EagerTensor(Tensor):
         return array.reshape(-1)[0]
 
     def __bool__(self) -> bool:
-        array = values.to_numpy(self._value)
+        array = values.to_numpy(self._raw)
         if array.size != 1:
             raise ValueError(
                 f"The truth value of a tensor with {array.size} elements is ambiguous (shape "
@@ -278,7 +278,7 @@ class EagerTensor(Tensor):
         return complex(self._scalar("complex"))
 
     def __index__(self) -> int:
-        if not self._dtype.is_integer or self._value.shape():
+        if not self._dtype.is_integer or self._raw.shape():
             raise TypeError(
                 "Only an integer scalar tensor can be an index; this one has dtype "
                 f"{self._dtype.name} and shape {self.shape}."
@@ -286,13 +286,13 @@ class EagerTensor(Tensor):
         return int(self._scalar("an index"))
 
     def __len__(self) -> int:
-        shape = self._value.shape()
+        shape = self._raw.shape()
         if not shape:
             raise TypeError("Scalar tensor has no `len()`.")
         return int(shape[0])
 
     def __iter__(self) -> Iterator[Any]:
-        if not self._value.shape():
+        if not self._raw.shape():
             raise TypeError("Cannot iterate over a scalar tensor.")
         return (self[i] for i in range(len(self)))
 
@@ -308,7 +308,7 @@ class EagerTensor(Tensor):
         )
 
     def _text_repr(self) -> str:
-        array = values.to_numpy(self._value)
+        array = values.to_numpy(self._raw)
         return _block(str(array[()]) if array.ndim == 0 else repr(array))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -331,7 +331,7 @@ def kind_number(tensor: EagerTensor) -> int:
     """
     kind = tensor._tfx_kind
     if not kind:
-        key = (tensor._dtype.onnx, *tensor._value.shape())
+        key = (tensor._dtype.onnx, *tensor._raw.shape())
         known = _kinds.get(key)
         if known is None:
             if len(_kinds) >= _MAX_KINDS:
@@ -346,7 +346,7 @@ def _unpickle(array: Any, dtype: str) -> EagerTensor:
 
 
 def _text(tensor: EagerTensor) -> str:
-    array = values.to_numpy(tensor._value)
+    array = values.to_numpy(tensor._raw)
     return _block(str(array[()] if array.ndim == 0 else array))
 
 
@@ -364,9 +364,9 @@ def label(tensor: EagerTensor, device: str) -> EagerTensor:
 
 def settle_on(tensor: EagerTensor, device: str) -> EagerTensor:
     """A tensor that is on a device: itself if it is there, or else a copy."""
-    raw = values.copy_to_device(tensor._value, device)
+    raw = values.copy_to_device(tensor._raw, device)
     here = getattr(tensor, "_device", "CPU:0")
-    if raw is tensor._value and (here == device or not device.startswith("CPU")):
+    if raw is tensor._raw and (here == device or not device.startswith("CPU")):
         return tensor
     return label(EagerTensor(raw, tensor._dtype), device)
 
@@ -389,28 +389,28 @@ class SymbolicTensor(Tensor):
     ``OperatorNotAllowedInGraphError`` with the user's line and the ways out.
     """
 
-    __slots__ = ("_graph", "_shape", "_value", "assign")
+    __slots__ = ("_graph", "_shape", "_symbol", "assign")
 
-    _value: ir.Value
+    _symbol: ir.Value
     _graph: FuncGraph
     _shape: TensorShape | None
 
     def __init__(self, value: ir.Value, graph: FuncGraph) -> None:
-        self._value = value
+        self._symbol = value
         self._graph = graph
         self._shape = None
 
     @property
     def dtype(self) -> DType:
         """Element type."""
-        return dtypes.from_onnx(self._value.dtype)
+        return dtypes.from_onnx(self._symbol.dtype)
 
     @property
     def shape(self) -> TensorShape:
         """What is known of the shape while tracing."""
         shape = self._shape
         if shape is None:
-            shape = self._shape = TensorShape(self._value.shape)
+            shape = self._shape = TensorShape(self._symbol.shape)
         return shape
 
     @property
@@ -421,7 +421,7 @@ class SymbolicTensor(Tensor):
     @property
     def name(self) -> str:
         """Name of the operation and number of its output, ``"MatMul:0"``."""
-        value = self._value
+        value = self._symbol
         return f"{(value.node or value).name}:{self.value_index}"
 
     @property
@@ -434,8 +434,8 @@ class SymbolicTensor(Tensor):
     @property
     def value_index(self) -> int:
         """Which output of its operation it is."""
-        outputs = () if self._value.node is None else self._value.node.outputs
-        return next((i for i, v in enumerate(outputs) if v is self._value), 0)
+        outputs = () if self._symbol.node is None else self._symbol.node.outputs
+        return next((i for i, v in enumerate(outputs) if v is self._symbol), 0)
 
     def consumers(self) -> list[Operation]:
         """The operations of its graph that take it."""
@@ -446,14 +446,14 @@ class SymbolicTensor(Tensor):
     @property
     def device(self) -> str:
         """The device that a scope inside the function gave it; empty: the function's own."""
-        return self._graph.device_of(self._value)
+        return self._graph.device_of(self._symbol)
 
     def set_shape(self, shape: Any) -> None:
         """Assert more about the static shape than is known; see ``Tensor``."""
         super().set_shape(shape)
         merged = self.shape.merge_with(shape)
         self._shape = merged
-        self._value.shape = merged.symbolic
+        self._symbol.shape = merged.symbolic
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """The contents, computed by a session: only for tensors of a ``compat.v1.Graph``.
@@ -469,7 +469,7 @@ class SymbolicTensor(Tensor):
         return self._graph.run_in_session(self, feed_dict, session)
 
     def __hash__(self) -> int:
-        return id(self._value) if self._graph.compares_by_identity else super().__hash__()
+        return id(self._symbol) if self._graph.compares_by_identity else super().__hash__()
 
     def _refuse(self, what: str, way_out: str) -> OperatorNotAllowedInGraphError:
         where = user_frame()
@@ -595,11 +595,11 @@ def is_tensor(x: object) -> bool:
 def raw_shape(x: Tensor) -> RawShape:
     """Static shape with named dimensions; None if the rank is unknown."""
     if isinstance(x, EagerTensor):
-        return tuple(x._value.shape())
+        return tuple(x._raw.shape())
     assert isinstance(x, SymbolicTensor)
-    return x._value.shape
+    return x._symbol.shape
 
 
 def is_sequence(x: Any) -> bool:
     """True if something is a symbolic tensor that stands for a sequence."""
-    return isinstance(x, SymbolicTensor) and x._value.dtype > dtypes.SEQUENCE
+    return isinstance(x, SymbolicTensor) and x._symbol.dtype > dtypes.SEQUENCE

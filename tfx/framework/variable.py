@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum
 from itertools import repeat
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
@@ -36,6 +36,9 @@ from tfx.runtime import values
 from tfx.runtime.devices import full_name
 from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.values import RawValue
+
+if TYPE_CHECKING:
+    from tfx.framework.variable_state import VariableState
 
 READ_VARIABLE = "ReadVariable"
 
@@ -110,9 +113,11 @@ class Variable(Operand, metaclass=VariableKind):
         "_name",
         "_number",
         "_plans",
+        "_raw",
         "_shape",
+        # What gives the value of a variable that is not ready; see ``variable_state``.
+        "_state",
         "_trainable",
-        "_value",
         "aggregation",
         # Of a random generator's state: makes the state of another sequence of it.
         "aside",
@@ -120,6 +125,8 @@ class Variable(Operand, metaclass=VariableKind):
         "seeds",
         "synchronization",
     )
+    _state: VariableState | None
+
     __array_priority__ = 100
     _is_tfx_variable = True
     _asks_creators = True
@@ -172,7 +179,7 @@ class Variable(Operand, metaclass=VariableKind):
                 )
         # Values that are assigned come here, wherever they were computed.
         self._home = trace_device(placed(context.device, "VariableV2", self._name, (value,)))
-        self._value: RawValue = values.copy_to_device(value._value, self._home)
+        self._raw: RawValue = values.copy_to_device(value._raw, self._home)
         if context.graph is not None:
             _register_created(context.graph, self)
         living[self._number] = self
@@ -253,7 +260,7 @@ class Variable(Operand, metaclass=VariableKind):
         graph = context.graph
         tensor: Tensor
         if graph is None:
-            tensor = EagerTensor(self._value, self._dtype)
+            tensor = EagerTensor(self._raw, self._dtype)
             if self._home != DEFAULT_DEVICE:
                 label(tensor, self._home)
         else:
@@ -281,7 +288,7 @@ class Variable(Operand, metaclass=VariableKind):
         graph = current().graph
         if graph is not None:
             return graph.read(self).numpy()
-        return EagerTensor(self._value, self._dtype).numpy()
+        return EagerTensor(self._raw, self._dtype).numpy()
 
     def initialized_value(self) -> Tensor:
         """The current value: variables are always initialized."""
@@ -385,7 +392,7 @@ class Variable(Operand, metaclass=VariableKind):
         graph = current().graph
         if graph is None:
             with variable_locks.writing((self._lock_number,)):
-                self._swap(tensor._value)  # type: ignore[attr-defined]
+                self._swap(tensor._raw)  # type: ignore[attr-defined]
             return self
         changed: Variable = graph.assign(self, tensor)
         return changed
@@ -444,18 +451,18 @@ class Variable(Operand, metaclass=VariableKind):
         with variable_locks.writing((self._lock_number,)):
             result = self._at_home(function)
             self.check_shape(result.shape)
-            self._swap(result._value)  # type: ignore[attr-defined]
+            self._swap(result._raw)  # type: ignore[attr-defined]
         return self
 
     def _snapshot(self) -> EagerTensor:
         """The current value as a tensor, on the variable's device."""
-        tensor = EagerTensor(self._value, self._dtype)
+        tensor = EagerTensor(self._raw, self._dtype)
         return tensor if self._home == DEFAULT_DEVICE else label(tensor, self._home)
 
     def _at_home(self, function: Callable[[Tensor], Tensor]) -> Tensor:
         """A function of the value, run on the variable's device."""
         if self._home == DEFAULT_DEVICE and current().device is None:
-            return function(EagerTensor(self._value, self._dtype))
+            return function(EagerTensor(self._raw, self._dtype))
         with using(device=None if self._home == DEFAULT_DEVICE else self._home):
             return function(self._snapshot())
 
@@ -473,7 +480,7 @@ class Variable(Operand, metaclass=VariableKind):
             value = values.copy_to_device(value, self._home)
         if observers:
             tell_observers(self)
-        self._value = value
+        self._raw = value
         if self._plans is not None:
             self._tell_plans()
 
@@ -594,13 +601,13 @@ class Variable(Operand, metaclass=VariableKind):
         return self._peek().__dlpack__(**options)  # type: ignore[attr-defined]
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return EagerTensor(self._value, self._dtype).__dlpack_device__()
+        return EagerTensor(self._raw, self._dtype).__dlpack_device__()
 
     def __repr__(self) -> str:
         head = f"<tf.Variable '{self._name}' shape={self._shape} dtype={self._dtype.name}"
         if current().graph is not None:
             return head + ">"
-        return f"{head}, numpy={EagerTensor(self._value, self._dtype)._text_repr()}>"
+        return f"{head}, numpy={EagerTensor(self._raw, self._dtype)._text_repr()}>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         with using(device=self._home):
@@ -613,7 +620,7 @@ class Variable(Operand, metaclass=VariableKind):
             reduced = self.origin.reduced(self)
             if reduced is not None:
                 return reduced
-        return (_remade, (EagerTensor(self._value, self._dtype), self._facts))
+        return (_remade, (EagerTensor(self._raw, self._dtype), self._facts))
 
     @property
     def _facts(self) -> dict[str, Any]:
@@ -654,7 +661,7 @@ def install(variables: Sequence[Variable], new: Sequence[RawValue]) -> None:
         if variable._plans is not None:  # nobody makes another one during an installation
             variable._tell_plans()
     # One call of C code, inside of which Python serves no signals.
-    deque(map(setattr, variables, repeat("_value"), new), maxlen=0)
+    deque(map(setattr, variables, repeat("_raw"), new), maxlen=0)
 
 
 def _remade(value: EagerTensor, facts: dict[str, Any]) -> Variable:

@@ -248,7 +248,7 @@ class _Joint:
         if seeds if seeds is not None else not single:
             value = self.func_graph.value_of(target)
             seed = self.func_graph.add_argument(f"{name}_grad", value.dtype, value.shape)
-            self.seeds[name] = seed._value
+            self.seeds[name] = seed._symbol
             return seed
         return ones_like(target)
 

@@ -1,8 +1,8 @@
 """Opening the sessions of a loaded object ahead of its calls, and giving everything back.
 
 Owns what ``warmup`` and ``close`` do to the functions and variables of a loaded object. The one
-decision: a closed variable is of a class of its own whose value cannot be had, so neither variables
-nor functions become slower for those that are open.
+decision: a closed variable has a state that refuses to give its value, so neither variables nor
+functions become slower for those that are open.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tfx.core.errors import NotFoundError
 from tfx.framework import variable_locks
 from tfx.framework.context import init_scope
 from tfx.framework.variable import Variable, _plans_lock
+from tfx.framework.variable_state import VariableState, clear, set_state, state_of
 from tfx.function.execution.concrete_function import ConcreteFunction
 from tfx.function.execution.plan import Plan
 from tfx.function.execution.stepped_plan import make_plan
@@ -23,9 +24,6 @@ from tfx.runtime.release_memory import release_memory
 from tfx.runtime.values import RawValue
 from tfx.saved_model.traces import LoadedFiles
 from tfx.saved_model.variable_swap import files_of
-
-# The descriptor of the slot.
-_slot: Any = vars(Variable)["_value"]
 
 
 def warmup(loaded: Any, signature: str | None = None) -> None:
@@ -66,7 +64,7 @@ def warmup(loaded: Any, signature: str | None = None) -> None:
             if concrete._plan is None:
                 concrete._plan = make_plan(concrete._runnable, concrete.device)
             for variable in concrete.variables:
-                variable._value  # noqa: B018  its file is checked
+                variable._raw  # noqa: B018  its file is checked
 
 
 def close(loaded: Any) -> None:
@@ -121,37 +119,39 @@ def _close_variables(variables: Iterable[Variable]) -> None:
 
 
 def _close_variable(variable: Variable) -> None:
-    if not isinstance(variable, ClosedVariable):
-        variable.__class__ = ClosedVariable
-        _slot.__delete__(variable)
+    if state_of(variable) is not _closed:
+        set_state(variable, _closed)
+        clear(variable)
         with _plans_lock:
             plans, variable._plans = variable._plans, None
         for plan in plans or ():
             plan.variable_changed()
 
 
-class ClosedVariable(Variable):
-    """A variable of a loaded object that was closed."""
+class Closed(VariableState):
+    """A variable of a loaded object that was closed: its value cannot be had."""
 
     __slots__ = ()
 
-    @property
-    def _value(self) -> RawValue:
-        self._refuse()
+    def read(self, variable: Variable) -> RawValue:
+        """Refuse."""
+        _refuse(variable)
 
-    @_value.setter
-    def _value(self, value: RawValue) -> None:
-        self._refuse()
+    def write(self, variable: Variable, value: RawValue) -> None:
+        """Refuse."""
+        _refuse(variable)
 
-    def _refuse(self) -> NoReturn:
-        cast(LoadedFiles, self.origin).refuse(f"variable {self.name!r}")
+    def describe(self, variable: Variable) -> str:
+        """The ``repr`` without a value."""
+        dtype, shape = variable.dtype.name, variable.shape
+        return f"<tf.Variable '{variable.name}' shape={shape} dtype={dtype}, closed>"
 
-    def __repr__(self) -> str:
-        return f"<tf.Variable '{self._name}' shape={self._shape} dtype={self._dtype.name}, closed>"
+
+def _refuse(variable: Variable) -> NoReturn:
+    cast(LoadedFiles, variable.origin).refuse(f"variable {variable.name!r}")
 
 
-# What messages call it.
-ClosedVariable.__name__ = ClosedVariable.__qualname__ = Variable.__name__
+_closed = Closed()
 
 
 class _ClosedPlan:

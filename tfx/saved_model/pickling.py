@@ -9,11 +9,11 @@ from __future__ import annotations
 import copyreg
 from typing import Any
 
+from tfx.framework.variable_state import stored
 from tfx.saved_model.functions import RestoredFunction
 from tfx.saved_model.load import open_files
 from tfx.saved_model.signature import SignatureFunction
 from tfx.saved_model.traces import LoadedFiles
-from tfx.saved_model.unchecked_variables import value_of
 
 
 def _files(files: LoadedFiles) -> tuple[Any, ...]:
@@ -21,7 +21,7 @@ def _files(files: LoadedFiles) -> tuple[Any, ...]:
     changed = {
         i: v
         for i, (v, saved) in enumerate(zip(files.variables, files.saved, strict=True))
-        if value_of(v) is not saved
+        if stored(v) is not saved
     }
     return open_files, (str(files.root), files.fingerprint), changed or None
 

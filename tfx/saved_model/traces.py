@@ -36,9 +36,10 @@ from tfx.core import nest
 from tfx.core.dtypes import as_dtype
 from tfx.core.errors import BundleError, FailedPreconditionError
 from tfx.framework.device import DEFAULT_DEVICE
-from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable
+from tfx.framework.variable_state import stored
 from tfx.function.execution.concrete_function import ConcreteFunction
 from tfx.function.tracing.call_signature import CallSignature
 from tfx.function.tracing.function import Function
@@ -55,7 +56,6 @@ from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.memory import borrow
 from tfx.runtime.values import RawValue
 from tfx.saved_model.call_structures import arguments_of, parameters_of, results_of
-from tfx.saved_model.unchecked_variables import value_of
 
 # The graph files of a bundle by their paths: mapped, or their bytes.
 Graphs: TypeAlias = dict[str, mmap.mmap | bytes]
@@ -110,7 +110,7 @@ class LoadedFiles:
         self.closed = False
         self._freezes = freeze
         self._lock = fork_safe(threading.RLock())
-        self.adopt(sources, self.opened(sources), [value_of(v) for v in self.variables])
+        self.adopt(sources, self.opened(sources), [stored(v) for v in self.variables])
         self._adopt()
 
     @staticmethod
@@ -219,7 +219,7 @@ class LoadedFiles:
     def reduced(self, variable: Variable) -> tuple[Any, ...] | None:
         """How to pickle one of the variables; None if it was assigned."""
         number = self._numbers.get(id(variable))
-        if number is None or self.closed or value_of(variable) is not self.saved[number]:
+        if number is None or self.closed or stored(variable) is not self.saved[number]:
             return None
         return variable_of, (self, number)
 
@@ -458,7 +458,7 @@ class LoadedFiles:
             state.current, state.written = node.outputs[0], True
         return results
 
-    def _state(self, func_graph: FuncGraph, number: int) -> VariableState:
+    def _state(self, func_graph: FuncGraph, number: int) -> TracedVariable:
         return func_graph.state_of(self.variables[number])
 
 

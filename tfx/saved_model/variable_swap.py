@@ -74,7 +74,7 @@ def assign(loaded: Any, values: Mapping[str, Any]) -> None:
             assert isinstance(tensor, EagerTensor)
             variable.check_shape(tensor.shape)
             variables.append(variable)
-            new.append(tensor._value)
+            new.append(tensor._raw)
     _install(variables, new)
 
 

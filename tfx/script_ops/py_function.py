@@ -349,7 +349,7 @@ class _Differentiable:
             if len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
         # New objects: to a tape a result that is an input would be no result.
-        return [*[EagerTensor(y._value, y._dtype) for y in run.results], _number(number)]
+        return [*[EagerTensor(y._raw, y._dtype) for y in run.results], _number(number)]
 
     def _taped(self, given: Sequence[EagerTensor]) -> _Run:
         with GradientTape(watch_accessed_variables=False) as tape:

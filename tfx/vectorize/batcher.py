@@ -199,7 +199,7 @@ class Batcher:
     def _narrow(self, batched_value: BatchedValue, value: Value) -> None:
         """Tell a tensor of a trace what is known of its shape from that of one element."""
         tensor = batched_value.tensor
-        if not isinstance(tensor, SymbolicTensor) or tensor._value.node is None:
+        if not isinstance(tensor, SymbolicTensor) or tensor._symbol.node is None:
             return
         element = value.shape
         if element is None:
@@ -207,12 +207,12 @@ class Batcher:
         known = _static(element) or ()
         if batched_value.batched:
             known = (self.static_size, *known)
-        have = tensor._value.shape
+        have = tensor._symbol.shape
         if have is None:
             have = (None,) * len(known)
         if len(have) == len(known):
             merged = tuple(k if h is None else h for h, k in zip(have, known, strict=True))
-            tensor._value.shape, tensor._shape = merged, None
+            tensor._symbol.shape, tensor._shape = merged, None
 
     def _call(self, node: Node) -> None:
         callee: Graph = node.attrs["graph"]

@@ -85,7 +85,7 @@ def _eagerly(gradient: _BatchedGradient, results: Sequence[Tensor]) -> list[Tens
     own: list[Tensor] = []
     for result in results:
         assert isinstance(result, EagerTensor)
-        own.append(EagerTensor(result._value, result._dtype))
+        own.append(EagerTensor(result._raw, result._dtype))
     record(gradient, [x.tensor for x in gradient.inputs], own)
     return own
 

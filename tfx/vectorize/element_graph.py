@@ -11,7 +11,7 @@ from typing import Any
 
 from tfx.core.dtypes import SEQUENCE
 from tfx.framework.context import current
-from tfx.framework.func_graph import FuncGraph, VariableState
+from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph.ir import RawShape, Value
 
@@ -34,7 +34,7 @@ class ElementGraph(FuncGraph):
 
     def _captured_constant(self, tensor: EagerTensor) -> Value:
         """A tensor from outside; a sequence, which cannot be a constant, is an input."""
-        if tensor._value.is_tensor():
+        if tensor._raw.is_tensor():
             return super()._captured_constant(tensor)
         known = self._sequences.get(id(tensor))
         if known is None:
@@ -60,7 +60,7 @@ class ElementGraph(FuncGraph):
         for sequence, value in self._sequences.values():
             yield value, sequence
 
-    def reads(self) -> Iterator[tuple[Value, VariableState]]:
+    def reads(self) -> Iterator[tuple[Value, TracedVariable]]:
         """The variables from outside that are read, and the values that stand for them."""
         for state in self.read_states():
             assert state.entry is not None

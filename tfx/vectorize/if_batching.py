@@ -16,7 +16,7 @@ from tfx.core.dtypes import SEQUENCE, from_onnx
 from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
-from tfx.framework.func_graph import Assigned, VariableState
+from tfx.framework.func_graph import Assigned, TracedVariable
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE, Variable
 from tfx.graph.control import If
@@ -67,7 +67,7 @@ def differing(batcher: Batcher, node: Node) -> set[int]:
     return {id(v) for v in batcher.uses(node) if batcher.batched_value(v).batched}
 
 
-def refuse_assignments(node: Node, states: Iterable[VariableState] | None = None) -> None:
+def refuse_assignments(node: Node, states: Iterable[TracedVariable] | None = None) -> None:
     """Refuse to assign in what only some elements do.
 
     Args:
@@ -104,7 +104,7 @@ def with_assignments(
 
 
 def assign(
-    state: VariableState, batched_value: BatchedValue, inside: bool, again: bool
+    state: TracedVariable, batched_value: BatchedValue, inside: bool, again: bool
 ) -> BatchedValue:
     """Give a variable a new value; what it is read as from there on.
 
@@ -136,8 +136,8 @@ def _read_again(variable: Variable, batched_value: BatchedValue) -> Tensor:
     """What was assigned the second time: no variable's value, but tapes see a read of it."""
     value = stop_gradient(batched_value.tensor)
     graph = current().graph
-    if isinstance(value, SymbolicTensor) and value._value.node is not None and graph is not None:
-        value._value.node.tag = Assigned({0: graph.state_of(variable)}, again=True)
+    if isinstance(value, SymbolicTensor) and value._symbol.node is not None and graph is not None:
+        value._symbol.node.tag = Assigned({0: graph.state_of(variable)}, again=True)
     if not batched_value.batched and variable.trainable:
         for tape in current().tapes:
             tape.watch_variable(variable)

@@ -208,7 +208,7 @@ class _EagerPart:
         assert number is not None
         size = int64_constant(number)
         elements = Elements(self._element, size, number, Fallback(), same_draws=True)
-        results = iter(elements.run([(self._seed._value, rows, True)]))
+        results = iter(elements.run([(self._seed._symbol, rows, True)]))
         return [next(results) if present else None for present in self._present]
 
 
@@ -344,10 +344,10 @@ def _tensors_of(records: Sequence[OpRecord], graph: FuncGraph) -> dict[int, Tens
         assigned: set[int] = set()
         if node is not None and isinstance(tag, Assigned):
             assigned = {id(node.outputs[i]) for i in tag.outputs}
-        given = [x for x in record.outputs if id(getattr(x, "_value", None)) not in assigned]
+        given = [x for x in record.outputs if id(getattr(x, "_symbol", None)) not in assigned]
         for x in (*record.inputs, *given):
             if isinstance(x, SymbolicTensor):
-                known.setdefault(id(x._value), x)
+                known.setdefault(id(x._symbol), x)
             elif isinstance(x, Tensor):
                 known.setdefault(id(graph.value_of(x)), x)
         if isinstance(control, ControlSite):

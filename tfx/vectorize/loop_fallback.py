@@ -163,7 +163,7 @@ def by_formula(
         inner.put(value, tensor, False)
     for x, placeholder in zip(op.inputs, inputs, strict=True):
         if x is not None and isinstance(placeholder, SymbolicTensor) and placeholder is not x:
-            inner.put(placeholder._value, x, True)
+            inner.put(placeholder._symbol, x, True)
     used = _needed(element.graph)
     element.graph.nodes = [n for n in element.graph.nodes if any(id(v) in used for v in n.outputs)]
     if any(n.op == op.op for n in element.graph.nodes):

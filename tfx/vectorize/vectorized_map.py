@@ -81,7 +81,7 @@ def vectorized_map(
         results = [x for x in leaves if x is not None]
         element.graph.outputs = [element.value_of(x) for x in results]
     for placeholder, x in zip(given, tensors, strict=True):
-        rows.append((placeholder._value, *_row(x, size, static_size)))
+        rows.append((placeholder._symbol, *_row(x, size, static_size)))
     elements = Elements(element, size, static_size, Fallback(fallback_to_while_loop, warn))
     found = iter(elements.run(rows))
     flat = [None if x is None else next(found) for x in leaves]

@@ -19,8 +19,8 @@ def outer():
 def test_outer_tensors_are_their_own_values(outer):
     x = outer.add_argument("x", tf.float32.onnx, (2,))
     inner = BodyGraph("inner", BodyGraph("body", outer))
-    assert inner.value_of(x) is x._value
-    assert inner.outer[id(x._value)][1] is x
+    assert inner.value_of(x) is x._symbol
+    assert inner.outer[id(x._symbol)][1] is x
     assert inner.graph.inputs == []
 
 
@@ -41,19 +41,19 @@ def test_a_branch_reads_the_current_value_outside(outer):
     v = tf.Variable(1.0)
     body = BodyGraph("body", outer)
     before = outer.read(v)
-    assert body.read(v)._value is before._value
+    assert body.read(v)._symbol is before._symbol
     body.assign(v, body.read(v))
-    assert body.read(v)._value is not before._value
-    assert outer.read(v)._value is before._value
+    assert body.read(v)._symbol is not before._symbol
+    assert outer.read(v)._symbol is before._symbol
     assert [s.variable() for s in body.written_states()] == [v]
 
 
 def test_a_loop_has_an_input_for_each_variable(outer):
     v = tf.Variable(1.0)
     loop = LoopGraph("loop", outer)
-    inside = loop.read(v)._value
-    assert inside is not outer.read(v)._value
-    assert BodyGraph("branch", loop).read(v)._value is inside
+    inside = loop.read(v)._symbol
+    assert inside is not outer.read(v)._symbol
+    assert BodyGraph("branch", loop).read(v)._symbol is inside
     assert loop.entries[id(v)] == (inside, v)
 
 
@@ -63,4 +63,4 @@ def test_tensors_of_a_body_stay_there(outer):
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"made in 'then'.*Return it"):
         outer.value_of(made)
     with pytest.raises(tf.errors.InvalidArgumentError, match="made in 'then'"):
-        BodyGraph("else", outer).value_of(SymbolicTensor(made._value, body))
+        BodyGraph("else", outer).value_of(SymbolicTensor(made._symbol, body))

@@ -205,7 +205,7 @@ def test_the_callers_memory_is_never_shared():
     with using(graph=graph):
         symbol = tf.constant(array)
     array[:] = 6
-    np.testing.assert_array_equal(symbol._value.const, np.full(3, 5.0))
+    np.testing.assert_array_equal(symbol._symbol.const, np.full(3, 5.0))
 
 
 def test_shapes_of_constants():
@@ -299,7 +299,7 @@ def test_small_integer_vectors_are_cached_outside_of_traces():
     graph = FuncGraph("f")
     with using(graph=graph):
         a, b = convert.int64_constant((1, 2)), convert.int64_constant((1, 2))
-    assert a._value is b._value
+    assert a._raw is b._raw
     assert a._graph is graph
 
 

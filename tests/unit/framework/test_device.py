@@ -178,8 +178,8 @@ def test_values_on_the_host_are_not_copied():
     with tf.device("/CPU:1"):
         y = tf.stop_gradient(x)
         v = tf.Variable(x)
-    assert v.value()._value is x._value
-    assert y._value is x._value
+    assert v.value()._raw is x._raw
+    assert y._raw is x._raw
 
 
 def test_variables_stay_where_they_were_made():

@@ -25,10 +25,10 @@ def graph():
 def test_small_equal_constants_are_one(graph):
     a, b = tf.constant([1, 2]), tf.constant([1, 2])
     assert a is not b
-    assert a._value is b._value
-    assert tf.constant([1, 2], tf.int64)._value is not a._value
-    assert tf.constant([[1, 2]])._value is not a._value
-    assert tf.constant(0.0)._value is not tf.constant(-0.0)._value
+    assert a._symbol is b._symbol
+    assert tf.constant([1, 2], tf.int64)._symbol is not a._symbol
+    assert tf.constant([[1, 2]])._symbol is not a._symbol
+    assert tf.constant(0.0)._symbol is not tf.constant(-0.0)._symbol
 
 
 def test_eager_tensors_become_constants_once():
@@ -57,15 +57,15 @@ def test_tensors_of_an_enclosing_function_are_captured(graph):
 def test_a_variable_is_its_current_value(graph):
     v = outside(lambda: tf.Variable(1.0))
     first = v.value()
-    assert v.value()._value is first._value
+    assert v.value()._symbol is first._symbol
     v.assign(first + 1.0)
     second = v.value()
-    assert second._value is not first._value
+    assert second._symbol is not first._symbol
     state = graph.state_of(v)
-    assert state.entry is first._value
-    assert state.current is second._value
+    assert state.entry is first._symbol
+    assert state.current is second._symbol
     assert graph.written_states() == graph.read_states() == [state]
-    assert isinstance(second._value.node.tag, Assigned)
+    assert isinstance(second._symbol.node.tag, Assigned)
 
 
 def outside(make):

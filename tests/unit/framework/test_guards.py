@@ -38,9 +38,9 @@ def test_static_shapes_symbols_and_elements_stay():
     @tf.function(input_signature=[tf.TensorSpec([None, 3]), tf.TensorSpec([], tf.int32)])
     def f(x, n):
         sizes = tf.stack([tf.shape(x)[0], 4, n])
-        seen.append([(v._value.shape, elements(v._value)) for v in (x, sizes)])
+        seen.append([(v._symbol.shape, elements(v._symbol)) for v in (x, sizes)])
         both = guarded(x, n > 0), guarded(sizes, n > 0)
-        seen.append([(v._value.shape, elements(v._value)) for v in both])
+        seen.append([(v._symbol.shape, elements(v._symbol)) for v in both])
         return both
 
     f.get_concrete_function()

@@ -120,9 +120,9 @@ def test_consumers_see_into_branches():
         from tfx.graph import ir
 
         branch = ir.Graph("branch", graph.graph)
-        branch.outputs = list(branch.add_node("Neg", [x._value], {}, [(1, ())]).outputs)
+        branch.outputs = list(branch.add_node("Neg", [x._symbol], {}, [(1, ())]).outputs)
         attrs = {"then_branch": branch, "else_branch": branch}
-        graph.graph.add_node("If", [flag._value], attrs, [(1, ())], name="choice")
+        graph.graph.add_node("If", [flag._symbol], attrs, [(1, ())], name="choice")
     assert [op.name for op in x.consumers()] == ["choice"]
 
 

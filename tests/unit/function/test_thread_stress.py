@@ -269,11 +269,11 @@ def test_readers_wait_for_whoever_installs():
     thread = threading.Thread(target=lambda: seen.append(read().numpy()), daemon=True)
 
     def install():
-        a._swap(tf.constant(2.0)._value)
+        a._swap(tf.constant(2.0)._raw)
         thread.start()
         time.sleep(0.05)
         assert not seen
-        b._swap(tf.constant(2.0)._value)
+        b._swap(tf.constant(2.0)._raw)
 
     variable_locks.installs.during(install)
     thread.join(30)

@@ -42,38 +42,38 @@ def graph():
 def test_reshape_by_its_own_shape(graph):
     x = graph.add_argument("x", FLOAT, ("n", 4, "m"))
     merged = apply("Concat", (_dim(x, 0), _ints(-1)), {"axis": 0})
-    assert apply("Reshape", (x, merged))._value.shape == ("n", None)
+    assert apply("Reshape", (x, merged))._symbol.shape == ("n", None)
     whole = apply("Concat", (_dim(x, 0), _ints(2, 2), _dim(x, 2)), {"axis": 0})
-    assert apply("Reshape", (x, whole))._value.shape == ("n", 2, 2, "m")
+    assert apply("Reshape", (x, whole))._symbol.shape == ("n", 2, 2, "m")
     rest = apply("Concat", (_dim(x, 0), _ints(4, -1)), {"axis": 0})
-    assert apply("Reshape", (x, rest))._value.shape == ("n", 4, "m")
+    assert apply("Reshape", (x, rest))._symbol.shape == ("n", 4, "m")
 
 
 def test_slices_of_shapes(graph):
     x = graph.add_argument("x", FLOAT, ("n", 4, "m", 5))
     last = apply("Slice", (_shape(x), _ints(-2), _ints(2**63 - 1)))
-    assert last._value.dims == ("m", 5)
+    assert last._symbol.dims == ("m", 5)
     backwards = apply("Slice", (_shape(x), _ints(-1), _ints(-(2**62)), _ints(0), _ints(-2)))
-    assert backwards._value.dims == (5, 4)
-    assert _shape(x, start=1, end=-1)._value.dims == (4, "m")
+    assert backwards._symbol.dims == (5, 4)
+    assert _shape(x, start=1, end=-1)._symbol.dims == (4, "m")
 
 
 def test_arithmetic(graph):
     x = graph.add_argument("x", FLOAT, ("n", 6))
-    assert apply("Mul", (_shape(x), _ints(1)))._value.dims == ("n", 6)
-    assert apply("Add", (_shape(x), _ints(0, 1)))._value.dims == ("n", 7)
-    assert apply("Div", (_shape(x), _ints(1, 4)))._value.dims == ("n", 1)
-    assert apply("Sub", (_shape(x), _ints(1, 1)))._value.dims == (None, 5)
-    assert apply("ReduceProd", (_dim(x, 1),))._value.dims == (6,)
-    assert apply("Div", (_ints(-7), _ints(2)))._value.dims == (-3,)  # ONNX Runtime truncates
+    assert apply("Mul", (_shape(x), _ints(1)))._symbol.dims == ("n", 6)
+    assert apply("Add", (_shape(x), _ints(0, 1)))._symbol.dims == ("n", 7)
+    assert apply("Div", (_shape(x), _ints(1, 4)))._symbol.dims == ("n", 1)
+    assert apply("Sub", (_shape(x), _ints(1, 1)))._symbol.dims == (None, 5)
+    assert apply("ReduceProd", (_dim(x, 1),))._symbol.dims == (6,)
+    assert apply("Div", (_ints(-7), _ints(2)))._symbol.dims == (-3,)  # ONNX Runtime truncates
 
 
 def test_expand_and_tile(graph):
     x = graph.add_argument("x", FLOAT, ("n", 1))
     wide = apply("Concat", (_dim(x, 0), _ints(5)), {"axis": 0})
-    assert apply("Expand", (x, wide))._value.shape == ("n", 5)
-    assert apply("Tile", (x, _ints(1, 3)))._value.shape == ("n", 3)
-    assert apply("Tile", (x, _ints(2, 3)))._value.shape == (None, 3)
+    assert apply("Expand", (x, wide))._symbol.shape == ("n", 5)
+    assert apply("Tile", (x, _ints(1, 3)))._symbol.shape == ("n", 3)
+    assert apply("Tile", (x, _ints(2, 3)))._symbol.shape == (None, 3)
 
 
 def test_matrices_of_sizes_keep_their_order(graph):
@@ -81,22 +81,22 @@ def test_matrices_of_sizes_keep_their_order(graph):
     before = apply("Unsqueeze", (_ints(1, 2), _ints(1)))
     after = apply("Unsqueeze", (_ints(3, 4), _ints(1)))
     flat = apply("Reshape", (apply("Concat", (before, after), {"axis": 1}), _ints(-1)))
-    assert flat._value.dims in (None, (1, 3, 2, 4))
+    assert flat._symbol.dims in (None, (1, 3, 2, 4))
     rows = apply("Concat", (apply("Unsqueeze", (_ints(1, 2), _ints(0))),) * 2, {"axis": 0})
-    assert apply("Reshape", (rows, _ints(-1)))._value.dims == (1, 2, 1, 2)
+    assert apply("Reshape", (rows, _ints(-1)))._symbol.dims == (1, 2, 1, 2)
     outer = apply("Add", (before, _ints(10, 20)))
-    assert apply("Reshape", (outer, _ints(-1)))._value.dims in (None, (11, 21, 12, 22))
+    assert apply("Reshape", (outer, _ints(-1)))._symbol.dims in (None, (11, 21, 12, 22))
 
 
 def test_a_reduction_over_no_axes_reduces_nothing(graph):
     x = graph.add_argument("x", FLOAT, ("n", 6))
     same = apply("ReduceProd", (_shape(x), _ints()), {"noop_with_empty_axes": 1})
-    assert same._value.dims is None
+    assert same._symbol.dims is None
 
 
 def test_large_contents_are_not_followed(graph):
-    assert elements(convert_to_tensor(np.zeros(1000, np.int64))._value) is None
-    assert elements(convert_to_tensor(np.zeros(3, np.float32))._value) is None
+    assert elements(convert_to_tensor(np.zeros(1000, np.int64))._symbol) is None
+    assert elements(convert_to_tensor(np.zeros(3, np.float32))._symbol) is None
     assert elements(None) is None
 
 
@@ -156,8 +156,8 @@ def test_symbols_agree_with_what_runs(steps, sizes):
         vector = apply("Shape", (x,))
         for step, number in steps:
             vector = _grow(vector, step, number)
-        graph.graph.outputs = [vector._value]
-        dims = vector._value.dims
+        graph.graph.outputs = [vector._symbol]
+        dims = vector._symbol.dims
     model = to_model(prepare(graph.graph), output_names=["y"])
     feed = from_numpy(np.zeros((*sizes, 2), np.float32))
     ran = to_numpy(Session(model.SerializeToString()).run({"x": feed})[0]).tolist()

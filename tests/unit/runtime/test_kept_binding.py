@@ -49,7 +49,7 @@ def _is_kept(plan) -> bool:
 
 
 def _feeds(plan, tensors):
-    return dict(zip(plan.input_names, [t._value for t in tensors], strict=True))
+    return dict(zip(plan.input_names, [t._raw for t in tensors], strict=True))
 
 
 def test_plans_have_one_where_it_serves() -> None:

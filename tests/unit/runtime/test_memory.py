@@ -89,7 +89,7 @@ def test_bytes_that_are_no_text_are_an_error_and_not_a_crash() -> None:
     assert hand_over(value).tolist() == ["\udcff"]
     x = from_array(np.array([b"\xff"], object))
     with pytest.raises(UnimplementedError, match="not UTF-8"):
-        hand_over(apply("StringConcat", (x, x))._value)  # type: ignore[attr-defined]
+        hand_over(apply("StringConcat", (x, x))._raw)  # type: ignore[attr-defined]
 
 
 def test_complex_numbers_share_memory() -> None:

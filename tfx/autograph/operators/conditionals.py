@@ -210,7 +210,7 @@ class _StagedIf:
             return None
         self._graph.graph.nodes.extend(nodes)
         if value._graph is body:
-            return SymbolicTensor(value._value, self._graph)
+            return SymbolicTensor(value._symbol, self._graph)
         return value
 
     def merge(

@@ -81,7 +81,7 @@ def _range_of(tensor: Tensor) -> Counted | None:
     """The steps over a range of integers: its items are computed."""
     if not isinstance(tensor, SymbolicTensor) or not tensor.dtype.is_integer:
         return None
-    node = tensor._value.node
+    node = tensor._symbol.node
     if node is None or node.op != "Range":
         return None
     inputs = [v for v in node.inputs if v is not None]

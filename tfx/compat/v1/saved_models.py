@@ -57,8 +57,8 @@ def simple_save(
         array([6.], dtype=float32)
     """
     graph = session.graph
-    given = [(name, graph.as_graph_element(x)._value) for name, x in inputs.items()]
-    wanted = {name: graph.as_graph_element(y)._value for name, y in outputs.items()}
+    given = [(name, graph.as_graph_element(x)._symbol) for name, x in inputs.items()]
+    wanted = {name: graph.as_graph_element(y)._symbol for name, y in outputs.items()}
     part = resolve(
         graph.ordered,
         list(wanted.values()),

@@ -52,7 +52,7 @@ class FunctionGraph(Graph):
         """
         try:
             found = resolve(
-                self.ordered, [tensor._value], [], [], memory=_own, name=self.name
+                self.ordered, [tensor._symbol], [], [], memory=_own, name=self.name
             ).func_graph
         except InvalidArgumentError as e:
             raise ValueError(
@@ -60,7 +60,7 @@ class FunctionGraph(Graph):
                 "depends on the function's arguments, which have no contents while it is traced. "
                 "Use a function or a Python constant as the initial value."
             ) from e
-        values = [s.variable()._value for s in found.read_states()]
+        values = [s.variable()._raw for s in found.read_states()]
         results = Plan(found.graph).run(values)
         return EagerTensor(results[0], tensor.dtype)
 
@@ -188,17 +188,17 @@ class WrappedFunction(ConcreteFunction):
                     f"All members of argument `feeds` must be tensors. Got {x} with type {type(x)}."
                 )
         # Variables are not arguments: so one can prune from all inputs of a function.
-        given = [x for x in given if not _is_read(x._value.node)]
+        given = [x for x in given if not _is_read(x._symbol.node)]
         wanted = [self._element(x) for x in nest.flatten(fetches)]
         leaves = [None if isinstance(x, Operation) else x for x in wanted]
         results = nest.pack_sequence_as(fetches, leaves) if nest.is_nested(fetches) else leaves[0]
         targets = [x._item for x in wanted if isinstance(x, Operation)]
         if not drop_stateful:
-            targets += _actions(whole, [x._value for x in given])
+            targets += _actions(whole, [x._symbol for x in given])
         return _function(
             whole,
             name or "pruned",
-            [x._value for x in given],
+            [x._symbol for x in given],
             results,
             [n for n in targets if isinstance(n, Node)],
             None,
@@ -208,7 +208,7 @@ class WrappedFunction(ConcreteFunction):
     def _element(self, x: Any) -> Any:
         """A tensor or operation of the whole graph."""
         if isinstance(x, SymbolicTensor) and x.graph is self._func_graph:
-            return SymbolicTensor(self._originals.get(id(x._value), x._value), self._whole)
+            return SymbolicTensor(self._originals.get(id(x._symbol), x._symbol), self._whole)
         return self._whole.as_graph_element(x)
 
     @property
@@ -237,7 +237,7 @@ def _function(
 ) -> WrappedFunction:
     """The function from some values to a structure of tensors of the graph."""
     leaves = nest.flatten(results)
-    fetched = [x._value for x in leaves if x is not None]
+    fetched = [x._symbol for x in leaves if x is not None]
     names = [(v, v.name if v.node is None else v.node.name) for v in feeds]
     resolved = resolve(
         whole.ordered,
@@ -251,7 +251,7 @@ def _function(
     )
     part = resolved.func_graph
     template = nest.map_structure(
-        lambda x: None if x is None else SymbolicTensor(x._value, part), results
+        lambda x: None if x is None else SymbolicTensor(x._symbol, part), results
     )
     signature = signature_of(part.arguments) if signature is None else signature
     return WrappedFunction(whole, part, signature, template, device)
@@ -347,7 +347,7 @@ def _placeholders(
             return leaf
         shape = TensorShape(leaf.shape)
         tensor = add_placeholder(whole, leaf.dtype, shape, leaf.name or name)
-        feeds.append(tensor._value)
+        feeds.append(tensor._symbol)
         return tensor
 
     return feeds, [nest.map_structure(stand_in, v) for v in values]

@@ -123,7 +123,7 @@ def slices_like(slices: IndexedSlices, values: Any, indices: Any = None) -> Inde
 
 def _form_of(form: SymbolicTensor, values: Any) -> TensorShape:
     """What is known while tracing: the shape if it is a constant, else the rows' own."""
-    const = form._value.const
+    const = form._symbol.const
     if const is not None:
         return TensorShape(const.tolist())
     rows: TensorShape = values.shape

@@ -19,7 +19,7 @@ from tfx.core.specs import TensorSpec
 from tfx.core.tracebacks import cover
 from tfx.framework.context import current, recorders_inside_traces
 from tfx.framework.device import DEFAULT_DEVICE
-from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
 from tfx.framework.variable import Variable, install, seeds_of
 from tfx.framework.variable_locks import all_locks, in_order, installs, writing
@@ -81,7 +81,7 @@ class ConcreteFunction:
         self._written = func_graph.written_states()
         # What is run gives each value once; ``_places``: where its outputs have the graph's.
         self._runnable, self._places = unique_outputs(graph)
-        self._entries: list[tuple[ir.Value, VariableState]] = [
+        self._entries: list[tuple[ir.Value, TracedVariable]] = [
             (s.entry, s) for s in func_graph.read_states() if s.entry is not None
         ]
         self._captures = list(func_graph.captured.values())
@@ -276,7 +276,7 @@ class ConcreteFunction:
             try:
                 raw = plan.run_raw(plan.feed_tensors(*tensors), plan.output_names, RUN_OPTIONS)
             except Exception as e:
-                raw = plan.rescued(e, [t._value for t in tensors])  # type: ignore[attr-defined]
+                raw = plan.rescued(e, [t._raw for t in tensors])  # type: ignore[attr-defined]
             return self._pack(raw, plan.dtypes)
         update = self._update
         if update is not None:
@@ -364,7 +364,7 @@ class ConcreteFunction:
             plan = freezer.plan
             if plan is not None:
                 try:
-                    raw = plan.run_raw_values([t._value for t in tensors])  # type: ignore[attr-defined]
+                    raw = plan.run_raw_values([t._raw for t in tensors])  # type: ignore[attr-defined]
                 except Exception:
                     if isinstance(plan, SteppedPlan):  # its effects must not happen twice
                         raise
@@ -387,7 +387,7 @@ class ConcreteFunction:
         done = installs.done
         try:
             values = [
-                tensors[i]._value if ref is None else ref()._value  # type: ignore[attr-defined,index,union-attr]
+                tensors[i]._raw if ref is None else ref()._raw  # type: ignore[attr-defined,index,union-attr]
                 for i, ref in self._sources
             ]
         except AttributeError:
@@ -397,7 +397,7 @@ class ConcreteFunction:
             return values
         with installs.paused():
             return [
-                tensors[i]._value if ref is None else ref()._value  # type: ignore[attr-defined,index,union-attr]
+                tensors[i]._raw if ref is None else ref()._raw  # type: ignore[attr-defined,index,union-attr]
                 for i, ref in self._sources
             ]
 
@@ -428,7 +428,7 @@ class ConcreteFunction:
                 self._live_values(tensors)
                 if self._locked_sources is None
                 else [
-                    tensors[i]._value if i is not None else written[k]._value  # type: ignore[attr-defined,union-attr]
+                    tensors[i]._raw if i is not None else written[k]._raw  # type: ignore[attr-defined,union-attr]
                     for i, k in self._locked_sources
                 ]
             )
@@ -504,7 +504,7 @@ class ConcreteFunction:
                 for variable, value in zip(written, new, strict=True):
                     stand_in(variable).assign(value)
             else:
-                installs.during(install, written, [value._value for value in new])  # type: ignore[attr-defined]
+                installs.during(install, written, [value._raw for value in new])  # type: ignore[attr-defined]
         return outputs
 
     def _stand_ins(self) -> Callable[[Variable], Variable]:

@@ -20,8 +20,8 @@ _MOST = 32
 def feeds_from_tensors(names: Sequence[str]) -> Callable[..., dict[str, RawValue]]:
     """A function from eager tensors, as positional arguments, to inputs by name."""
     if len(names) <= _MOST:
-        return _generated(tuple(names), "._value")
-    return lambda *tensors: dict(zip(names, [t._value for t in tensors], strict=True))
+        return _generated(tuple(names), "._raw")
+    return lambda *tensors: dict(zip(names, [t._raw for t in tensors], strict=True))
 
 
 def by_values(names: Sequence[str]) -> Callable[..., dict[str, RawValue]]:
@@ -44,7 +44,7 @@ def by_state(
         return _by_state(tuple(names), tuple(arguments))
 
     def feeds(state: RawValue, *tensors: Any) -> dict[str, RawValue]:
-        values = [state if i is None else tensors[i]._value for i in arguments]
+        values = [state if i is None else tensors[i]._raw for i in arguments]
         return dict(zip(names, values, strict=True))
 
     return feeds
@@ -56,7 +56,7 @@ def _by_state(
 ) -> Callable[..., dict[str, RawValue]]:
     given = sorted(i for i in arguments if i is not None)
     items = [
-        f"{name!r}: {'state' if i is None else f'v{i}._value'}"
+        f"{name!r}: {'state' if i is None else f'v{i}._raw'}"
         for name, i in zip(names, arguments, strict=True)
     ]
     return _made(["state", *(f"v{i}" for i in given)], items)

@@ -66,7 +66,7 @@ class FreezePolicy:
             self._freeze(entries)
 
     def _freeze(self, entries: Sequence[tuple[Value, Variable]]) -> None:
-        values = {value: variable._value for value, variable in entries}
+        values = {value: variable._raw for value, variable in entries}
         try:
             plan = make_plan(self._graph, self.device, values)
         except (OpError, RecursionError):
@@ -77,7 +77,7 @@ class FreezePolicy:
             variable.add_plan(self)
         with installs.paused(), self._lock:
             # Whoever assigns after this comparison waits in variable_changed for the plan to drop.
-            if all(values[value] is variable._value for value, variable in entries):
+            if all(values[value] is variable._raw for value, variable in entries):
                 self._guards = [weakref.ref(v, self._variable_gone) for _, v in entries]
                 self.plan = plan
 

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from tfx.core.errors import FailedPreconditionError
 from tfx.core.source import SourceLocation, bracketed
-from tfx.framework.func_graph import Assigned, VariableState
+from tfx.framework.func_graph import Assigned, TracedVariable
 from tfx.framework.variable import install
 from tfx.framework.variable_locks import installs
 from tfx.graph.ir import HOST, Graph, HostCall, Node, Value
@@ -28,7 +28,7 @@ from tfx.graph.passes.inline_calls import expand_calls
 from tfx.runtime.values import RawValue, from_numpy, to_numpy
 
 # By the id of the variable: its record, and its value at some point of a graph.
-_Pending: TypeAlias = dict[int, tuple[VariableState, Value]]
+_Pending: TypeAlias = dict[int, tuple[TracedVariable, Value]]
 _numbers = itertools.count()
 # Attribute of a host node: the ``HostState`` of its call.
 STATE = "state"
@@ -53,7 +53,9 @@ class HostState:
 
     __slots__ = ("_number", "_sequences", "_written", "pending")
 
-    def __init__(self, pending: Sequence[VariableState], written: Sequence[VariableState]) -> None:
+    def __init__(
+        self, pending: Sequence[TracedVariable], written: Sequence[TracedVariable]
+    ) -> None:
         self.pending = pending
         self._written = written
         self._number = next(_numbers)
@@ -75,7 +77,7 @@ class HostState:
             FailedPreconditionError: the block assigned one of ``written``.
         """
         variables = {id(v): v for v in (s.ref() for s in self._written) if v is not None}
-        before = {key: v._value for key, v in variables.items()}
+        before = {key: v._raw for key, v in variables.items()}
         inside = dict(before)
         found = [(s.ref(), value) for s, value in zip(self.pending, values, strict=True)]
         inside.update((id(v), value) for v, value in found if v is not None)
@@ -84,15 +86,15 @@ class HostState:
                 inside[key] = self._sequence(variable, before[key])
         _install(variables, inside)
         # Where they are put into the memory of a device they are other objects.
-        inside = {key: v._value for key, v in variables.items()}
+        inside = {key: v._raw for key, v in variables.items()}
         try:
             yield
         finally:
             changed = []
             for key, variable in variables.items():
                 if _is_random(variable):
-                    self._sequences[key] = before[key], variable._value
-                elif variable._value is not inside[key]:
+                    self._sequences[key] = before[key], variable._raw
+                elif variable._raw is not inside[key]:
                     changed.append(variable.name)
             _install(variables, before)
         if changed:
@@ -118,7 +120,7 @@ def _is_random(variable: Any) -> bool:
 
 
 def _install(variables: dict[int, Any], values: dict[int, RawValue]) -> None:
-    changed = {k: v for k, v in variables.items() if v._value is not values[k]}
+    changed = {k: v for k, v in variables.items() if v._raw is not values[k]}
     installs.during(install, list(changed.values()), [values[k] for k in changed])
 
 
@@ -135,7 +137,7 @@ def with_state(graph: Graph, expanded: Callable[[Node], bool]) -> Graph:
     return _Annotator(list(written.values()), expanded).run(graph, {})
 
 
-def _written(graph: Graph) -> Iterator[VariableState]:
+def _written(graph: Graph) -> Iterator[TracedVariable]:
     for node in graph.nodes:
         if isinstance(node.tag, Assigned):
             yield from node.tag.outputs.values()
@@ -144,7 +146,7 @@ def _written(graph: Graph) -> Iterator[VariableState]:
 
 
 class _Annotator:
-    def __init__(self, written: list[VariableState], expanded: Callable[[Node], bool]) -> None:
+    def __init__(self, written: list[TracedVariable], expanded: Callable[[Node], bool]) -> None:
         self._written = written
         self._expanded = expanded
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfx.framework.func_graph import VariableState
+from tfx.framework.func_graph import TracedVariable
 from tfx.framework.variable_locks import writing
 from tfx.function.execution.feeds import by_state
 from tfx.function.execution.plan import Plan
@@ -31,7 +31,7 @@ class OneVariableCall:
     __slots__ = ("_arguments", "_feed", "_locks", "_place", "_state", "plan")
 
     def __init__(
-        self, plan: Plan, state: VariableState, arguments: Sequence[int | None], place: int
+        self, plan: Plan, state: TracedVariable, arguments: Sequence[int | None], place: int
     ) -> None:
         self.plan = plan
         self._state = state
@@ -55,7 +55,7 @@ class OneVariableCall:
         # Waiting for the lock is no run: ``runtime.fork`` tells them apart by their frames.
         with writing(self._locks):
             variable = self._state.variable()
-            raw = self._outputs(variable._value, tensors)
+            raw = self._outputs(variable._raw, tensors)
             variable._swap(raw[self._place])
         return raw
 
@@ -64,5 +64,5 @@ class OneVariableCall:
         try:
             return plan.run_raw(self._feed(now, *tensors), plan.output_names, RUN_OPTIONS)
         except Exception as e:
-            given = [now if i is None else tensors[i]._value for i in self._arguments]
+            given = [now if i is None else tensors[i]._raw for i in self._arguments]
             return plan.rescued(e, given)

@@ -147,7 +147,7 @@ class Plan:
 
     def run_tensors(self, inputs: Sequence[EagerTensor]) -> list[EagerTensor]:
         """``run`` on tensors."""
-        raw = self.run([t._value for t in inputs])
+        raw = self.run([t._raw for t in inputs])
         # By number: an iterator over ONNX Runtime's vector costs 35 us.
         return [EagerTensor(raw[i], d) for i, d in enumerate(self.dtypes)]
 

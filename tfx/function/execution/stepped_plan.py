@@ -141,7 +141,7 @@ class SteppedPlan:
 
     def run_tensors(self, inputs: Sequence[EagerTensor]) -> list[EagerTensor]:
         """``run`` on tensors."""
-        raw = self.run([t._value for t in inputs])
+        raw = self.run([t._raw for t in inputs])
         return [EagerTensor(raw[i], d) for i, d in enumerate(self.dtypes)]
 
 
@@ -249,7 +249,7 @@ class HostStep:
         """Act, and put what Python returned into slots."""
         found = self.act([slots[i] for i in self.inputs])
         for i, tensor in zip(self._outputs, found or (), strict=True):
-            slots[i] = tensor._value
+            slots[i] = tensor._raw
         for i in self._released:
             slots[i] = None
 
@@ -362,9 +362,9 @@ def _stacked(value: Value, parts: Sequence[RawValue]) -> RawValue:
     """What a loop collected, along a new first dimension."""
     dtype = dtypes.from_onnx(value.dtype)
     if parts:
-        return from_array(np.stack([EagerTensor(p, dtype).view() for p in parts]))._value
+        return from_array(np.stack([EagerTensor(p, dtype).view() for p in parts]))._raw
     rest = [d if isinstance(d, int) else 0 for d in (value.shape or (0,))[1:]]
-    return from_array(np.zeros([0, *rest], dtype.as_numpy_dtype))._value
+    return from_array(np.zeros([0, *rest], dtype.as_numpy_dtype))._raw
 
 
 class _Body:

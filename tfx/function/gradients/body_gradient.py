@@ -16,7 +16,7 @@ from tfx.core import dtypes
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.builder import ox
 from tfx.framework.context import using
-from tfx.framework.func_graph import FuncGraph, VariableState
+from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.gradients.node_records import records_of
@@ -73,7 +73,7 @@ class BodyGradient:
             found = self._tensors[id(value)] = SymbolicTensor(value, owner)
         return found
 
-    def leaf(self, state: VariableState) -> Any:
+    def leaf(self, state: TracedVariable) -> Any:
         """What a variable is known by."""
         return self._leaves.get(id(state.ref()))
 
@@ -266,7 +266,7 @@ def watched_constants(known: Mapping[int, Any]) -> frozenset[int]:
     return frozenset(
         key
         for key, x in known.items()
-        if not isinstance(x, SymbolicTensor) or x._value.const is not None
+        if not isinstance(x, SymbolicTensor) or x._symbol.const is not None
     )
 
 

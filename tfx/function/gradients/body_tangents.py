@@ -15,7 +15,7 @@ from tfx.control_flow import sequences
 from tfx.control_flow.control_nodes import CONTROL_OPS, ControlSite, control_inputs
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.context import current, using
-from tfx.framework.func_graph import FuncGraph, VariableState
+from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.framework.rules import EXTENDED_CONTROL, OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.gradients.body_gradient import watched_constants
@@ -77,7 +77,7 @@ class BodyTangents:
             value is v for node in self.body.nodes for v in node.outputs
         )
 
-    def leaf(self, state: VariableState) -> Any:
+    def leaf(self, state: TracedVariable) -> Any:
         """What a variable is known by."""
         return self._leaves.get(id(state.ref()))
 
@@ -115,9 +115,9 @@ class BodyTangents:
         known = self._tangents.get(id(x))
         if known is None and isinstance(x, SymbolicTensor):
             # A result that a node here got later on, for a gradient.
-            widened = self._store.get(id(x._value.node))
-            if widened is not None and self._tensors.get(id(x._value)) is x:
-                known = widened.tangent_of(x._value)
+            widened = self._store.get(id(x._symbol.node))
+            if widened is not None and self._tensors.get(id(x._symbol)) is x:
+                known = widened.tangent_of(x._symbol)
                 if known is not None:
                     self._tangents[id(x)] = known
         return known
@@ -253,7 +253,7 @@ class NodeTangents(ABC):
             key
             for key, x in known.items()
             if not isinstance(x, SymbolicTensor)
-            or (x._value.const is not None and any(t.depends(x) for t in tapes))
+            or (x._symbol.const is not None and any(t.depends(x) for t in tapes))
         )
 
         def tensor_of(value: Value) -> Tensor:

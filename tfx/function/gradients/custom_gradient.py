@@ -260,7 +260,7 @@ def _record_eager(rule: _Rule, results: Sequence[Tensor]) -> list[Tensor]:
     own: list[Tensor] = []
     for result in results:
         assert isinstance(result, EagerTensor)
-        own.append(EagerTensor(result._value, result._dtype))
+        own.append(EagerTensor(result._raw, result._dtype))
     record(rule, rule.inputs, own)
     return own
 

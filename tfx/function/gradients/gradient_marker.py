@@ -47,14 +47,14 @@ class GradientGraph(FuncGraph):
         self._outer = parent
         self._tapes = current().tapes
         # Stand-ins in the enclosing graph, one for each value: many tensors may be one value.
-        self._known = {id(t._value): t for t in known if isinstance(t, SymbolicTensor)}
+        self._known = {id(t._symbol): t for t in known if isinstance(t, SymbolicTensor)}
         # What tapes know a stand-in by, where that is an eager tensor; by id of the value.
         self._eager: dict[int, Tensor] = {}
 
     @property
     def used(self) -> list[Tensor]:
         """What is used from outside, as the tapes around know it, in order of the inputs."""
-        return [self._eager.get(id(t._value), t) for t, _ in self.captured.values()]
+        return [self._eager.get(id(t._symbol), t) for t, _ in self.captured.values()]
 
     def read(self, variable: Any) -> SymbolicTensor:
         """The variable's value in the enclosing graph, or what was assigned here."""
@@ -66,7 +66,7 @@ class GradientGraph(FuncGraph):
     def entering(self, variable: Any) -> SymbolicTensor:
         """The variable's value in the enclosing graph."""
         outer = self._outer.read(variable)
-        if id(outer._value) not in self._known:
+        if id(outer._symbol) not in self._known:
             # The gradient of this gradient is asked for by a tape around the one that asks for it.
             for tape in self._tapes[:-1]:
                 if variable.trainable:
@@ -77,11 +77,11 @@ class GradientGraph(FuncGraph):
 
     def _captured_constant(self, tensor: Tensor) -> Value:
         outer = SymbolicTensor(self._outer.value_of(tensor), self._outer)
-        self._eager[id(outer._value)] = tensor
+        self._eager[id(outer._symbol)] = tensor
         return self._capture(outer)
 
     def _capture(self, tensor: SymbolicTensor) -> Value:
-        return super()._capture(self._known.setdefault(id(tensor._value), tensor))
+        return super()._capture(self._known.setdefault(id(tensor._symbol), tensor))
 
 
 def mark(

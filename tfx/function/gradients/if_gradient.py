@@ -52,7 +52,7 @@ class IfGradient:
         self._assigned = self._node.tag.outputs if isinstance(self._node.tag, Assigned) else {}
         self._dys: dict[int, Tensor] = {}
         for y, dy in zip(op.outputs, dys, strict=True):
-            place = places[id(y._value)]  # type: ignore[attr-defined]
+            place = places[id(y._symbol)]  # type: ignore[attr-defined]
             if dy is not None and place not in self._assigned:
                 self._dys[place] = dy
         self._saved: list[SymbolicTensor] = []

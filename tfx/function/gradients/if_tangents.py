@@ -36,7 +36,7 @@ class IfTangents(NodeTangents):
 
     def record(self, op: OpRecord) -> ExtendedControl:
         """The tangents of a record's results, and the record for those around."""
-        found = [self.tangent_of(y._value) for y in op.outputs]  # type: ignore[attr-defined]
+        found = [self.tangent_of(y._symbol) for y in op.outputs]  # type: ignore[attr-defined]
         attrs = {k: v for k, v in op.attrs.items() if k != EXTENDED_CONTROL}
         return ExtendedControl(found, *self.described(attrs, op.outputs, self._bodies))
 

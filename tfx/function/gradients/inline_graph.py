@@ -197,7 +197,7 @@ def _record_control(
     watched: set[int] = set()
     for tensor in mapping.values():
         if isinstance(tensor, SymbolicTensor):
-            known.setdefault(id(tensor._value), tensor)
+            known.setdefault(id(tensor._symbol), tensor)
         elif any(tape.depends(tensor) for tape in tapes):
             key = id(target.value_of(tensor))
             watched.add(key)
@@ -217,7 +217,7 @@ def _record_control(
     )
     assigned = node.tag.outputs if isinstance(node.tag, Assigned) else {}
     outputs = [
-        SymbolicTensor(t._value, target) if i in assigned else t for i, t in enumerate(results)
+        SymbolicTensor(t._symbol, target) if i in assigned else t for i, t in enumerate(results)
     ]
     notify_recorders(node.op, attrs, given, outputs)
 

@@ -82,7 +82,7 @@ class Joint:
         with using(graph=self.func_graph, tapes=(), scope="", device=self._device):
             placeholders = self.placeholders = placeholders_of(source, self.func_graph)
             given = [self.func_graph.add_argument(v.name, v.dtype, v.shape) for v in drawn]
-            self.arguments = [p._value for p in (*placeholders, *given)]
+            self.arguments = [p._symbol for p in (*placeholders, *given)]
             with self.tape:
                 self._watch()
                 mapping: dict[int, Tensor] = {
@@ -118,7 +118,7 @@ class Joint:
             parts = [_parts_of(g) for g in found]
             values = [self.func_graph.value_of(x) for part in parts for x in part]
         nodes = self.func_graph.graph.nodes[self.end_of(last) :]
-        return Gradients([s._value for s in seeds], nodes, values, tuple(map(len, parts)))
+        return Gradients([s._symbol for s in seeds], nodes, values, tuple(map(len, parts)))
 
 
 def _is_plain(node: Node) -> bool:
@@ -138,13 +138,13 @@ def placeholders_of(source: Graph, target: FuncGraph) -> list[SymbolicTensor]:
     """Arguments of ``target`` like the inputs of ``source``."""
     placeholders = [target.add_argument(v.name, v.dtype, v.shape) for v in source.inputs]
     for placeholder, value in zip(placeholders, source.inputs, strict=True):
-        placeholder._value.dims = value.dims
+        placeholder._symbol.dims = value.dims
     return placeholders
 
 
 def argument_like(graph: FuncGraph, prefix: str, tensor: Any) -> SymbolicTensor:
     """An argument of the type of a symbolic tensor, named after it."""
-    value: Value = tensor._value
+    value: Value = tensor._symbol
     return graph.add_argument(f"{prefix}{value.name}", value.dtype, value.shape)
 
 

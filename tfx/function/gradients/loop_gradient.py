@@ -73,7 +73,7 @@ class LoopGradient:
         places = {id(v): i for i, v in enumerate(node.outputs)}
         self._dys: dict[int, Tensor] = {}
         for y, dy in zip(op.outputs, dys, strict=True):
-            place = places[id(y._value)]  # type: ignore[attr-defined]
+            place = places[id(y._symbol)]  # type: ignore[attr-defined]
             if dy is not None and place not in self._states:
                 self._dys[place] = dy
         unique = self._back.graph.graph.unique_name
@@ -153,10 +153,10 @@ class LoopGradient:
             data, index = record.inputs
             if id(data) not in frees or index.shape.rank != 0:
                 continue
-            forwards = _goes_up(index._value, starts)
+            forwards = _goes_up(index._symbol, starts)
             if forwards is not None:
                 (y,) = record.outputs
-                value = Value(self._named("slice"), y._value.dtype, y._value.shape)  # type: ignore[attr-defined]
+                value = Value(self._named("slice"), y._symbol.dtype, y._symbol.shape)  # type: ignore[attr-defined]
                 slot = SymbolicTensor(value, self._back.graph)
                 slots.append((slot, data))
                 if not forwards:
@@ -347,9 +347,9 @@ class LoopGradient:
         total, left = (added[0], added[1:]) if sequences.is_sequence(x) else (before, added)
         for part in left:
             with using(graph=self._back.graph, tapes=()):
-                wide = _cast(part, before._value.dtype)
+                wide = _cast(part, before._symbol.dtype)
             total = self._back.sum(total, wide)
-        return x, before._value, self._back.graph.value_of(total)
+        return x, before._symbol, self._back.graph.value_of(total)
 
     def _add_loop(
         self,
@@ -492,4 +492,4 @@ def _cast(x: Tensor, code: int) -> Tensor:
 
 def _code_of(x: Any) -> int:
     """The type of a tensor, a sequence or a variable."""
-    return x._value.dtype if isinstance(x, SymbolicTensor) else x.dtype.onnx
+    return x._symbol.dtype if isinstance(x, SymbolicTensor) else x.dtype.onnx

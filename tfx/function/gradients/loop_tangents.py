@@ -56,7 +56,7 @@ class LoopTangents(NodeTangents):
 
     def record(self, op: OpRecord) -> ExtendedControl:
         """The tangents of a record's results, and the record for those around."""
-        found = [self.tangent_of(y._value) for y in op.outputs]  # type: ignore[attr-defined]
+        found = [self.tangent_of(y._symbol) for y in op.outputs]  # type: ignore[attr-defined]
         attrs = {k: v for k, v in op.attrs.items() if k != EXTENDED_CONTROL}
         return ExtendedControl(found, *self.described(attrs, op.outputs, [self._body]))
 
@@ -77,7 +77,7 @@ class LoopTangents(NodeTangents):
         """Carry the tangents of all carried values that have one and have none yet."""
         body, loop = self._body, self._loop
         records = body.records()
-        added = {id(t._value) for t in self._carried.values()}
+        added = {id(t._symbol) for t in self._carried.values()}
         places = [
             k
             for k, before in enumerate(loop.before)
@@ -97,7 +97,7 @@ class LoopTangents(NodeTangents):
         for initial, before, after, final in active:
             assert initial is not None
             start = self.give(self._start(before, initial))
-            inside = self._carried[id(before)]._value
+            inside = self._carried[id(before)]._symbol
             name = f"t_{final.name}"
             new = loop.carry(start, inside, body.output(after), name, like=final)
             self.found[id(final)] = tensor = SymbolicTensor(new, self.owner)

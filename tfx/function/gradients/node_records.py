@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tfx.control_flow.control_nodes import CONTROL_OPS, assigned_states, control_inputs
-from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
@@ -22,7 +22,7 @@ def records_of(
     home: Graph,
     owner: FuncGraph,
     tensor_of: Callable[[Value], Tensor],
-    leaf_of: Callable[[VariableState], Any],
+    leaf_of: Callable[[TracedVariable], Any],
     fixed: frozenset[int] = frozenset(),
     watched: frozenset[int] = frozenset(),
 ) -> Iterator[OpRecord]:
@@ -71,10 +71,10 @@ def _call(
     node: Node,
     inputs: Sequence[Tensor | None],
     outputs: Sequence[Tensor],
-    leaf_of: Callable[[VariableState], Any],
+    leaf_of: Callable[[TracedVariable], Any],
 ) -> OpRecord:
     """A call, which depends on the variables too that the called graph reads after assigning."""
-    states: dict[int, VariableState] = {}
+    states: dict[int, TracedVariable] = {}
     leaves: list[Any] = []
     for state in assigned_states([node.attrs["graph"]]):
         leaf = None if id(state.ref()) in states else leaf_of(state)
@@ -90,7 +90,7 @@ def _custom(
     tag: CustomGradient,
     tensors: Sequence[Tensor],
     outputs: Sequence[Tensor],
-    leaf_of: Callable[[VariableState], Any],
+    leaf_of: Callable[[TracedVariable], Any],
 ) -> OpRecord:
     leaves = {id(s.ref()): leaf_of(s) for s in assigned_states([tag.graph])}
     known = {key: leaf for key, leaf in leaves.items() if leaf is not None}

@@ -26,7 +26,7 @@ from tfx.core.dtypes import SEQUENCE
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current, using
-from tfx.framework.func_graph import FuncGraph, VariableState
+from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.framework.indexed_slices_rules import slices_gradient
 from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -68,7 +68,7 @@ FUNCTION_CALL = "FunctionCall"
 _SMALL = 4096
 
 # A variable of the function and the position of the input that is its value.
-Leaf: TypeAlias = tuple[VariableState, int]
+Leaf: TypeAlias = tuple[TracedVariable, int]
 
 
 class PureFunction:
@@ -263,7 +263,7 @@ def given_draws(function: PureFunction) -> PureFunction:
         target.graph.outputs = [target.value_of(mapping[id(v)]) for v in results]
     # What Python does happened the first time.
     graph = remove_dead_nodes(target.graph, keep_effects=False)
-    graph.inputs = [x._value for x in (*placeholders, *given)]
+    graph.inputs = [x._symbol for x in (*placeholders, *given)]
     return PureFunction(graph, (), function.leaves, function.device)
 
 
@@ -288,7 +288,7 @@ def pushed_forward(function: PureFunction, needs: tuple[bool, ...]) -> PureFunct
         values = [target.value_of(x) for x in (*results, *found) if x is not None]
     target.graph.outputs = values
     graph = remove_dead_nodes(target.graph)
-    graph.inputs = [x._value for x in (*placeholders, *tangents)]
+    graph.inputs = [x._symbol for x in (*placeholders, *tangents)]
     present = tuple(t is not None for t in found)
     return PureFunction(graph, present, function.leaves, function.device)
 
@@ -333,7 +333,7 @@ class Pair:
         forward.nodes = snapshot(graph.nodes[: self._joint.end_of(self._joint.last_node)])
         forward.inputs = list(self._joint.arguments)
         results = [
-            r._value if isinstance(r, SymbolicTensor) else self._joint.func_graph.value_of(r)
+            r._symbol if isinstance(r, SymbolicTensor) else self._joint.func_graph.value_of(r)
             for r in self._joint.results
         ]
         self._arguments = {id(v): i for i, v in enumerate(self._joint.arguments)}
@@ -388,7 +388,7 @@ class Pair:
                 self._backward[mask] = self._build(self._joint.gradients(mask).folded())
             return self._backward[mask]
 
-    def _leaves_in(self, nodes: list[Node]) -> list[tuple[VariableState, Value]]:
+    def _leaves_in(self, nodes: list[Node]) -> list[tuple[TracedVariable, Value]]:
         """Variables that backward nodes assign, where they do a part again, with their arguments.
 
         What is read afterwards depends on the argument: a second derivative needs to know.
@@ -617,7 +617,7 @@ def _widened_call(node: Node, product: PureFunction, tangents: list[Tensor]) -> 
     return found
 
 
-def _with_leaves(graph: Graph, states: Sequence[VariableState]) -> PureFunction:
+def _with_leaves(graph: Graph, states: Sequence[TracedVariable]) -> PureFunction:
     """A called graph with one more input for each variable that it assigns: see ``leaves``."""
     if not states:
         return PureFunction(graph)

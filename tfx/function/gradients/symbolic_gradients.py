@@ -17,7 +17,7 @@ from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.func_graph import FuncGraph, VariableState
+from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE, Variable
@@ -122,7 +122,7 @@ class GraphRecords:
         self._nodes = list(graph.graph.nodes)
         # Those that recorders know, so that they see what depends on them.
         self._tensors: dict[int, SymbolicTensor] = {
-            id(x._value): x
+            id(x._symbol): x
             for tape in current().tapes
             for x in getattr(tape, "tensors", tuple)()
             if isinstance(x, SymbolicTensor) and x._graph is graph
@@ -133,7 +133,7 @@ class GraphRecords:
 
     def watch(self, sources: Sequence[Any]) -> None:
         """Let bodies tell what depends on these, constants among them too."""
-        values = [x._value for x in sources if isinstance(x, SymbolicTensor)]
+        values = [x._symbol for x in sources if isinstance(x, SymbolicTensor)]
         self._watched = frozenset(id(v) for v in values if v.const is not None)
 
     def tensor_of(self, x: Any) -> SymbolicTensor:
@@ -165,7 +165,7 @@ class GraphRecords:
             graph.graph,
             graph,
             self._tensor,
-            VariableState.variable,
+            TracedVariable.variable,
             self._fixed,
             self._watched,
         )

@@ -15,7 +15,7 @@ from typing import Any
 
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.tensor import SymbolicTensor, from_array
 from tfx.function.gradients.gradient_marker import CustomGradient
 from tfx.function.tracing.call_signature import CallSignature
@@ -175,7 +175,7 @@ def from_parts(parts: dict[str, Any]) -> tuple[FuncGraph, CallSignature, Any, st
 class _Writer:
     """Tables of the graphs below a graph and of their values."""
 
-    def __init__(self, states: list[VariableState]) -> None:
+    def __init__(self, states: list[TracedVariable]) -> None:
         self.graphs: list[Any] = []
         self.values: list[tuple[Any, ...]] = []
         self._graph_numbers: dict[int, int] = {}
@@ -250,7 +250,7 @@ class _Reader:
             value = Value(name, dtype, shape, const=const)
             value.dims = dims
             self.values.append(value)
-        self.states: list[VariableState] = []
+        self.states: list[TracedVariable] = []
         self._rows = parts["graphs"]
         self._graphs: dict[int, Graph] = {}
 

@@ -39,8 +39,8 @@ def after(tensors: Sequence[Tensor], dy: Tensor) -> list[Tensor]:
 
 def barrier(zero: Tensor) -> Tensor:
     """Tag a zero of a graph: what is made for many elements may wait for all of them at once."""
-    if isinstance(zero, SymbolicTensor) and zero._value.node is not None:
-        zero._value.node.tag = Mark.BARRIER
+    if isinstance(zero, SymbolicTensor) and zero._symbol.node is not None:
+        zero._symbol.node.tag = Mark.BARRIER
     return zero
 
 

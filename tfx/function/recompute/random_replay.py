@@ -74,7 +74,7 @@ class RandomLog:
             self.keep(_Kept(outputs))
             return
         for new, value in zip(outputs, self.take().values, strict=True):
-            new._value = value  # type: ignore[attr-defined]
+            new._symbol = value  # type: ignore[attr-defined]
 
     def depends(self, x: Any) -> bool:
         """Nothing is recorded of tensors."""
@@ -88,7 +88,7 @@ class _Kept:
     """Results that must not be computed again, and what they came from."""
 
     def __init__(self, results: Sequence[Tensor], origin: Any = None) -> None:
-        self.values = [x._value for x in results]  # type: ignore[attr-defined]
+        self.values = [x._symbol for x in results]  # type: ignore[attr-defined]
         self.dtypes = [x.dtype for x in results]
         self.origin = origin
 

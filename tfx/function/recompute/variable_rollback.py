@@ -16,7 +16,7 @@ from typing import Any
 
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE, Variable
 from tfx.framework.variable_locks import all_locks, writing
@@ -46,7 +46,7 @@ class VariableRollback:
         self._known: set[int] = set()
         if self._graph is None:
             eager_generator()  # it is there now
-            self._began = [(v, v._value) for v in generator_states()]
+            self._began = [(v, v._raw) for v in generator_states()]
         else:
             self._before = {key: s.current for key, s in self._graph.states.items()}
 
@@ -81,7 +81,7 @@ class VariableRollback:
         """A variable is read or assigned."""
         if self._graph is None and id(variable) not in self._known:
             self._known.add(id(variable))
-            self._began.append((variable, variable._value))
+            self._began.append((variable, variable._raw))
 
     def record(
         self, op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[Tensor]
@@ -103,7 +103,7 @@ class VariableRollback:
             known = {id(v) for v, _ in self._began}
             states = {id(v) for v in generator_states()}
             self._began = [
-                (v, old) for v, old in self._began if id(v) not in states or v._value is not old
+                (v, old) for v, old in self._began if id(v) not in states or v._raw is not old
             ]
             # Those of operations with a seed, which were used for the first time.
             self._began += [(v, old) for v, old in seeded_states() if id(v) not in known]
@@ -140,9 +140,9 @@ class VariableRollback:
         states = {id(v) for v in generator_states()}
         with ExitStack() as stack:
             stack.enter_context(drawing_alone())
-            if any(id(v) not in states and v._value is not old for v, old in self._began):
+            if any(id(v) not in states and v._raw is not old for v, old in self._began):
                 stack.enter_context(writing(all_locks()))  # no other thread's value gets lost
-            now = [(v, v._value) for v, _ in self._began]
+            now = [(v, v._raw) for v, _ in self._began]
             _put_back(self._began)
             try:
                 yield
@@ -155,7 +155,7 @@ class VariableRollback:
         assert graph is not None
         # What eagerly has the same value as then is read as ever.
         traced = self._graph is not None
-        began = [(v, old) for v, old in self._began if traced or v._value is not old]
+        began = [(v, old) for v, old in self._began if traced or v._raw is not old]
         tensors = [_tensor(value, variable) for variable, value in began]
         saved = []
         for (variable, _), tensor in zip(began, delay(tensors), strict=True):
@@ -175,7 +175,7 @@ class VariableRollback:
 
 def _put_back(pairs: Sequence[tuple[Variable, Any]]) -> None:
     for variable, value in pairs:
-        if variable._value is not value:
+        if variable._raw is not value:
             variable._swap(value)
 
 
@@ -187,17 +187,17 @@ def _tensor(value: Any, variable: Variable) -> Tensor:
     return convert_to_tensor(eager)
 
 
-def _entry(graph: FuncGraph, state: VariableState, variable: Variable) -> Any:
+def _entry(graph: FuncGraph, state: TracedVariable, variable: Variable) -> Any:
     """The value with which a variable entered a graph; None: it was never read."""
     enter = getattr(graph, "_enter", None)
     if enter is not None:
         return enter(variable)
     if isinstance(graph, GradientGraph):
-        return graph.entering(variable)._value
+        return graph.entering(variable)._symbol
     return state.entry
 
 
-def _as_read(graph: FuncGraph, state: VariableState) -> Any:
+def _as_read(graph: FuncGraph, state: TracedVariable) -> Any:
     """A constant that a variable was: what is computed from it depends on the variable."""
     assert state.current is not None
     source = state.current

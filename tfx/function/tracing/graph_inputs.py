@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from tfx.framework.func_graph import FuncGraph, VariableState
+from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.graph import ir
 
 # (0, argument number, None), (1, capture number, None) or (2, entry number, variable)
-Source: TypeAlias = tuple[int, int, VariableState | None]
+Source: TypeAlias = tuple[int, int, TracedVariable | None]
 
 
 def order_of_inputs(
-    graph: ir.Graph, func_graph: FuncGraph, entries: list[tuple[ir.Value, VariableState]]
+    graph: ir.Graph, func_graph: FuncGraph, entries: list[tuple[ir.Value, TracedVariable]]
 ) -> list[Source]:
     """For each input: (0, argument number), (1, capture number) or (2, entry number, variable)."""
     arguments = {id(v): i for i, v in enumerate(func_graph.arguments)}
@@ -35,7 +35,7 @@ def order_of_inputs(
 
 
 def sources_in_written(
-    order: Sequence[Source], written: Sequence[VariableState]
+    order: Sequence[Source], written: Sequence[TracedVariable]
 ) -> list[tuple[int | None, int]] | None:
     """For each input: (number of the argument, _) or (None, number of the written variable).
 

@@ -15,7 +15,7 @@ from tfx.core import nest
 from tfx.core.dtypes import from_onnx
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
-from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.operation import Operation
 from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable
@@ -149,7 +149,7 @@ class Derivation:
         emitter = Emitter(target.graph)
         given = {id(v) for v in graph.inputs}
         for value in fed:
-            argument = target.add_argument(_input_name(value), value.dtype, value.shape)._value
+            argument = target.add_argument(_input_name(value), value.dtype, value.shape)._symbol
             emitter.give(value, argument, computed=id(value) not in given)
         self._bring_in(graph, part, emitter, fetched, described)
         for node in part.nodes:
@@ -185,13 +185,13 @@ class Derivation:
                 emitter.give(value, target.value_of(outer[id(value)]), computed=False)
             elif id(value) in states:
                 tensor = target.read(states[id(value)].variable())
-                emitter.give(value, tensor._value, computed=False)
+                emitter.give(value, tensor._symbol, computed=False)
             else:
                 raise _not_computable(source, part, value, fetched, described)
 
     def _assign(self, tag: Assigned, made: ir.Node) -> Assigned:
         """The same variables get new values in the new graph."""
-        outputs: dict[int, VariableState] = {}
+        outputs: dict[int, TracedVariable] = {}
         for number, old in tag.outputs.items():
             state = self.func_graph.state_of(old.variable())
             if not tag.again:
@@ -287,7 +287,7 @@ def _fed(source: FuncGraph, x: Any) -> ir.Value | None:
     if isinstance(found, Operation):
         hint = f"; its first output is '{found.name}:0'" if found.outputs else ""
         raise ValueError(f"All members of argument `feeds` must be tensors. Got {found!r}{hint}.")
-    return found._value
+    return found._symbol
 
 
 def _element(source: FuncGraph, x: Any) -> SymbolicTensor | Operation:
@@ -340,7 +340,7 @@ class _Fetches:
             if isinstance(found._item, ir.Node):
                 self.nodes.append(found._item)
             return None
-        self.values.append(found._value)
+        self.values.append(found._symbol)
         self.described.append(repr(x.name if isinstance(x, Variable) else found.name))
         return True
 

@@ -117,7 +117,7 @@ class Trace:
                 return leaf
             name = (leaf.name or name) if isinstance(leaf, TensorSpec) else name
             tensor = self.func_graph.add_argument(name, leaf.dtype.onnx, None)
-            value = tensor._value
+            value = tensor._symbol
             if isinstance(leaf, TensorSpec):
                 value.shape = spec_shape(leaf, value.name)
             else:
@@ -157,7 +157,7 @@ class Trace:
     def _evaluate(self, tensor: SymbolicTensor) -> EagerTensor:
         """Compute a tensor of the unfinished graph from the arguments of the call being traced."""
         graph = self.func_graph.graph.copy()
-        graph.outputs = [tensor._value]
+        graph.outputs = [tensor._symbol]
         graph = remove_dead_nodes(graph, keep_effects=False)
         needed = _needed_inputs(graph)
         entries = {id(s.entry): s for s in self.func_graph.read_states()}
@@ -166,11 +166,11 @@ class Trace:
         for value in needed:
             content = self.actual.get(id(value), outer.get(id(value)))
             if id(value) in entries:
-                given.append(entries[id(value)].variable()._value)
+                given.append(entries[id(value)].variable()._raw)
             elif isinstance(content, EagerTensor):
-                given.append(content._value)
+                given.append(content._raw)
             elif isinstance(content, SymbolicTensor):
-                given.append(content.graph.evaluate(content)._value)
+                given.append(content.graph.evaluate(content)._raw)
             else:
                 raise FailedPreconditionError(
                     f"The initial value of a variable depends on {value.name!r}, an argument of "
@@ -227,9 +227,9 @@ def _needed_inputs(graph: Graph) -> list[Value]:
 
 def _raw_shape(tensor: Tensor) -> RawShape:
     if isinstance(tensor, SymbolicTensor):
-        return tensor._value.shape
+        return tensor._symbol.shape
     assert isinstance(tensor, EagerTensor)
-    return tuple(tensor._value.shape())
+    return tuple(tensor._raw.shape())
 
 
 def _structure(values: Any) -> Any:

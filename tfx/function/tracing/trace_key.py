@@ -249,8 +249,8 @@ def _array_argument(value: Any, path: str) -> Tensor:
 def tensor_key(tensor: Any) -> tuple[int, Any]:
     """Dtype and shape of a tensor as key."""
     if isinstance(tensor, EagerTensor):
-        return (tensor._dtype.onnx, tuple(tensor._value.shape()))
-    return (tensor._value.dtype, tensor._value.shape)
+        return (tensor._dtype.onnx, tuple(tensor._raw.shape()))
+    return (tensor._symbol.dtype, tensor._symbol.shape)
 
 
 def leaf_key(leaf: Any, name: str) -> tuple[int, Any]:

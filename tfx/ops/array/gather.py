@@ -116,7 +116,7 @@ def _explain_gather(x: Tensor, indices: Tensor, axis: int) -> None:
     """Raise in TensorFlow's words which index was out of range."""
     if not isinstance(indices, EagerTensor) or not isinstance(x, EagerTensor):
         return
-    size = x._value.shape()[axis]
+    size = x._raw.shape()[axis]
     view = indices.view()
     bad = np.argwhere((view < 0) | (view >= size))
     if len(bad):

@@ -50,7 +50,7 @@ def explain_coordinates(x: Tensor, indices: Tensor, what: str, op: str, batch: i
     """Raise in TensorFlow's words which row of coordinates was out of range."""
     if not isinstance(indices, EagerTensor) or not isinstance(x, EagerTensor):
         return
-    view, shape = indices.view(), list(x._value.shape())
+    view, shape = indices.view(), list(x._raw.shape())
     if view.ndim == 0 or view.shape[-1] > len(shape) - batch:
         return
     sizes = np.array(shape[batch : batch + view.shape[-1]], np.int64)

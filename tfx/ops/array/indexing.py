@@ -85,7 +85,7 @@ def getitem(x: Any, key: Any) -> Tensor:
         TensorShape([2, 1])
     """
     if type(key) is int and type(x) is EagerTensor:
-        dims = x._value.shape()
+        dims = x._raw.shape()
         if dims and -dims[0] <= key < dims[0]:
             return ox.Gather(x, int64_constant(key))
     data = x if isinstance(x, Tensor) else tensor(x)
@@ -131,7 +131,7 @@ def _signature(x: Tensor, items: Sequence[Any]) -> Any:
             parts.append(item)
         else:
             return None
-    return tuple(parts), tuple(x._value.shape())
+    return tuple(parts), tuple(x._raw.shape())
 
 
 def _is_mask(key: Any) -> bool:

@@ -163,7 +163,7 @@ def _number(x: Tensor) -> Any:
     if isinstance(x, EagerTensor):
         return x.view()[()]
     assert isinstance(x, SymbolicTensor)
-    const = x._value.const
+    const = x._symbol.const
     return None if const is None else const[()]
 
 

@@ -38,7 +38,7 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def _of_symbol(tensor: SymbolicTensor, partial: bool) -> Any:
-    value = tensor._value
+    value = tensor._symbol
     if value.const is not None:
         return value.const.copy()[()]
     dims, shape = elements(value), static_dims(tensor)

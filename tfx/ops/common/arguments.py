@@ -139,7 +139,7 @@ def unbroadcast(dy: Tensor, like: Tensor) -> Tensor:
 
 
 def _raw_shape(x: Tensor) -> tuple[int | str | None, ...] | None:
-    return x._value.shape if type(x) is SymbolicTensor else x.shape.symbolic
+    return x._symbol.shape if type(x) is SymbolicTensor else x.shape.symbolic
 
 
 def _known_pattern(have: tuple[int | str | None, ...], want: tuple[int | str | None, ...]) -> bool:
@@ -168,7 +168,7 @@ def transposed(x: Tensor, perm: Sequence[int]) -> Tensor:
     context = current()
     # A tape knows tensors, not what they are made from.
     if type(x) is SymbolicTensor and x._graph is context.graph and not context.tapes:
-        node = x._value.node
+        node = x._symbol.node
         inner = None if node is None or node.op != "Transpose" else node.attrs.get("perm")
         if node is not None and inner and node.tag is None and node.device is None:
             source = node.inputs[0]
@@ -205,10 +205,10 @@ def static_ints(x: Tensor) -> list[int] | None:
     if isinstance(x, EagerTensor):
         return [int(i) for i in x.view().reshape(-1)]
     assert isinstance(x, SymbolicTensor)
-    const = x._value.const
+    const = x._symbol.const
     if const is not None:
         return [int(i) for i in const.reshape(-1)]
-    dims = elements(x._value)
+    dims = elements(x._symbol)
     if dims is None or not all(isinstance(d, int) for d in dims):
         return None
     return list(dims)  # type: ignore[arg-type]

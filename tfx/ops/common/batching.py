@@ -184,7 +184,7 @@ def tiled(x: Tensor, size: Tensor) -> Tensor:
 
 def _tiled_items(sequence: Tensor, lead: Tensor) -> Tensor:
     graph, code = graph_under_construction(), sequence.dtype.onnx
-    if sequence._value.node is not None and sequence._value.node.op == "SequenceEmpty":  # type: ignore[attr-defined]
+    if sequence._symbol.node is not None and sequence._symbol.node.op == "SequenceEmpty":  # type: ignore[attr-defined]
         return sequence
     body = Graph("for_all_elements", graph.graph)
     item = body.add_input("item", code, None)

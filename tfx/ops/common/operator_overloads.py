@@ -104,7 +104,7 @@ def _by_identity(x: Any, y: Any) -> bool:
 
 def _equal(self: Any, other: Any) -> Any:
     if type(self) is not EagerTensor and _by_identity(self, other):
-        return getattr(self, "_value", self) is getattr(other, "_value", other)
+        return getattr(self, "_symbol", self) is getattr(other, "_symbol", other)
     return comparison.tensor_equals(self, other)
 
 

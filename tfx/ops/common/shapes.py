@@ -98,7 +98,7 @@ _FEW = 64
 
 
 def _constant_items(x: Tensor) -> list[int] | None:
-    if isinstance(x, SymbolicTensor) and x._value.const is None:
+    if isinstance(x, SymbolicTensor) and x._symbol.const is None:
         return None
     return few_ints(x)
 
@@ -138,7 +138,7 @@ def as_int64_shape(x: Tensor) -> Tensor:
     if known is not None:
         return int64_constant(known if rank_of(x) else known[0])
     if isinstance(x, SymbolicTensor):
-        node = x._value.node
+        node = x._symbol.node
         if node is not None and node.op == "Cast":
             source = node.inputs[0]
             if (
@@ -218,7 +218,7 @@ def symbolic_items(vector: Tensor) -> RawDims | None:
     if isinstance(vector, EagerTensor):
         return tuple(vector.view().tolist())
     assert isinstance(vector, SymbolicTensor)
-    return elements(vector._value)
+    return elements(vector._symbol)
 
 
 def filled(shape: Tensor, value: Any, dtype: DType) -> Tensor:

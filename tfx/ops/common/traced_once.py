@@ -81,7 +81,7 @@ class Composite:
             model = to_model(prepare(graph, device=device))
             session = self._sessions[key] = Session(model.SerializeToString(), device=device)
         feeds = {
-            name: x._value  # type: ignore[attr-defined]
+            name: x._raw  # type: ignore[attr-defined]
             for name, x in zip(session.input_names, inputs, strict=True)
         }
         raw = session.run(feeds)

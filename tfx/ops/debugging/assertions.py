@@ -127,7 +127,7 @@ def _all(holds: Tensor) -> Tensor:
 
 def _is_kept(x: Tensor, count: int) -> bool:
     """True if all of a tensor is at hand for a message without cost worth speaking of."""
-    if not isinstance(x, SymbolicTensor) or x._value.node is None or count < 0:
+    if not isinstance(x, SymbolicTensor) or x._symbol.node is None or count < 0:
         return True
     size = x.shape.num_elements()
     return size is not None and size <= _SMALL

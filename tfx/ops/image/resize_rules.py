@@ -160,7 +160,7 @@ def _floats(x: Tensor) -> list[float] | None:
     if isinstance(x, EagerTensor):
         return [float(v) for v in x.view()]
     assert isinstance(x, SymbolicTensor)
-    const = x._value.const
+    const = x._symbol.const
     return None if const is None else [float(v) for v in const]
 
 
@@ -225,7 +225,7 @@ def _keeps_first(op: BatchedOp, place: int, scales: Tensor | None, sizes: Tensor
     if scales is not None:
         known = scales.view() if isinstance(scales, EagerTensor) else None
         if isinstance(scales, SymbolicTensor):
-            known = scales._value.const
+            known = scales._symbol.const
         return known is not None and float(known[place]) == 1.0
     assert sizes is not None
     items, shape = symbolic_items(sizes), raw_shape(op.input(0))

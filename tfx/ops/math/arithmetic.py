@@ -276,7 +276,7 @@ def _fixed_number(y: Tensor) -> float | None:
     """An exponent that is one number known now, of which no tape wants the gradient."""
     if current().tapes or y.shape.rank != 0 or not y.dtype.is_floating:
         return None
-    const = y.view() if isinstance(y, EagerTensor) else y._value.const  # type: ignore[attr-defined]
+    const = y.view() if isinstance(y, EagerTensor) else y._symbol.const  # type: ignore[attr-defined]
     return None if const is None else float(const)
 
 

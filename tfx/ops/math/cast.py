@@ -164,12 +164,12 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     x = tensor(input)
     if isinstance(x, EagerTensor):
         # Values are immutable: a second tensor over the same one, which no tape knows.
-        return EagerTensor(x._value, x._dtype)
+        return EagerTensor(x._raw, x._dtype)
     with using(tapes=()):
         y = ox.Identity(x)
     assert isinstance(y, SymbolicTensor)
-    assert y._value.node is not None
-    y._value.node.tag = Mark.STOP_GRADIENT
+    assert y._symbol.node is not None
+    y._symbol.node.tag = Mark.STOP_GRADIENT
     return y
 
 

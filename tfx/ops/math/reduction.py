@@ -271,7 +271,11 @@ def reduce_prod(
 
 def _has_small_product(x: Tensor) -> bool:
     """True if the product is known to fit into int32, as that of a shape which nodes speak of."""
-    if isinstance(x, SymbolicTensor) and elements(x._value) is not None and x._value.const is None:
+    if (
+        isinstance(x, SymbolicTensor)
+        and elements(x._symbol) is not None
+        and x._symbol.const is None
+    ):
         return True
     known = contents(x)
     if known is None or known.size > _FEW:

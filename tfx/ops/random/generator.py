@@ -60,7 +60,7 @@ def seeded_states() -> list[tuple[Variable, Any]]:
     """The states of eager operations with a seed of their own, and what they began with."""
     with _global.lock, init_scope():
         return [
-            (generator.state, _first_state(seeds)._value)  # type: ignore[attr-defined]
+            (generator.state, _first_state(seeds)._raw)  # type: ignore[attr-defined]
             for generator, seeds in _global.seeded.values()
         ]
 

@@ -12,7 +12,7 @@ from tfx.function.execution.feeds import by_values, feeds_from_tensors
 def test_inputs_get_their_names(count: int) -> None:
     names = [f"%in{i}" for i in range(count)]
     tensors = [tf.constant(float(i)) for i in range(count)]
-    values = [t._value for t in tensors]
+    values = [t._raw for t in tensors]
     expected = dict(zip(names, values, strict=True))
     assert feeds_from_tensors(names)(*tensors) == expected
     assert by_values(names)(*values) == expected

@@ -52,7 +52,7 @@ def test_like_packing_leaf_by_leaf(results: Any) -> None:
     numbers = iter(places)
     leaves = [None if x is None else outputs[next(numbers)] for x in flat]
     expected = nest.pack_sequence_as(results, leaves, expand_composites=True)
-    raw, dtypes = [t._value for t in outputs], [t.dtype for t in outputs]
+    raw, dtypes = [t._raw for t in outputs], [t.dtype for t in outputs]
     packed = result_packer(results, places)(raw, dtypes)
     assert type(packed) is type(expected)
     assert str(packed) == str(expected)

@@ -52,7 +52,7 @@ def test_branches(condition):
         c = target.add_argument("c", BOOL, ())
         x = target.add_argument("x", FLOAT, (None,))
         (result,) = PureFunction(source)([c, x])
-        target.graph.outputs = [(result + 1.0)._value]
+        target.graph.outputs = [(result + 1.0)._symbol]
     verify(target.graph)
     feeds = [from_numpy(np.array(condition)), from_numpy(np.array([1, 2], np.float32))]
     (ran,) = Plan(target.graph).run(feeds)

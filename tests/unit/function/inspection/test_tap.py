@@ -211,9 +211,9 @@ def test_inside_of_branches():
         x = graph.add_argument("x", 1, ())
         flag = graph.add_argument("flag", 9, ())
     body = ir.Graph("branch", graph.graph)
-    body.outputs = list(body.add_node("Neg", [x._value], {}, [(1, ())], name="inner").outputs)
+    body.outputs = list(body.add_node("Neg", [x._symbol], {}, [(1, ())], name="inner").outputs)
     attrs = {"then_branch": body, "else_branch": body}
-    graph.graph.add_node("If", [flag._value], attrs, [(1, ())], name="choice")
+    graph.graph.add_node("If", [flag._symbol], attrs, [(1, ())], name="choice")
     concrete = tf.function_from_graph(graph, {"x": x, "flag": flag}, "choice:0")
     assert float(tf.tap(concrete, "choice")(x=1.0, flag=True)[1]["choice"]) == -1.0
     with pytest.raises(ValueError, match="'inner' of 'pruned' is inside of 'choice', a branch"):

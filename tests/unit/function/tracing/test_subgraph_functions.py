@@ -371,10 +371,10 @@ def test_branches_and_bodies_keep_their_place():
     branches = []
     for op in ("Neg", "Abs"):
         body = ir.Graph(op, graph.graph)
-        body.outputs = list(body.add_node(op, [y._value], {}, [(1, ())]).outputs)
+        body.outputs = list(body.add_node(op, [y._symbol], {}, [(1, ())]).outputs)
         branches.append(body)
     attrs = {"then_branch": branches[0], "else_branch": branches[1]}
-    graph.graph.add_node("If", [flag._value], attrs, [(1, ())], name="choice")
+    graph.graph.add_node("If", [flag._symbol], attrs, [(1, ())], name="choice")
     whole = tf.function_from_graph(graph, ["x:0", "flag:0"], "choice:0")
     assert [float(whole(1.0, b)) for b in (True, False)] == [-2.0, 2.0]
     part = tf.function_from_graph(graph, {"y": "y:0", "flag": "flag:0"}, "choice:0")

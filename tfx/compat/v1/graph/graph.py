@@ -20,7 +20,7 @@ from tfx.core.errors import InvalidArgumentError, LeakedTensorError
 from tfx.core.source import user_frame
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.device import device as device_scope
-from tfx.framework.func_graph import FuncGraph, VariableState
+from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.framework.operation import Operation
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
@@ -29,7 +29,7 @@ from tfx.graph.tags import Tag
 from tfx.ops.random.generator import Generator
 
 
-class GraphState(VariableState):
+class GraphState(TracedVariable):
     """A variable in a graph that is built for sessions: looking at its value adds a read."""
 
     __slots__ = ("_graph",)
@@ -41,7 +41,7 @@ class GraphState(VariableState):
     @property
     def current(self) -> Value | None:
         """The value at this point: a new read."""
-        return self._graph.read(self.variable())._value
+        return self._graph.read(self.variable())._symbol
 
     @current.setter
     def current(self, value: Value | None) -> None:
@@ -146,7 +146,7 @@ class Graph(FuncGraph, Collections):
 
     # Variables
 
-    def state_of(self, variable: Variable) -> VariableState:
+    def state_of(self, variable: Variable) -> TracedVariable:
         """The record of a variable in this graph."""
         state = self.states.get(id(variable))
         if state is None or state.ref() is not variable:
@@ -202,7 +202,7 @@ class Graph(FuncGraph, Collections):
         return self._add_assignment(state, self.value_of(value), name, initial=True)
 
     def _add_assignment(
-        self, state: VariableState, value: Value, name: str, *, initial: bool = False
+        self, state: TracedVariable, value: Value, name: str, *, initial: bool = False
     ) -> Node:
         tag = Access(state, initial=initial)
         types = [(value.dtype, value.shape)]
@@ -282,7 +282,7 @@ class Graph(FuncGraph, Collections):
         nodes = []
         for x in nest.flatten(list(elements)):
             found = self.as_graph_element(x)
-            item = found._item if isinstance(found, Operation) else found._value.node
+            item = found._item if isinstance(found, Operation) else found._symbol.node
             if isinstance(item, Node):
                 nodes.append(item)
         return nodes
@@ -322,9 +322,9 @@ class Graph(FuncGraph, Collections):
         from tfx.compat.v1.session.resolve_state import closure
 
         given = [self.as_graph_element(x) for x in nest.flatten(inputs)]
-        fed = {id(x._value): x._value for x in given if isinstance(x, SymbolicTensor)}
+        fed = {id(x._symbol): x._symbol for x in given if isinstance(x, SymbolicTensor)}
         fetched = [self.as_graph_element(x) for x in nest.flatten(outputs)]
-        values = [x._value for x in fetched if isinstance(x, SymbolicTensor)]
+        values = [x._symbol for x in fetched if isinstance(x, SymbolicTensor)]
         nodes = [x._item for x in fetched if isinstance(x, Operation)]
         for node in closure(self.ordered, values, [n for n in nodes if isinstance(n, Node)], fed):
             if isinstance(node.tag, Access):

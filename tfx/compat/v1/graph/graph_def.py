@@ -166,7 +166,7 @@ def _element(elements: Mapping[str, Any], name: str) -> Any:
         raise ValueError(
             f"Requested return_element {name!r} not found in graph_def; it has {sorted(elements)}."
         )
-    return tensor if ":" in name else Operation(tensor._value.node, tensor.graph)
+    return tensor if ":" in name else Operation(tensor._symbol.node, tensor.graph)
 
 
 def _model(graph_def: Any) -> Any:

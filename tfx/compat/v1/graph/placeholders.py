@@ -94,10 +94,10 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
         )
     copy = identity(tensor)
     if isinstance(copy, SymbolicTensor):  # in a function, too, it stands for other contents
-        copy._value.shape = wanted.symbolic
+        copy._symbol.shape = wanted.symbolic
         copy._shape = None
-        copy._value.dims = None
-        node = copy._value.node
+        copy._symbol.dims = None
+        node = copy._symbol.node
         graph = copy.graph
         if is_building() and node is not None and isinstance(graph, Graph):
             node.name = graph.ordered.unique_name(

@@ -6,7 +6,7 @@ whoever differentiates the graph sees its output as the variable.
 
 from __future__ import annotations
 
-from tfx.framework.func_graph import Assigned, VariableState
+from tfx.framework.func_graph import Assigned, TracedVariable
 from tfx.graph.tags import Tag
 
 PLACEHOLDER = "Placeholder"
@@ -31,7 +31,9 @@ class Access(Assigned):
 
     __slots__ = ("initial", "reads", "state")
 
-    def __init__(self, state: VariableState, *, initial: bool = False, reads: bool = False) -> None:
+    def __init__(
+        self, state: TracedVariable, *, initial: bool = False, reads: bool = False
+    ) -> None:
         super().__init__({0: state})
         self.state = state
         self.initial = initial
@@ -43,5 +45,5 @@ class Query(Tag):
 
     __slots__ = ("states",)
 
-    def __init__(self, states: list[VariableState]) -> None:
+    def __init__(self, states: list[TracedVariable]) -> None:
         self.states = states

@@ -47,7 +47,7 @@ class Fetches:
                 if isinstance(element._item, Node):
                     self.targets.append(element._item)
                 continue
-            value = element._value
+            value = element._symbol
             place = known.setdefault(id(value), len(self.values))
             if place == len(self.values):
                 self.values.append(value)
@@ -139,11 +139,11 @@ def _parts(key: Any, content: Any) -> list[tuple[Any, Any]]:
 def _key(graph: Graph, key: Any) -> Value:
     try:
         if isinstance(key, Variable):
-            return graph.snapshot(key)._value
+            return graph.snapshot(key)._symbol
         element = _element(graph, key, allow_operation=False)
     except (TypeError, ValueError, KeyError) as e:
         raise TypeError(f"Cannot interpret feed_dict key as Tensor: {e.args[0]}") from None
-    value: Value = element._value
+    value: Value = element._symbol
     return value
 
 

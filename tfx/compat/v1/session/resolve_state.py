@@ -20,7 +20,7 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.context import using
-from tfx.framework.func_graph import Assigned, FuncGraph, VariableState
+from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.variable import Variable
 from tfx.graph.ir import CALL, Node, Value, free_values
 
@@ -158,7 +158,7 @@ class _Resolver:
 
     def feed(self, value: Value, argument: str) -> None:
         """Put an argument in the place of a value."""
-        given = self.plan.add_argument(argument, value.dtype, value.shape)._value
+        given = self.plan.add_argument(argument, value.dtype, value.shape)._symbol
         self._same(given, value, f"{argument}/fed", None)
 
     def add(self, node: Node) -> None:
@@ -184,7 +184,7 @@ class _Resolver:
         self.plan.graph.nodes.append(copy)
         return copy
 
-    def _state(self, state: VariableState) -> tuple[Variable, VariableState]:
+    def _state(self, state: TracedVariable) -> tuple[Variable, TracedVariable]:
         variable = self.memory(state.variable())
         return variable, self.plan.state_of(variable)
 
@@ -202,7 +202,7 @@ class _Resolver:
             return
         assert isinstance(node.tag, Access)
         variable, _ = self._state(node.tag.state)
-        self._same(self.plan.read(variable)._value, node.outputs[0], node.name, node)
+        self._same(self.plan.read(variable)._symbol, node.outputs[0], node.name, node)
 
     def _assign(self, node: Node) -> None:
         assert isinstance(node.tag, Access)
@@ -226,7 +226,7 @@ class _Resolver:
         assert initial is not None
         if self._has_value(state):
             variable, _ = self._state(state)
-            initial = self.plan.read(variable)._value
+            initial = self.plan.read(variable)._symbol
         self._same(initial, node.outputs[0], node.name, node)
 
     def _is_initialized(self, node: Node) -> None:
@@ -242,7 +242,7 @@ class _Resolver:
             value = self.plan.graph.add_constant(array, dtype.onnx)
             self._same(value, node.outputs[0], node.name, node)
 
-    def _has_value(self, original: VariableState) -> bool:
+    def _has_value(self, original: TracedVariable) -> bool:
         """True if a variable has a value at this point of the function."""
         variable, state = self._state(original)
         if state.written:
@@ -254,7 +254,7 @@ class _Resolver:
 
 def has_value(variable: Variable) -> bool:
     """True if a variable was ever assigned."""
-    return variable._value is not None
+    return variable._raw is not None
 
 
 _STEPS: dict[str, Callable[[_Resolver, Node], None]] = {
@@ -268,7 +268,7 @@ _STEPS: dict[str, Callable[[_Resolver, Node], None]] = {
 }
 
 
-def _asked(node: Node) -> list[VariableState]:
+def _asked(node: Node) -> list[TracedVariable]:
     """The variables that a node asks about."""
     assert isinstance(node.tag, Query)
     return node.tag.states

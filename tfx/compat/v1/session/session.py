@@ -44,7 +44,7 @@ class Cell(Variable):
         self._plans = None
         self.origin = None
         self._home = variable._home
-        self._value = None
+        self._raw = None
 
 
 class BaseSession:
@@ -226,7 +226,7 @@ class BaseSession:
             variable_locks.in_order(cell._lock_number for cell, _ in cells)
         ):
             for cell, tensor in cells:
-                cell._swap(tensor._value)
+                cell._swap(tensor._raw)
 
     def memory(self, variable: Variable) -> Variable:
         """What holds the value of a variable: made when the session first meets it.
@@ -239,7 +239,7 @@ class BaseSession:
         hidden = self._graph.hidden.get(id(variable))
         if hidden is not None:
             cell: Variable = Cell(variable)
-            cell._value = variable._value if hidden[1] else _fresh_state()
+            cell._raw = variable._raw if hidden[1] else _fresh_state()
         elif isinstance(variable, GraphVariable) and not variable.graph.owns_memory:
             cell = Cell(variable)
         else:
@@ -250,7 +250,7 @@ class BaseSession:
 
 def _fresh_state() -> Any:
     with init_scope():
-        return Generator.from_non_deterministic_state().state._value
+        return Generator.from_non_deterministic_state().state._raw
 
 
 def _argument(value: Value) -> str:

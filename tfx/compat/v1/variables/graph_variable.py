@@ -105,7 +105,7 @@ class GraphVariable(Variable):
         self._plans = None
         self.aside = None
         self.origin = None
-        self._value = None
+        self._raw = None
         self._initializer: Node | None = None
         self._given = initial_value
         value = self._initial(initial_value, op_name, dtype)
@@ -116,7 +116,7 @@ class GraphVariable(Variable):
         self._asked = "" if device is None else f"/device:{device}"
         self._home = trace_device(device)
         if isinstance(value, EagerTensor):
-            self._value = copy_to_device(value._value, self._home)
+            self._raw = copy_to_device(value._raw, self._home)
         else:
             with graph.ordered.after(None):
                 self._initializer = graph.add_initializer(self, value, f"{op_name}/Assign")
@@ -170,7 +170,7 @@ class GraphVariable(Variable):
     @property
     def device(self) -> str:
         """Where the value is: what a scope said; empty: decided by the session."""
-        return self._asked if self._value is None else super().device
+        return self._asked if self._raw is None else super().device
 
     @property
     def initializer(self) -> Operation:
@@ -202,7 +202,7 @@ class GraphVariable(Variable):
         assert isinstance(initial, SymbolicTensor)
         node = graph.add_pseudo(
             pseudo_ops.INITIALIZED_VALUE,
-            (initial._value,),
+            (initial._symbol,),
             [(self._dtype.onnx, self._shape.symbolic)],
             name=f"{current().scope}{self._name.removesuffix(':0')}/initialized_value",
             tag=Query([graph.state_of(self)]),
@@ -342,14 +342,14 @@ class GraphVariable(Variable):
         return super().__reduce__()
 
     def _check_copy(self) -> None:
-        if self._value is None:
+        if self._raw is None:
             raise InvalidArgumentError(
                 f"{self!r} cannot be copied or pickled: it belongs to {self._graph!r}, whose "
                 "sessions hold its values. Save them with tf.compat.v1.train.Saver."
             )
 
     def __repr__(self) -> str:
-        if self._value is not None:
+        if self._raw is not None:
             return super().__repr__()
         return f"<tf.Variable '{self._name}' shape={self._shape} dtype={self._dtype.name}>"
 
@@ -385,6 +385,6 @@ def _graph() -> Graph:
 def _as_asked(changed: Any, read_value: bool) -> Any:
     if read_value or not isinstance(changed, SymbolicTensor):
         return changed
-    node = changed._value.node
+    node = changed._symbol.node
     assert node is not None
     return Operation(node, changed.graph)
