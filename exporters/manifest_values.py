@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -60,7 +60,7 @@ def to_value(value: Any, constant: Constant | None = None, *, is_argument: bool 
             ``__tf_flatten__`` say beside their tensors is part of the record.
     """
     if is_scalar(value) or isinstance(value, Leaf):
-        return value  # type: ignore[no-any-return]
+        return cast(Value, value)
     special = _special(value)
     if special is not None:
         return special

@@ -17,7 +17,7 @@ are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -296,7 +296,7 @@ def _inside(item: Any) -> Iterable[Any]:
     if isinstance(item, Mapping):
         return item.values()
     if is_container(item):
-        return item  # type: ignore[no-any-return]
+        return cast("Iterable[Any]", item)
     return [*(part for _, part in members(item)), *getattr(item, "__dict__", {}).values()]
 
 

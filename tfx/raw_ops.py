@@ -13,6 +13,7 @@ from typing import Any as _Any
 
 import tfx as _tf
 from tfx.core.namespaces import MissingNameError as _MissingNameError
+from tfx.core.signatures import show_signature
 from tfx.ops.nn import fused_normalization as _fused
 
 _int32, _int64, _float32 = _tf.int32, _tf.int64, _tf.float32
@@ -387,5 +388,5 @@ def _operation(name: str, form: _Callable[..., _Any]) -> _Callable[..., _Any]:
     operation.__name__ = operation.__qualname__ = name
     operation.__module__ = "tfx.raw_ops"
     operation.__doc__ = f"TensorFlow's operation {name}{signature}."
-    operation.__signature__ = signature  # type: ignore[attr-defined]
+    show_signature(operation, signature)
     return operation

@@ -39,6 +39,7 @@ from tfx.bundle.records import (
     VariableEntry,
 )
 from tfx.bundle.tensor_bytes import check_inline
+from tfx.core.dims import is_static
 from tfx.core.errors import UnsupportedVersionError
 
 KNOWN_FEATURES: frozenset[str] = frozenset()
@@ -176,7 +177,7 @@ def _check_variable(variable: VariableEntry, paths: frozenset[str], where: str) 
 def _check_constant(constant: ConstantEntry, paths: frozenset[str], where: str) -> None:
     check_dtype(constant.dtype, where)
     check_shape(constant.shape, where)
-    if not all(isinstance(dim, int) for dim in constant.shape):
+    if not is_static(constant.shape):
         fail(where, f"shape is {constant.shape!r}, expected a fully defined one")
     if (constant.inline is None) == (constant.storage is None):
         fail(where, "expected either inline bytes or a storage, exactly one of them")

@@ -24,6 +24,7 @@ from tfx.bundle.codec_values import (
     value_from_proto,
     value_to_proto,
 )
+from tfx.core.dims import is_static
 from tfx.core.errors import BundleError
 
 _T = TypeVar("_T")
@@ -162,13 +163,13 @@ def _constant_to_proto(constant: r.ConstantEntry) -> pb.Constant:
 def _constant_from_proto(proto: pb.Constant, at: str) -> r.ConstantEntry:
     where = f"{at}constant {proto.name!r}"
     shape = shape_from_proto(proto.shape, where)
-    if shape is None or not all(isinstance(dim, int) for dim in shape):
+    if not is_static(shape):
         raise BundleError(f"{where}: shape is {shape!r}, expected a fully defined one")
     data = proto.WhichOneof("data")
     return r.ConstantEntry(
         proto.name,
         dtype_name(proto.dtype, where),
-        cast("tuple[int, ...]", shape),
+        shape,
         proto.inline if data == "inline" else None,
         _storage_from_proto(proto.storage) if data == "storage" else None,
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -117,7 +116,7 @@ def _float_difference(
 def _epsilon(kind: dtypes.DType) -> float:
     if kind.is_complex:
         return float(np.finfo(kind.as_numpy_dtype).eps)
-    return float(ml_dtypes.finfo(kind.as_numpy_dtype).eps)  # type: ignore[no-untyped-call]
+    return float(dtypes.finfo(kind).eps)
 
 
 def _distances(found: npt.NDArray[Any], expected: npt.NDArray[Any]) -> npt.NDArray[Any]:

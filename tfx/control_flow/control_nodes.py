@@ -54,7 +54,9 @@ class ControlSite:
         self.leaves = leaves
         self.kept: dict[int, SymbolicTensor] = {}
 
-    def tensor_of(self, value: Value, outputs: Sequence[Any], owner: FuncGraph) -> SymbolicTensor:
+    def tensor_of(
+        self, value: Value, outputs: Sequence[Tensor], owner: FuncGraph
+    ) -> SymbolicTensor:
         """The tensor by which tapes know a result of the node.
 
         Args:
@@ -63,8 +65,8 @@ class ControlSite:
             owner: The graph that they belong to.
         """
         for tensor in outputs:
-            if tensor._symbol is value:
-                return tensor  # type: ignore[no-any-return]
+            if isinstance(tensor, SymbolicTensor) and tensor._symbol is value:
+                return tensor
         known = self.kept.get(id(value))
         if known is None:
             known = self.kept[id(value)] = SymbolicTensor(value, owner)

@@ -11,7 +11,7 @@ tracer, not by the user: it is unnamed, that is None, wherever a user can see it
 from __future__ import annotations
 
 import operator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from tfx.core.errors import InvalidArgumentError
 
@@ -148,6 +148,6 @@ def common_shape(a: RawShape, b: RawShape) -> RawShape:
     return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
-def is_static(shape: RawShape) -> bool:
+def is_static(shape: RawShape) -> TypeGuard[tuple[int, ...]]:
     """True if all of a shape is known as numbers."""
     return shape is not None and all(isinstance(d, int) for d in shape)

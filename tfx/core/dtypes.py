@@ -324,6 +324,11 @@ def _lookup(key: str | type[Any] | np.dtype[Any]) -> DType | None:
     return dtype
 
 
+def finfo(dtype: DType) -> Any:
+    """The limits of a floating type, ``eps``, ``tiny``, ``max``..., as NumPy has them."""
+    return _finfo(dtype.as_numpy_dtype)
+
+
 def as_dtype(type_value: DTypeLike) -> DType:
     """Converts `type_value` to the interned `DType`.
 

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.core.dtypes import DType
 from tfx.core.errors import LeakedTensorError, OpError
 from tfx.core.source import user_frame
 from tfx.framework.context import Context, current
 from tfx.framework.device import DEFAULT_DEVICE, placed
 from tfx.framework.node_names import name_node
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
 from tfx.graph import ir
 from tfx.graph.infer import infer, refusal
 from tfx.graph.kernels import accurate_sums, long_products, losses, normalizations
@@ -225,7 +226,8 @@ def _execute(
         kernel = _make_kernel(
             key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE, shapes, blocks
         )
-    feeds = {n: t._raw for n, t in zip(kernel.input_names, inputs, strict=True) if t is not None}  # type: ignore[attr-defined]
+    given: Any = inputs  # eager tensors
+    feeds = {n: t._raw for n, t in zip(kernel.input_names, given, strict=True) if t is not None}
     try:
         raw = kernel.run_raw(feeds, kernel.output_names, RUN_OPTIONS)
     except Exception as e:
@@ -250,7 +252,7 @@ def _rescued(
     """The results of an operator that refused to run, if there are some after all."""
     try:
         given = zip(kernel.input_names, inputs, strict=True)
-        feeds = {n: t._raw for n, t in given if t is not None}  # type: ignore[attr-defined]
+        feeds = {n: raw_of(t) for n, t in given if t is not None}
         return interrupts.repeated(error, kernel, feeds, kernel.output_names)
     except Exception as e:
         rescued = _of_nothing(op, inputs, attrs, len(kernel.dtypes))
@@ -324,7 +326,7 @@ def _of_nothing(
         return None
     results = []
     for code, shape in types:
-        if shape is None or 0 not in shape or not all(isinstance(d, int) for d in shape):
+        if shape is None or 0 not in shape or not is_static(shape):
             return None
         kind = dtypes.from_onnx(code).as_numpy_dtype
         results.append(from_numpy(np.zeros(shape, kind)))

@@ -226,6 +226,11 @@ class FuncGraph(GraphApi):
             known = self.captured_eager[id(tensor)] = (tensor, value)
         return known[1]
 
+    def same_constant(self, value: ir.Value) -> ir.Value:
+        """A constant of another graph as one of this graph."""
+        assert value.const is not None
+        return self.constant(value.const, value.dtype)
+
     def constant(self, array: np.ndarray[Any, Any], dtype: int) -> ir.Value:
         """A constant; small equal ones are shared, unless a derivative may be taken by one."""
         # In bodies, constants are told apart by their values: 2.0 that is watched, and 2.0 that

@@ -209,8 +209,9 @@ class Operation:
     def op_def(self) -> Any:
         """ONNX's description of the operator (``onnx.defs.OpSchema``); None if it has none."""
         item = self._item
-        known = isinstance(item, Node) and item.op in schema.operator_names()
-        return schema.operator(item.op).schema if known else None  # type: ignore[union-attr]
+        if isinstance(item, Node) and item.op in schema.operator_names():
+            return schema.operator(item.op).schema
+        return None
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
         """Run it in a session: only for operations of a ``compat.v1.Graph``.

@@ -592,6 +592,24 @@ def is_tensor(x: object) -> bool:
     return getattr(x, "_is_indexed_slices", False) is True
 
 
+def raw_of(x: Tensor) -> RawValue:
+    """The contents of a tensor that has some: outside of a trace all have."""
+    assert isinstance(x, EagerTensor)
+    return x._raw
+
+
+def symbol_of(x: Tensor) -> ir.Value:
+    """The value of a graph that a traced tensor stands for."""
+    assert isinstance(x, SymbolicTensor)
+    return x._symbol
+
+
+def graph_of(x: Tensor) -> FuncGraph:
+    """The graph that a traced tensor belongs to."""
+    assert isinstance(x, SymbolicTensor)
+    return x._graph
+
+
 def raw_shape(x: Tensor) -> RawShape:
     """Static shape with named dimensions; None if the rank is unknown."""
     if isinstance(x, EagerTensor):

@@ -8,6 +8,7 @@ in place, so whoever read a variable keeps what it read.
 from __future__ import annotations
 
 import itertools
+import operator
 import threading
 import weakref
 from collections import deque
@@ -29,7 +30,7 @@ from tfx.framework.convert import convert_to_tensor
 from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
 from tfx.framework.indices import from_the_front
 from tfx.framework.operand import Operand
-from tfx.framework.tensor import EagerTensor, Reference, SymbolicTensor, Tensor, label
+from tfx.framework.tensor import EagerTensor, Reference, SymbolicTensor, Tensor, label, raw_of
 from tfx.framework.variable_creators import VariableKind
 from tfx.framework.variable_observers import observers, tell_observers
 from tfx.runtime import values
@@ -392,7 +393,7 @@ class Variable(Operand, metaclass=VariableKind):
         graph = current().graph
         if graph is None:
             with variable_locks.writing((self._lock_number,)):
-                self._swap(tensor._raw)  # type: ignore[attr-defined]
+                self._swap(raw_of(tensor))
             return self
         changed: Variable = graph.assign(self, tensor)
         return changed
@@ -451,7 +452,7 @@ class Variable(Operand, metaclass=VariableKind):
         with variable_locks.writing((self._lock_number,)):
             result = self._at_home(function)
             self.check_shape(result.shape)
-            self._swap(result._raw)  # type: ignore[attr-defined]
+            self._swap(raw_of(result))
         return self
 
     def _snapshot(self) -> EagerTensor:
@@ -466,7 +467,7 @@ class Variable(Operand, metaclass=VariableKind):
         with using(device=None if self._home == DEFAULT_DEVICE else self._home):
             return function(self._snapshot())
 
-    def _peek(self) -> Tensor:
+    def _peek(self) -> Any:
         """The value for an update: no tape needs to know of this read."""
         graph = current().graph
         return self._snapshot() if graph is None else graph.read(self)
@@ -577,19 +578,19 @@ class Variable(Operand, metaclass=VariableKind):
     # Python protocols (operators are attached by ops.operators)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self._peek().__array__(dtype, copy)  # type: ignore[attr-defined]
+        return self._peek().__array__(dtype, copy)
 
     def __bool__(self) -> bool:
         return bool(self._peek())
 
     def __int__(self) -> int:
-        return int(self._peek())  # type: ignore[call-overload,no-any-return]
+        return int(self._peek())
 
     def __float__(self) -> float:
-        return float(self._peek())  # type: ignore[arg-type]
+        return float(self._peek())
 
     def __index__(self) -> int:
-        return self._peek().__index__()  # type: ignore[attr-defined,no-any-return]
+        return operator.index(self._peek())
 
     def __len__(self) -> int:
         return len(self._peek())
@@ -598,7 +599,7 @@ class Variable(Operand, metaclass=VariableKind):
         return iter(self.value())
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self._peek().__dlpack__(**options)  # type: ignore[attr-defined]
+        return self._peek().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return EagerTensor(self._raw, self._dtype).__dlpack_device__()

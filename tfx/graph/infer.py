@@ -18,7 +18,7 @@ import onnx.checker
 import onnx.shape_inference
 
 from tfx.core import dtypes
-from tfx.core.dims import format_shape
+from tfx.core.dims import format_shape, is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph import ir, schema, symbolic_shapes
 from tfx.graph.ir import RawShape, Value
@@ -156,7 +156,7 @@ def _check_element_count(inputs: Sequence[Value | None], result: RawShape) -> No
     counts = [
         math.prod(d for d in shape if isinstance(d, int))
         for shape in (source, result)
-        if shape is not None and all(isinstance(d, int) for d in shape)
+        if is_static(shape)
     ]
     if len(counts) == 2 and counts[0] != counts[1]:
         reason = f"{counts[0]} elements cannot have the shape {format_shape(result)}"
@@ -167,9 +167,9 @@ def _known_data(value: Value) -> np.ndarray[Any, Any] | None:
     if value.const is not None and value.const.size <= _DATA_LIMIT:
         return value.const
     dims = value.dims
-    if dims is not None and all(isinstance(d, int) for d in dims):
+    if is_static(dims):
         shape = value.shape
-        if shape is not None and all(isinstance(d, int) for d in shape):
+        if is_static(shape):
             numpy_dtype = dtypes.from_onnx(value.dtype).as_numpy_dtype
             return np.array(dims, numpy_dtype).reshape(shape)
     return None

@@ -61,7 +61,8 @@ class Ops(Generic[V]):
         except LookupError as e:
             raise AttributeError(str(e)) from None
         setattr(Ops, name, _constructor(operator))
-        return getattr(self, name)  # type: ignore[no-any-return]
+        method: Callable[..., Any] = getattr(self, name)
+        return method
 
 
 def _constructor(operator: schema.Operator) -> Callable[..., Any]:

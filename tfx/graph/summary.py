@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from tfx.core.dims import is_automatic_dim
+from tfx.core.dims import is_automatic_dim, is_static
 from tfx.core.dtypes import from_onnx, string
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value
 from tfx.graph.printer import name_of
@@ -200,7 +200,7 @@ def _size(value: Value) -> int | None:
     """Bytes of a value; None if its shape is not known."""
     dims = value.shape
     dtype = from_onnx(value.dtype)
-    if dims is None or dtype is string or not all(isinstance(d, int) for d in dims):
+    if dims is None or dtype is string or not is_static(dims):
         return None
     return math.prod(d for d in dims if isinstance(d, int)) * dtype.size
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.graph.ir import Attributes, Node, RawDim, RawShape, Value
 
 _MAX_DIMS = 64
@@ -66,7 +67,7 @@ def _reshape(node: Node) -> tuple[RawDim, ...] | None:
     found = _same(node)
     if found is None or elements(node.inputs[1]) is not None:
         return found
-    return None if all(isinstance(d, int) for d in found) else found
+    return None if is_static(found) else found
 
 
 def _open(value: Value | None) -> tuple[RawDim, ...] | None:
@@ -93,9 +94,9 @@ def _gather(node: Node) -> tuple[RawDim, ...] | None:
     data, indices = elements(node.inputs[0]), elements(node.inputs[1])
     if data is None or indices is None or _rank(node.inputs[0]) != 1 or not _is_vector(node):
         return None
-    if not all(isinstance(i, int) and -len(data) <= i < len(data) for i in indices):
+    if not is_static(indices) or not all(-len(data) <= i < len(data) for i in indices):
         return None
-    return tuple(data[i] for i in indices)  # type: ignore[index]
+    return tuple(data[i] for i in indices)
 
 
 def _slice(node: Node) -> tuple[RawDim, ...] | None:

@@ -11,6 +11,7 @@ from typing import Any
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import dtypes
 from tfx.core.dtypes import from_onnx
+from tfx.core.signatures import show_signature
 from tfx.core.specs import TensorSpec
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
@@ -122,9 +123,8 @@ class Call:
             for i in range(len(group))
         ]
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [inspect.Parameter(n, kind) for n in identifiers(names)]
-        )
+        parameters = [inspect.Parameter(n, kind) for n in identifiers(names)]
+        show_signature(call, inspect.Signature(parameters))
         call.__name__ = call.__qualname__ = identifiers([name])[0]
         self._order = [v for group in values for v in group]
         return Function(call, call.__name__, specs, autograph=False)

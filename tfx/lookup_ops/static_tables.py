@@ -334,9 +334,9 @@ class StaticVocabularyTable(StaticTable):
     def _bucket(self, keys: Tensor) -> Tensor:
         if isinstance(keys, EagerTensor):
             return constant(self._hashed(np.asarray(keys.numpy())), dtypes.int64)
-        made = numpy_function(self._hashed, [keys], dtypes.int64)
+        made: Tensor = numpy_function(self._hashed, [keys], dtypes.int64)
         made.set_shape(keys.shape)
-        return made  # type: ignore[no-any-return]
+        return made
 
     def _hashed(self, keys: npt.NDArray[Any]) -> npt.NDArray[Any]:
         texts = [k if isinstance(k, bytes) else str(k).encode() for k in _plain(keys)]

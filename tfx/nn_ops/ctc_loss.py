@@ -76,8 +76,9 @@ def ctc_loss(
         if x.shape[-1] is None:
             raise InvalidArgumentError("A negative blank_index needs a known number of classes.")
         blank += x.shape[-1]
-    loss = _loss(words, x, as_int64(label_length), as_int64(logit_length), int64_constant(blank))
-    return loss  # type: ignore[no-any-return]
+    lengths = as_int64(label_length), as_int64(logit_length)
+    loss: Tensor = _loss(words, x, *lengths, int64_constant(blank))
+    return loss
 
 
 def _traced(words: Tensor, x: Tensor, lengths: Tensor, frames: Tensor, blank: Tensor) -> Tensor:

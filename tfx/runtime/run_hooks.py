@@ -111,13 +111,17 @@ def _renew() -> None:
         holder.run_raw = _layered(holder)
 
 
+# Attribute of a run with layers: the one without.
+_PLAIN = "plain"
+
+
 def _layered(holder: Any) -> Run:
-    run: Run = getattr(holder.run_raw, "plain", holder.run_raw)
+    run: Run = getattr(holder.run_raw, _PLAIN, holder.run_raw)
     plain = run
     for layer in _layers:
         run = layer(holder, run)
     if run is not plain:
-        run.plain = plain  # type: ignore[attr-defined]
+        setattr(run, _PLAIN, plain)
     return run
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from tfx.bundle.manifest import MANIFEST_NAME
 from tfx.bundle.records import FunctionEntry, Parameter
 from tfx.core.errors import BundleError, InvalidArgumentError
+from tfx.core.signatures import show_signature
 from tfx.core.tracebacks import cover
 from tfx.framework.variable import Variable
 from tfx.function.execution.concrete_function import ConcreteFunction
@@ -43,9 +44,8 @@ class RestoredFunction(Function):
         restored.__name__ = name
         restored.__qualname__ = entry.name
         restored.__doc__ = entry.doc or None
-        restored.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [_parameter(p, files) for p in entry.parameters]
-        )
+        parameters = [_parameter(p, files) for p in entry.parameters]
+        show_signature(restored, inspect.Signature(parameters))
         signature = entry.input_signature
         try:
             super().__init__(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tfx.control_flow.cond import cond
 from tfx.control_flow.control_nodes import assigned_states
+from tfx.core.dims import is_static
 from tfx.core.dtypes import SEQUENCE, from_onnx
 from tfx.framework.builder import ox
 from tfx.framework.context import current
@@ -200,7 +201,7 @@ def _part(batcher: Batcher, body: Graph, places: Tensor) -> list[Tensor]:
         return [inner.full(x) for x in inner.run(body)]
 
     shapes = [v.shape for v in body.outputs]
-    static = [s for s in shapes if s is not None and all(isinstance(d, int) for d in s)]
+    static = [s for s in shapes if is_static(s)]
     if len(static) < len(shapes) or not shapes:
         return run()
 

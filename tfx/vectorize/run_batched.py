@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tfx.control_flow.control_nodes import assigned_states
+from tfx.core.dims import is_static
 from tfx.core.dtypes import SEQUENCE, from_onnx
 from tfx.framework.builder import ox
 from tfx.framework.context import current, using
@@ -75,10 +76,7 @@ class Elements:
         return self._convert(given, self._size)
 
     def _is_static(self) -> bool:
-        return all(
-            v.shape is not None and all(isinstance(d, int) for d in v.shape)
-            for v in self._graph.outputs
-        )
+        return all(is_static(v.shape) for v in self._graph.outputs)
 
     def _nothing(self, given: Sequence[Row]) -> list[Tensor]:
         """The results of no elements: some kernels do not take empty batches."""

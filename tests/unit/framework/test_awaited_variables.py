@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from tfx.framework import awaited_variables, deferred_restores
 from tfx.framework.variable import Variable
+from tfx.framework.variable_state import state_of
 
 
 class Listener:
@@ -108,6 +110,6 @@ def test_other_classes_do_not_wait(listener: Listener) -> None:
 def test_nothing_is_kept_of_a_variable_that_is_gone(listener: Listener) -> None:
     x = Variable(1.0)
     awaited_variables.wait(x)
-    number = x._number
+    state = weakref.ref(state_of(x))
     del x
-    assert number not in awaited_variables._looks
+    assert state() is None

@@ -299,7 +299,7 @@ def test_small_integer_vectors_are_cached_outside_of_traces():
     graph = FuncGraph("f")
     with using(graph=graph):
         a, b = convert.int64_constant((1, 2)), convert.int64_constant((1, 2))
-    assert a._raw is b._raw
+    assert a._symbol is b._symbol
     assert a._graph is graph
 
 

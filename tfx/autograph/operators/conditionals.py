@@ -23,6 +23,7 @@ from tfx.control_flow.cond import Branching, truth
 from tfx.control_flow.structured_results import own, trace
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.core import nest
+from tfx.core.dims import is_static
 from tfx.core.dtypes import bool as bool_
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.context import current, using
@@ -360,7 +361,7 @@ def _is_cheap(node: Node) -> bool:
     if not traits(node.op).speculative or node.tag is not None or node.device is not None:
         return False
     shape = node.outputs[0].shape
-    return shape is not None and all(isinstance(d, int) for d in shape) and math.prod(shape) <= _FEW  # type: ignore[arg-type]
+    return is_static(shape) and math.prod(shape) <= _FEW
 
 
 class _Slot:

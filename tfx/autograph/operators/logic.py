@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tfx.autograph.operators.conditionals import both, either
@@ -43,7 +44,7 @@ def _all(operands: Sequence[Callable[[], Any]]) -> Any:
         value = operand()
         rest = operands[number + 1 :]
         if rest and is_staged(value):
-            return both(value, lambda rest=rest: _all(rest), "and")  # type: ignore[misc]
+            return both(value, partial(_all, rest), "and")
         if rest and not value:
             return value
     return value
@@ -63,7 +64,7 @@ def _any(operands: Sequence[Callable[[], Any]]) -> Any:
         value = operand()
         rest = operands[number + 1 :]
         if rest and is_staged(value):
-            return either(value, lambda rest=rest: _any(rest), "or")  # type: ignore[misc]
+            return either(value, partial(_any, rest), "or")
         if rest and value:
             return value
     return value

@@ -7,6 +7,7 @@ condition is a tensor. What the loop changes becomes loop variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from tfx.autograph.operators.conditionals import if_stmt
@@ -213,7 +214,7 @@ def _python_for(
                 f"[{where()}]: the graph needs a branch for each item, and there may be no last "
                 "one. Iterate over tf.range, or over a list or tensor, or use `while`."
             )
-        if_stmt(test(), lambda item=item: body(item), _nothing, *state)  # type: ignore[misc]
+        if_stmt(test(), partial(body, item), _nothing, *state)
 
 
 def _nothing() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from tfx.core import nest
 from tfx.core.dtypes import DType
 from tfx.core.shapes import TensorShape
+from tfx.core.signatures import show_signature
 from tfx.core.specs import TensorSpec, TypeSpec
 from tfx.framework.apply import apply
 from tfx.framework.composite.type_specs import type_spec_from_value
@@ -206,9 +207,7 @@ def _constructor(cls: type, parameters: list[inspect.Parameter]) -> Callable[...
             setattr(self, name, value)
 
     self_ = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[self_, *parameters]
-    )
+    show_signature(__init__, signature.replace(parameters=[self_, *parameters]))
     __init__.__qualname__ = f"{cls.__qualname__}.__init__"
     return __init__
 
@@ -231,9 +230,9 @@ def _sealing(cls: Any, init: Callable[..., None]) -> Callable[..., None]:
         del self.__dict__["_tfx_open"]
         self.__validate__()
 
-    __init__._tfx_seals = cls  # type: ignore[attr-defined]
-    __init__.__wrapped__ = init  # type: ignore[attr-defined]
-    __init__.__signature__ = inspect.signature(init)  # type: ignore[attr-defined]
+    made: Any = __init__
+    made._tfx_seals, made.__wrapped__ = cls, init
+    show_signature(made, inspect.signature(init))
     return __init__
 
 

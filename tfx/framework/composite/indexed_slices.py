@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from tfx.core.shapes import TensorShape
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.tensor import EagerTensor, SymbolicTensor
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 
 
 class IndexedSlices:
@@ -100,7 +100,7 @@ class IndexedSlices:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.asarray(convert_to_tensor(self), dtype)
 
-    def __neg__(self) -> IndexedSlices:
+    def __neg__(self) -> Tensor:
         return slices_like(self, -self.values)
 
     def __repr__(self) -> str:
@@ -116,9 +116,10 @@ class IndexedSlicesValue(NamedTuple):
     dense_shape: Any
 
 
-def slices_like(slices: IndexedSlices, values: Any, indices: Any = None) -> IndexedSlices:
-    """Slices of the same rows with other values."""
-    return IndexedSlices(values, slices.indices if indices is None else indices, slices.dense_shape)
+def slices_like(slices: IndexedSlices, values: Any, indices: Any = None) -> Tensor:
+    """Slices of the same rows with other values, where a tensor would be returned."""
+    rows = slices.indices if indices is None else indices
+    return cast(Tensor, IndexedSlices(values, rows, slices.dense_shape))
 
 
 def _form_of(form: SymbolicTensor, values: Any) -> TensorShape:

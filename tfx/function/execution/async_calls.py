@@ -44,9 +44,10 @@ async def run_async(function: Any, call: Call, run: Callable[[], Any]) -> Any:
     """
     import asyncio
 
-    if current().graph is not None:
+    graph = current().graph
+    if graph is not None:
         raise InvalidArgumentError(
-            f"aio() was called while function {current().graph.name!r} was being traced: "  # type: ignore[union-attr]
+            f"aio() was called while function {graph.name!r} was being traced: "
             "call the function itself instead; a graph has nothing to wait for."
         )
     loop = asyncio.get_running_loop()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tfx.core import nest
 from tfx.core.dtypes import from_onnx
@@ -20,7 +20,7 @@ from tfx.core.tracebacks import cover
 from tfx.framework.context import current, recorders_inside_traces
 from tfx.framework.device import DEFAULT_DEVICE
 from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
 from tfx.framework.variable import Variable, install, seeds_of
 from tfx.framework.variable_locks import all_locks, in_order, installs, writing
 from tfx.function.execution.freeze_policy import FreezePolicy
@@ -87,10 +87,10 @@ class ConcreteFunction:
         self._captures = list(func_graph.captured.values())
         self._input_order = order_of_inputs(graph, func_graph, self._entries)
         # The same in short: (number of the argument, None) or (None, reference to the variable).
-        self._sources = [
+        self._sources: list[tuple[Any, Any]] = [
             (i, None) if state is None else (None, state.ref) for _, i, state in self._input_order
         ]
-        self._written_refs = [s.ref for s in self._written]
+        self._written_refs: list[Any] = [s.ref for s in self._written]
         self._locked_sources = sources_in_written(self._input_order, self._written)
         self._new_places = self._places[self._result_count :]
         # New values whose shape only a call tells: they are checked before any is installed.
@@ -276,7 +276,7 @@ class ConcreteFunction:
             try:
                 raw = plan.run_raw(plan.feed_tensors(*tensors), plan.output_names, RUN_OPTIONS)
             except Exception as e:
-                raw = plan.rescued(e, [t._raw for t in tensors])  # type: ignore[attr-defined]
+                raw = plan.rescued(e, [raw_of(t) for t in tensors])
             return self._pack(raw, plan.dtypes)
         update = self._update
         if update is not None:
@@ -358,13 +358,13 @@ class ConcreteFunction:
         """``call_flat`` with the results as a flat list."""
         return [x for x in nest.flatten(self.call_flat(tensors), True) if x is not None]
 
-    def _call_stateful(self, tensors: Sequence[Tensor]) -> Any:
+    def _call_stateful(self, tensors: Sequence[Any]) -> Any:
         freezer = self._freezer
         if freezer is not None:
             plan = freezer.plan
             if plan is not None:
                 try:
-                    raw = plan.run_raw_values([t._raw for t in tensors])  # type: ignore[attr-defined]
+                    raw = plan.run_raw_values([t._raw for t in tensors])
                 except Exception:
                     if isinstance(plan, SteppedPlan):  # its effects must not happen twice
                         raise
@@ -382,24 +382,18 @@ class ConcreteFunction:
             freezer.count([(v, s.variable()) for v, s in self._entries])
         return self._pack(raw, plan.dtypes)
 
-    def _live_values(self, tensors: Sequence[Tensor]) -> list[RawValue]:
+    def _live_values(self, tensors: Sequence[Any]) -> list[RawValue]:
         """What the graph's inputs are at one moment: all values of an installation, or none."""
         done = installs.done
         try:
-            values = [
-                tensors[i]._raw if ref is None else ref()._raw  # type: ignore[attr-defined,index,union-attr]
-                for i, ref in self._sources
-            ]
+            values = [tensors[i]._raw if ref is None else ref()._raw for i, ref in self._sources]
         except AttributeError:
             self._refuse_gone()
             raise
         if installs.begun == done:
             return values
         with installs.paused():
-            return [
-                tensors[i]._raw if ref is None else ref()._raw  # type: ignore[attr-defined,index,union-attr]
-                for i, ref in self._sources
-            ]
+            return [tensors[i]._raw if ref is None else ref()._raw for i, ref in self._sources]
 
     def _as_update(self, plan: Plan | SteppedPlan) -> OneVariableCall | None:
         """The short way of calls, if there is one: for one variable that is all the state."""
@@ -415,7 +409,7 @@ class ConcreteFunction:
         for state in self._func_graph.states.values():
             state.variable()
 
-    def _call_writing(self, plan: Plan | SteppedPlan, tensors: Sequence[Tensor]) -> Any:
+    def _call_writing(self, plan: Plan | SteppedPlan, tensors: Sequence[Any]) -> Any:
         """Run and install new values: all or none, and no other writer comes between."""
         with writing(self._locks):
             # Taken before the run: all are there when the first of them changes.
@@ -428,7 +422,7 @@ class ConcreteFunction:
                 self._live_values(tensors)
                 if self._locked_sources is None
                 else [
-                    tensors[i]._raw if i is not None else written[k]._raw  # type: ignore[attr-defined,union-attr]
+                    tensors[i]._raw if i is not None else written[k]._raw
                     for i, k in self._locked_sources
                 ]
             )
@@ -495,7 +489,7 @@ class ConcreteFunction:
             outputs = pure(given)
             if not tracing and self.device != DEFAULT_DEVICE:
                 for output in outputs:
-                    label(output, self.device)  # type: ignore[arg-type]
+                    label(cast(EagerTensor, output), self.device)
             written = [state.variable() for state in self._written]
             new = outputs[self._result_count :]
             for variable, value in zip(written, new, strict=True):
@@ -504,7 +498,7 @@ class ConcreteFunction:
                 for variable, value in zip(written, new, strict=True):
                     stand_in(variable).assign(value)
             else:
-                installs.during(install, written, [value._raw for value in new])  # type: ignore[attr-defined]
+                installs.during(install, written, [raw_of(value) for value in new])
         return outputs
 
     def _stand_ins(self) -> Callable[[Variable], Variable]:

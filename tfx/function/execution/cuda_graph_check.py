@@ -6,6 +6,7 @@ seed, the length of a loop) is the same in each replay.
 
 from __future__ import annotations
 
+from tfx.core.dims import is_static
 from tfx.graph.ir import CALL, Graph, Value
 from tfx.graph.traits import traits
 
@@ -32,7 +33,7 @@ def _size(graph: Graph) -> int:
 
 
 def _is_fixed(value: Value) -> bool:
-    return value.shape is not None and all(isinstance(d, int) for d in value.shape)
+    return is_static(value.shape)
 
 
 def _has_no_refused(graph: Graph) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.core.errors import OpError
 from tfx.framework.tensor import EagerTensor
 from tfx.function.execution.cuda_graph_check import can_capture
@@ -179,9 +180,9 @@ def _size(value: Value) -> int | None:
     shape = value.shape
     if shape is None or value.dtype == dtypes.string.onnx:
         return None
-    if not all(isinstance(dim, int) for dim in shape):
+    if not is_static(shape):
         return None
-    return math.prod(shape) * dtypes.from_onnx(value.dtype).size  # type: ignore[arg-type]
+    return math.prod(shape) * dtypes.from_onnx(value.dtype).size
 
 
 def _external(raw: RawValue, number: int) -> ExternalData:

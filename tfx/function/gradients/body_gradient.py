@@ -57,7 +57,7 @@ class BodyGradient:
         # By ``id``, constants that tapes know.
         self._watched = watched_constants(known)
         self._leaves = leaves
-        expand_drawing(body, lambda v: owner.constant(v.const, v.dtype))  # type: ignore[arg-type]
+        expand_drawing(body, owner.same_constant)
         self._inside = {id(v) for v in body.inputs}
         self._inside.update(id(v) for node in body.nodes for v in node.outputs)
         self._again: dict[int, Value] = {}

@@ -17,7 +17,7 @@ from tfx.framework.body_graph import BodyGraph
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.framework.rules import EXTENDED_CONTROL, OpRecord
-from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor, graph_of
 from tfx.function.gradients.body_gradient import watched_constants
 from tfx.function.gradients.node_records import records_of
 from tfx.graph.ir import CALL, Graph, Node, Value
@@ -195,7 +195,7 @@ class NodeTangents(ABC):
         control: ControlSite = op.attrs["control"]
         self.control = control
         self.node = control.node
-        self.owner: FuncGraph = op.outputs[0]._graph  # type: ignore[attr-defined]
+        self.owner: FuncGraph = graph_of(op.outputs[0])
         self.first = first = len(op.inputs) - len(control.free) - len(control.leaves)
         self.given: list[Any] = list(op.inputs[:first])
         end = first + len(control.free)

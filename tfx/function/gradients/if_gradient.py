@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tfx.core import dtypes
 from tfx.framework.context import current
 from tfx.framework.func_graph import Assigned, FuncGraph
 from tfx.framework.rules import OpRecord, gradient
-from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor, graph_of, symbol_of
 from tfx.function.gradients.body_gradient import BodyGradient
 from tfx.graph.control import ELSE, THEN, If
 from tfx.graph.ir import Graph, RawShape, Value
@@ -40,7 +41,7 @@ class IfGradient:
         self._control = control
         self._node = control.node
         self._graph = graph
-        self._owner: FuncGraph = op.outputs[0]._graph  # type: ignore[attr-defined]
+        self._owner: FuncGraph = graph_of(op.outputs[0])
         first = len(op.inputs) - len(control.free) - len(control.leaves)
         free = op.inputs[first : first + len(control.free)]
         known = {id(v): t for v, t in zip(control.free, free, strict=True)}
@@ -52,7 +53,7 @@ class IfGradient:
         self._assigned = self._node.tag.outputs if isinstance(self._node.tag, Assigned) else {}
         self._dys: dict[int, Tensor] = {}
         for y, dy in zip(op.outputs, dys, strict=True):
-            place = places[id(y._symbol)]  # type: ignore[attr-defined]
+            place = places[id(symbol_of(y))]
             if dy is not None and place not in self._assigned:
                 self._dys[place] = dy
         self._saved: list[SymbolicTensor] = []
@@ -91,7 +92,7 @@ class IfGradient:
         columns = []
         for number, body in enumerate(self._bodies):
             outputs = [body.value(found[number][i], sources[i]) for i in kept]
-            body.resolve_captures(outputs, {}, lambda v, n=number: self._save(v, n))  # type: ignore[misc]
+            body.resolve_captures(outputs, {}, partial(self._save, number))
             columns.append(body.graph.graph.outputs)
         if self._saved:
             notify_recorders(self._op.op, self._op.attrs, self._op.inputs, self._saved)
@@ -106,7 +107,7 @@ class IfGradient:
             self._graph, "If", (pred,), attrs, types, bodies, name="If_gradient"
         )
 
-    def _save(self, value: Value, number: int) -> Value:
+    def _save(self, number: int, value: Value) -> Value:
         """Make a value of a branch a result of the ``If``; the other branch gives nothing."""
         node, branch, other = self._node, self._branches[number], self._branches[1 - number]
         tensor: SymbolicTensor | None = None

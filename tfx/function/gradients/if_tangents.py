@@ -7,7 +7,7 @@ from typing import Any
 
 from tfx.framework.func_graph import Assigned
 from tfx.framework.rules import EXTENDED_CONTROL, ExtendedControl, OpRecord, forward
-from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor, symbol_of
 from tfx.function.gradients.body_tangents import NodeTangents
 from tfx.graph.control import If
 from tfx.graph.ir import Value
@@ -36,7 +36,7 @@ class IfTangents(NodeTangents):
 
     def record(self, op: OpRecord) -> ExtendedControl:
         """The tangents of a record's results, and the record for those around."""
-        found = [self.tangent_of(y._symbol) for y in op.outputs]  # type: ignore[attr-defined]
+        found = [self.tangent_of(symbol_of(y)) for y in op.outputs]
         attrs = {k: v for k, v in op.attrs.items() if k != EXTENDED_CONTROL}
         return ExtendedControl(found, *self.described(attrs, op.outputs, self._bodies))
 

@@ -23,7 +23,7 @@ from tfx.framework.context import current, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import Assigned, FuncGraph
 from tfx.framework.rules import OpRecord, gradient
-from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor, graph_of, symbol_of
 from tfx.function.gradients.body_gradient import BodyGradient
 from tfx.function.gradients.deferred_sums import DeferredSum, late_product, late_row_sum
 from tfx.function.gradients.loop_residuals import LoopResiduals
@@ -59,7 +59,7 @@ class LoopGradient:
         node = control.node
         self._loop = Loop(node)
         self._graph = graph
-        self._owner: FuncGraph = op.outputs[0]._graph  # type: ignore[attr-defined]
+        self._owner: FuncGraph = graph_of(op.outputs[0])
         first = len(op.inputs) - len(control.free) - len(control.leaves)
         self._first_free = first
         free = op.inputs[first : first + len(control.free)]
@@ -73,7 +73,7 @@ class LoopGradient:
         places = {id(v): i for i, v in enumerate(node.outputs)}
         self._dys: dict[int, Tensor] = {}
         for y, dy in zip(op.outputs, dys, strict=True):
-            place = places[id(y._symbol)]  # type: ignore[attr-defined]
+            place = places[id(symbol_of(y))]
             if dy is not None and place not in self._states:
                 self._dys[place] = dy
         unique = self._back.graph.graph.unique_name
@@ -156,7 +156,8 @@ class LoopGradient:
             forwards = _goes_up(index._symbol, starts)
             if forwards is not None:
                 (y,) = record.outputs
-                value = Value(self._named("slice"), y._symbol.dtype, y._symbol.shape)  # type: ignore[attr-defined]
+                whole = symbol_of(y)
+                value = Value(self._named("slice"), whole.dtype, whole.shape)
                 slot = SymbolicTensor(value, self._back.graph)
                 slots.append((slot, data))
                 if not forwards:

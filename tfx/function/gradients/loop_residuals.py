@@ -13,6 +13,7 @@ import numpy as np
 from tfx.control_flow import packed_sequences, sequences
 from tfx.control_flow.control_nodes import ControlSite, notify_recorders
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.context import using
@@ -189,7 +190,7 @@ def _changes(shape: RawShape) -> bool:
 
 def _joinable(shape: RawShape) -> bool:
     """True if tensors of a shape differ along their first axis at most."""
-    return shape is not None and len(shape) > 0 and all(isinstance(d, int) for d in shape[1:])
+    return shape is not None and len(shape) > 0 and is_static(shape[1:])
 
 
 def _saved_shape(value: Value) -> tuple[int, ...] | None:

@@ -15,7 +15,7 @@ from tfx.control_flow import sequences
 from tfx.framework.context import using
 from tfx.framework.func_graph import Assigned
 from tfx.framework.rules import EXTENDED_CONTROL, ExtendedControl, OpRecord, forward
-from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor, symbol_of
 from tfx.function.gradients.body_tangents import NodeTangents
 from tfx.graph.control import Loop
 from tfx.graph.ir import Value
@@ -56,7 +56,7 @@ class LoopTangents(NodeTangents):
 
     def record(self, op: OpRecord) -> ExtendedControl:
         """The tangents of a record's results, and the record for those around."""
-        found = [self.tangent_of(y._symbol) for y in op.outputs]  # type: ignore[attr-defined]
+        found = [self.tangent_of(symbol_of(y)) for y in op.outputs]
         attrs = {k: v for k, v in op.attrs.items() if k != EXTENDED_CONTROL}
         return ExtendedControl(found, *self.described(attrs, op.outputs, [self._body]))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from tfx.core.dims import is_static
 from tfx.core.dtypes import SEQUENCE, from_onnx
 from tfx.graph.ir import Node, Value
 from tfx.graph.passes.dead_code import used_values
@@ -156,11 +157,11 @@ def _is_no_larger(source: Value, value: Value) -> bool:
         return False
     if value.node is not None and value.node.op != "Expand":
         return True  # as many elements
-    sizes = [_count(source), _count(value)]
-    return None in sizes or sizes[0] <= sizes[1]  # type: ignore[operator]
+    before, after = _count(source), _count(value)
+    return before is None or after is None or before <= after
 
 
 def _count(value: Value) -> int | None:
-    if value.shape is None or not all(isinstance(d, int) for d in value.shape):
+    if not is_static(value.shape):
         return None
     return math.prod(d for d in value.shape if isinstance(d, int))

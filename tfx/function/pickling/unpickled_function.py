@@ -9,6 +9,7 @@ from typing import Any
 
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.signatures import show_signature
 from tfx.core.specs import TensorSpec
 from tfx.core.tracebacks import cover
 from tfx.framework.tensor import Tensor
@@ -46,7 +47,7 @@ class CarriedFunction(Function):
         carried.__name__ = name
         carried.__module__, carried.__qualname__ = place
         carried.__doc__ = doc
-        carried.__signature__ = signature  # type: ignore[attr-defined]
+        show_signature(carried, signature)
         super().__init__(carried, name, input_signature)
         self._traces_carried = list(traces)
         self._tracer.first_call_done = True

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tfx.control_flow.control_nodes import CONTROL_OPS
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.source import bracketed
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import FuncGraph
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, symbol_of
 from tfx.function.recompute.hoist_random import (
     draws_inside,
     expand_drawing,
@@ -74,7 +74,7 @@ class RandomLog:
             self.keep(_Kept(outputs))
             return
         for new, value in zip(outputs, self.take().values, strict=True):
-            new._symbol = value  # type: ignore[attr-defined]
+            cast(SymbolicTensor, new)._symbol = value
 
     def depends(self, x: Any) -> bool:
         """Nothing is recorded of tensors."""
@@ -88,7 +88,7 @@ class _Kept:
     """Results that must not be computed again, and what they came from."""
 
     def __init__(self, results: Sequence[Tensor], origin: Any = None) -> None:
-        self.values = [x._symbol for x in results]  # type: ignore[attr-defined]
+        self.values = [symbol_of(x) for x in results]
         self.dtypes = [x.dtype for x in results]
         self.origin = origin
 

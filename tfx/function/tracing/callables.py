@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from tfx.core.signatures import show_signature
 from tfx.framework.function_wrappers import remake_with
 from tfx.function.tracing.parameters import Parameters
 
@@ -32,7 +33,7 @@ def weak_method(function: Callable[..., Any], reference: weakref.ref[Any]) -> Ca
     parameters = list(signature.parameters.values())
     if parameters and parameters[0].kind.name.startswith("POSITIONAL_"):
         parameters = parameters[1:]
-    method.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    show_signature(method, signature.replace(parameters=parameters))
     return method
 
 

@@ -25,6 +25,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.graph.ir import Attributes, Graph, Node, RawDim, Value
 from tfx.graph.kernels.nan_extremes import Clean
 from tfx.graph.replacement_builder import ReplacementBuilder
@@ -254,9 +255,11 @@ def _static_axes(node: Node) -> tuple[int, ...] | None:
     """The axes, counted from the front; None: they are known at run time only."""
     x, axes = (*node.inputs, None)[:2]
     assert x is not None
-    if axes is not None and axes.const is None:
-        return None
-    given = [] if axes is None else [int(a) for a in axes.const.reshape(-1)]  # type: ignore[union-attr]
+    given: list[int] = []
+    if axes is not None:
+        if axes.const is None:
+            return None
+        given = [int(a) for a in axes.const.reshape(-1)]
     if not given:
         if node.attrs.get("noop_with_empty_axes"):
             return ()
@@ -313,7 +316,7 @@ def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
     wide = _type_of_sums(x.dtype)
     if x.dtype != wide:
         result = _part(write, kind.rest, (write.Cast(parts, to=wide), axes), attrs)
-    elif all(isinstance(d, int) for d in parts.shape):
+    elif is_static(parts.shape):
         # A reduction like any other, which may need stages too.
         result = write.apply(kind.rest, (parts, axes), attrs)
     else:
@@ -358,7 +361,7 @@ def _sums_of_blocks(
     run = x.shape[first : last + 1]
     if sure:
         many = write.ints([-1])
-    elif all(isinstance(d, int) for d in run) and length.const is not None:
+    elif is_static(run) and length.const is not None:
         many = write.ints([math.prod(d for d in run if isinstance(d, int)) // int(length.const[0])])
     else:
         if length.node is not None:
@@ -368,7 +371,7 @@ def _sums_of_blocks(
     behind, attrs = x.shape[last + 1 :], {"allowzero": 0}
     if blocks.lone:
         parts = [before, ones, many, write.ints([1] * len(behind)), length]
-    elif all(isinstance(d, int) for d in behind):
+    elif is_static(behind):
         sizes = write.ints([d for d in behind if isinstance(d, int)])
         parts = [before, ones, many, length, sizes]
     else:
@@ -560,7 +563,7 @@ def _is_long(write: ReplacementBuilder, x: Value, axes: Sequence[int], limit: in
     elif len(unknown) == 1:
         sizes = write.Shape(x, start=unknown[0], end=unknown[0] + 1)
         size = write.Squeeze(sizes)
-        limit //= math.prod(x.shape[a] for a in axes if a not in unknown)  # type: ignore[misc]
+        limit //= math.prod(d for d in others if isinstance(d, int))
     else:
         sizes = write.Gather(write.Shape(x), write.ints(axes))
         size = write.ReduceProd(sizes, keepdims=0)
@@ -707,7 +710,7 @@ def _global_average(out: Graph, node: Node, asks: bool) -> bool:
     x = node.inputs[0]
     if x is None or x.shape is None or len(x.shape) < 3:
         return False
-    known = all(isinstance(d, int) for d in x.shape[2:])
+    known = is_static(x.shape[2:])
     if not (is_long(node.op, x.shape, node.attrs) if known else asks) or node.tag is not None:
         return False
     write = ReplacementBuilder(out, node)

@@ -159,7 +159,7 @@ def _without_pixels(
     if 0 in spatial:
         instead(write, node)
         return write.finish()
-    if all(isinstance(d, int) for d in spatial):
+    if is_static(spatial):
         return False
     size = write.ReduceProd(write.Shape(x, start=2), keepdims=1)
     return _ask(out, node, size, instead)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
 
 from tfx.core import dtypes
 from tfx.graph import ir, schema
@@ -233,18 +234,15 @@ def _trials(types: dict[str, int], has_kernels: bool) -> Iterator[dict[str, int]
             yield {v: wider if c == code else c for v, c in types.items()}
 
 
-def _type_variables(parameters: Iterable[object], count: int) -> list[str]:
+def _type_variables(parameters: Iterable[Any], count: int) -> list[str]:
     """The type variable (``T``) of each parameter; a fixed type has the parameter's name."""
-    names = [
-        p.type_str if not p.type_str.startswith("tensor(") else p.name  # type: ignore[attr-defined]
-        for p in parameters
-    ]
+    names = [p.type_str if not p.type_str.startswith("tensor(") else p.name for p in parameters]
     return names[:count] + names[-1:] * (count - len(names))
 
 
-def _has_kernel(kernels: tuple[object, ...], types: dict[str, int]) -> bool:
+def _has_kernel(kernels: tuple[Any, ...], types: dict[str, int]) -> bool:
     return any(
-        all(name not in types or types[name] in allowed for name, allowed in k.items())  # type: ignore[attr-defined]
+        all(name not in types or types[name] in allowed for name, allowed in k.items())
         for k in kernels
     )
 

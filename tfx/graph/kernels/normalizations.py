@@ -20,6 +20,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.graph.ir import Attributes, Graph, Node, RawDim, Value
 from tfx.graph.kernels.accurate_sums import Correction, reduced_in_branch, write_branches
 from tfx.graph.replacement_builder import ReplacementBuilder
@@ -143,7 +144,7 @@ def _root_mean_square(d: _Definition) -> list[Value]:
 def _instance(d: _Definition) -> list[Value]:
     """Pixels of unknown number lie on one axis: an axis of size 0 among others cannot be cut."""
     assert d.given.shape is not None
-    if len(d.given.shape) == 3 or all(isinstance(size, int) for size in d.given.shape[2:]):
+    if len(d.given.shape) == 3 or is_static(d.given.shape[2:]):
         _, centered, variance = d.moments(d.x, d.axes)
         return [d.scaled(centered, d.deviation(variance))]
     size = d.write.ReduceProd(d.write.Shape(d.given, start=2))

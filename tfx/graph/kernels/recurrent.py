@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.graph.infer import refusal
@@ -43,7 +44,7 @@ def _of_nothing(out: Graph, node: Node) -> bool:
     sizes = x.shape[:2]
     if 0 in sizes:
         return all(_without_steps(out, node, i) for i in range(len(node.outputs)))
-    if node.op == "RNN" or all(isinstance(d, int) for d in sizes):
+    if node.op == "RNN" or is_static(sizes):
         return False
     write = ReplacementBuilder(out, node)
     shape = write.Shape(x)
@@ -62,7 +63,7 @@ def _without_steps(out: Graph, node: Node, number: int) -> bool:
     """A result where there are no steps: nothing, or the state in the beginning."""
     result = node.outputs[number]
     shape = result.shape
-    if shape is None or not all(isinstance(d, int) for d in shape):
+    if not is_static(shape):
         return False
     place = _STATES[number - 1] if number else len(node.inputs)
     state = node.inputs[place] if place < len(node.inputs) else None

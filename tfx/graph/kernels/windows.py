@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Callable
 
+from tfx.core.dims import is_static
 from tfx.graph.ir import Node, Value
 from tfx.graph.replacement_builder import ReplacementBuilder
 
@@ -42,9 +43,8 @@ def _kernel(node: Node, w: Value | None) -> tuple[int, ...] | None:
     if kernel:
         return tuple(kernel)
     shape = None if w is None else w.shape
-    if shape is None or not all(isinstance(d, int) for d in shape[2:]):
-        return None
-    return tuple(int(d) for d in shape[2:])  # type: ignore[arg-type]
+    sizes = None if shape is None else shape[2:]
+    return sizes if is_static(sizes) else None
 
 
 def conv(write: ReplacementBuilder, node: Node) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.graph.ir import Value
 
 _MOST = 1024
@@ -64,7 +65,7 @@ def _shape(value: Value | None, attrs: dict[str, Any]) -> _Array | None:
     if value is None or value.shape is None:
         return None
     dims = value.shape[attrs.get("start", 0) : attrs.get("end")]
-    return np.array(dims, np.int64) if all(isinstance(d, int) for d in dims) else None
+    return np.array(dims, np.int64) if is_static(dims) else None
 
 
 def _same(function: Callable[..., Any]) -> Callable[[list[Any], dict[str, Any]], _Array]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.core.errors import OpError
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value, attributes_key
 from tfx.graph.rewrite import Inputs, Rewriter
@@ -216,7 +217,7 @@ def _told_by_shapes(node: Node) -> np.ndarray[Any, Any] | None:
             return np.array(part, np.int64)
     shape = _static(value)
     dims = value.dims
-    if dims is None or shape is None or not all(isinstance(d, int) for d in dims):
+    if dims is None or shape is None or not is_static(dims):
         return None
     numpy_dtype = dtypes.from_onnx(value.dtype).as_numpy_dtype
     return np.array(dims, numpy_dtype).reshape(shape)

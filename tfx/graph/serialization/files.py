@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from typing import BinaryIO
 
 import onnx
 
@@ -50,9 +51,9 @@ def save_model(model: onnx.ModelProto, path: str, *, inside: int = _INSIDE) -> N
         raise
 
 
-def _move(tensor: onnx.TensorProto, file: object, location: str) -> None:
-    offset = file.tell()  # type: ignore[attr-defined]
-    file.write(tensor.raw_data)  # type: ignore[attr-defined]
+def _move(tensor: onnx.TensorProto, file: BinaryIO, location: str) -> None:
+    offset = file.tell()
+    file.write(tensor.raw_data)
     length = len(tensor.raw_data)
     tensor.ClearField("raw_data")
     tensor.data_location = onnx.TensorProto.EXTERNAL

@@ -72,7 +72,7 @@ def scatter_along(shape: Tensor, places: Tensor, rows: Tensor, axis: int) -> Ten
     """
     rank = rank_of(rows)
     if axis < 0 or rank is not None:
-        behind = -axis - 1 if axis < 0 else rank - axis - 1  # type: ignore[operator]
+        behind = -axis - 1 if axis < 0 or rank is None else rank - axis - 1
         column = int64_constant([-1] + [1] * behind)
     else:
         count = ox.Sub(ox.Size(ox.Shape(rows)), int64_constant(axis + 1))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices
@@ -34,7 +35,7 @@ _LARGE = 100_000_000
 def dense_shape_of(x: Any) -> Tensor:
     """The shape of a tensor or variable as TensorFlow gives it to slices of it: int32."""
     shape = x.shape.symbolic
-    if shape is not None and all(isinstance(d, int) for d in shape):
+    if is_static(shape):
         return _known_shape(shape) if current().graph is None else embed(np.array(shape, np.int32))
     return cast_to(ox.Shape(tensor(x)), dtypes.int32)
 
@@ -65,12 +66,11 @@ def slices_at(indices: Tensor, rows: Tensor, x: Any) -> IndexedSlices:
 
 def _rows_of(rows: Tensor, indices: Tensor, x: Any) -> Tensor:
     tail, shape = x.shape.symbolic, raw_shape(indices)
-    if tail is not None and all(isinstance(d, int) for d in tail[1:]):
-        known = shape is not None and all(isinstance(d, int) for d in shape)
-        if known or 0 not in tail[1:]:
-            count = math.prod(shape) if known else -1  # type: ignore[arg-type]
-            size = int64_constant([count, *tail[1:]])
-            return ox.Reshape(rows, size, **({"allowzero": 1} if known else {}))
+    if tail is not None and is_static(tail[1:]):
+        if is_static(shape):
+            return ox.Reshape(rows, int64_constant([math.prod(shape), *tail[1:]]), allowzero=1)
+        if 0 not in tail[1:]:
+            return ox.Reshape(rows, int64_constant([-1, *tail[1:]]))
     number = ox.Reshape(ox.Size(indices), int64_constant([1]))
     size = ox.Concat(number, ox.Shape(tensor(x), start=1), axis=0)
     return ox.Reshape(rows, size, allowzero=1)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tfx.core.dims import is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
@@ -246,7 +247,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
         return ox.Squeeze(
             x, int64_constant(sorted({a % len(shape) for a in axes}) if shape is not None else axes)
         )
-    if shape is not None and all(isinstance(d, int) for d in shape):
+    if is_static(shape):
         axes = [i for i, d in enumerate(shape) if d == 1]
         return ox.Squeeze(x, int64_constant(axes)) if axes else identity(x)
     return ox.Squeeze(x)

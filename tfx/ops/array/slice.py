@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
+from tfx.core.dims import is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
@@ -329,8 +330,9 @@ def _dynamic_pads(starts: Tensor, ends: Tensor, sizes: Tensor, lengths: Tensor) 
 def _sizes(x: Tensor, axes: list[int]) -> Tensor:
     """The dimensions of some axes."""
     shape = raw_shape(x)
-    if shape is not None and all(isinstance(shape[a], int) for a in axes):
-        return int64_constant([shape[a] for a in axes])  # type: ignore[misc]
+    known = None if shape is None else tuple(shape[a] for a in axes)
+    if is_static(known):
+        return int64_constant(known)
     if len(axes) == 1:
         return dimension(x, axes[0])
     return ox.Gather(ox.Shape(x), int64_constant(axes))

@@ -7,7 +7,10 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.apply import apply
@@ -29,6 +32,13 @@ def tensor(x: Any, dtype: DTypeLike | None = None) -> Tensor:
     if isinstance(x, Tensor) and dtype is None:
         return x
     return convert_to_tensor(x, dtype)
+
+
+def numpy_of(x: Any) -> np.ndarray[Any, Any]:
+    """What is known now of an argument as an array: a tensor of a trace refuses."""
+    found: Any = tensor(x)
+    array: np.ndarray[Any, Any] = found.numpy()
+    return array
 
 
 def same_dtype(x: Any, y: Any, op: str) -> tuple[Tensor, Tensor]:
@@ -109,7 +119,7 @@ def normalize_axes(axis: Any, rank: int | None, op: str) -> list[int] | None:
     if axis is None:
         return None
     if is_tensor_like(axis) or hasattr(axis, "__array__"):
-        axis = tensor(axis).numpy().tolist()  # type: ignore[attr-defined]
+        axis = numpy_of(axis).tolist()
     axes = [int(a) for a in axis] if isinstance(axis, Sequence) else [int(axis)]
     if rank is None:
         return axes
@@ -209,9 +219,9 @@ def static_ints(x: Tensor) -> list[int] | None:
     if const is not None:
         return [int(i) for i in const.reshape(-1)]
     dims = elements(x._symbol)
-    if dims is None or not all(isinstance(d, int) for d in dims):
+    if not is_static(dims):
         return None
-    return list(dims)  # type: ignore[arg-type]
+    return list(dims)
 
 
 def static_int(x: Tensor) -> int | None:
@@ -239,8 +249,9 @@ def required_int(x: Any, what: str) -> int:
 
 def int64_vector(items: Sequence[int | Tensor]) -> Tensor:
     """A vector of numbers some of which may be scalar tensors; runs of constants stay together."""
-    if all(isinstance(i, int) for i in items):
-        return int64_constant(items)  # type: ignore[arg-type]
+    known = [i for i in items if isinstance(i, int)]
+    if len(known) == len(items):
+        return int64_constant(known)
     parts: list[Tensor] = []
     run: list[int] = []
     for item in items:

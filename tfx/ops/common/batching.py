@@ -17,7 +17,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import graph_under_construction
 from tfx.framework.rules import formula_of
-from tfx.framework.tensor import SymbolicTensor, Tensor, is_sequence
+from tfx.framework.tensor import SymbolicTensor, Tensor, is_sequence, symbol_of
 from tfx.graph.ir import Graph
 from tfx.graph.traits import traits
 from tfx.ops.common.arguments import cast_to, scalar_like, static_ints
@@ -184,7 +184,8 @@ def tiled(x: Tensor, size: Tensor) -> Tensor:
 
 def _tiled_items(sequence: Tensor, lead: Tensor) -> Tensor:
     graph, code = graph_under_construction(), sequence.dtype.onnx
-    if sequence._symbol.node is not None and sequence._symbol.node.op == "SequenceEmpty":  # type: ignore[attr-defined]
+    maker = symbol_of(sequence).node
+    if maker is not None and maker.op == "SequenceEmpty":
         return sequence
     body = Graph("for_all_elements", graph.graph)
     item = body.add_input("item", code, None)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
@@ -37,7 +38,7 @@ RawDims = tuple[int | str | None, ...]
 def static_dims(x: Tensor) -> tuple[int, ...] | None:
     """The shape if all of it is known."""
     shape = raw_shape(x)
-    return shape if shape is not None and all(isinstance(d, int) for d in shape) else None  # type: ignore[return-value]
+    return shape if is_static(shape) else None
 
 
 def rank_of(x: Tensor) -> int | None:
@@ -62,8 +63,8 @@ def shape_vector(x: Tensor, start: int = 0, end: int | None = None) -> Tensor:
     shape = raw_shape(x)
     if shape is not None:
         part = shape[start:end]
-        if all(isinstance(d, int) for d in part):
-            return int64_constant(part)  # type: ignore[arg-type]
+        if is_static(part):
+            return int64_constant(part)
     attrs = {} if start == 0 else {"start": start}
     if end is not None:
         attrs["end"] = end

@@ -16,7 +16,7 @@ from tfx.framework.context import current, using
 from tfx.framework.device import DEFAULT_DEVICE, placed
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.node_names import name_node
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
 from tfx.graph import ir
 from tfx.graph.passes.pipeline import prepare
 from tfx.graph.serialization.serialize import to_model
@@ -80,10 +80,7 @@ class Composite:
         if session is None:
             model = to_model(prepare(graph, device=device))
             session = self._sessions[key] = Session(model.SerializeToString(), device=device)
-        feeds = {
-            name: x._raw  # type: ignore[attr-defined]
-            for name, x in zip(session.input_names, inputs, strict=True)
-        }
+        feeds = {name: raw_of(x) for name, x in zip(session.input_names, inputs, strict=True)}
         raw = session.run(feeds)
         kinds = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
         # By number: an iterator over ONNX Runtime's vector costs 35 us.

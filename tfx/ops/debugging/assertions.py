@@ -12,10 +12,10 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dtypes import finfo
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.source import user_frame
 from tfx.framework.builder import ox
@@ -356,7 +356,7 @@ def assert_near(
     """
     a, b = same_dtype(x, y, "assert_near")
     require_dtype(a, a.dtype.is_floating, "assert_near", "a floating dtype")
-    precision = ml_dtypes.finfo(a.dtype.as_numpy_dtype)  # type: ignore[no-untyped-call]
+    precision = finfo(a.dtype)
     default = 10 * float(precision.eps)
     relative, absolute_ = (_tolerance(default if t is None else t) for t in (rtol, atol))
     symbol = f"== (tolerance rtol = {relative}, atol = {absolute_})"

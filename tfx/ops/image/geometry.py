@@ -170,7 +170,7 @@ def known_sides(x: Tensor, top: int) -> list[int]:
             f"The height and width of the image must be known while a function is traced; got "
             f"shape {x.shape}. Give them in the input_signature, or call set_shape."
         )
-    return found  # type: ignore[return-value]
+    return [size for size in found if size is not None]
 
 
 def _cut(x: Tensor, top: int, starts: list[int], sizes: list[int]) -> Tensor:
@@ -201,9 +201,10 @@ def _sized(x: Tensor, top: int, sizes: Tensor) -> Tensor:
 def _pair(first: Any, second: Any) -> tuple[Tensor, list[int] | None]:
     """Two numbers, of rows and columns, as a vector; and as integers if both are known now."""
     both = [cast_to(tensor(g), dtypes.int64) for g in (first, second)]
-    known = [static_int(g) for g in both]
-    vector = int64_vector([g if n is None else n for g, n in zip(both, known, strict=True)])
-    return vector, None if None in known else known  # type: ignore[return-value]
+    found = [static_int(g) for g in both]
+    vector = int64_vector([g if n is None else n for g, n in zip(both, found, strict=True)])
+    known = [n for n in found if n is not None]
+    return vector, known if len(known) == 2 else None
 
 
 def crop_to_bounding_box(

@@ -14,7 +14,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import is_tensor_like, same_dtype, tensor, unbroadcast
+from tfx.ops.common.arguments import is_tensor_like, numpy_of, same_dtype, unbroadcast
 from tfx.ops.common.batching import BatchedOp, CannotBatchError, Results, batching
 from tfx.ops.common.shapes import (
     common_tensors,
@@ -265,7 +265,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
 
 def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
     if is_tensor_like(axes):
-        axes = tensor(axes).numpy()  # type: ignore[attr-defined]
+        axes = numpy_of(axes)
     if isinstance(axes, np.ndarray | np.generic):
         axes = axes.tolist()
     if isinstance(axes, int):

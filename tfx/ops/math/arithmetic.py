@@ -14,7 +14,7 @@ from tfx.framework.context import current
 from tfx.framework.guards import not_negative, refused_unless
 from tfx.framework.indices import contents
 from tfx.framework.rules import OpRecord, gradient, no_gradient
-from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.framework.tensor import EagerTensor, Tensor, symbol_of
 from tfx.ops.common.arguments import binary, cast_to, same_dtype, scalar_like, tensor, unbroadcast
 
 
@@ -276,7 +276,7 @@ def _fixed_number(y: Tensor) -> float | None:
     """An exponent that is one number known now, of which no tape wants the gradient."""
     if current().tapes or y.shape.rank != 0 or not y.dtype.is_floating:
         return None
-    const = y.view() if isinstance(y, EagerTensor) else y._symbol.const  # type: ignore[attr-defined]
+    const = y.view() if isinstance(y, EagerTensor) else symbol_of(y).const
     return None if const is None else float(const)
 
 

@@ -46,7 +46,7 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """
     wanted = dtypes.as_dtype(dtype)
     if type(x) is IndexedSlices:
-        return slices_like(x, cast(x.values, wanted))  # type: ignore[return-value]
+        return slices_like(x, cast(x.values, wanted))
     x = tensor(x)
     if wanted.is_quantized:
         raise TypeError(
@@ -114,7 +114,7 @@ def identity(input: Any, name: str | None = None) -> Tensor:
         array([1, 2], dtype=int32)
     """
     if type(input) is IndexedSlices:
-        return slices_like(input, identity(input.values), identity(input.indices))  # type: ignore[return-value]
+        return slices_like(input, identity(input.values), identity(input.indices))
     return ox.Identity(tensor(input))
 
 
@@ -160,7 +160,7 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
         np.float32(3.0)
     """
     if type(input) is IndexedSlices:
-        return slices_like(input, stop_gradient(input.values))  # type: ignore[return-value]
+        return slices_like(input, stop_gradient(input.values))
     x = tensor(input)
     if isinstance(x, EagerTensor):
         # Values are immutable: a second tensor over the same one, which no tape knows.

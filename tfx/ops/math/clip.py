@@ -45,7 +45,7 @@ def clip_by_value(
     """
     if type(t) is IndexedSlices:
         values = clip_by_value(t.values, clip_value_min, clip_value_max)
-        return slices_like(t, values)  # type: ignore[return-value]
+        return slices_like(t, values)
     x = tensor(t)
     low, high = (
         same_dtype(x, clip_value_min, "Maximum")[1],

@@ -71,7 +71,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
         array([2., 4.], dtype=float32)
     """
     if type(x) is IndexedSlices:
-        return slices_like(x, scalar_mul(scalar, x.values))  # type: ignore[return-value]
+        return slices_like(x, scalar_mul(scalar, x.values))
     x, factor = same_dtype(x, scalar, "Mul")
     if factor.shape.rank not in (None, 0):
         raise ValueError(f"Only scalar multiply works, got shape {factor.shape}")

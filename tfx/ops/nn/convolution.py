@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfx.core.dims import is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
@@ -178,14 +179,14 @@ def _convolution(
 
 def kernel_of(w: Tensor, axes: int, op: str) -> tuple[int, ...]:
     """The spatial sizes of a filter in TensorFlow's layout."""
-    kernel = w.shape.as_list()[:axes] if w.shape.rank is not None else [None]
-    if None in kernel:
+    kernel = None if w.shape.rank is None else tuple(w.shape.as_list()[:axes])
+    if not is_static(kernel):
         raise InvalidArgumentError(
             f"The spatial size of the filters of {op} must be static; got shape {w.shape}. Give "
             "the shape in the function's signature or with tfx.ensure_shape.",
             op=op,
         )
-    return tuple(kernel)  # type: ignore[arg-type]
+    return kernel
 
 
 def _groups(x: Tensor, w: Tensor, op: str) -> int:

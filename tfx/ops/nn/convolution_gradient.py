@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tfx.core.dims import is_static
 from tfx.core.errors import UnimplementedError
 from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
@@ -94,12 +95,12 @@ def static_kernel(w: Tensor, op: str) -> tuple[int, ...]:
     Raises:
         UnimplementedError: not known while tracing.
     """
-    kernel = w.shape.as_list()[2:] if w.shape.rank is not None else [None]
-    if None in kernel:
+    kernel = None if w.shape.rank is None else tuple(w.shape.as_list()[2:])
+    if not is_static(kernel):
         raise UnimplementedError(
             f"The spatial size of the filter of {op} must be static; got {w.shape}.", op=op
         )
-    return tuple(kernel)  # type: ignore[arg-type]
+    return kernel
 
 
 def convolve(x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
@@ -126,7 +127,7 @@ def _amounts(x: Tensor, window: Window) -> tuple[Tensor, Tensor]:
 def input_gradient(dy: Tensor, w: Tensor, x: Tensor, window: Window, group: int) -> Tensor:
     """The gradient of ``convolve(x, w)`` with respect to ``x``, of which only the shape is used."""
     sizes = sizes_of(x, len(window.kernel))
-    static = sizes if None not in sizes else None
+    static = sizes if is_static(sizes) else None
     target = None if static is not None else ox.Shape(x, start=2)
     pads = window.pads(sizes)
     if group == 1 and pads is not None and _pays_to_turn(dy, window):
@@ -177,7 +178,7 @@ def transpose_convolve(
     w: Tensor,
     window: Window,
     group: int,
-    sizes: Sequence[int | None] | None,
+    sizes: Sequence[int] | None,
     target: Tensor | None,
     pads: Pads | None,
     computed: tuple[Tensor, Tensor] | None,
@@ -201,18 +202,14 @@ def transpose_convolve(
     if group != 1:
         attrs["group"] = group
     counts = sizes_of(dy, axes)
-    if sizes is not None and pads is not None and None not in counts:
+    if sizes is not None and pads is not None and is_static(counts):
         pointwise = window.kernel == window.strides == (1,) * axes
         if pointwise and group == 1 and not any(map(any, pads)):
             return ox.Conv(dy, _exchanged(w), kernel_shape=window.kernel)
         full = [
-            (c - 1) * s + e  # type: ignore[operator]
-            for c, s, e in zip(counts, window.strides, window.extents, strict=True)
+            (c - 1) * s + e for c, s, e in zip(counts, window.strides, window.extents, strict=True)
         ]
-        missing = [
-            size - f + sum(p)  # type: ignore[operator]
-            for size, f, p in zip(sizes, full, pads, strict=True)
-        ]
+        missing = [size - f + sum(p) for size, f, p in zip(sizes, full, pads, strict=True)]
         if all(0 <= m < s for m, s in zip(missing, window.strides, strict=True)):
             if any(map(any, pads)):
                 attrs["pads"] = flat_pads(pads)
@@ -224,7 +221,7 @@ def transpose_convolve(
 
 def _fitted(
     full: Tensor,
-    sizes: Sequence[int | None] | None,
+    sizes: Sequence[int] | None,
     target: Tensor | None,
     pads: Pads | None,
     computed: tuple[Tensor, Tensor] | None,
@@ -232,7 +229,7 @@ def _fitted(
     """Cut the padding off and fill up what no window reached; sizes are found at run time."""
     if target is None:
         assert sizes is not None
-        target = int64_constant([s for s in sizes if s is not None])
+        target = int64_constant(list(sizes))
     if computed is not None:
         before = computed[0]
     else:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.framework.apply import apply
@@ -337,7 +338,7 @@ def spread_over_windows(shares: Tensor, x: Tensor, window: Window) -> Tensor:
     filled = embed(np.ones((1, 1, *window.kernel), x.dtype.as_numpy_dtype))
     pads = window.pads(sizes)
     computed = window.computed_pads(x) if pads is None else None
-    static = sizes if None not in sizes else None
+    static = sizes if is_static(sizes) else None
     target = None if static is not None else ox.Shape(x, start=2)
     spread = transpose_convolve(single, filled, window, 1, static, target, pads, computed)
     return reshape_to(spread, shape_vector(x))

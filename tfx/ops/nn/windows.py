@@ -263,6 +263,6 @@ def pad_spatial(x: Tensor, before: Tensor, after: Tensor, value: float | None = 
     return ox.Pad(x, pads, embed(np.array(value, x.dtype.as_numpy_dtype)))
 
 
-def sizes_of(x: Tensor, axes: int) -> list[int | None]:
+def sizes_of(x: Tensor, axes: int) -> tuple[int | None, ...]:
     """Spatial sizes of a tensor whose channels are first."""
-    return list(x.shape.as_list()[2:]) if x.shape.rank is not None else [None] * axes
+    return tuple(x.shape.as_list()[2:]) if x.shape.rank is not None else (None,) * axes

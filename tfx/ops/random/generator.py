@@ -26,7 +26,7 @@ from tfx.framework.context import current, init_scope
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.module import Module
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import Tensor, raw_of
 from tfx.framework.variable import Variable, living
 from tfx.ops.common.arguments import as_int64, static_int
 from tfx.ops.common.shapes import shape_argument
@@ -60,7 +60,7 @@ def seeded_states() -> list[tuple[Variable, Any]]:
     """The states of eager operations with a seed of their own, and what they began with."""
     with _global.lock, init_scope():
         return [
-            (generator.state, _first_state(seeds)._raw)  # type: ignore[attr-defined]
+            (generator.state, raw_of(_first_state(seeds)))
             for generator, seeds in _global.seeded.values()
         ]
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.dtypes import DType, DTypeLike, finfo
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.builder import ox
@@ -60,22 +59,20 @@ class Streams:
     def draw(self, sampler: Composite, shape: Tensor) -> Tensor:
         """float64 numbers."""
         source: Any = self._source
+        drawn: Tensor
         if isinstance(source, StatelessSource):
             self._number += 1
-            source = source.part(self._number)
+            drawn = source.part(self._number).draw(sampler, shape, dtype=dtypes.float64)
         elif self._state is not None:
             # One operation advances its generator by one, whatever it draws.
             self._number += 1
             mask = embed(np.array([0, self._number << 60, 0], np.int64))
             state = ox.BitwiseXor(self._state, mask)
             shapes = (raw_shape_of(shape), state.shape.symbolic)
-            drawn = sampler(state, shape, shapes=shapes, stateful=True, dtype="float64")
-            return drawn[0]
+            drawn, *_ = sampler(state, shape, shapes=shapes, stateful=True, dtype="float64")
         else:
-            found, self._state = source.draw_from(sampler, shape, dtype=dtypes.float64)
-            return found  # type: ignore[no-any-return]
-        numbers: Tensor = source.draw(sampler, shape, dtype=dtypes.float64)
-        return numbers
+            drawn, self._state = source.draw_from(sampler, shape, dtype=dtypes.float64)
+        return drawn
 
 
 def _times(rounds: int, shape: Tensor) -> Tensor:
@@ -312,7 +309,7 @@ def gamma(source: Any, shape: Tensor, alpha: Any, beta: Any, dtype: DTypeLike) -
 
 def _tiny(kind: DType) -> np.ndarray[Any, Any]:
     """The least positive number that is stored in full."""
-    return np.array(ml_dtypes.finfo(kind.as_numpy_dtype).tiny, kind.as_numpy_dtype)  # type: ignore[no-untyped-call]
+    return np.array(finfo(kind).tiny, kind.as_numpy_dtype)
 
 
 def poisson(source: Any, shape: Tensor, lam: Any, dtype: DTypeLike) -> Tensor:

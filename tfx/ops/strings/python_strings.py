@@ -13,7 +13,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import constant
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, tensor
+from tfx.ops.common.arguments import cast_to, numpy_of, tensor
 from tfx.ops.common.python_ops import by_python, each
 from tfx.ops.debugging.print import describe
 from tfx.ops.strings.regex import expression, replace
@@ -117,8 +117,8 @@ def substr(
             raise InvalidArgumentError(f"pos {start} out of range for string {value!r}; in Substr.")
         first = start if start >= 0 else size + start
         end = size if count < 0 and not characters else first + max(int(count), 0)
-        found = whole[first:end]
-        return found.encode() if characters else found  # type: ignore[no-any-return]
+        found: bytes = whole[first:end].encode() if characters else whole[first:end]
+        return found
 
     given = [x, tensor(pos), tensor(len)]
     shape = x.shape.symbolic if given[1].shape.rank == given[2].shape.rank == 0 else None
@@ -171,8 +171,7 @@ def regex_replace(
 def _plain(value: Any) -> bytes:
     if isinstance(value, str):
         return value.encode()
-    found = value if isinstance(value, bytes) else tensor(value).numpy()  # type: ignore[attr-defined]
-    return bytes(found)
+    return value if isinstance(value, bytes) else bytes(numpy_of(value))
 
 
 def as_string(

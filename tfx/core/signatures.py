@@ -1,0 +1,11 @@
+"""Signatures that functions show."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+
+def show_signature(function: Any, signature: inspect.Signature) -> None:
+    """Have ``inspect.signature`` and ``help`` show a signature for a function."""
+    function.__signature__ = signature
