@@ -17,7 +17,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.core.source import bracketed
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import FuncGraph
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, symbol_of
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, raw_of
 from tfx.function.recompute.hoist_random import (
     draws_inside,
     expand_drawing,
@@ -74,7 +74,7 @@ class RandomLog:
             self.keep(_Kept(outputs))
             return
         for new, value in zip(outputs, self.take().values, strict=True):
-            cast(SymbolicTensor, new)._symbol = value
+            cast(EagerTensor, new)._raw = value
 
     def depends(self, x: Any) -> bool:
         """Nothing is recorded of tensors."""
@@ -88,7 +88,7 @@ class _Kept:
     """Results that must not be computed again, and what they came from."""
 
     def __init__(self, results: Sequence[Tensor], origin: Any = None) -> None:
-        self.values = [symbol_of(x) for x in results]
+        self.values = [raw_of(x) for x in results]
         self.dtypes = [x.dtype for x in results]
         self.origin = origin
 
