@@ -11,7 +11,7 @@ from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.guards import not_negative, refused_unless, settled
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.array.gather import gathered
 from tfx.ops.array.index_positions import put_back, scatter_along
@@ -238,6 +238,9 @@ def _slice_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
             along = [axes[i] for i in places]
             dy = _padded(x, dy, along, _items(starts, places), _items(ends, places))
     return (dy, *[None] * (len(op.inputs) - 1))
+
+
+linear("Slice", inputs=(0,))
 
 
 def _by_knowledge(x: Tensor, cuts: list[tuple[int, int]]) -> tuple[list[int], list[int]]:

@@ -11,7 +11,7 @@ from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.guards import refused_unless
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import (
     INT64_MAX,
@@ -142,6 +142,9 @@ def _transpose_grad(op: OpRecord, dy: Tensor) -> Tensor:
         return ox.Transpose(dy)
     inverse = sorted(range(len(perm)), key=perm.__getitem__)
     return transposed(dy, inverse)
+
+
+linear("Transpose")
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
@@ -363,6 +366,9 @@ def _check_lengths(x: Tensor, lengths: Tensor, time: int, batch: int) -> None:
 @gradient("ReverseSequence")
 def _reverse_sequence_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return ox.ReverseSequence(dy, op.inputs[1], **op.attrs), None
+
+
+linear("ReverseSequence", inputs=(0,))
 
 
 @batching("ReverseSequence")

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
-from tfx.framework.rules import OpRecord, gradient, no_gradient
+from tfx.framework.rules import OpRecord, forward, gradient, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like, unbroadcast
-from tfx.ops.common.batching import BatchedOp, Results, batching
+from tfx.ops.common.batching import BatchedOp, Results, along_axis, batching
+from tfx.ops.common.tangents import broadcasting
 from tfx.ops.math.arithmetic import add, divide, minimum, multiply, subtract
 from tfx.ops.math.elementwise import abs, exp, square
 from tfx.ops.math.trigonometry import tanh
@@ -88,6 +89,9 @@ def _prelu_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return dx, None if bent is None else unbroadcast(bent, slope)
 
 
+forward("PRelu")(broadcasting)
+
+
 no_gradient("Hardmax", why="the result is piecewise constant")
 
 
@@ -97,3 +101,6 @@ def _prelu_batching(op: BatchedOp) -> Results:
     if op.batched[1]:
         return op.apply((op.full(0), op.aligned(1, op.rank(0))))
     return op.apply(op.inputs)
+
+
+batching("Hardmax")(along_axis(-1))

@@ -15,10 +15,10 @@ from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, forward, gradient, linear
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
-from tfx.ops.common.batching import BatchedOp, Results, batching, known_rank
+from tfx.ops.common.batching import BatchedOp, Results, as_one_batch, batching, known_rank
 from tfx.ops.common.shapes import concat_shape, dimension, filled, product, reshape_to, shape_vector
 from tfx.ops.nn.convolution import merge_batch, split_batch
 from tfx.ops.nn.convolution_gradient import transpose_convolve
@@ -311,6 +311,22 @@ def _max_pool_grad(op: OpRecord, dy: Tensor | None, *_: Any) -> Tensor | None:
     return reshape_to(scattered, shape_vector(x))
 
 
+@forward("MaxPool")
+def _max_pool_forward(op: OpRecord, tangent: Tensor) -> list[Tensor | None]:
+    """What the tangent has where the maxima were."""
+    (x,) = op.inputs
+    attrs = {k: v for k, v in op.attrs.items() if k != "storage_order"}
+    found = (
+        op.outputs[1]
+        if len(op.outputs) > 1 and not op.attrs.get("storage_order")
+        else ox.MaxPool(x, **attrs, outputs=2)[1]
+    )
+    flat = int64_constant([-1])
+    taken = ox.Gather(ox.Reshape(tangent, flat), ox.Reshape(found, flat))
+    moved = reshape_to(taken, shape_vector(op.outputs[0]))
+    return [moved, *[None] * (len(op.outputs) - 1)]
+
+
 @gradient("AveragePool")
 def _average_pool_grad(op: OpRecord, dy: Tensor) -> Tensor:
     """Every element of ``dy``, divided by how many it is the mean of, goes to all of them."""
@@ -319,6 +335,9 @@ def _average_pool_grad(op: OpRecord, dy: Tensor) -> Tensor:
     axes = len(window.kernel)
     counts = _window_counts(op, x, window, sizes_of(x, axes), sizes_of(dy, axes))
     return spread_over_windows(ox.Div(dy, counts), x, window)
+
+
+linear("AveragePool", inputs=(0,))
 
 
 def spread_over_windows(shares: Tensor, x: Tensor, window: Window) -> Tensor:
@@ -415,10 +434,10 @@ def _global_average_pool_grad(op: OpRecord, dy: Tensor) -> Tensor:
     return ox.Expand(ox.Div(dy, cast_to(area, x.dtype)), shape_vector(x))
 
 
-@batching("AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LRN", "LpPool")
-def _pool_batching(op: BatchedOp) -> Results:
-    """One image after the other."""
-    return op.split(op.apply((op.merged(0),))[0])
+linear("GlobalAveragePool", inputs=(0,))
+
+
+batching("AveragePool", "GlobalAveragePool")(as_one_batch)
 
 
 @batching("MaxPool")
