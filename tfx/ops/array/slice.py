@@ -13,6 +13,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.guards import not_negative, refused_unless, settled
 from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.graph.formulas.shapes import reversed_along
 from tfx.ops.array.gather import gathered
 from tfx.ops.array.index_positions import put_back, scatter_along
 from tfx.ops.array.indexing import index_with
@@ -228,8 +229,7 @@ def _slice_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
         if steps is not None and steps[i] == 1:
             cut.append(i)
         elif steps is not None and _turns_around(x, axis, starts, ends, i, steps[i]):
-            last, far = int64_constant([-1]), int64_constant([INT64_MIN])
-            dy = ox.Slice(dy, last, far, int64_constant([axis]), last)
+            dy = reversed_along(ox, dy, [axis])
         else:
             dy = _placed(x, dy, axis, [_item(v, i) for v in (starts, ends, rest[1])])
     # Axes of known length first: that is a node with constant numbers.

@@ -12,10 +12,11 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.windows import Window
 from tfx.ops.common.arguments import cast_to, int64_vector, require_dtype, same_dtype, tensor
 from tfx.ops.common.shapes import concat_shape, product, reshape_to, shape_vector
 from tfx.ops.nn.convolution_gradient import convolve
-from tfx.ops.nn.windows import Layout, Window, computable, sizes_of
+from tfx.ops.nn.windows import Layout, computable, sizes_of
 
 
 def conv2d(

@@ -20,8 +20,10 @@ from tfx.core.errors import UnimplementedError
 from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import INT64_MIN, int64_vector, transposed
-from tfx.ops.nn.windows import Pads, Window, flat_pads, pad_spatial, sizes_of
+from tfx.graph.formulas.shapes import reversed_along
+from tfx.graph.formulas.windows import Pads, Window, flat_pads, pad_spatial
+from tfx.ops.common.arguments import int64_vector, transposed
+from tfx.ops.nn.windows import sizes_of
 
 # For dimensions that are not known while tracing.
 _USUAL_BATCH, _USUAL_SIZE = 8, 8
@@ -46,7 +48,7 @@ def convolve(x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
     """ONNX Conv: ``x`` ``[n, c, *sizes]``, ``w`` ``[o, c / group, *kernel]``."""
     attrs = window.attributes(sizes_of(x, len(window.kernel)))
     if attrs is None or min(attrs.get("pads", (0,))) < 0:
-        x = pad_spatial(x, *_amounts(x, window))
+        x = pad_spatial(ox, x, *_amounts(x, window))
         window = Window(window.kernel, window.strides, window.dilations, "VALID")
         attrs = window.attributes(sizes_of(x, len(window.kernel)))
         assert attrs is not None
@@ -58,7 +60,7 @@ def convolve(x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
 def _amounts(x: Tensor, window: Window) -> tuple[Tensor, Tensor]:
     """The padding of ``x``; negative where an output was made larger than the window reaches."""
     if isinstance(window.padding, str):
-        return window.computed_pads(x)
+        return window.same_padding(ox, ox.Shape(x, start=2))
     before, after = zip(*window.padding, strict=True)
     return int64_constant(before), int64_constant(after)
 
@@ -73,7 +75,7 @@ def input_gradient(dy: Tensor, w: Tensor, x: Tensor, window: Window, group: int)
         turned = _convolve_turned(dy, w, window, pads)
         if turned is not None:
             return turned
-    computed = window.computed_pads(x) if pads is None else None
+    computed = window.same_padding(ox, ox.Shape(x, start=2)) if pads is None else None
     return transpose_convolve(dy, w, window, group, static, target, pads, computed)
 
 
@@ -107,8 +109,7 @@ def _flip_kernel(w: Tensor) -> Tensor:
     """
     axes = len(w.shape) - 2
     first = transposed(w, (*range(2, axes + 2), 1, 0))
-    back, end = int64_constant([-1] * axes), int64_constant([INT64_MIN] * axes)
-    flipped = ox.Slice(first, back, end, int64_constant(range(axes)), back)
+    flipped = reversed_along(ox, first, range(axes))
     return ox.Transpose(flipped, perm=(axes, axes + 1, *range(axes)))
 
 
@@ -179,7 +180,7 @@ def _fitted(
         assert pads is not None
         before = int64_constant([p[0] for p in pads])
     after = ox.Sub(ox.Add(before, target), ox.Shape(full, start=2))
-    return pad_spatial(full, ox.Neg(before), after)
+    return pad_spatial(ox, full, ox.Neg(before), after)
 
 
 def _exchanged(w: Tensor) -> Tensor:
@@ -245,7 +246,7 @@ def _patches(x: Tensor, dy: Tensor, window: Window) -> Tensor:
     axes = len(window.kernel)
     pads = window.pads(sizes_of(x, axes))
     if pads is None:
-        x = pad_spatial(x, *window.computed_pads(x))
+        x = pad_spatial(ox, x, *window.same_padding(ox, ox.Shape(x, start=2)))
     last = _channels_last(x)
     if pads is not None and any(map(any, pads)):
         flat = flat_pads(pads)

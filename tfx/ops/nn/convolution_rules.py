@@ -12,6 +12,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.windows import Window, window_of
 from tfx.ops.common.batching import (
     BatchedOp,
     Results,
@@ -26,7 +27,7 @@ from tfx.ops.common.shapes import (
 )
 from tfx.ops.common.tangents import bilinear, spread
 from tfx.ops.nn.convolution_gradient import convolve, filter_gradient, input_gradient, static_kernel
-from tfx.ops.nn.windows import Window, sizes_of, window_of
+from tfx.ops.nn.windows import sizes_of
 
 
 @gradient("Conv")

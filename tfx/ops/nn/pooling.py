@@ -17,12 +17,13 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, forward, gradient, linear
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.windows import Pads, Window, pad_spatial, window_of
 from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
 from tfx.ops.common.batching import BatchedOp, Results, as_one_batch, batching, known_rank
 from tfx.ops.common.shapes import concat_shape, dimension, filled, product, reshape_to, shape_vector
 from tfx.ops.nn.convolution import merge_batch, split_batch
 from tfx.ops.nn.convolution_gradient import transpose_convolve
-from tfx.ops.nn.windows import Layout, Pads, Window, computable, pad_spatial, sizes_of, window_of
+from tfx.ops.nn.windows import Layout, computable, sizes_of
 
 
 def max_pool(
@@ -268,16 +269,16 @@ def _poolable(x: Tensor) -> Tensor:
 
 def _computed_padding(x: Tensor, window: Window, op: str) -> Tensor:
     """SAME padding of sizes that neither we nor ``auto_pad`` can tell."""
-    before, after = window.computed_pads(x)
+    before, after = window.same_padding(ox, ox.Shape(x, start=2))
     bare = Window(window.kernel, window.strides, window.dilations, "VALID")
     attrs = bare.attributes([None] * len(window.kernel))
     assert attrs is not None
     if op == "MaxPool":
         least = -math.inf if x.dtype.is_floating else x.dtype.min
-        return apply(op, (pad_spatial(x, before, after, least),), attrs)
+        return apply(op, (pad_spatial(ox, x, before, after, scalar_like(least, x)),), attrs)
     # The share of each window that is not padding.
-    ones = pad_spatial(_ones(x), before, after)
-    total = apply(op, (pad_spatial(x, before, after),), attrs)
+    ones = pad_spatial(ox, _ones(x), before, after)
+    total = apply(op, (pad_spatial(ox, x, before, after),), attrs)
     return ox.Div(total, apply(op, (ones,), attrs))
 
 
@@ -355,7 +356,7 @@ def spread_over_windows(shares: Tensor, x: Tensor, window: Window) -> Tensor:
     single = reshape_to(shares, concat_shape(batch, int64_constant([1]), shape_vector(shares, 2)))
     filled = embed(np.ones((1, 1, *window.kernel), x.dtype.as_numpy_dtype))
     pads = window.pads(sizes)
-    computed = window.computed_pads(x) if pads is None else None
+    computed = window.same_padding(ox, ox.Shape(x, start=2)) if pads is None else None
     static = sizes if None not in sizes else None
     target = None if static is not None else ox.Shape(x, start=2)
     spread = transpose_convolve(single, filled, window, 1, static, target, pads, computed)

@@ -10,13 +10,13 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.windows import window_of
 from tfx.ops.common.arguments import scalar_like
 from tfx.ops.common.batching import as_one_batch, batching
 from tfx.ops.common.shapes import concat_shape, filled, product, reshape_to, shape_vector
 from tfx.ops.math.arithmetic import divide, multiply, pow
 from tfx.ops.math.elementwise import abs, sign
 from tfx.ops.nn.pooling import spread_over_windows
-from tfx.ops.nn.windows import window_of
 
 
 @gradient("GlobalMaxPool")
