@@ -9,9 +9,10 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, elementwise, forward, gradient
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.activations import sigmoid_slope
 from tfx.ops.common.arguments import require_dtype, single_axis, tensor, unary_floating
 from tfx.ops.common.batching import along_axis, batching
-from tfx.ops.math.arithmetic import multiply, subtract
+from tfx.ops.math.arithmetic import add, divide, multiply, subtract
 from tfx.ops.math.elementwise import abs, exp, negative, square
 
 
@@ -42,8 +43,7 @@ def sigmoid(x: Any, name: str | None = None) -> Tensor:
 
 @gradient("Sigmoid")
 def _sigmoid_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    y = op.outputs[0]
-    return multiply(dy, multiply(y, subtract(1.0, y)))
+    return multiply(dy, sigmoid_slope(ox, op.outputs[0]))
 
 
 def softplus(features: Any, name: str | None = None) -> Tensor:
@@ -86,7 +86,8 @@ def softsign(features: Any, name: str | None = None) -> Tensor:
 
 @gradient("Softsign")
 def _softsign_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    return multiply(dy, square(subtract(1.0, abs(op.outputs[0]))))
+    """The slope is ``1 / (1 + |x|)**2``; of the result ``1 - |y|`` would lose what is small."""
+    return divide(dy, square(add(abs(op.inputs[0]), 1.0)))
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
