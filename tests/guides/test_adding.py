@@ -35,19 +35,38 @@ def test_an_operation() -> None:
 
 
 @pytest.fixture
-def without_softsign() -> Iterator[None]:
-    gradient, batched = rules._rules.pop("Softsign"), batching._rules.pop("Softsign")
+def without_log_softmax() -> Iterator[None]:
+    tables: tuple[dict[str, Any], ...] = (rules._rules, rules._forward, batching._rules)
+    kept = [table.pop("LogSoftmax") for table in tables]
     yield
-    rules._rules["Softsign"], batching._rules["Softsign"] = gradient, batched
+    for table, rule in zip(tables, kept, strict=True):
+        table["LogSoftmax"] = rule
 
 
-@pytest.mark.usefixtures("without_softsign")
-def test_a_rule() -> None:
-    run("adding-a-rule.md")
-    x = tf.constant([-2.0, -0.5, 0.5, 3.0], tf.float64)
-    tf.testing.check_grads(tf.nn.softsign, (x,), order=2)
-    each = tf.vectorized_map(tf.nn.softsign, x)
-    np.testing.assert_array_equal(each.numpy(), tf.nn.softsign(x).numpy())
+@pytest.mark.usefixtures("without_log_softmax")
+def test_the_rules_of_an_operator() -> None:
+    names = run("adding-a-rule.md")
+    x = tf.constant([[-2.0, -0.5, 1.5], [0.5, 3.0, 0.0]], tf.float64)
+    tf.testing.check_grads(tf.nn.log_softmax, (x,), order=2)
+    tangent = tf.constant([[1.0, 0.0, -2.0], [0.5, 0.25, 3.0]], tf.float64)
+    with tf.autodiff.ForwardAccumulator(x, tangent) as acc:
+        y = tf.nn.log_softmax(x)
+    weighted = tf.reduce_sum(tf.exp(y) * tangent, axis=-1, keepdims=True)
+    np.testing.assert_array_equal(acc.jvp(y).numpy(), (tangent - weighted).numpy())
+    assert rules.forward_rule_of("LogSoftmax") is names["_log_softmax_forward"]
+    each = tf.vectorized_map(tf.nn.log_softmax, x)
+    np.testing.assert_array_equal(each.numpy(), y.numpy())
+
+
+def test_the_rules_of_an_operator_stand_in_one_file() -> None:
+    def families(op: str) -> set[str]:
+        tables: tuple[dict[str, Any], ...] = (rules._rules, rules._forward, batching._rules)
+        found = {table[op].__module__ for table in tables if op in table}
+        return {m for m in found if not m.startswith("tfx.ops.common.")}
+
+    # What a rule above ops says of control flow stands in files of its own.
+    below = [op for op in {*rules._rules, *rules._forward} if op not in rules.ELSEWHERE]
+    assert not {op: files for op in below if len(files := families(op)) > 1}
 
 
 def test_a_pass() -> None:

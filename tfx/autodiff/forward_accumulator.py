@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from tfx.autodiff import forward_rules as forward_rules
 from tfx.autodiff.jvp import push
 from tfx.autodiff.tape import UnconnectedGradients
 from tfx.core import nest

@@ -2,8 +2,9 @@
 
 The operator's own forward rule is taken if there is one. A linear operator is applied to the
 tangents; an elementwise one has the gradient rule for its forward rule; one that is given by a
-formula has the formula's tangents. For any other the gradient rule is applied twice: gradients
-are linear in what they start from, and the gradient of that linear map is the tangent.
+formula has the formula's tangents. For any other, and where the forward rule says
+``NotImplemented``, the gradient rule is applied twice: gradients are linear in what they start
+from, and the gradient of that linear map is the tangent.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ def _device_of(record: OpRecord) -> str | None:
 def _by_rule(record: OpRecord, tangents: Sequence[Tensor | None]) -> Tangents:
     rule = forward_rule_of(record.op)
     if rule is not None:
-        return rule(record, *tangents)
+        found = rule(record, *tangents)
+        return twice_transposed(record, tangents) if found is NotImplemented else found
     if is_linear(record.op):
         return _linear(record, tangents)
     if is_elementwise(record.op):

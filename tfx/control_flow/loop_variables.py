@@ -21,6 +21,7 @@ from tfx.framework.context import using
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.copy_body import replace_values, uses
+from tfx.graph.formulas.shapes import reversed_along
 from tfx.graph.ir import CALL, Graph, RawShape, Value
 from tfx.graph.symbolic_shapes import elements
 from tfx.graph.tags import Mark
@@ -314,8 +315,7 @@ class ArraySlot(LoopVariable):
             dense = _placed(dense, rows[1], self.initial.size(), self._scan[0].shape)
             return result.with_dense(cast_to(dense, self.initial.dtype))
         if self._turned:
-            back, end = int64_constant([-1]), int64_constant([-(2**63)])
-            dense = ox.Slice(dense, back, end, int64_constant([0]), back)
+            dense = reversed_along(ox, dense)
         if not self._whole:
             shape = self._scan[0].shape
             dense = _filled_up(dense, self.initial.size(), shape, in_front=self._turned)

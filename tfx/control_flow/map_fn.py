@@ -22,6 +22,7 @@ from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.graph.formulas.shapes import reversed_along
 from tfx.ops.common.arguments import static_int
 from tfx.ops.math.cast import stop_gradient
 
@@ -148,7 +149,7 @@ def scan(
         heads = [ox.Unsqueeze(x, row) for x in accumulated]
         flat = [ox.Concat(h, x, axis=0) for h, x in zip(heads, flat, strict=True)]
     if reverse:
-        flat = [_reversed(x) for x in flat]
+        flat = [reversed_along(ox, x) for x in flat]
     _state_lengths(flat, slices, first)
     return _finish(_packed(structure, flat), back_prop)
 
@@ -282,7 +283,7 @@ class _Slices:
             shape = ox.Shape(self.tensors[0])
             self.count = ox.Gather(shape, int64_constant(0))
         if backwards:
-            self.tensors = [_reversed(x) for x in self.tensors]
+            self.tensors = [reversed_along(ox, x) for x in self.tensors]
 
     def at(self, i: Tensor) -> Any:
         """The slices number ``i``."""
@@ -367,11 +368,6 @@ def _packed(structure: Any, flat: Sequence[Any]) -> Any:
 
 def _next(i: Tensor) -> Tensor:
     return ox.Add(i, int64_constant(1))
-
-
-def _reversed(x: Tensor) -> Tensor:
-    back = int64_constant([-1])
-    return ox.Slice(x, back, int64_constant([-(2**63)]), int64_constant([0]), back)
 
 
 def _state_lengths(results: Sequence[Tensor], slices: _Slices, more: int = 0) -> None:

@@ -1,19 +1,28 @@
 """The activations of ONNX's ``RNN``, ``GRU`` and ``LSTM``, with their derivatives.
 
+Most are operators by that name, whose gradient rules have the derivative.
+
 A number that an attribute leaves out is the default of the ONNX operator of that name, or 0 where
 that has none, as ONNX Runtime takes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tfx.framework.apply import apply
 from tfx.framework.builder import ox
+from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.activations import sigmoid_slope, tanh_slope
+
+# Importing the families fills the rule table.
+from tfx.ops.common import registration as registration
 from tfx.ops.common.arguments import cast_to, scalar_like, scaled
 from tfx.ops.common.shapes import zeros_shaped
+from tfx.ops.common.tangents import gradient_of
 
 # What a missing alpha or beta is; a name that is not here takes none and uses up none.
 _ALPHA = {
@@ -48,17 +57,49 @@ class Activation:
 
     def value(self, x: Tensor) -> Tensor:
         """The function of each element."""
-        return _VALUES[self.name](self, self._clipped(x))
+        return self._of(self._clipped(x))
 
     def both(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The function and its derivative; at the ends of a clipped range the latter is not 0."""
         inner = self._clipped(x)
-        y = _VALUES[self.name](self, inner)
-        slope = _SLOPES[self.name](self, inner, y)
+        y = self._of(inner)
+        slope = self._slope(inner, y)
         if self.clip:
             inside = ox.LessOrEqual(ox.Abs(x), scalar_like(self.clip, x))
             slope = ox.Where(inside, slope, scalar_like(0, x))
         return y, slope
+
+    def _of(self, x: Tensor) -> Tensor:
+        if self.name in ("Affine", "HardSigmoid"):
+            y = ox.Add(scaled(x, self.alpha), scalar_like(self.beta, x))
+            hard = self.name == "HardSigmoid"  # whose kernel has no float64
+            return ox.Clip(y, scalar_like(0, y), scalar_like(1, y)) if hard else y
+        if self.name == "ScaledTanh":
+            return scaled(ox.Tanh(scaled(x, self.beta)), self.alpha)
+        if self.name == "ThresholdedRelu":  # the same
+            return ox.Mul(x, cast_to(ox.Greater(x, scalar_like(self.alpha, x)), x.dtype))
+        return apply(self.name, (x,), self._attrs())
+
+    def _slope(self, x: Tensor, y: Tensor) -> Tensor:
+        if self.name == "Affine":
+            return ox.Add(zeros_shaped(x), scalar_like(self.alpha, x))
+        if self.name == "Sigmoid":
+            return sigmoid_slope(ox, y)
+        if self.name == "Tanh":
+            return tanh_slope(ox, y)
+        if self.name == "ScaledTanh":
+            inner = ox.Tanh(scaled(x, self.beta))
+            return scaled(tanh_slope(ox, inner), self.alpha * self.beta)
+        # As the operator's gradient has it: the others are not worth a shorter way.
+        operation = OpRecord(self.name, self._attrs(), (x,), (y,))
+        slope = gradient_of(operation, 0, scalar_like(1, x))
+        assert slope is not None
+        return slope
+
+    def _attrs(self) -> dict[str, Any]:
+        """The attributes of the operator of this name."""
+        numbers = (("alpha", self.alpha, _ALPHA), ("beta", self.beta, _BETA))
+        return {key: number for key, number, takes in numbers if self.name in takes}
 
     def _clipped(self, x: Tensor) -> Tensor:
         if not self.clip:
@@ -84,80 +125,3 @@ def activations_of(attrs: dict[str, Any], default: Sequence[str]) -> list[Activa
         beta = (betas.pop(0) if betas else _BETA[name]) if name in _BETA else 0.0
         found.append(Activation(name, alpha, beta, clip))
     return found
-
-
-def _number(value: float, x: Tensor) -> Tensor:
-    return scalar_like(value, x)
-
-
-def _over(x: Tensor, limit: float) -> Tensor:
-    """1 above a limit, else 0."""
-    return cast_to(ox.Greater(x, scalar_like(limit, x)), x.dtype)
-
-
-def _affine(a: Activation, x: Tensor) -> Tensor:
-    return ox.Add(scaled(x, a.alpha), _number(a.beta, x))
-
-
-_VALUES: dict[str, Callable[[Activation, Tensor], Tensor]] = {
-    "Affine": _affine,
-    "Elu": lambda a, x: ox.Elu(x, alpha=a.alpha),
-    "HardSigmoid": lambda a, x: ox.Clip(_affine(a, x), _number(0, x), _number(1, x)),
-    "LeakyRelu": lambda a, x: ox.LeakyRelu(x, alpha=a.alpha),
-    "Relu": lambda a, x: ox.Relu(x),
-    "ScaledTanh": lambda a, x: scaled(ox.Tanh(scaled(x, a.beta)), a.alpha),
-    "Sigmoid": lambda a, x: ox.Sigmoid(x),
-    "Softplus": lambda a, x: ox.Softplus(x),
-    "Softsign": lambda a, x: ox.Softsign(x),
-    "Tanh": lambda a, x: ox.Tanh(x),
-    "ThresholdedRelu": lambda a, x: ox.Mul(x, _over(x, a.alpha)),
-}
-
-
-def _sigmoid_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
-    return ox.Mul(y, ox.Sub(_number(1, y), y))
-
-
-def _tanh_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
-    return ox.Sub(_number(1, y), ox.Mul(y, y))
-
-
-def _scaled_tanh_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
-    inner = ox.Tanh(scaled(x, a.beta))
-    return scaled(_tanh_slope(a, x, inner), a.alpha * a.beta)
-
-
-def _hard_sigmoid_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
-    inner = _affine(a, x)
-    inside = ox.And(ox.Greater(inner, _number(0, x)),
-                           ox.Less(inner, _number(1, x)))  # fmt: skip
-    return scaled(cast_to(inside, x.dtype), a.alpha)
-
-
-def _constant_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
-    return ox.Add(zeros_shaped(x), _number(a.alpha, x))
-
-
-def _softsign_slope(a: Activation, x: Tensor, y: Tensor) -> Tensor:
-    size = ox.Add(ox.Abs(x), _number(1, x))
-    return ox.Reciprocal(ox.Mul(size, size))
-
-
-def _split_slope(a: Activation, x: Tensor, y: Tensor, below: Tensor) -> Tensor:
-    """1 above 0, else another slope."""
-    return ox.Where(ox.Greater(x, _number(0, x)), _number(1, x), below)
-
-
-_SLOPES: dict[str, Callable[[Activation, Tensor, Tensor], Tensor]] = {
-    "Affine": _constant_slope,
-    "Elu": lambda a, x, y: _split_slope(a, x, y, ox.Add(y, _number(a.alpha, x))),
-    "HardSigmoid": _hard_sigmoid_slope,
-    "LeakyRelu": lambda a, x, y: _split_slope(a, x, y, _number(a.alpha, x)),
-    "Relu": lambda a, x, y: _over(x, 0),
-    "ScaledTanh": _scaled_tanh_slope,
-    "Sigmoid": _sigmoid_slope,
-    "Softplus": lambda a, x, y: ox.Sigmoid(x),
-    "Softsign": _softsign_slope,
-    "Tanh": _tanh_slope,
-    "ThresholdedRelu": lambda a, x, y: _over(x, a.alpha),
-}

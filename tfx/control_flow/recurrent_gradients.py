@@ -13,10 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from tfx.control_flow.recurrent_activations import activations_of
-from tfx.control_flow.recurrent_layout import RecurrentLayout, chosen, recur, turned
+from tfx.control_flow.recurrent_layout import RecurrentLayout, chosen, recur
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.shapes import reversed_along
 from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.ops.common.batching import BatchedOp, Results, batching, folded, unfolded
 from tfx.ops.common.shapes import zeros_shaped
@@ -147,9 +148,9 @@ class _Backward:
             )
             return after
 
-        reverse = [turned(x) for x in slices if x is not None]
+        reverse = [reversed_along(ox, x) for x in slices if x is not None]
         last, rows = recur(at, states, reverse, kept)
-        return last, [turned(x) for x in rows]
+        return last, [reversed_along(ox, x) for x in rows]
 
     def gradients(self) -> list[Tensor | None]:
         raise AssertionError

@@ -16,11 +16,11 @@ from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.shapes import reversed_along
 from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.ops.common.shapes import concat_shape, dimension, filled, product, reshape_to, shape_vector
 
 Step = Callable[[list[Tensor], list[Tensor]], tuple[list[Tensor], list[Tensor]]]
-_BACK, _END = -1, -(2**63)
 
 
 class RecurrentLayout:
@@ -162,15 +162,9 @@ class RecurrentLayout:
     def _turned(self, x: Tensor) -> Tensor:
         """Each sequence ``[time, batch, k]`` the other way round."""
         if self._lengths is None:
-            return turned(x)
+            return reversed_along(ox, x)
         lengths = cast_to(self._lengths, dtypes.int64)
         return ox.ReverseSequence(x, lengths, time_axis=0, batch_axis=1)
-
-
-def turned(x: Tensor) -> Tensor:
-    """The last one along the first axis first."""
-    back = int64_constant([_BACK])
-    return ox.Slice(x, back, int64_constant([_END]), int64_constant([0]), back)
 
 
 def _stacked(parts: Sequence[Tensor]) -> Tensor:

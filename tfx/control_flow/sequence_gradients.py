@@ -1,4 +1,4 @@
-"""Gradients of operators on sequences. That of a sequence is a sequence of the same length.
+"""Rules of operators on sequences. Gradient and tangent of a sequence are sequences of its length.
 
 Zeros like a whole sequence are avoided: in the backward body of a loop the forward sequences are
 not there. The gradient of one element is a ``Part``, which is added to what is known already.
@@ -16,11 +16,18 @@ from tfx.framework.body_graph import LoopGraph
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import graph_under_construction
-from tfx.framework.rules import OpRecord, gradient, no_gradient
+from tfx.framework.rules import OpRecord, forward, gradient, linear, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.graph import ir
 from tfx.graph.ir import Graph
-from tfx.ops.common.batching import BatchedOp, Results, batching, shifted
+from tfx.ops.array.creation import zeros_like
+from tfx.ops.common.batching import (
+    BatchedOp,
+    Results,
+    along_axis,
+    batching,
+    unchanged_first,
+)
 
 
 @gradient("SequenceMap")
@@ -32,6 +39,17 @@ def _map_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     if name == packed_sequences.FORMED:
         return [packed_sequences.flat(dy), None]
     return [dy if name == sequences.SUM else None] * len(op.inputs)
+
+
+@forward("SequenceMap")
+def _map_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor | None:
+    """Only sums have a tangent, of all that is made here."""
+    if op.attrs["body"].name != sequences.SUM:
+        return None
+    a, b = tangents
+    if a is None or b is None:
+        return b if a is None else a
+    return sequences.add(a, b)
 
 
 class Part:
@@ -113,9 +131,26 @@ def write_gradient(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     element = sequences.at(dy, index)
     blank = sequences.zeros_of_shape(dy.dtype, ox.Shape(element))
     rest = sequences.write(dy, index, blank, grows=False)
-    if op.attrs["graph"].name.startswith(f"{sequences.WRITER}_growing"):
+    if _is_growing(op):
         rest = _cut(rest, ox.Sub(sequences.length(rest), sequences.length(sequence)))
     return [rest, None, element]
+
+
+def write_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor:
+    """Tangent of a write: the same write of the tangent."""
+    sequence, index, value = op.inputs
+    ts, _, tv = tangents
+    return sequences.write(
+        sequences.zeros_like(sequence) if ts is None else ts,
+        index,
+        zeros_like(value) if tv is None else tv,
+        grows=_is_growing(op),
+    )
+
+
+def _is_growing(op: OpRecord) -> bool:
+    """True for a write that may be behind the last element."""
+    return bool(op.attrs["graph"].name.startswith(f"{sequences.WRITER}_growing"))
 
 
 def _cut(sequence: Tensor, count: Tensor) -> Tensor:
@@ -141,6 +176,16 @@ def _insert_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     count = sequences.length(op.inputs[0])
     place = sequences.from_front(sequences.in_int64(op.inputs[2]), count)
     return [ox.SequenceErase(dy, place), sequences.at(dy, place), None]
+
+
+@forward("SequenceInsert")
+def _insert_forward(
+    op: OpRecord, sequence: Tensor | None, element: Tensor | None, *_: None
+) -> Tensor:
+    before, x, *place = op.inputs
+    left = sequences.zeros_like(before) if sequence is None else sequence
+    right = zeros_like(x) if element is None else element
+    return ox.SequenceInsert(left, right, *place)
 
 
 @gradient("SequenceErase")
@@ -181,6 +226,9 @@ def _split_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     return [ox.ConcatFromSequence(dy, **attrs), None][: len(op.inputs)]
 
 
+linear("SequenceConstruct")
+linear("SequenceAt", "SequenceErase", "ConcatFromSequence", "SplitToSequence", inputs=(0,))
+
 no_gradient("SequenceEmpty", why="it has no inputs")
 no_gradient("SequenceLength", why="its result is an integer")
 
@@ -197,20 +245,7 @@ def _insert_batching(op: BatchedOp) -> Results:
     return op.apply((op.full(0), op.full(1), *op.inputs[2:]))
 
 
-@batching("SequenceAt", "SequenceErase")
-def _at_batching(op: BatchedOp) -> Results:
-    op.only(0)
-    return op.apply(op.inputs)
+batching("SequenceAt", "SequenceErase")(unchanged_first)
 
 
-@batching("Optional", "OptionalGetElement")
-def _optional_batching(op: BatchedOp) -> Results:
-    """What is wrapped stays what it is."""
-    return op.apply(op.inputs)
-
-
-@batching("ConcatFromSequence", "SplitToSequence")
-def _along_batching(op: BatchedOp) -> Results:
-    """The same axis, one further back."""
-    op.only(0)
-    return op.apply(op.inputs, {**op.attrs, "axis": shifted(op.attrs.get("axis", 0))})
+batching("ConcatFromSequence", "SplitToSequence")(along_axis(0))

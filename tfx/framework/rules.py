@@ -5,7 +5,7 @@ not exist. A rule is a function ``rule(op: OpRecord, *dy) -> gradients``, one pe
 (None: no gradient), a single one may stand alone for an operator with one input. ``dy`` of an
 output that nothing depends on is None, which only rules of operators with several outputs meet.
 
-Forward mode has tables of its own, filled by ``autodiff``: a rule, or the word that an operator is
+Forward mode has tables of its own, filled by ``ops`` too: a rule, or the word that an operator is
 linear or elementwise. Where there is none, the gradient rule is applied twice.
 
 Whoever asks the tables has imported ``ops``. The rules of operators with bodies, of calls and of
@@ -197,7 +197,8 @@ def forward(*ops: str) -> Callable[[ForwardRule], ForwardRule]:
 
     The rule is ``rule(op: OpRecord, *tangents) -> tangents of the results``: a tangent for each
     input in order, None where it is zero; at least one is not. A single tangent may stand alone
-    for an operator with one result, None means zero.
+    for an operator with one result, None means zero. ``NotImplemented``: apply the gradient rule
+    twice, as for an operator without a forward rule.
     """
 
     def register(rule: ForwardRule) -> ForwardRule:

@@ -23,6 +23,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.graph import ir, schema, symbolic_shapes
 from tfx.graph.ir import RawShape, Value
 from tfx.graph.serialization import protos
+from tfx.graph.shape_code import contents
 from tfx.graph.traits import traits
 from tfx.graph.window_attributes import window_problem
 
@@ -164,15 +165,9 @@ def _check_element_count(inputs: Sequence[Value | None], result: RawShape) -> No
 
 
 def _known_data(value: Value) -> np.ndarray[Any, Any] | None:
-    if value.const is not None and value.const.size <= _DATA_LIMIT:
-        return value.const
-    dims = value.dims
-    if is_static(dims):
-        shape = value.shape
-        if is_static(shape):
-            numpy_dtype = dtypes.from_onnx(value.dtype).as_numpy_dtype
-            return np.array(dims, numpy_dtype).reshape(shape)
-    return None
+    if value.const is not None and value.const.size > _DATA_LIMIT:
+        return None
+    return contents(value)
 
 
 def _check_arity(operator: schema.Operator, inputs: Sequence[Value | None]) -> None:

@@ -55,6 +55,14 @@ class Ops(Generic[V]):
     def number(self, value: float) -> V:
         """A float64 scalar."""
 
+    @abstractmethod
+    def ints(self, values: Sequence[int] | int) -> V:
+        """An int64 vector, or a scalar."""
+
+    @abstractmethod
+    def like(self, value: float, model: V) -> V:
+        """A scalar of the dtype that another value has."""
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         try:
             operator = schema.operator(name)

@@ -32,7 +32,7 @@ class ReplacementBuilder(Ops[Value]):
         """The graph under construction."""
         return self._out
 
-    def constant(self, value: int, dtype: int) -> Value:
+    def constant(self, value: float, dtype: int) -> Value:
         """A scalar of any element type."""
         numpy_dtype = dtypes.from_onnx(dtype).as_numpy_dtype
         return self._out.add_constant(np.array(value, numpy_dtype), dtype)
@@ -41,9 +41,13 @@ class ReplacementBuilder(Ops[Value]):
         """A float64 scalar."""
         return self._out.add_constant(np.array(value, np.float64), _DOUBLE)
 
-    def ints(self, values: Sequence[int]) -> Value:
-        """An int64 vector."""
+    def ints(self, values: Sequence[int] | int) -> Value:
+        """An int64 vector, or a scalar."""
         return self._out.add_constant(np.array(values, np.int64), _INT64)
+
+    def like(self, value: float, model: Value) -> Value:
+        """A scalar of the dtype that another value has."""
+        return self.constant(value, model.dtype)
 
     def matrix(self, rows: Sequence[Sequence[int]]) -> Value:
         """An int64 matrix."""

@@ -11,12 +11,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfx.core import dtypes
+import numpy as np
+
 from tfx.core.dims import is_static
 from tfx.graph.ir import Attributes, Node, RawDim, RawShape, Value
+from tfx.graph.shape_code import MOVES, Array, contents, sizes
 
 _MAX_DIMS = 64
-_INTEGERS = frozenset((6, 7))  # int32, int64
+# int32 and int64, with their least and their greatest number.
+_INTEGERS = {6: (-(2**31), 2**31 - 1), 7: (-(2**63), 2**63 - 1)}
 # Operators whose input (by position) is the output's shape.
 _SHAPE_INPUT = {"Reshape": 1, "ConstantOfShape": 0}
 
@@ -45,17 +48,41 @@ def propagate(node: Node) -> None:
 
 def _fit(dims: tuple[RawDim, ...], dtype: int) -> bool:
     """True if numbers are of an integer type; others wrap around when the graph runs."""
-    numbers = [d for d in dims if isinstance(d, int)]
-    kind = dtypes.from_onnx(dtype)
-    return not numbers or (min(numbers) >= kind.min and max(numbers) <= kind.max)
+    least, most = _INTEGERS[dtype]
+    return all(least <= d <= most for d in dims if isinstance(d, int))
 
 
 def _shape(node: Node) -> tuple[RawDim, ...] | None:
-    value = node.inputs[0]
-    if value is None or value.shape is None:
+    return sizes(node.inputs[0], node.attrs)
+
+
+def _moved(node: Node) -> tuple[RawDim, ...] | None:
+    """By the rule for elements that are all known, which does not look at those that it moves."""
+    symbols = len(node.inputs) if node.op == "Concat" else 1
+    if all(elements(v) is None for v in node.inputs[:symbols]):
         return None
-    start, end = node.attrs.get("start", 0), node.attrs.get("end")
-    return value.shape[start:end]
+    arrays = [_array(v) if i < symbols else contents(v) for i, v in enumerate(node.inputs)]
+    if any(a is None and v is not None for a, v in zip(arrays, node.inputs, strict=True)):
+        return None
+    try:
+        found = MOVES[node.op](arrays, node.attrs)
+    except (ValueError, IndexError, TypeError):
+        return None  # the node itself says what is wrong
+    return None if found is None else tuple(found.reshape(-1).tolist())
+
+
+def _array(value: Value | None) -> Array | None:
+    """What is known of a value's elements, in its shape; None where that is not static."""
+    dims, shape = _open(value), None if value is None else value.shape
+    if dims is None or shape is None:
+        return None
+    if len(shape) == 1:
+        shape = (len(dims),)
+    elif not all(isinstance(d, int) for d in shape):
+        return None
+    found = np.empty(len(dims), object)
+    found[:] = dims
+    return found.reshape(shape)
 
 
 def _same(node: Node) -> tuple[RawDim, ...] | None:
@@ -77,55 +104,6 @@ def _open(value: Value | None) -> tuple[RawDim, ...] | None:
         return known
     length = value.shape[0]
     return (None,) * length if isinstance(length, int) and length <= _MAX_DIMS else None
-
-
-def _concat(node: Node) -> tuple[RawDim, ...] | None:
-    if all(elements(v) is None for v in node.inputs):
-        return None
-    parts = [_open(v) for v in node.inputs]
-    rank, axis = _rank(node.outputs[0]), node.attrs["axis"]
-    # Along the first axis elements stay in order.
-    if any(p is None for p in parts) or rank is None or axis not in (0, -rank):
-        return None
-    return tuple(d for p in parts if p is not None for d in p)
-
-
-def _gather(node: Node) -> tuple[RawDim, ...] | None:
-    data, indices = elements(node.inputs[0]), elements(node.inputs[1])
-    if data is None or indices is None or _rank(node.inputs[0]) != 1 or not _is_vector(node):
-        return None
-    if not is_static(indices) or not all(-len(data) <= i < len(data) for i in indices):
-        return None
-    return tuple(data[i] for i in indices)
-
-
-def _slice(node: Node) -> tuple[RawDim, ...] | None:
-    data = elements(node.inputs[0])
-    bounds = [elements(v) for v in node.inputs[1:]]
-    if data is None or _rank(node.inputs[0]) != 1 or any(b is None or len(b) != 1 for b in bounds):
-        return None
-    start, end, *rest = [b[0] for b in bounds if b is not None]
-    step = rest[1] if len(rest) > 1 else 1
-    if step == 0:
-        return None
-    if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
-        return None
-    if step < 0 and end < -len(data):
-        return data[start::step]
-    return data[start:end:step]
-
-
-def _transpose(node: Node) -> tuple[RawDim, ...] | None:
-    """Elements of a matrix in the order of its transpose: amounts of padding."""
-    found, source = elements(node.inputs[0]), node.inputs[0]
-    shape = None if source is None else source.shape
-    perm = tuple(node.attrs.get("perm") or ())
-    if found is None or shape is None or len(shape) != 2 or perm not in ((), (1, 0)):
-        return None
-    columns = shape[1]
-    if not isinstance(columns, int) or columns < 1 or len(found) % columns:
-        return None
-    return tuple(d for i in range(columns) for d in found[i::columns])
 
 
 def _rank(value: Value | None) -> int | None:
@@ -202,10 +180,10 @@ _RULES: dict[str, Any] = {
     "Unsqueeze": _same,
     "Reshape": _reshape,
     "Range": _range,
-    "Concat": _concat,
-    "Gather": _gather,
-    "Slice": _slice,
-    "Transpose": _transpose,
+    "Concat": _moved,
+    "Gather": _moved,
+    "Slice": _moved,
+    "Transpose": _moved,
     "Add": _arithmetic,
     "Sub": _arithmetic,
     "Mul": _arithmetic,

@@ -29,6 +29,7 @@ from tfx.function.gradients.deferred_sums import DeferredSum, late_product, late
 from tfx.function.gradients.loop_residuals import LoopResiduals
 from tfx.graph.control import Loop, loop_types
 from tfx.graph.copy_body import uses
+from tfx.graph.formulas.shapes import reversed_along
 from tfx.graph.ir import Node, Value
 from tfx.graph.symbolic_shapes import elements
 from tfx.graph.tags import Mark
@@ -271,7 +272,9 @@ class LoopGradient:
         saving.tell_tapes()
         results = self._add_loop(active, carried, sums, count)
         # A result that is turned costs nothing where the loop runs as a ``Scan``.
-        ready |= {k: _turned(results[i]) if ready else results[i] for k, i in places.items()}
+        ready |= {
+            k: reversed_along(ox, results[i]) if ready else results[i] for k, i in places.items()
+        }
         total: dict[int, Tensor] = {
             id(x): item.total([ready[id(v)] for v in item.values]) for x, item in late
         }
@@ -403,7 +406,7 @@ class LoopGradient:
 
     def _in_order(self, rows: Tensor, x: Tensor, count: Tensor, *, turn: bool) -> Tensor:
         """Gradients of slices as a gradient of the whole; ``turn``: the last one comes first."""
-        turned = _turned(rows) if turn else rows
+        turned = reversed_along(ox, rows) if turn else rows
         if self._covers(x):
             return turned
         shape = ox.Shape(x)
@@ -454,12 +457,6 @@ class LoopGradient:
         node.outputs, node.tag = (self._time,), Mark.COUNTS_DOWN
         self._time.node = node
         back.graph.nodes.insert(0, node)
-
-
-def _turned(rows: Tensor) -> Tensor:
-    """The last one first."""
-    back, end = int64_constant([-1]), int64_constant([-(2**63)])
-    return ox.Slice(rows, back, end, int64_constant([0]), back)
 
 
 def _goes_up(value: Value | None, starts: dict[int, int]) -> bool | None:

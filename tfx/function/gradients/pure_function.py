@@ -16,12 +16,11 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from tfx.autodiff.forward_accumulator import ForwardAccumulator
-from tfx.autodiff.forward_moves import write_forward
 from tfx.autodiff.record_placeholders import StandIn, Unread
 from tfx.autodiff.tape import GradientTape
 from tfx.autodiff.where_masking import masked_seeds
 from tfx.control_flow.control_nodes import assigned_states
-from tfx.control_flow.sequence_gradients import is_write, write_gradient
+from tfx.control_flow.sequence_gradients import is_write, write_forward, write_gradient
 from tfx.core.dtypes import SEQUENCE
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices

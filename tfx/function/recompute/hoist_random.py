@@ -34,7 +34,7 @@ from tfx.graph.copy_body import copy_body, copy_node, replace_values
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, bodies_below
 from tfx.graph.tags import Tag
 from tfx.graph.traits import traits
-from tfx.ops.array.rearrangement_rules import dropped
+from tfx.ops.nn.dropout import dropped
 
 # Whether something is drawn in a called graph.
 _drawing: WeakKeyDictionary[Graph, bool] = WeakKeyDictionary()

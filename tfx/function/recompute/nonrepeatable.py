@@ -15,7 +15,7 @@ from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import Tensor
 from tfx.graph.ir import HOST, HostCall, Node, Value
 from tfx.graph.traits import traits
-from tfx.ops.array.rearrangement_rules import dropped
+from tfx.ops.nn.dropout import dropped
 
 DROPOUT = "Dropout"
 

@@ -27,7 +27,7 @@ from tfx.function.recompute.hoist_random import (
 from tfx.function.recompute.nonrepeatable import DROPOUT
 from tfx.graph.ir import HOST, Graph, Node, Value
 from tfx.graph.traits import traits
-from tfx.ops.array.rearrangement_rules import dropped
+from tfx.ops.nn.dropout import dropped
 
 if TYPE_CHECKING:
     from tfx.function.gradients.pure_function import PureFunction

@@ -21,8 +21,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.graph.formulas import elementary_functions
 from tfx.graph.ir import Attributes, Graph, Node, Value
-from tfx.graph.kernels import elementary_functions
 from tfx.graph.passes.dead_code import used_values
 from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.value_ranges import value_range

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tfx.graph.formulas import elementary_functions
 from tfx.graph.ir import Graph, Node
-from tfx.graph.kernels import elementary_functions, windows
+from tfx.graph.kernels import windows
 from tfx.graph.replacement_builder import ReplacementBuilder
 
 _DOUBLE = 11

@@ -12,30 +12,10 @@ import math
 from collections.abc import Callable
 
 from tfx.core.dims import is_static
+from tfx.graph.formulas.shapes import reversed_along
+from tfx.graph.formulas.windows import Pads, Window, flat_pads, pad_spatial, window_of
 from tfx.graph.ir import Node, Value
 from tfx.graph.replacement_builder import ReplacementBuilder
-
-_INT64_MIN = -(2**63)
-
-
-class _Window:
-    """The sizes in a node's attributes, with their defaults filled in."""
-
-    def __init__(self, node: Node, kernel: tuple[int, ...]) -> None:
-        attrs = node.attrs
-        self.axes = len(kernel)
-        ones = (1,) * self.axes
-        self.kernel = kernel
-        self.strides: tuple[int, ...] = tuple(attrs.get("strides") or ones)
-        self.dilations: tuple[int, ...] = tuple(attrs.get("dilations") or ones)
-        self.extents = tuple(d * (k - 1) + 1 for k, d in zip(kernel, self.dilations, strict=True))
-        pads = tuple(attrs.get("pads") or (0,) * (2 * self.axes))
-        self.before, self.after = pads[: self.axes], pads[self.axes :]
-        auto = attrs.get("auto_pad", "NOTSET")
-        self.auto: str = auto.decode() if isinstance(auto, bytes) else auto
-
-    def spatial(self) -> list[int]:
-        return list(range(2, self.axes + 2))
 
 
 def _kernel(node: Node, w: Value | None) -> tuple[int, ...] | None:
@@ -53,9 +33,9 @@ def conv(write: ReplacementBuilder, node: Node) -> bool:
     kernel = _kernel(node, w)
     if kernel is None or x is None or w is None:
         return False
-    window = _Window(node, kernel)
+    window = window_of(node.attrs, kernel)
     y = _correlate(write, _padded(write, x, window), w, window, node.attrs.get("group", 1))
-    _add_bias(write, y, bias, window.axes)
+    _add_bias(write, y, bias, len(kernel))
     return True
 
 
@@ -65,21 +45,20 @@ def conv_transpose(write: ReplacementBuilder, node: Node) -> bool:
     kernel = _kernel(node, w)
     if kernel is None or x is None or w is None or node.attrs.get("output_shape"):
         return False
-    window = _Window(node, kernel)
-    if window.auto not in ("NOTSET", "VALID"):
+    window = window_of(node.attrs, kernel)
+    if window.padding in ("SAME", "SAME_LOWER"):
         return False
-    extra = node.attrs.get("output_padding") or (0,) * window.axes
+    axes = len(kernel)
+    extra = node.attrs.get("output_padding") or (0,) * axes
     group = node.attrs.get("group", 1)
-    spread = _dilate(write, x, window)
-    before = [e - 1 - p for e, p in zip(window.extents, window.before, strict=True)]
-    after = [
-        e - 1 - p + o - (s - 1)
-        for e, p, o, s in zip(window.extents, window.after, extra, window.strides, strict=True)
-    ]
-    padded = write.Pad(spread, write.ints([0, 0, *before, 0, 0, *after]))
-    unit = _Window(Node("Conv", (), {"dilations": window.dilations}, "", None), kernel)
-    y = _correlate(write, padded, _flip_kernel(write, w, window, group), unit, group)
-    _add_bias(write, y, bias, window.axes)
+    around = zip(
+        window.pads([None] * axes) or (), extra, window.extents, window.strides, strict=True
+    )
+    pads = tuple((e - 1 - b, e - a + o - s) for (b, a), o, e, s in around)
+    spread = write.Pad(_dilate(write, x, window), _around(write, pads))
+    unit = Window(kernel, (1,) * axes, window.dilations, "VALID")
+    y = _correlate(write, spread, _flip_kernel(write, w, window, group), unit, group)
+    _add_bias(write, y, bias, axes)
     return True
 
 
@@ -88,10 +67,10 @@ def average_pool(write: ReplacementBuilder, node: Node) -> bool:
     (x,) = node.inputs
     if x is None or node.attrs.get("ceil_mode"):
         return False
-    window = _Window(node, tuple(node.attrs["kernel_shape"]))
-    total = _window_sum(write, _padded(write, x, window), window)
-    padded = any((*window.before, *window.after)) or window.auto.startswith("SAME")
-    if node.attrs.get("count_include_pad") or not padded:
+    window = window_of(node.attrs, node.attrs["kernel_shape"])
+    padded = _padded(write, x, window)
+    total = _window_sum(write, padded, window)
+    if node.attrs.get("count_include_pad") or padded is x:
         count = write.number(float(math.prod(window.kernel)))
     else:
         ones = write.Expand(write.number(1.0), write.Shape(x))
@@ -107,31 +86,30 @@ FORMULAS: dict[str, Callable[[ReplacementBuilder, Node], bool]] = {
 }
 
 
+def _spatial(window: Window) -> range:
+    """The axes that the window slides along."""
+    return range(2, len(window.kernel) + 2)
+
+
 def _add_bias(write: ReplacementBuilder, y: Value, bias: list[Value | None], axes: int) -> None:
     if bias and bias[0] is not None:
         column = write.Reshape(bias[0], write.ints([-1, *([1] * axes)]))
         write.Add(y, column)
 
 
-def _padded(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
-    if window.auto in ("NOTSET", "VALID"):
-        if not any((*window.before, *window.after)):
-            return x
-        return write.Pad(x, write.ints([0, 0, *window.before, 0, 0, *window.after]))
-    sizes = write.Shape(x, start=2)
-    strides, one = write.ints(window.strides), write.ints([1])
-    less = write.Div(write.Sub(sizes, one), strides)
-    need = write.Add(write.Mul(less, strides), write.ints(window.extents))
-    total = write.Max(write.Sub(need, sizes), write.ints([0]))
-    small = write.Div(total, write.ints([2]))
-    large = write.Sub(total, small)
-    before, after = (large, small) if window.auto == "SAME_LOWER" else (small, large)
-    none = write.ints([0, 0])
-    pads = write.Concat(none, before, none, after, axis=0)
-    return write.Pad(x, pads)
+def _padded(write: ReplacementBuilder, x: Value, window: Window) -> Value:
+    pads = window.pads([None] * len(window.kernel))
+    if pads is None:
+        return pad_spatial(write, x, *window.same_padding(write, write.Shape(x, start=2)))
+    return write.Pad(x, _around(write, pads)) if any(map(any, pads)) else x
 
 
-def _counts(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
+def _around(write: ReplacementBuilder, pads: Pads) -> Value:
+    """Amounts of padding for an operand with batch and channels in front."""
+    return write.ints(flat_pads(((0, 0), (0, 0), *pads)))
+
+
+def _counts(write: ReplacementBuilder, x: Value, window: Window) -> Value:
     """How many positions the window has."""
     sizes = write.Shape(x, start=2)
     room = write.Sub(sizes, write.ints(window.extents))
@@ -139,9 +117,9 @@ def _counts(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
     return write.Add(steps, write.ints([1]))
 
 
-def _slices(write: ReplacementBuilder, x: Value, window: _Window, counts: Value) -> list[Value]:
+def _slices(write: ReplacementBuilder, x: Value, window: Window, counts: Value) -> list[Value]:
     """What each tap of the window sees."""
-    strides, axes = write.ints(window.strides), write.ints(window.spatial())
+    strides, axes = write.ints(window.strides), write.ints(_spatial(window))
     less = write.Sub(counts, write.ints([1]))
     span = write.Add(write.Mul(less, strides), write.ints([1]))
     slices = []
@@ -152,12 +130,12 @@ def _slices(write: ReplacementBuilder, x: Value, window: _Window, counts: Value)
     return slices
 
 
-def _window_sum(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
+def _window_sum(write: ReplacementBuilder, x: Value, window: Window) -> Value:
     slices = _slices(write, x, window, _counts(write, x, window))
     return write.Sum(*tuple(slices))
 
 
-def _correlate(write: ReplacementBuilder, x: Value, w: Value, window: _Window, group: int) -> Value:
+def _correlate(write: ReplacementBuilder, x: Value, w: Value, window: Window, group: int) -> Value:
     """The convolution without padding: ``[n, o, *counts]``."""
     counts = _counts(write, x, window)
     length = write.ReduceProd(counts, keepdims=1)
@@ -176,11 +154,11 @@ def _correlate(write: ReplacementBuilder, x: Value, w: Value, window: _Window, g
     return write.Reshape(product, target)
 
 
-def _dilate(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
+def _dilate(write: ReplacementBuilder, x: Value, window: Window) -> Value:
     """Every element followed by ``stride - 1`` zeros along each axis."""
     if max(window.strides) == 1:
         return x
-    axes = window.axes
+    axes = len(window.kernel)
     apart = write.Unsqueeze(x, write.ints([3 + 2 * i for i in range(axes)]))
     after = [0, 0]
     for s in window.strides:
@@ -192,17 +170,14 @@ def _dilate(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
     return write.Reshape(padded, target)
 
 
-def _flip_kernel(write: ReplacementBuilder, w: Value, window: _Window, group: int) -> Value:
+def _flip_kernel(write: ReplacementBuilder, w: Value, window: Window, group: int) -> Value:
     """``[c, o / group, *kernel]`` as ``[o, c / group, *kernel]``, reversed along the kernel."""
-    axes = window.axes
-    back = write.ints([-1] * axes)
-    ends = write.ints([_INT64_MIN] * axes)
-    flipped = write.Slice(w, back, ends, write.ints(window.spatial()), back)
+    flipped = reversed_along(write, w, _spatial(window))
     outs = write.Shape(w, start=1, end=2)
     kernel = write.ints(window.kernel)
     split = write.Concat(write.ints([group, -1]), outs, kernel, axis=0)
     grouped = write.Reshape(flipped, split)
-    swapped = write.Transpose(grouped, perm=(0, 2, 1, *range(3, axes + 3)))
+    swapped = write.Transpose(grouped, perm=(0, 2, 1, *range(3, len(window.kernel) + 3)))
     ins = write.Div(write.Shape(w, start=0, end=1), write.ints([group]))
     target = write.Concat(write.ints([-1]), ins, kernel, axis=0)
     return write.Reshape(swapped, target)

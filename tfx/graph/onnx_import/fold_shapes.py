@@ -13,23 +13,11 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.dims import is_static
 from tfx.graph.ir import Value
+from tfx.graph.shape_code import MOVES, contents, sizes
 
 _MOST = 1024
 _Array = np.ndarray[Any, Any]
-
-
-def known(value: Value | None) -> _Array | None:
-    """The contents of a value, where a constant or static sizes tell them."""
-    if value is None or value.dtype > dtypes.SEQUENCE:
-        return None
-    if value.const is not None:
-        return value.const
-    dims, shape = value.dims, value.shape
-    if dims is None or shape is None or not all(isinstance(d, int) for d in (*dims, *shape)):
-        return None
-    return np.array(dims, dtypes.from_onnx(value.dtype).as_numpy_dtype).reshape(shape)
 
 
 def folded(op: str, inputs: Sequence[Value | None], attrs: dict[str, Any]) -> _Array | None:
@@ -41,13 +29,15 @@ def folded(op: str, inputs: Sequence[Value | None], attrs: dict[str, Any]) -> _A
         attrs: Its attributes.
     """
     if op == "Shape":
-        return _shape(inputs[0], attrs)
+        dims = sizes(inputs[0], attrs)
+        static = dims is not None and all(isinstance(d, int) for d in dims)
+        return np.array(dims, np.int64) if static else None
     rule = _RULES.get(op)
     if rule is None or not inputs:
         return None
     arrays = []
     for value in inputs:
-        array = known(value)
+        array = contents(value)
         if array is None and value is not None:
             return None
         if array is not None and (array.size > _MOST or array.dtype.kind not in "iubf"):
@@ -59,13 +49,6 @@ def folded(op: str, inputs: Sequence[Value | None], attrs: dict[str, Any]) -> _A
     except (ValueError, IndexError, TypeError, ZeroDivisionError, OverflowError):
         return None  # the node itself says what is wrong
     return None if result is None or result.size > _MOST else np.asarray(result)
-
-
-def _shape(value: Value | None, attrs: dict[str, Any]) -> _Array | None:
-    if value is None or value.shape is None:
-        return None
-    dims = value.shape[attrs.get("start", 0) : attrs.get("end")]
-    return np.array(dims, np.int64) if is_static(dims) else None
 
 
 def _same(function: Callable[..., Any]) -> Callable[[list[Any], dict[str, Any]], _Array]:
@@ -100,45 +83,6 @@ def _cast(arrays: list[Any], attrs: dict[str, Any]) -> _Array | None:
     if x.dtype.kind == "f" and dtype.is_integer and not np.isfinite(x).all():
         return None
     return np.asarray(x.astype(dtype.as_numpy_dtype))
-
-
-def _concat(arrays: list[Any], attrs: dict[str, Any]) -> _Array:
-    return np.asarray(np.concatenate(arrays, int(attrs["axis"])))
-
-
-def _gather(arrays: list[Any], attrs: dict[str, Any]) -> _Array:
-    return np.asarray(np.take(arrays[0], arrays[1], int(attrs.get("axis", 0))))
-
-
-def _slice(arrays: list[Any], attrs: dict[str, Any]) -> _Array:
-    x, starts, ends, *rest = arrays
-    axes = rest[0] if rest and rest[0] is not None else np.arange(len(starts))
-    steps = rest[1] if len(rest) > 1 else np.ones(len(starts), np.int64)
-    index = [slice(None)] * x.ndim
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        start, end, step = int(start), int(end), int(step)
-        size = x.shape[int(axis)]
-        # A negative end with a negative step, at or below -size-1, is "to the very front".
-        stop = None if step < 0 and end < -size else end
-        index[int(axis)] = slice(start, stop, step)
-    return np.asarray(x[tuple(index)])
-
-
-def _squeeze(arrays: list[Any], attrs: dict[str, Any]) -> _Array:
-    axes = arrays[1] if len(arrays) > 1 and arrays[1] is not None else None
-    where = None if axes is None else tuple(int(a) for a in axes)
-    return np.asarray(np.squeeze(arrays[0], where))
-
-
-def _unsqueeze(arrays: list[Any], attrs: dict[str, Any]) -> _Array:
-    return np.asarray(np.expand_dims(arrays[0], tuple(int(a) for a in arrays[1])))
-
-
-def _reshape(arrays: list[Any], attrs: dict[str, Any]) -> _Array:
-    x, shape = arrays
-    copied = not attrs.get("allowzero", 0)
-    dims = [x.shape[i] if d == 0 and copied else int(d) for i, d in enumerate(shape)]
-    return np.asarray(x.reshape(dims))
 
 
 def _range(arrays: list[Any], attrs: dict[str, Any]) -> _Array | None:
@@ -178,19 +122,18 @@ def _reduced(function: Callable[..., Any]) -> Callable[[list[Any], dict[str, Any
 
 
 _RULES: dict[str, Callable[[list[Any], dict[str, Any]], _Array | None]] = {
+    **MOVES,
     "Abs": _same(np.abs),
     "Add": _same(np.add),
     "And": _truth(np.logical_and),
     "Cast": _cast,
     "CastLike": lambda arrays, attrs: arrays[0].astype(arrays[1].dtype),
     "Ceil": _same(np.ceil),
-    "Concat": _concat,
     "ConstantOfShape": _filled,
     "Div": _same(_div),
     "Equal": _truth(np.equal),
     "Expand": _expand,
     "Floor": _same(np.floor),
-    "Gather": _gather,
     "Greater": _truth(np.greater),
     "GreaterOrEqual": _truth(np.greater_equal),
     "Identity": _same(np.asarray),
@@ -207,13 +150,8 @@ _RULES: dict[str, Callable[[list[Any], dict[str, Any]], _Array | None]] = {
     "ReduceMin": _reduced(np.min),
     "ReduceProd": _reduced(np.prod),
     "ReduceSum": _reduced(np.sum),
-    "Reshape": _reshape,
     "Size": lambda arrays, attrs: np.array(arrays[0].size, np.int64),
-    "Slice": _slice,
     "Sqrt": _same(np.sqrt),
-    "Squeeze": _squeeze,
     "Sub": _same(np.subtract),
-    "Transpose": lambda arrays, attrs: np.transpose(arrays[0], attrs.get("perm")),
-    "Unsqueeze": _unsqueeze,
     "Where": lambda arrays, attrs: np.where(*arrays).astype(arrays[1].dtype),
 }

@@ -101,7 +101,7 @@ class ImportBuilder(Ops[Value]):
         return self.graph.add_constant(np.asarray(value, np.float64), dtypes.float64.onnx)
 
     def ints(self, values: Sequence[int] | int) -> Value:
-        """A constant of int64."""
+        """An int64 vector, or a scalar."""
         return self.graph.add_constant(np.asarray(values, np.int64), dtypes.int64.onnx)
 
     def like(self, value: Any, model: Value) -> Value:

@@ -16,8 +16,8 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.graph.ir import Value
-from tfx.graph.onnx_import.fold_shapes import known
 from tfx.graph.onnx_import.import_builder import ImportBuilder
+from tfx.graph.shape_code import contents
 
 _MOST = 4096
 
@@ -94,7 +94,7 @@ def _empty(e: ImportBuilder, given: Sequence[Known], attrs: dict[str, Any]) -> K
 
 
 def _position(value: Known, size: int, most: int) -> int | None:
-    array = known(value) if isinstance(value, Value) else None
+    array = contents(value) if isinstance(value, Value) else None
     if array is None or array.size != 1:
         return None
     index = int(array.reshape(-1)[0])
@@ -157,7 +157,7 @@ def _split(e: ImportBuilder, given: Sequence[Known], attrs: dict[str, Any]) -> K
     sizes = [1] * size
     keeps = True
     if len(given) > 1 and given[1] is not None:
-        split = known(given[1]) if isinstance(given[1], Value) else None
+        split = contents(given[1]) if isinstance(given[1], Value) else None
         if split is None:
             return None
         if split.ndim:

@@ -11,6 +11,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import UnimplementedError
+from tfx.graph.formulas.shapes import reversed_along
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.onnx_import.import_builder import ImportBuilder
 from tfx.graph.onnx_import.types import body_types
@@ -68,13 +69,13 @@ def _in_order(emitter: ImportBuilder, x: Value, axis: int, direction: int) -> Va
         rank = _rank(x)
         axis %= rank
         x = emitter.Transpose(x, perm=(axis, *(i for i in range(rank) if i != axis)))
-    return _turned(emitter, x) if direction else x
+    return reversed_along(emitter, x) if direction else x
 
 
 def _placed(emitter: ImportBuilder, y: Value, axis: int, direction: int) -> Value:
     """The reverse for what was collected."""
     if direction:
-        y = _turned(emitter, y)
+        y = reversed_along(emitter, y)
     if axis:
         rank = _rank(y)
         axis %= rank
@@ -90,11 +91,6 @@ def _rank(x: Value) -> int:
             "unknown; give the shapes of the model's inputs with input_shapes"
         )
     return len(x.shape)
-
-
-def _turned(emitter: ImportBuilder, x: Value) -> Value:
-    back = emitter.ints([-1])
-    return emitter.Slice(x, back, emitter.ints([-(2**63)]), emitter.ints([0]), back)
 
 
 def _looped(body: Graph, count: int, rows: Sequence[Value]) -> Graph:

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.dims import is_static
 from tfx.core.errors import OpError
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value, attributes_key
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.serialization.serialize import to_model
+from tfx.graph.shape_code import contents, sizes
 from tfx.graph.traits import traits
 from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.session import Session
@@ -165,9 +165,9 @@ class _Folder(Rewriter):
                 return False
         if node.op in (CALL, HOST) or any(True for _ in node.bodies()) or taken > _MOST_IN:
             return False
-        sizes = [_size(v) for v in node.outputs]
         most = min(max(taken, _LEAST_OUT), _MOST_OUT)
-        return all(size is not None and size <= most for size in sizes)
+        made = [_size(v) for v in node.outputs]
+        return all(size is not None and size <= most for size in made)
 
     def _key(self, value: Value) -> bytes:
         key = self._keys.get(id(value))
@@ -210,35 +210,27 @@ def _told_by_shapes(node: Node) -> np.ndarray[Any, Any] | None:
     value = node.outputs[0]
     if value.dtype not in _INTEGERS:
         return None
-    if node.op == "Shape" and node.inputs[0] is not None:
-        sizes = _static(node.inputs[0])
-        if sizes is not None:
-            part = sizes[node.attrs.get("start", 0) : node.attrs.get("end")]
-            return np.array(part, np.int64)
-    shape = _static(value)
-    dims = value.dims
-    if dims is None or shape is None or not is_static(dims):
-        return None
-    numpy_dtype = dtypes.from_onnx(value.dtype).as_numpy_dtype
-    return np.array(dims, numpy_dtype).reshape(shape)
+    if node.op == "Shape" and node.inputs[0] is not None and _static(node.inputs[0]) is not None:
+        return np.array(sizes(node.inputs[0], node.attrs), np.int64)
+    return contents(value)
 
 
 def _static(value: Value) -> list[int] | None:
     if value.shape is None:
         return None
-    sizes = [d for d in value.shape if isinstance(d, int)]
-    return sizes if len(sizes) == len(value.shape) else None
+    known = [d for d in value.shape if isinstance(d, int)]
+    return known if len(known) == len(value.shape) else None
 
 
 def _size(value: Value) -> int | None:
     """Bytes of a value of static shape; None: not known, or of no fixed size."""
-    sizes = _static(value)
-    if sizes is None or value.dtype > dtypes.SEQUENCE:
+    shape = _static(value)
+    if shape is None or value.dtype > dtypes.SEQUENCE:
         return None
     dtype = dtypes.from_onnx(value.dtype)
     if dtype == dtypes.string or not dtype.size:
         return None
-    return math.prod(sizes) * dtype.size
+    return math.prod(shape) * dtype.size
 
 
 def _digest(key: Any) -> bytes:

@@ -9,10 +9,10 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.common.arguments import is_tensor_like, required_int, single_axis, static_ints, tensor
-from tfx.ops.common.batching import BatchedOp, Results, batching, shifted
+from tfx.ops.common.batching import BatchedOp, Results, along_axis, batching, shifted
 from tfx.ops.common.dynamic_axis import folded, late_axis
 from tfx.ops.common.shapes import (
     common_tensors,
@@ -111,6 +111,9 @@ def _concat_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
         return (dy,)
     sizes = concat_shape(*[dimension(x, axis) for x in op.inputs])
     return ox.Split(dy, sizes, axis=axis, outputs=len(op.inputs))
+
+
+linear("Concat")
 
 
 def stack(values: Any, axis: Any = 0, name: str = "stack") -> Tensor:
@@ -338,13 +341,13 @@ def _split_grad(op: OpRecord, *dys: Tensor | None) -> Sequence[Tensor | None]:
     return whole, *[None] * (len(op.inputs) - 1)
 
 
+linear("Split", inputs=(0,))
+
+
 @batching("Concat")
 def _concat_batching(op: BatchedOp) -> Results:
     inputs = [op.full(i) for i in range(len(op.inputs))]
     return op.apply(inputs, {"axis": shifted(op.attrs["axis"])})
 
 
-@batching("Split")
-def _split_batching(op: BatchedOp) -> Results:
-    op.only(0)
-    return op.apply(op.inputs, {**op.attrs, "axis": shifted(op.attrs.get("axis", 0))})
+batching("Split")(along_axis(0))

@@ -15,7 +15,7 @@ from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.framework.guards import refused_unless
 from tfx.framework.indices import from_the_front
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.array.index_positions import (
     coordinates_of_batch,
@@ -32,7 +32,7 @@ from tfx.ops.common.arguments import (
     static_int,
     tensor,
 )
-from tfx.ops.common.batching import BatchedOp, Results, as_int64, batching, concat_shapes, shifted
+from tfx.ops.common.batching import BatchedOp, Results, as_int64, batching, shifted
 from tfx.ops.common.dynamic_axis import folded, found_axis, late_axis
 from tfx.ops.common.shapes import (
     concat_shape,
@@ -334,6 +334,9 @@ def _gather_elements_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return ox.ScatterElements(zeros_shaped(x), indices, dy, **attrs), None
 
 
+linear("Gather", "GatherND", "GatherElements", inputs=(0,))
+
+
 @batching("Gather")
 def _gather_batching(op: BatchedOp) -> Results:
     """By what differs: the table, the places, or both."""
@@ -394,14 +397,3 @@ def _gather_nd_batching(op: BatchedOp) -> Results:
     if not op.batched[0] and shared == 0:
         return op.apply(op.inputs)
     return op.apply((op.full(0), op.full(1)), {"batch_dims": shared + 1})
-
-
-@batching("Compress")
-def _compress_batching(op: BatchedOp) -> Results:
-    """How many are left must not depend on the element. Without an axis elements are flat."""
-    op.only(0)
-    x, axis = op.input(0), op.attrs.get("axis")
-    if axis is None:
-        shape = concat_shapes(op.lead(), int64_constant([-1]))
-        return op.apply((ox.Reshape(x, shape), op.input(1)), {"axis": 1})
-    return op.apply(op.inputs, {"axis": shifted(axis)})

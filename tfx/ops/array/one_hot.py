@@ -12,7 +12,7 @@ from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import refused_if_negative
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import (
     cast_to,
@@ -134,6 +134,9 @@ def _one_hot_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     axis = int64_constant([0])
     pair = [ox.Unsqueeze(v, axis) for v in (off, on)]
     return None, None, ox.Concat(*pair, axis=0)
+
+
+linear("OneHot", inputs=(2,))
 
 
 @batching("OneHot")

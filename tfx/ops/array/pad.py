@@ -11,13 +11,13 @@ from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import refused_if_negative
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops.array.creation import zeros_like
 from tfx.ops.array.index_positions import put_back, scatter_along
 from tfx.ops.common.arguments import integers, is_tensor_like, static_ints, tensor
 from tfx.ops.common.batching import (
     BatchedOp,
-    CannotBatchError,
     Results,
     batching,
     concat_shapes,
@@ -170,6 +170,15 @@ def _pad_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return (inner, None, border, None)[: len(op.inputs)]
 
 
+@forward("Pad")
+def _pad_forward(op: OpRecord, tangent: Tensor | None, *rest: Tensor | None) -> Tensor:
+    """The tangent padded; what is constant around it has tangent 0 unless it is a tensor's."""
+    border = rest[1] if len(rest) > 1 else None
+    x, pads, *others = op.inputs
+    tangent = zeros_like(x) if tangent is None else tangent
+    return ox.Pad(tangent, pads, border, *others[1:], **op.attrs)
+
+
 def _negated(pads: Tensor) -> Tensor:
     known = static_ints(pads)
     return ox.Neg(pads) if known is None else int64_constant([-p for p in known])
@@ -195,17 +204,6 @@ def _mirror_grad(
         shape = concat_shape(shape_vector(dy, 0, axis), size, shape_vector(dy, axis + 1))
         dy = scatter_along(shape, places, dy, axis)
     return dy
-
-
-@batching("CenterCropPad")
-def _center_crop_pad_batching(op: BatchedOp) -> Results:
-    """The same axes, one further back."""
-    op.only(0)
-    axes = op.attrs.get("axes") or range(op.rank(0))
-    moved = tuple(a + 1 if a >= 0 else a for a in axes)
-    if not moved:
-        raise CannotBatchError("there are no axes")
-    return op.apply(op.inputs, {**op.attrs, "axes": moved})
 
 
 @batching("Pad")

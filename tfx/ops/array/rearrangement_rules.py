@@ -6,15 +6,13 @@ All of them are linear: the gradient moves elements back to where they came from
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, forward, gradient, linear
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, scalar_like, static_int, unbroadcast
-from tfx.ops.common.batching import BatchedOp, Results, batching
+from tfx.ops.common.arguments import scalar_like, unbroadcast
+from tfx.ops.common.batching import BatchedOp, CannotBatchError, Results, as_one_batch, batching
 from tfx.ops.common.shapes import (
     concat_shape,
     dimension,
@@ -23,7 +21,8 @@ from tfx.ops.common.shapes import (
     reshape_to,
     shape_vector,
 )
-from tfx.ops.math.arithmetic import divide, multiply, subtract
+from tfx.ops.common.tangents import spread, summed
+from tfx.ops.math.arithmetic import divide
 
 
 @gradient("Mean")
@@ -34,16 +33,10 @@ def _mean_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     ]
 
 
-@gradient("CastLike")
-def _cast_like_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    return cast_to(dy, op.inputs[0].dtype), None
-
-
-@gradient("Trilu")
-def _trilu_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    """The same triangle of the gradient."""
-    rest = op.inputs[1:]
-    return ox.Trilu(dy, *rest, **op.attrs), *(None for _ in rest)
+@forward("Mean")
+def _mean_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor:
+    total = summed(tangents)
+    return spread(ox.Div(total, scalar_like(len(tangents), total)), op.outputs[0])
 
 
 @gradient("DepthToSpace")
@@ -74,6 +67,9 @@ def _center_crop_pad_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return ox.CenterCropPad(dy, sizes, **op.attrs), None
 
 
+linear("DepthToSpace", "SpaceToDepth", "CenterCropPad", inputs=(0,))
+
+
 @gradient("TensorScatter")
 def _tensor_scatter_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     """What was overwritten gets nothing, what was written gets its place's gradient."""
@@ -98,53 +94,21 @@ def _tensor_scatter_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return dcache, dupdate, *(None for _ in starts)
 
 
-@gradient("Dropout")
-def _dropout_grad(op: OpRecord, dy: Tensor | None, *_: Any) -> Sequence[Tensor | None]:
-    """What was dropped gets nothing, what was kept its gradient, scaled like the result.
-
-    Where the mask is not a result of the operator it is read off the result. An element that was 0
-    before does not tell; it gets what it would get on average.
-    """
-    x, *options = op.inputs
-    training = options[1] if len(options) > 1 else None
-    none = (None,) * len(options)
-    if dy is None or training is None or static_int(training) == 0:
-        return dy, *none
-    ratio = options[0]
-    if len(op.outputs) > 1:
-        return dropped(dy, ratio, training, op.outputs[1]), *none
-    zero = scalar_like(0, dy)
-    scaled = multiply(dy, _dropout_scale(dy, ratio))
-    gone = ox.Equal(op.outputs[0], zero)
-    dx = ox.Where(gone, zero, scaled)
-    dx = ox.Where(ox.Equal(x, zero), dy, dx)
-    if static_int(training) is None:
-        dx = ox.Where(cast_to(training, dtypes.bool), dx, dy)
-    return dx, *none
+batching("DepthToSpace", "SpaceToDepth")(as_one_batch)
 
 
-def dropped(x: Tensor, ratio: Tensor | None, training: Tensor, mask: Tensor) -> Tensor:
-    """What ``Dropout`` makes of ``x`` with a mask that is known.
-
-    Args:
-        x: Tensor of a floating dtype.
-        ratio: The operator's second input; None: its default.
-        training: The third one.
-        mask: What is kept.
-    """
-    y = ox.Where(mask, multiply(x, _dropout_scale(x, ratio)), scalar_like(0, x))
-    if static_int(training) is None:
-        y = ox.Where(cast_to(training, dtypes.bool), y, x)
-    return y
+@batching("CenterCropPad")
+def _center_crop_pad_batching(op: BatchedOp) -> Results:
+    """The same axes, one further back."""
+    op.only(0)
+    axes = op.attrs.get("axes") or range(op.rank(0))
+    moved = tuple(a + 1 if a >= 0 else a for a in axes)
+    if not moved:
+        raise CannotBatchError("there are no axes")
+    return op.apply(op.inputs, {**op.attrs, "axes": moved})
 
 
-def _dropout_scale(x: Tensor, ratio: Tensor | None) -> Tensor:
-    rate = scalar_like(0.5, x) if ratio is None else cast_to(ratio, x.dtype)
-    kept = subtract(1.0, rate)
-    nobody = ox.Equal(kept, scalar_like(0, x))
-    return divide(1.0, ox.Where(nobody, scalar_like(1, x), kept))
-
-
-@batching("DepthToSpace", "SpaceToDepth")
-def _depth_to_space_batching(op: BatchedOp) -> Results:
-    return op.split(op.apply((op.merged(0),))[0])
+@batching("TensorScatter")
+def _tensor_scatter_batching(op: BatchedOp) -> Results:
+    inputs = [None if x is None else op.merged(i) for i, x in enumerate(op.inputs)]
+    return op.split(op.apply(inputs)[0])

@@ -12,7 +12,7 @@ from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.context import executing_eagerly
 from tfx.framework.convert import int64_constant
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import Tensor
 from tfx.graph.symbolic_shapes import reshaped
 from tfx.ops.common.arguments import static_ints, tensor, unbroadcast
@@ -20,6 +20,7 @@ from tfx.ops.common.batching import (
     BatchedOp,
     CannotBatchError,
     Results,
+    along_axes,
     batching,
     concat_shapes,
     shifted_axes,
@@ -159,6 +160,9 @@ def _reshape_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     else:
         dx = reshape_to(dy, shape_vector(x))
     return dx, *[None] * len(rest)
+
+
+linear("Reshape", "Squeeze", "Unsqueeze", "Flatten", inputs=(0,))
 
 
 def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
@@ -305,6 +309,25 @@ def _expand_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return unbroadcast(dy, op.inputs[0]), None
 
 
+linear("Expand", inputs=(0,))
+
+
+@batching("Expand")
+def _expand_batching(op: BatchedOp) -> Results:
+    """Elements get as many axes as the result has."""
+    op.only(0)
+    length = op.input(1).shape[0] if op.input(1).shape.rank else None
+    if length is None:
+        raise CannotBatchError("the rank of the result is unknown")
+    rank = max(op.rank(0), length)
+    known = op.static_shape()
+    if known is not None and op.static_size is not None:
+        shape = int64_constant([op.static_size, *known])
+    else:
+        shape = concat_shapes(op.lead(), int64_constant([1] * (rank - length)), op.input(1))
+    return ox.Expand(op.aligned(0, rank), shape)
+
+
 @batching("Reshape")
 def _reshape_batching(op: BatchedOp) -> Results:
     """The batch in front of the shape. A 0 copies the dimension at its place, also then."""
@@ -348,7 +371,4 @@ def _squeeze_batching(op: BatchedOp) -> Results:
     return op.apply((op.input(0), int64_constant(axes))) if axes else op.input(0)
 
 
-@batching("Unsqueeze")
-def _unsqueeze_batching(op: BatchedOp) -> Results:
-    op.only(0)
-    return op.apply((op.input(0), shifted_axes(op.input(1))))
+batching("Unsqueeze")(along_axes)

@@ -12,11 +12,13 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
+from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.indices import from_the_front
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops.array.creation import zeros_like
 from tfx.ops.array.index_positions import explain_coordinates, integer_indices
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
 from tfx.ops.common.batching import BatchedOp, Results, batching, concat_shapes, shifted
@@ -223,6 +225,17 @@ def _scatter_elements_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
         return ox.ScatterElements(x, indices, updates, **attrs)
 
     return _scatter_rule(op, dy, take, put)
+
+
+@forward("ScatterND", "ScatterElements")
+def _scatter_forward(op: OpRecord, tx: Tensor | None, _: None, tu: Tensor | None) -> Any:
+    """Linear where it replaces or adds."""
+    if op.attrs.get("reduction", "none") not in ("none", "add"):
+        return NotImplemented
+    x, indices, updates = op.inputs
+    left = zeros_like(x) if tx is None else tx
+    right = zeros_like(updates) if tu is None else tu
+    return apply(op.op, (left, indices, right), op.attrs)
 
 
 Take = Callable[[Tensor], Tensor]

@@ -12,8 +12,9 @@ from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.guards import not_negative, refused_unless, settled
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.graph.formulas.shapes import reversed_along
 from tfx.ops.array.gather import gathered
 from tfx.ops.array.index_positions import put_back, scatter_along
 from tfx.ops.array.indexing import index_with
@@ -229,8 +230,7 @@ def _slice_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
         if steps is not None and steps[i] == 1:
             cut.append(i)
         elif steps is not None and _turns_around(x, axis, starts, ends, i, steps[i]):
-            last, far = int64_constant([-1]), int64_constant([INT64_MIN])
-            dy = ox.Slice(dy, last, far, int64_constant([axis]), last)
+            dy = reversed_along(ox, dy, [axis])
         else:
             dy = _placed(x, dy, axis, [_item(v, i) for v in (starts, ends, rest[1])])
     # Axes of known length first: that is a node with constant numbers.
@@ -239,6 +239,9 @@ def _slice_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
             along = [axes[i] for i in places]
             dy = _padded(x, dy, along, _items(starts, places), _items(ends, places))
     return (dy, *[None] * (len(op.inputs) - 1))
+
+
+linear("Slice", inputs=(0,))
 
 
 def _by_knowledge(x: Tensor, cuts: list[tuple[int, int]]) -> tuple[list[int], list[int]]:

@@ -11,9 +11,10 @@ from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, require_dtype, single_axis, static_int, tensor
+from tfx.ops.common.batching import along_axis, batching
 from tfx.ops.common.shapes import (
     as_int64_shape,
     as_vector,
@@ -240,6 +241,14 @@ def _top_k_grad(op: OpRecord, dy: Tensor | None, _: Tensor | None) -> Sequence[T
     return ox.ScatterElements(zeros_shaped(x), indices, dy, **axis), None
 
 
+@forward("TopK")
+def _top_k_forward(op: OpRecord, tangent: Tensor | None, _: None) -> Sequence[Tensor | None]:
+    if tangent is None:
+        return None, None
+    axis = {"axis": op.attrs.get("axis", -1)}
+    return ox.GatherElements(tangent, op.outputs[1], **axis), None
+
+
 def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Tensor:
     """Whether the prediction for each target is among the ``k`` largest of its row.
 
@@ -345,3 +354,6 @@ def _check_search(sequence: Tensor, values: Tensor) -> None:
             f"{values.shape}.",
             op="LowerBound",
         )
+
+
+batching("TopK")(along_axis(-1))

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable
+from tfx.graph.shape_code import contents
 from tfx.graph.symbolic_shapes import elements
 from tfx.ops.common.shapes import static_dims
 
@@ -39,16 +40,13 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
 
 def _of_symbol(tensor: SymbolicTensor, partial: bool) -> Any:
     value = tensor._symbol
-    if value.const is not None:
-        return value.const.copy()[()]
+    known = contents(value)
+    if known is not None:
+        return known.copy()[()]
     dims, shape = elements(value), static_dims(tensor)
-    if dims is None or shape is None:
+    if dims is None or shape is None or not partial:
         return None
-    known = [d if isinstance(d, int) else None for d in dims]
-    if None not in known:
-        array = np.array(known, tensor.dtype.as_numpy_dtype)
-    elif partial and known != [None] * len(known):
-        array = np.array(known, object)
-    else:
+    numbers = [d if isinstance(d, int) else None for d in dims]
+    if numbers == [None] * len(numbers):
         return None
-    return array.reshape(shape)[()]
+    return np.array(numbers, object).reshape(shape)[()]

@@ -12,12 +12,11 @@ from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.guards import refused_if_negative
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, single_axis, static_int, static_ints, tensor
 from tfx.ops.common.batching import (
     BatchedOp,
-    CannotBatchError,
     Results,
     batching,
     concat_shapes,
@@ -89,6 +88,9 @@ def _tile_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
         shape = ox.Reshape(pairs_, int64_constant([-1]))
     copies = int64_constant(range(0, 2 * rank, 2))
     return ox.ReduceSum(reshape_to(dy, shape), copies, keepdims=0), None
+
+
+linear("Tile", inputs=(0,))
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
@@ -243,22 +245,6 @@ def sequence_mask(
     places = ox.Range(int64_constant(0), limit, int64_constant(1))
     column = ox.Unsqueeze(ends, int64_constant([-1]))
     return cast_to(ox.Less(places, column), dtypes.as_dtype(dtype))
-
-
-@batching("Expand")
-def _expand_batching(op: BatchedOp) -> Results:
-    """Elements get as many axes as the result has."""
-    op.only(0)
-    length = op.input(1).shape[0] if op.input(1).shape.rank else None
-    if length is None:
-        raise CannotBatchError("the rank of the result is unknown")
-    rank = max(op.rank(0), length)
-    known = op.static_shape()
-    if known is not None and op.static_size is not None:
-        shape = int64_constant([op.static_size, *known])
-    else:
-        shape = concat_shapes(op.lead(), int64_constant([1] * (rank - length)), op.input(1))
-    return ox.Expand(op.aligned(0, rank), shape)
 
 
 @batching("Tile")

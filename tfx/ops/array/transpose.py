@@ -11,11 +11,11 @@ from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.guards import refused_unless
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.shapes import reversed_along
 from tfx.ops.common.arguments import (
     INT64_MAX,
-    INT64_MIN,
     cast_to,
     is_tensor_like,
     single_axis,
@@ -144,6 +144,9 @@ def _transpose_grad(op: OpRecord, dy: Tensor) -> Tensor:
     return transposed(dy, inverse)
 
 
+linear("Transpose")
+
+
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """A tensor with the elements along some axes in reverse order.
 
@@ -172,13 +175,13 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     if given is None:
         for late in _late_axes(vector, "reverse"):
             around = folded(x, late)
-            x = _like(x, around.unfolded(reversed_along(around.x, [1]), around.size))
+            x = _like(x, around.unfolded(reversed_along(ox, around.x, [1]), around.size))
         return x
     axes = [single_axis(a, x, "ReverseV2") for a in given]
     for a in axes:
         if axes.count(a) > 1:
             raise InvalidArgumentError(f"axis {a} specified more than once.", op="ReverseV2")
-    return reversed_along(x, axes) if axes else identity(x)
+    return reversed_along(ox, x, axes) if axes else identity(x)
 
 
 _tensor = tensor
@@ -221,13 +224,6 @@ def _late_axes(vector: Tensor, op: str) -> list[Tensor]:
 def _like(x: Tensor, result: Tensor) -> Tensor:
     result.set_shape(x.shape)
     return result
-
-
-def reversed_along(x: Tensor, axes: Sequence[int]) -> Tensor:
-    """``reverse`` of axes that are known to be right."""
-    last = int64_constant([-1] * len(axes))
-    end = int64_constant([INT64_MIN] * len(axes))
-    return ox.Slice(x, last, end, int64_constant(axes), last)
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
@@ -363,6 +359,9 @@ def _check_lengths(x: Tensor, lengths: Tensor, time: int, batch: int) -> None:
 @gradient("ReverseSequence")
 def _reverse_sequence_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return ox.ReverseSequence(dy, op.inputs[1], **op.attrs), None
+
+
+linear("ReverseSequence", inputs=(0,))
 
 
 @batching("ReverseSequence")

@@ -13,7 +13,7 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.rules import OpRecord, gradient, no_gradient
+from tfx.framework.rules import OpRecord, forward, gradient, linear, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.index_positions import scatter_along
 from tfx.ops.common.arguments import (
@@ -25,6 +25,7 @@ from tfx.ops.common.arguments import (
     unbroadcast,
 )
 from tfx.ops.common.arguments import tensor as as_tensor
+from tfx.ops.common.batching import BatchedOp, Results, batching, concat_shapes, shifted
 from tfx.ops.common.dynamic_axis import folded, late_axis
 from tfx.ops.common.shapes import (
     concat_shape,
@@ -35,6 +36,7 @@ from tfx.ops.common.shapes import (
     reshape_to,
     shape_vector,
 )
+from tfx.ops.common.tangents import spread
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
@@ -94,6 +96,15 @@ def _where_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     dx = unbroadcast(ox.Where(condition, dy, zero), x) if op.needs[1] else None
     dy_ = unbroadcast(ox.Where(condition, zero, dy), y) if op.needs[2] else None
     return None, dx, dy_
+
+
+@forward("Where")
+def _where_forward(op: OpRecord, _: None, tx: Tensor | None, ty: Tensor | None) -> Tensor:
+    """The same choice among the tangents; the condition has none."""
+    condition, x = op.inputs[:2]
+    zero = scalar_like(0, x)
+    chosen = ox.Where(condition, zero if tx is None else tx, zero if ty is None else ty)
+    return spread(chosen, op.outputs[0]) if tx is None or ty is None else chosen
 
 
 def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_mask") -> Tensor:
@@ -178,3 +189,17 @@ def _compress_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     if axis is None:
         return reshape_to(scatter_along(product(shape), places, dy, 0), shape), None
     return scatter_along(shape, places, dy, axis), None
+
+
+linear("Compress", inputs=(0,))
+
+
+@batching("Compress")
+def _compress_batching(op: BatchedOp) -> Results:
+    """How many are left must not depend on the element. Without an axis elements are flat."""
+    op.only(0)
+    x, axis = op.input(0), op.attrs.get("axis")
+    if axis is None:
+        shape = concat_shapes(op.lead(), int64_constant([-1]))
+        return op.apply((ox.Reshape(x, shape), op.input(1)), {"axis": 1})
+    return op.apply(op.inputs, {"axis": shifted(axis)})

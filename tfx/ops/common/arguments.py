@@ -100,14 +100,8 @@ def cast_to(x: Tensor, dtype: DType) -> Tensor:
     return x if x.dtype is dtype else ox.Cast(x, to=dtype.onnx)
 
 
-def scalar_like(value: float, like: Tensor) -> Tensor:
-    """A scalar constant of another tensor's dtype."""
-    dtype = like.dtype
-    number = int(value) if dtype.is_integer else float(value)
-    graph = current().graph
-    if graph is not None and graph.shared_name is not None:  # within a gradient
-        return SymbolicTensor(graph.scalar(number, dtype.onnx, dtype.as_numpy_dtype), graph)
-    return convert_to_tensor(number, dtype)
+# A scalar constant of another tensor's dtype: ``scalar_like(value, like)``.
+scalar_like = ox.like
 
 
 def normalize_axes(axis: Any, rank: int | None, op: str) -> list[int] | None:

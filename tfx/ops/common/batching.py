@@ -18,6 +18,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import graph_under_construction
 from tfx.framework.rules import formula_of
 from tfx.framework.tensor import SymbolicTensor, Tensor, is_sequence, symbol_of
+from tfx.graph import traits as operator_traits
 from tfx.graph.ir import Graph
 from tfx.graph.traits import traits
 from tfx.ops.common.arguments import cast_to, scalar_like, static_ints
@@ -267,18 +268,6 @@ def status_of(op: str) -> str:
     return "loop" if formula_of(op) is None else "formula"
 
 
-# Operators with an attribute "axis" and its default.
-ALONG_AXIS = {
-    "ArgMax": 0,
-    "ArgMin": 0,
-    "Hardmax": -1,
-    "LogSoftmax": -1,
-    "LpNormalization": -1,
-    "Softmax": -1,
-    "TopK": -1,
-}
-
-
 def shifted(axis: int) -> int:
     """An axis of one element where the batch is in front: negative ones count from the end."""
     return axis + 1 if axis >= 0 else axis
@@ -295,12 +284,47 @@ def shifted_axes(axes: Tensor) -> Tensor:
     return ox.Where(ox.Less(axes, scalar_like(0, axes)), axes, later)
 
 
-@batching(*ALONG_AXIS)
-def _along_axis_batching(op: BatchedOp) -> Results:
-    """The same axis, one further back."""
+# Rules of several operators: ``batching("Softmax", "LogSoftmax")(along_axis(-1))``
+
+
+def unchanged(op: BatchedOp) -> Results:
+    """Rule of an operator that does not see where elements begin."""
+    return op.apply(op.inputs)
+
+
+batching(*operator_traits.operators(lambda t: t.elementwise == "unary"))(unchanged)
+
+
+def unchanged_first(op: BatchedOp) -> Results:
+    """The same; the inputs after the first are parameters, one for all elements."""
     op.only(0)
-    axis = op.attrs.get("axis", ALONG_AXIS[op.op])
-    return op.apply(op.inputs, {**op.attrs, "axis": shifted(axis)})
+    return op.apply(op.inputs)
+
+
+def along_axis(default: int) -> Rule:
+    """Rule of operators along an axis that is an attribute: the same axis, one further back.
+
+    Args:
+        default: The axis where the attribute is left out.
+    """
+
+    def rule(op: BatchedOp) -> Results:
+        op.only(0)
+        return op.apply(op.inputs, {**op.attrs, "axis": shifted(op.attrs.get("axis", default))})
+
+    return rule
+
+
+def along_axes(op: BatchedOp) -> Results:
+    """Rule of operators along axes that are the second input."""
+    op.only(0)
+    return op.apply((op.input(0), shifted_axes(op.input(1))))
+
+
+def as_one_batch(op: BatchedOp) -> Results:
+    """Rule of operators on images, signals or rows: those of all elements are one batch."""
+    op.only(0)
+    return op.split(op.apply((op.merged(0), *op.inputs[1:]))[0])
 
 
 def broadcast(op: BatchedOp) -> list[Tensor]:
@@ -332,6 +356,12 @@ def _broadcast_later(op: BatchedOp) -> list[Tensor]:
             x = ox.Reshape(x, shape, allowzero=1)
         inputs.append(x)
     return inputs
+
+
+@batching(*operator_traits.operators(lambda t: t.elementwise == "broadcast"))
+def _broadcasting_batching(op: BatchedOp) -> Results:
+    """Elements of fewer axes get some behind the batch, so that axes meet from the right."""
+    return op.apply(broadcast(op))
 
 
 def as_int64(x: Tensor) -> Tensor:

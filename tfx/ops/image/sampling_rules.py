@@ -12,7 +12,7 @@ from typing import Any
 from tfx.core.errors import UnimplementedError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.rules import OpRecord, formula
+from tfx.framework.rules import OpRecord, formula, linear
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like, static_ints
 from tfx.ops.common.batching import BatchedOp, Results, batching, folded, unfolded
@@ -129,6 +129,9 @@ def _affine_grid(op: OpRecord) -> Tensor:
     return reshape_to(moved, concat_shape(dimension(theta, 0), whole, int64_constant([axes])))
 
 
+linear("AffineGrid", inputs=(0,))
+
+
 def _grid_line(length: Tensor, like: Tensor, centers: bool) -> Tensor:
     """Coordinates from -1 to 1: of centres, or of edges with the centres in between."""
     one = scalar_like(1, like)
@@ -229,3 +232,13 @@ def _affine_grid_batching(op: BatchedOp) -> Results:
     rest = ox.Slice(size, int64_constant([1]), int64_constant([2**62]))
     whole = concat_shape(ox.Mul(first, op.lead()), rest)
     return op.split(op.apply((op.merged(0), whole))[0])
+
+
+@batching("DeformConv")
+def _deform_conv_batching(op: BatchedOp) -> Results:
+    """Images, offsets and masks of all elements together; the filter is one."""
+    op.only(0, 2, 4)
+    given = [
+        op.merged(i) if i in (0, 2, 4) and x is not None else x for i, x in enumerate(op.inputs)
+    ]
+    return op.split(op.apply(given)[0])

@@ -15,9 +15,10 @@ import numpy as np
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
+from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.common.arguments import as_int64, same_dtype, static_int, static_ints, tensor
-from tfx.ops.common.batching import BatchedOp, Results, batching
+from tfx.ops.common.batching import batching, unchanged_first
 from tfx.ops.common.shapes import (
     concat_shape,
     dimension,
@@ -436,7 +437,14 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     return ox.Sub(ox.Mul(p, r), ox.Mul(q, s))
 
 
-@batching("Trilu")
-def _trilu_batching(op: BatchedOp) -> Results:
-    op.only(0)
-    return op.apply(op.inputs)
+@gradient("Trilu")
+def _trilu_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    """The same triangle of the gradient."""
+    rest = op.inputs[1:]
+    return ox.Trilu(dy, *rest, **op.attrs), *(None for _ in rest)
+
+
+linear("Trilu", inputs=(0,))
+
+
+batching("Trilu")(unchanged_first)

@@ -12,7 +12,7 @@ import numpy as np
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import is_tensor_like, numpy_of, same_dtype, unbroadcast
 from tfx.ops.common.batching import BatchedOp, CannotBatchError, Results, batching
@@ -25,6 +25,7 @@ from tfx.ops.common.shapes import (
     reshape_to,
     shape_vector,
 )
+from tfx.ops.common.tangents import plus
 from tfx.ops.linalg.contraction import Label, contract, transposed
 
 _EQUATION = re.compile(r"^[a-zA-Z.,]*(->[a-zA-Z.]*)?$")
@@ -324,6 +325,17 @@ def _einsum_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
             found = ox.Expand(found, shape_vector(x))
         grads.append(found)
     return grads
+
+
+@forward("Einsum")
+def _einsum_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor | None:
+    """Linear in each operand."""
+    total: Tensor | None = None
+    for i, tangent in enumerate(tangents):
+        if tangent is not None:
+            given = [tangent if k == i else x for k, x in enumerate(op.inputs)]
+            total = plus(total, ox.Einsum(*given, **op.attrs))
+    return total
 
 
 def _without_repeats(

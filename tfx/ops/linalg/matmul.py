@@ -15,12 +15,13 @@ from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import (
     cast_to,
     require_dtype,
     same_dtype,
+    scalar_like,
     scaled,
     tensor,
     unbroadcast,
@@ -32,6 +33,7 @@ from tfx.ops.common.batching import (
     aligned,
     batching,
 )
+from tfx.ops.common.tangents import bilinear, spread
 
 _GEMM_DTYPES = frozenset((dtypes.float16, dtypes.float32, dtypes.float64, dtypes.bfloat16))
 
@@ -226,6 +228,9 @@ def _matmul_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return dx, unbroadcast(product(x, dy, transpose_a=True), y)
 
 
+forward("MatMul")(bilinear)
+
+
 def _as_rows(x: Tensor) -> Tensor:
     """``[..., n]`` to ``[rows, n]``."""
     last = x.shape[-1]
@@ -280,6 +285,19 @@ def _gemm_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
         dc = unbroadcast(scaled(dy, op.attrs.get("beta", 1.0)), c) if needed else None
         grads.append(dc)
     return grads
+
+
+@forward("Gemm")
+def _gemm_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor | None:
+    ta, tb = tangents[:2]
+    tc = tangents[2] if len(tangents) > 2 else None
+    attrs = {k: v for k, v in op.attrs.items() if k != "beta"}
+    total = bilinear(OpRecord(op.op, attrs, op.inputs, op.outputs), ta, tb)
+    if tc is None:
+        return total
+    beta = op.attrs.get("beta", 1.0)
+    tc = tc if beta == 1.0 else ox.Mul(tc, scalar_like(beta, tc))
+    return spread(tc, op.outputs[0]) if total is None else ox.Add(total, tc)
 
 
 @batching("MatMul")

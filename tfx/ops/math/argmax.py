@@ -11,6 +11,7 @@ from tfx.framework.apply import apply
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, require_dtype, single_axis, tensor
+from tfx.ops.common.batching import along_axis, batching
 from tfx.ops.common.dynamic_axis import folded, late_axis
 
 _INDEX_DTYPES = (dtypes.int16, dtypes.uint16, dtypes.int32, dtypes.int64)
@@ -88,3 +89,6 @@ def _position(op: str, input: Any, axis: Any, output_type: DTypeLike) -> Tensor:
 
 
 no_gradient("ArgMax", "ArgMin", why="the result is an index")
+
+
+batching("ArgMax", "ArgMin")(along_axis(0))

@@ -13,9 +13,10 @@ from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.guards import not_negative, refused_unless
 from tfx.framework.indices import contents
-from tfx.framework.rules import OpRecord, gradient, no_gradient
+from tfx.framework.rules import OpRecord, forward, gradient, no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor, symbol_of
 from tfx.ops.common.arguments import binary, cast_to, same_dtype, scalar_like, tensor, unbroadcast
+from tfx.ops.common.tangents import bilinear, broadcasting, spread, summed
 
 
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -72,6 +73,17 @@ def _sub_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return dx, ox.Neg(unbroadcast(dy, y)) if op.needs[1] else None
 
 
+@forward("Add", "Sub")
+def _add_forward(op: OpRecord, tx: Tensor | None, ty: Tensor | None) -> Tensor:
+    (z,) = op.outputs
+    if tx is not None and ty is not None:
+        return apply(op.op, (tx, ty))
+    if tx is not None:
+        return spread(tx, z)
+    assert ty is not None
+    return spread(ty if op.op == "Add" else ox.Neg(ty), z)
+
+
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x * y`` element by element, with broadcasting.
 
@@ -90,6 +102,9 @@ def _mul_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
         return ox.Mul(ox.Mul(dy, scalar_like(2, dy)), x), None
     dx = unbroadcast(ox.Mul(dy, y), x) if op.needs[0] else None
     return dx, unbroadcast(ox.Mul(dy, x), y) if op.needs[1] else None
+
+
+forward("Mul")(bilinear)
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -122,6 +137,18 @@ def _div_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     if op.needs[1]:
         dy_ = ox.Neg(unbroadcast(ox.Mul(dx, op.outputs[0]), y))
     return unbroadcast(dx, x) if op.needs[0] else None, dy_
+
+
+@forward("Div")
+def _div_forward(op: OpRecord, tx: Tensor | None, ty: Tensor | None) -> Tensor:
+    """``(tx - z ty) / y``."""
+    y, z = op.inputs[1], op.outputs[0]
+    if ty is None:
+        assert tx is not None
+        return ox.Div(tx, y)
+    part = ox.Mul(z, ty)
+    top = ox.Neg(part) if tx is None else ox.Sub(tx, part)
+    return ox.Div(top, y)
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -187,6 +214,9 @@ def _mod_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     wide = cast_to(ratio, dtypes.float32) if ratio.dtype.size < 4 else ratio
     q = cast_to(ox.Round(wide), ratio.dtype)
     return dx, unbroadcast(ox.Neg(ox.Mul(dy, q)), y)
+
+
+forward("Mod")(broadcasting)
 
 
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -262,6 +292,9 @@ def _pow_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
         dy_ = unbroadcast(ox.Mul(dy, ox.Mul(z, log)), y)
         dy_ = cast_to(dy_, exponent.dtype)
     return dx, dy_
+
+
+forward("Pow")(broadcasting)
 
 
 def _pow_slope(x: Tensor, y: Tensor) -> Tensor:
@@ -340,9 +373,17 @@ def _extremum_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return grads
 
 
+forward("Max", "Min")(broadcasting)
+
+
 @gradient("Sum")
 def _sum_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return [unbroadcast(dy, x) if n else None for x, n in zip(op.inputs, op.needs, strict=True)]
+
+
+@forward("Sum")
+def _sum_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor:
+    return spread(summed(tangents), op.outputs[0])
 
 
 def add_n(inputs: Any, name: str | None = None) -> Tensor:

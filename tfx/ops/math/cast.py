@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.context import using
 from tfx.framework.convert import embed
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, forward, gradient, linear
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph.tags import Mark
 from tfx.ops.common.arguments import cast_to, tensor
@@ -66,6 +67,17 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
 def _cast_grad(op: OpRecord, dy: Tensor) -> Tensor | None:
     x = op.inputs[0]
     return cast_to(dy, x.dtype) if x.dtype.is_floating else None
+
+
+@gradient("CastLike")
+def _cast_like_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
+    return cast_to(dy, op.inputs[0].dtype), None
+
+
+@forward("Cast", "CastLike")
+def _cast_forward(op: OpRecord, tangent: Tensor | None, *_: None) -> Tensor | None:
+    dtype = op.outputs[0].dtype
+    return cast_to(tangent, dtype) if tangent is not None and dtype.is_floating else None
 
 
 def saturate_cast(value: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
@@ -138,6 +150,9 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
 @gradient("Identity")
 def _identity_grad(op: OpRecord, dy: Tensor) -> Tensor:
     return dy
+
+
+linear("Identity")
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:

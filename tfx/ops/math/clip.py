@@ -9,7 +9,7 @@ import numpy as np
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices, slices_like
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, elementwise, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.static_value import get_static_value
 from tfx.ops.common.arguments import require_dtype, same_dtype, scalar_like, tensor, unbroadcast
@@ -90,6 +90,10 @@ def _clip_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
         dx = ox.Where(below, zero, dx)
     found: list[Tensor | None] = [dx, of_low, of_high]
     return found[: len(op.inputs)]
+
+
+# By the first input each element depends on one element.
+elementwise("Clip")
 
 
 def _are_ordered(low: Tensor, high: Tensor) -> bool:

@@ -9,7 +9,7 @@ from tfx.core import dtypes
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import (
     cast_to,
@@ -19,7 +19,7 @@ from tfx.ops.common.arguments import (
     tensor,
     with_last_axis,
 )
-from tfx.ops.common.batching import BatchedOp, Results, batching, shifted_axes
+from tfx.ops.common.batching import along_axes, batching
 from tfx.ops.common.dynamic_axis import folded, found_axis, late_axis
 from tfx.ops.common.shapes import dimension, known_rank
 from tfx.ops.math.arithmetic import divide, multiply
@@ -72,6 +72,9 @@ def cumsum(
 @gradient("CumSum")
 def _cumsum_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, None]:
     return _summed_back(op, dy), None
+
+
+linear("CumSum", inputs=(0,))
 
 
 def _summed_back(op: OpRecord, dy: Tensor) -> Tensor:
@@ -201,8 +204,4 @@ def _by_pairs(x: Tensor, axis: int, reverse: bool) -> Tensor:
     return ox.ReduceLogSumExp(chosen, int64_constant([axis + 1]), keepdims=0)
 
 
-@batching("CumSum", "CumProd")
-def _cumulative_batching(op: BatchedOp) -> Results:
-    """The axis is an input here."""
-    op.only(0)
-    return op.apply((op.input(0), shifted_axes(op.input(1))))
+batching("CumSum", "CumProd")(along_axes)

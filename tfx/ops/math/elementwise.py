@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from tfx.framework.builder import ox
-from tfx.framework.rules import OpRecord, gradient, no_gradient
+from tfx.framework.rules import OpRecord, gradient, linear, no_gradient
 from tfx.framework.tensor import Tensor
-from tfx.graph.traits import operators
 from tfx.ops.common.arguments import scalar_like, tensor, unary_floating, zeros_of
-from tfx.ops.common.batching import BatchedOp, Results, batching, broadcast
 from tfx.ops.common.python_ops import by_python
 from tfx.ops.math.arithmetic import divide, multiply, subtract
 from tfx.ops.math.cast import stop_gradient
@@ -68,6 +66,9 @@ def negative(x: Any, name: str | None = None) -> Tensor:
 @gradient("Neg")
 def _neg_grad(op: OpRecord, dy: Tensor) -> Tensor:
     return negative(dy)
+
+
+linear("Neg")
 
 
 def sign(x: Any, name: str | None = None) -> Tensor:
@@ -311,15 +312,3 @@ def is_finite(x: Any, name: str | None = None) -> Tensor:
     """
     size = unary_floating("Abs", x)
     return ox.Less(size, scalar_like(math.inf, size))
-
-
-@batching(*operators(lambda t: t.elementwise == "unary"))
-def _unary_batching(op: BatchedOp) -> Results:
-    """The operator itself: it does not see where elements begin."""
-    return op.apply(op.inputs)
-
-
-@batching(*operators(lambda t: t.elementwise == "broadcast"))
-def _broadcasting_batching(op: BatchedOp) -> Results:
-    """Elements of fewer axes get some behind the batch, so that axes meet from the right."""
-    return op.apply(broadcast(op))

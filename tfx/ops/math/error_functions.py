@@ -14,7 +14,7 @@ from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.graph.kernels import elementary_functions
+from tfx.graph.formulas import elementary_functions
 from tfx.ops.common.arguments import (
     cast_to,
     require_dtype,

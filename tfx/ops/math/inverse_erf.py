@@ -12,7 +12,7 @@ from typing import Any
 
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
-from tfx.graph.kernels import elementary_functions
+from tfx.graph.formulas import elementary_functions
 from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.ops.common.shapes import raw_shape
 from tfx.ops.common.traced_once import Composite

@@ -18,10 +18,11 @@ from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.indices import contents
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, forward, gradient, linear
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.symbolic_shapes import elements
 from tfx.graph.traits import operators
+from tfx.ops.array.creation import ones_like
 from tfx.ops.common.arguments import (
     cast_to,
     reduction_axes,
@@ -39,6 +40,7 @@ from tfx.ops.common.batching import (
     shifted_axes,
 )
 from tfx.ops.common.shapes import concat_shape, filled, raw_shape, shape_vector
+from tfx.ops.common.tangents import gradient_of
 from tfx.ops.math.arithmetic import divide, multiply, subtract
 from tfx.ops.math.comparison import equal
 from tfx.ops.math.elementwise import exp, is_inf, sign
@@ -147,6 +149,9 @@ def _sum_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     return _result(op, _broadcast_back(op, _restore_axes(op, dy)))
 
 
+linear("ReduceSum", inputs=(0,))
+
+
 def reduce_mean(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -204,6 +209,9 @@ def _mean_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     known = _static_count(x, axes if axes is None else static_ints(axes) or axes)
     count = cast_to(element_count(x, axes), dy.dtype) if known is None else scalar_like(known, dy)
     return _result(op, _broadcast_back(op, _restore_axes(op, divide(dy, count))))
+
+
+linear("ReduceMean", inputs=(0,))
 
 
 def reduce_max(
@@ -472,6 +480,17 @@ def _sum_square_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
 def _log_sum_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     total = _again(op, "ReduceSum", op.inputs[0])
     return _result(op, _broadcast_back(op, divide(_restore_axes(op, dy), total)))
+
+
+@forward("ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare")
+@forward("ReduceLogSum", "ReduceLogSumExp")
+def _reduce_forward(op: OpRecord, tangent: Tensor | None, *_: None) -> Tensor | None:
+    """Each element has one slope: the gradient for ones."""
+    if tangent is None:
+        return None
+    slopes = gradient_of(op, 0, ones_like(op.outputs[0]))
+    assert slopes is not None
+    return apply("ReduceSum", (ox.Mul(slopes, tangent), *op.inputs[1:]), op.attrs)
 
 
 @batching(*operators(lambda t: t.reduction))

@@ -8,6 +8,7 @@ from typing import Any
 from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.activations import tanh_slope
 from tfx.ops.common.arguments import require_dtype, same_dtype, scalar_like, unary_floating
 from tfx.ops.math.arithmetic import add, divide, multiply, subtract
 from tfx.ops.math.elementwise import abs, negative, sqrt, square
@@ -175,7 +176,7 @@ def tanh(x: Any, name: str | None = None) -> Tensor:
 
 @gradient("Tanh")
 def _tanh_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    return multiply(dy, subtract(1.0, square(op.outputs[0])))
+    return multiply(dy, tanh_slope(ox, op.outputs[0]))
 
 
 def asinh(x: Any, name: str | None = None) -> Tensor:

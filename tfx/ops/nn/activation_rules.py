@@ -10,12 +10,14 @@ from collections.abc import Sequence
 
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
-from tfx.framework.rules import OpRecord, gradient, no_gradient
+from tfx.framework.rules import OpRecord, forward, gradient, no_gradient
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.activations import tanh_slope
 from tfx.ops.common.arguments import scalar_like, unbroadcast
-from tfx.ops.common.batching import BatchedOp, Results, batching
+from tfx.ops.common.batching import BatchedOp, Results, along_axis, batching
+from tfx.ops.common.tangents import broadcasting
 from tfx.ops.math.arithmetic import add, divide, minimum, multiply, subtract
-from tfx.ops.math.elementwise import abs, exp, square
+from tfx.ops.math.elementwise import abs, exp
 from tfx.ops.math.trigonometry import tanh
 from tfx.ops.nn.softmax import sigmoid, softplus
 
@@ -37,7 +39,7 @@ def _mish_grad(op: OpRecord, dy: Tensor) -> Tensor:
     """Of ``x * tanh(softplus(x))``."""
     (x,) = op.inputs
     bent = tanh(softplus(x))
-    slope = multiply(sigmoid(x), subtract(1.0, square(bent)))
+    slope = multiply(sigmoid(x), tanh_slope(ox, bent))
     return multiply(dy, add(bent, multiply(x, slope)))
 
 
@@ -88,6 +90,9 @@ def _prelu_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     return dx, None if bent is None else unbroadcast(bent, slope)
 
 
+forward("PRelu")(broadcasting)
+
+
 no_gradient("Hardmax", why="the result is piecewise constant")
 
 
@@ -97,3 +102,6 @@ def _prelu_batching(op: BatchedOp) -> Results:
     if op.batched[1]:
         return op.apply((op.full(0), op.aligned(1, op.rank(0))))
     return op.apply(op.inputs)
+
+
+batching("Hardmax")(along_axis(-1))

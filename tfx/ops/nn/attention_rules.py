@@ -371,9 +371,3 @@ def _at_positions(op: BatchedOp, i: int) -> Tensor:
     found = ox.GatherND(op.full(i), where, batch_dims=1)
     rest = ox.Shape(found, start=2)
     return ox.Reshape(found, concat_shapes(int64_constant([-1]), rest))
-
-
-@batching("TensorScatter")
-def _tensor_scatter_batching(op: BatchedOp) -> Results:
-    inputs = [None if x is None else op.merged(i) for i, x in enumerate(op.inputs)]
-    return op.split(op.apply(inputs)[0])

@@ -8,11 +8,12 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.graph.formulas.windows import Window
 from tfx.ops.common.arguments import cast_to, require_dtype, same_dtype, static_ints, tensor
 from tfx.ops.common.shapes import shape_argument, symbolic_items
 from tfx.ops.nn.convolution import kernel_of
 from tfx.ops.nn.convolution_gradient import transpose_convolve
-from tfx.ops.nn.windows import Layout, Window, computable
+from tfx.ops.nn.windows import Layout, computable
 
 
 def conv2d_transpose(
@@ -154,7 +155,7 @@ def _transposed(
     begin = 2 if layout.channels_first else 1
     target = ox.Slice(shape, int64_constant([begin]), int64_constant([begin + axes]))
     pads = window.pads([None] * axes)
-    computed = None if pads is not None else window.computed_pads_of(target)
+    computed = None if pads is not None else window.same_padding(ox, target)
     y = transpose_convolve(moved, first, window, 1, None, target, pads, computed)
     result = cast_to(layout.from_first(y), kind)
     dims = symbolic_items(shape)

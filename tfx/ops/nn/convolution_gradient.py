@@ -20,73 +20,15 @@ from tfx.core.dims import is_static
 from tfx.core.errors import UnimplementedError
 from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
-from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import INT64_MIN, int64_vector, transposed
-from tfx.ops.common.shapes import zeros_if_mismatched
-from tfx.ops.nn.windows import Pads, Window, flat_pads, pad_spatial, sizes_of, window_of
+from tfx.graph.formulas.shapes import reversed_along
+from tfx.graph.formulas.windows import Pads, Window, flat_pads, pad_spatial
+from tfx.ops.common.arguments import int64_vector, transposed
+from tfx.ops.nn.windows import sizes_of
 
 # For dimensions that are not known while tracing.
 _USUAL_BATCH, _USUAL_SIZE = 8, 8
 _ENOUGH_POSITIONS = 512
-
-
-@gradient("Conv")
-def _conv_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    x, w, *bias = op.inputs
-    kernel = _kernel_of(op, w)
-    window = window_of(op.attrs, kernel)
-    group = op.attrs.get("group", 1)
-    dx = input_gradient(dy, w, x, window, group) if op.needs[0] else None
-    dw = filter_gradient(x, dy, w, window, group) if op.needs[1] else None
-    return dx, dw, *(_bias_gradient(dy) if op.needs[2] else None for _ in bias)
-
-
-@gradient("ConvTranspose")
-def _conv_transpose_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    """A ConvTranspose is a Conv's input gradient: its input plays the part of ``dy``."""
-    x, w, *bias = op.inputs
-    kernel = _kernel_of(op, w)
-    window = _transposed_window(op, window_of(op.attrs, kernel))
-    group = op.attrs.get("group", 1)
-    dx = zeros_if_mismatched(convolve(dy, w, window, group), x) if op.needs[0] else None
-    dw = zeros_if_mismatched(filter_gradient(dy, x, w, window, group), w) if op.needs[1] else None
-    return dx, dw, *(_bias_gradient(dy) if op.needs[2] else None for _ in bias)
-
-
-def _transposed_window(op: OpRecord, window: Window) -> Window:
-    """The window with explicit padding, which ``auto_pad`` and ``output_shape`` leave open."""
-    automatic = window.padding in ("SAME", "SAME_LOWER")
-    if not automatic and not op.attrs.get("output_shape"):
-        return window
-    axes = len(window.kernel)
-    ins, outs = sizes_of(op.inputs[0], axes), sizes_of(op.outputs[0], axes)
-    extra = op.attrs.get("output_padding") or (0,) * axes
-    pads: list[tuple[int, int]] = []
-    for i in range(axes):
-        size, made = ins[i], outs[i]
-        if size is None or made is None:
-            raise UnimplementedError(
-                "The gradient of ConvTranspose with auto_pad or output_shape needs static sizes; "
-                f"got {op.inputs[0].shape}. Use explicit pads.",
-                op="ConvTranspose",
-            )
-        total = window.strides[i] * (size - 1) + extra[i] + window.extents[i] - made
-        half = total // 2
-        # ONNX: only SAME_UPPER puts the odd element at the end.
-        pads.append((half, total - half) if window.padding == "SAME" else (total - half, half))
-    return Window(window.kernel, window.strides, window.dilations, tuple(pads))
-
-
-def _bias_gradient(dy: Tensor) -> Tensor:
-    rank = dy.shape.rank
-    assert rank is not None
-    return ox.ReduceSum(dy, int64_constant([0, *range(2, rank)]), keepdims=0)
-
-
-def _kernel_of(op: OpRecord, w: Tensor) -> tuple[int, ...]:
-    """From the attribute, where an imported model gives it, or from the filter."""
-    return tuple(op.attrs.get("kernel_shape") or ()) or static_kernel(w, op.op)
 
 
 def static_kernel(w: Tensor, op: str) -> tuple[int, ...]:
@@ -107,7 +49,7 @@ def convolve(x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
     """ONNX Conv: ``x`` ``[n, c, *sizes]``, ``w`` ``[o, c / group, *kernel]``."""
     attrs = window.attributes(sizes_of(x, len(window.kernel)))
     if attrs is None or min(attrs.get("pads", (0,))) < 0:
-        x = pad_spatial(x, *_amounts(x, window))
+        x = pad_spatial(ox, x, *_amounts(x, window))
         window = Window(window.kernel, window.strides, window.dilations, "VALID")
         attrs = window.attributes(sizes_of(x, len(window.kernel)))
         assert attrs is not None
@@ -119,7 +61,7 @@ def convolve(x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
 def _amounts(x: Tensor, window: Window) -> tuple[Tensor, Tensor]:
     """The padding of ``x``; negative where an output was made larger than the window reaches."""
     if isinstance(window.padding, str):
-        return window.computed_pads(x)
+        return window.same_padding(ox, ox.Shape(x, start=2))
     before, after = zip(*window.padding, strict=True)
     return int64_constant(before), int64_constant(after)
 
@@ -134,7 +76,7 @@ def input_gradient(dy: Tensor, w: Tensor, x: Tensor, window: Window, group: int)
         turned = _convolve_turned(dy, w, window, pads)
         if turned is not None:
             return turned
-    computed = window.computed_pads(x) if pads is None else None
+    computed = window.same_padding(ox, ox.Shape(x, start=2)) if pads is None else None
     return transpose_convolve(dy, w, window, group, static, target, pads, computed)
 
 
@@ -168,8 +110,7 @@ def _flip_kernel(w: Tensor) -> Tensor:
     """
     axes = len(w.shape) - 2
     first = transposed(w, (*range(2, axes + 2), 1, 0))
-    back, end = int64_constant([-1] * axes), int64_constant([INT64_MIN] * axes)
-    flipped = ox.Slice(first, back, end, int64_constant(range(axes)), back)
+    flipped = reversed_along(ox, first, range(axes))
     return ox.Transpose(flipped, perm=(axes, axes + 1, *range(axes)))
 
 
@@ -236,7 +177,7 @@ def _fitted(
         assert pads is not None
         before = int64_constant([p[0] for p in pads])
     after = ox.Sub(ox.Add(before, target), ox.Shape(full, start=2))
-    return pad_spatial(full, ox.Neg(before), after)
+    return pad_spatial(ox, full, ox.Neg(before), after)
 
 
 def _exchanged(w: Tensor) -> Tensor:
@@ -302,7 +243,7 @@ def _patches(x: Tensor, dy: Tensor, window: Window) -> Tensor:
     axes = len(window.kernel)
     pads = window.pads(sizes_of(x, axes))
     if pads is None:
-        x = pad_spatial(x, *window.computed_pads(x))
+        x = pad_spatial(ox, x, *window.same_padding(ox, ox.Shape(x, start=2)))
     last = _channels_last(x)
     if pads is not None and any(map(any, pads)):
         flat = flat_pads(pads)

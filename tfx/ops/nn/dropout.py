@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tfx.core import dtypes
 from tfx.framework.builder import ox
+from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, is_tensor_like, scalar_like, tensor
+from tfx.ops.common.arguments import cast_to, is_tensor_like, scalar_like, static_int, tensor
 from tfx.ops.common.batching import BatchedOp, Results, batching
 from tfx.ops.common.shapes import shape_argument, shape_vector
 from tfx.ops.math.arithmetic import divide, multiply, subtract
@@ -87,6 +89,53 @@ def _choices(x: Tensor, noise_shape: Any) -> Tensor:
         items = [ox.Gather(full, tensor(i)) if d is None else d for i, d in enumerate(noise_shape)]
         return shape_argument(items, "dropout")
     return shape_argument(noise_shape, "dropout")
+
+
+@gradient("Dropout")
+def _dropout_grad(op: OpRecord, dy: Tensor | None, *_: Any) -> Sequence[Tensor | None]:
+    """What was dropped gets nothing, what was kept its gradient, scaled like the result.
+
+    Where the mask is not a result of the operator it is read off the result. An element that was 0
+    before does not tell; it gets what it would get on average.
+    """
+    x, *options = op.inputs
+    training = options[1] if len(options) > 1 else None
+    none = (None,) * len(options)
+    if dy is None or training is None or static_int(training) == 0:
+        return dy, *none
+    ratio = options[0]
+    if len(op.outputs) > 1:
+        return dropped(dy, ratio, training, op.outputs[1]), *none
+    zero = scalar_like(0, dy)
+    scaled = multiply(dy, _dropout_scale(dy, ratio))
+    gone = ox.Equal(op.outputs[0], zero)
+    dx = ox.Where(gone, zero, scaled)
+    dx = ox.Where(ox.Equal(x, zero), dy, dx)
+    if static_int(training) is None:
+        dx = ox.Where(cast_to(training, dtypes.bool), dx, dy)
+    return dx, *none
+
+
+def dropped(x: Tensor, ratio: Tensor | None, training: Tensor, mask: Tensor) -> Tensor:
+    """What ``Dropout`` makes of ``x`` with a mask that is known.
+
+    Args:
+        x: Tensor of a floating dtype.
+        ratio: The operator's second input; None: its default.
+        training: The third one.
+        mask: What is kept.
+    """
+    y = ox.Where(mask, multiply(x, _dropout_scale(x, ratio)), scalar_like(0, x))
+    if static_int(training) is None:
+        y = ox.Where(cast_to(training, dtypes.bool), y, x)
+    return y
+
+
+def _dropout_scale(x: Tensor, ratio: Tensor | None) -> Tensor:
+    rate = scalar_like(0.5, x) if ratio is None else cast_to(ratio, x.dtype)
+    kept = subtract(1.0, rate)
+    nobody = ox.Equal(kept, scalar_like(0, x))
+    return divide(1.0, ox.Where(nobody, scalar_like(1, x), kept))
 
 
 @batching("Dropout")

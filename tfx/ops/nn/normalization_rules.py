@@ -22,6 +22,8 @@ from tfx.ops.common.batching import (
     BatchedOp,
     Results,
     aligned,
+    along_axis,
+    as_one_batch,
     batching,
     folded,
     per_channel,
@@ -387,3 +389,7 @@ def _mean_variance_normalization_batching(op: BatchedOp) -> Results:
     """The same axes, one further back."""
     axes = op.attrs.get("axes") or (0, 2, 3)
     return op.apply(op.inputs, {"axes": tuple(a + 1 if a >= 0 else a for a in axes)})
+
+
+batching("LRN")(as_one_batch)
+batching("LpNormalization")(along_axis(-1))

@@ -16,14 +16,15 @@ from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, forward, gradient, linear
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.windows import Pads, Window, pad_spatial, window_of
 from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
-from tfx.ops.common.batching import BatchedOp, Results, batching, known_rank
+from tfx.ops.common.batching import BatchedOp, Results, as_one_batch, batching, known_rank
 from tfx.ops.common.shapes import concat_shape, dimension, filled, product, reshape_to, shape_vector
 from tfx.ops.nn.convolution import merge_batch, split_batch
 from tfx.ops.nn.convolution_gradient import transpose_convolve
-from tfx.ops.nn.windows import Layout, Pads, Window, computable, pad_spatial, sizes_of, window_of
+from tfx.ops.nn.windows import Layout, computable, sizes_of
 
 
 def max_pool(
@@ -269,16 +270,16 @@ def _poolable(x: Tensor) -> Tensor:
 
 def _computed_padding(x: Tensor, window: Window, op: str) -> Tensor:
     """SAME padding of sizes that neither we nor ``auto_pad`` can tell."""
-    before, after = window.computed_pads(x)
+    before, after = window.same_padding(ox, ox.Shape(x, start=2))
     bare = Window(window.kernel, window.strides, window.dilations, "VALID")
     attrs = bare.attributes([None] * len(window.kernel))
     assert attrs is not None
     if op == "MaxPool":
         least = -math.inf if x.dtype.is_floating else x.dtype.min
-        return apply(op, (pad_spatial(x, before, after, least),), attrs)
+        return apply(op, (pad_spatial(ox, x, before, after, scalar_like(least, x)),), attrs)
     # The share of each window that is not padding.
-    ones = pad_spatial(_ones(x), before, after)
-    total = apply(op, (pad_spatial(x, before, after),), attrs)
+    ones = pad_spatial(ox, _ones(x), before, after)
+    total = apply(op, (pad_spatial(ox, x, before, after),), attrs)
     return ox.Div(total, apply(op, (ones,), attrs))
 
 
@@ -312,6 +313,22 @@ def _max_pool_grad(op: OpRecord, dy: Tensor | None, *_: Any) -> Tensor | None:
     return reshape_to(scattered, shape_vector(x))
 
 
+@forward("MaxPool")
+def _max_pool_forward(op: OpRecord, tangent: Tensor) -> list[Tensor | None]:
+    """What the tangent has where the maxima were."""
+    (x,) = op.inputs
+    attrs = {k: v for k, v in op.attrs.items() if k != "storage_order"}
+    found = (
+        op.outputs[1]
+        if len(op.outputs) > 1 and not op.attrs.get("storage_order")
+        else ox.MaxPool(x, **attrs, outputs=2)[1]
+    )
+    flat = int64_constant([-1])
+    taken = ox.Gather(ox.Reshape(tangent, flat), ox.Reshape(found, flat))
+    moved = reshape_to(taken, shape_vector(op.outputs[0]))
+    return [moved, *[None] * (len(op.outputs) - 1)]
+
+
 @gradient("AveragePool")
 def _average_pool_grad(op: OpRecord, dy: Tensor) -> Tensor:
     """Every element of ``dy``, divided by how many it is the mean of, goes to all of them."""
@@ -320,6 +337,9 @@ def _average_pool_grad(op: OpRecord, dy: Tensor) -> Tensor:
     axes = len(window.kernel)
     counts = _window_counts(op, x, window, sizes_of(x, axes), sizes_of(dy, axes))
     return spread_over_windows(ox.Div(dy, counts), x, window)
+
+
+linear("AveragePool", inputs=(0,))
 
 
 def spread_over_windows(shares: Tensor, x: Tensor, window: Window) -> Tensor:
@@ -337,7 +357,7 @@ def spread_over_windows(shares: Tensor, x: Tensor, window: Window) -> Tensor:
     single = reshape_to(shares, concat_shape(batch, int64_constant([1]), shape_vector(shares, 2)))
     filled = embed(np.ones((1, 1, *window.kernel), x.dtype.as_numpy_dtype))
     pads = window.pads(sizes)
-    computed = window.computed_pads(x) if pads is None else None
+    computed = window.same_padding(ox, ox.Shape(x, start=2)) if pads is None else None
     static = sizes if is_static(sizes) else None
     target = None if static is not None else ox.Shape(x, start=2)
     spread = transpose_convolve(single, filled, window, 1, static, target, pads, computed)
@@ -416,10 +436,10 @@ def _global_average_pool_grad(op: OpRecord, dy: Tensor) -> Tensor:
     return ox.Expand(ox.Div(dy, cast_to(area, x.dtype)), shape_vector(x))
 
 
-@batching("AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "LRN", "LpPool")
-def _pool_batching(op: BatchedOp) -> Results:
-    """One image after the other."""
-    return op.split(op.apply((op.merged(0),))[0])
+linear("GlobalAveragePool", inputs=(0,))
+
+
+batching("AveragePool", "GlobalAveragePool")(as_one_batch)
 
 
 @batching("MaxPool")

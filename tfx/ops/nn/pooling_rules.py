@@ -10,12 +10,13 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.windows import window_of
 from tfx.ops.common.arguments import scalar_like
+from tfx.ops.common.batching import as_one_batch, batching
 from tfx.ops.common.shapes import concat_shape, filled, product, reshape_to, shape_vector
 from tfx.ops.math.arithmetic import divide, multiply, pow
 from tfx.ops.math.elementwise import abs, sign
 from tfx.ops.nn.pooling import spread_over_windows
-from tfx.ops.nn.windows import window_of
 
 
 @gradient("GlobalMaxPool")
@@ -62,3 +63,6 @@ def _share(y: Tensor, dy: Tensor, p: int) -> Tensor:
     power = ox.Where(none, scalar_like(1, y), y)
     power = power if p == 2 else pow(power, float(p - 1))
     return ox.Where(none, zero, divide(dy, power))
+
+
+batching("GlobalLpPool", "GlobalMaxPool", "LpPool")(as_one_batch)

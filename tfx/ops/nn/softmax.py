@@ -7,10 +7,12 @@ from typing import Any
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, elementwise, forward, gradient
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.activations import sigmoid_slope
 from tfx.ops.common.arguments import require_dtype, single_axis, tensor, unary_floating
-from tfx.ops.math.arithmetic import multiply, subtract
+from tfx.ops.common.batching import along_axis, batching
+from tfx.ops.math.arithmetic import add, divide, multiply, subtract
 from tfx.ops.math.elementwise import abs, exp, negative, square
 
 
@@ -41,8 +43,7 @@ def sigmoid(x: Any, name: str | None = None) -> Tensor:
 
 @gradient("Sigmoid")
 def _sigmoid_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    y = op.outputs[0]
-    return multiply(dy, multiply(y, subtract(1.0, y)))
+    return multiply(dy, sigmoid_slope(ox, op.outputs[0]))
 
 
 def softplus(features: Any, name: str | None = None) -> Tensor:
@@ -85,7 +86,8 @@ def softsign(features: Any, name: str | None = None) -> Tensor:
 
 @gradient("Softsign")
 def _softsign_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    return multiply(dy, square(subtract(1.0, abs(op.outputs[0]))))
+    """The slope is ``1 / (1 + |x|)**2``; of the result ``1 - |y|`` would lose what is small."""
+    return divide(dy, square(add(abs(op.inputs[0]), 1.0)))
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
@@ -116,6 +118,10 @@ def _softmax_grad(op: OpRecord, dy: Tensor) -> Tensor:
     return multiply(subtract(dy, _axis_sum(op, multiply(dy, y))), y)
 
 
+# The derivative is diag(y) - y y^T, which is symmetric.
+elementwise("Softmax")
+
+
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """The logarithm of ``softmax``, without underflow.
 
@@ -132,6 +138,11 @@ def _log_softmax_grad(op: OpRecord, dy: Tensor) -> Tensor:
     return subtract(dy, multiply(exp(op.outputs[0]), _axis_sum(op, dy)))
 
 
+@forward("LogSoftmax")
+def _log_softmax_forward(op: OpRecord, tangent: Tensor) -> Tensor:
+    return ox.Sub(tangent, _axis_sum(op, ox.Mul(ox.Exp(op.outputs[0]), tangent)))
+
+
 def _along(op: str, logits: Any, axis: Any) -> Tensor:
     x = tensor(logits)
     require_dtype(x, x.dtype.is_floating, op, "a floating dtype")
@@ -141,3 +152,6 @@ def _along(op: str, logits: Any, axis: Any) -> Tensor:
 def _axis_sum(op: OpRecord, x: Tensor) -> Tensor:
     axes = int64_constant([op.attrs.get("axis", -1)])
     return ox.ReduceSum(x, axes, keepdims=1)
+
+
+batching("Softmax", "LogSoftmax")(along_axis(-1))

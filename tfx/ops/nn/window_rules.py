@@ -5,10 +5,10 @@ from __future__ import annotations
 from tfx.core.errors import UnimplementedError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.rules import OpRecord, gradient
+from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
-from tfx.ops.common.batching import BatchedOp, Results, batching
+from tfx.ops.common.batching import BatchedOp, Results, as_one_batch, batching
 from tfx.ops.common.shapes import concat_shape, dimension, product, reshape_to, shape_vector
 from tfx.ops.image.sampling import count_up
 from tfx.ops.nn.pooling import _starts
@@ -37,6 +37,9 @@ def _col2im_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, None, None]:
     return reshape_to(turned, shape_vector(columns)), None, None
 
 
+linear("Col2Im", inputs=(0,))
+
+
 def _places(op: OpRecord, i: int, block_shape: Tensor, size: Tensor) -> Tensor:
     """Where each tap of a block lies at each position along axis ``i``: ``[taps, positions]``."""
     attrs, one = op.attrs, int64_constant([1])
@@ -57,6 +60,9 @@ def _max_unpool_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, ...]:
     places = op.inputs[1]
     flat = ox.Reshape(dy, int64_constant([-1]))
     return ox.Gather(flat, places), *(None for _ in op.inputs[1:])
+
+
+linear("MaxUnpool", inputs=(0,))
 
 
 @batching("MaxUnpool")
@@ -90,8 +96,4 @@ def _unpooled(op: BatchedOp, x: Tensor) -> Tensor:
     return ox.Add(ox.Mul(steps, int64_constant(strides)), int64_constant(ends))
 
 
-@batching("Col2Im")
-def _col2im_batching(op: BatchedOp) -> Results:
-    """The columns of all elements' images."""
-    op.only(0)
-    return op.split(op.apply((op.merged(0), *op.inputs[1:]))[0])
+batching("Col2Im")(as_one_batch)

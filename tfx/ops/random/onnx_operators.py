@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.ops.common.batching import BatchedOp, Results, batching, concat_shapes
+from tfx.ops.common.batching import BatchedOp, Results, as_one_batch, batching, concat_shapes
 
 _FLOAT = 1
 
@@ -23,6 +23,4 @@ def _of_shape_batching(op: BatchedOp) -> Results:
     return op.apply((ox.ConstantOfShape(whole),), attrs, op=f"{op.op}Like")
 
 
-@batching("Multinomial")
-def _multinomial_batching(op: BatchedOp) -> Results:
-    return op.split(op.apply((op.merged(0),))[0])
+batching("Multinomial")(as_one_batch)

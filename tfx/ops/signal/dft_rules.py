@@ -10,10 +10,10 @@ from tfx.core import dtypes
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.rules import OpRecord, formula, gradient
+from tfx.framework.rules import OpRecord, formula, gradient, linear
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like
-from tfx.ops.common.batching import BatchedOp, Results, batching, shifted_axes
+from tfx.ops.common.batching import BatchedOp, Results, as_one_batch, batching, shifted_axes
 from tfx.ops.common.shapes import dimension, reshape_to, shape_vector
 from tfx.ops.image.sampling import count_up
 
@@ -35,6 +35,9 @@ def _dft_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     dx = _fitted(dx, _at(shape_vector(x), axis), axis)
     parts = _last(dx, dimension(x, -1))
     return [parts, *(None for _ in op.inputs[1:])]
+
+
+linear("DFT", inputs=(0,))
 
 
 def _at(shape: Tensor, axis: Tensor) -> Tensor:
@@ -114,8 +117,4 @@ def _dft_batching(op: BatchedOp) -> Results:
     return op.apply((op.input(0), given[0], axis))
 
 
-@batching("STFT")
-def _stft_batching(op: BatchedOp) -> Results:
-    """The signals of all elements together; the window is one."""
-    op.only(0)
-    return op.split(op.apply((op.merged(0), *op.inputs[1:]))[0])
+batching("STFT")(as_one_batch)

@@ -9,7 +9,9 @@ import scipy.special
 
 import tfx.ops.common.operator_overloads  # noqa: F401
 from tests.unit.ops.tracing import run_traced
+from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import InvalidArgumentError
+from tfx.framework.convert import constant
 from tfx.ops.nn import softmax
 from tfx.testing import assert_close, check_grads
 
@@ -86,3 +88,13 @@ def test_gradients(name):
 @pytest.mark.parametrize("name", ALONG_AXIS)
 def test_gradients_along_axes(name, axis, rng):
     check_grads(lambda x: getattr(softmax, name)(x, axis), [rng.standard_normal((2, 3))])
+
+
+def test_the_gradient_of_softsign_keeps_what_is_small():
+    x = np.array([-7e3, 0.5, 1e4, np.inf], np.float32)
+    v = constant(x)
+    with GradientTape() as tape:
+        tape.watch(v)
+        y = softmax.softsign(v)
+    expected = 1 / (1 + np.abs(x.astype(np.float64))) ** 2
+    np.testing.assert_allclose(tape.gradient(y, v).numpy(), expected, rtol=3e-7)

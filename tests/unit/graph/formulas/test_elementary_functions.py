@@ -8,7 +8,7 @@ import scipy.special
 
 from tfx.framework.apply import apply
 from tfx.framework.convert import constant
-from tfx.graph.kernels.elementary_functions import UNARY
+from tfx.graph.formulas.elementary_functions import UNARY
 
 REFERENCES = {
     "Acos": np.arccos,
