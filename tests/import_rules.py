@@ -70,15 +70,6 @@ HOMES: Mapping[str, frozenset[str]] = {
 # Folders of the checkout that must be imported by their installed names, or not at all.
 NOT_INSTALLED = frozenset({"exporters", "cli", "loaders", "model_zoo", "tests", "tools", "bench"})
 
-# (importing module, imported module) -> why the rule does not hold there. An entry that is no
-# longer needed fails a test.
-ALLOWED: Mapping[tuple[str, str], str] = {
-    ("tfx.autodiff.tape", "tfx.vectorize.jacobian"): (
-        "jacobian is a method of the tape, and one backward pass made by batching, which stands "
-        "on functions; it is imported when first called"
-    ),
-}
-
 When = Literal["module", "function", "typing"]
 
 
@@ -200,8 +191,8 @@ def _refusal_between(importer: str, target: str) -> str | None:
 
 
 def violations(imports: Collection[Import]) -> Iterator[str]:
-    """Tell every import that breaks a rule and is not in ALLOWED."""
+    """Tell every import that breaks a rule."""
     for found in imports:
         reason = refusal(found)
-        if reason and (found.importer, found.target) not in ALLOWED:
+        if reason:
             yield f"{found.importer}:{found.line} imports {found.target}, which {reason}"

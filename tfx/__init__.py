@@ -14,6 +14,7 @@ from typing import Any
 from tfx._exports import NAMES, SUBMODULES
 from tfx.core import onnxruntime_wheels
 from tfx.core import version as _version
+from tfx.core.lazy_namespaces import fetch, import_first
 from tfx.core.namespaces import MissingNameError, Namespace, search_with
 from tfx.core.tracebacks import cover
 
@@ -41,14 +42,14 @@ class _Facade(Namespace):
 
 
 sys.modules[__name__].__class__ = _Facade
+# Whoever holds a tensor or variable expects arithmetic on it.
+import_first("tfx.ops.common.operator_overloads")
 
 
 def __getattr__(name: str) -> Any:
     module = NAMES.get(name)
     if module is not None:
-        # Whoever holds a tensor or variable expects arithmetic on it.
-        importlib.import_module("tfx.ops.common.operator_overloads")
-        value = getattr(importlib.import_module(module), name)
+        value = fetch(module, name)
     elif name in SUBMODULES:
         value = importlib.import_module(f"tfx.{name}")
     else:

@@ -116,9 +116,9 @@ from tfx.function.inspection.run_metadata import RunMetadata as RunMetadata
 from tfx.function.inspection.tap import tap as tap
 from tfx.function.tracing.defun import defun as defun
 from tfx.function.tracing.function import function as function
+from tfx.function.tracing.function_from_graph import function_from_graph as function_from_graph
 from tfx.function.tracing.input_signature import PYTHON_VALUE as PYTHON_VALUE
 from tfx.function.tracing.input_signature import TRACE_ON_NEW_VALUE as TRACE_ON_NEW_VALUE
-from tfx.function.tracing.subgraph_functions import function_from_graph as function_from_graph
 from tfx.importing.gradient import export_gradient as export_gradient
 from tfx.importing.model import import_onnx as import_onnx
 from tfx.initializers.top_level import constant_initializer as constant_initializer

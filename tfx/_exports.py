@@ -72,7 +72,7 @@ _TABLE = {
     "tfx.control_flow.map_fn": "foldl foldr map_fn scan",
     "tfx.control_flow.tensor_array": "TensorArray",
     "tfx.function.gradients.custom_gradient": "custom_gradient grad_pass_through recompute_grad",
-    "tfx.function.tracing.subgraph_functions": "function_from_graph",
+    "tfx.function.tracing.function_from_graph": "function_from_graph",
     "tfx.function.tracing.defun": "defun",
     "tfx.function.gradients.symbolic_gradients": "AggregationMethod gradients",
     "tfx.function.tracing.input_signature": "PYTHON_VALUE TRACE_ON_NEW_VALUE",

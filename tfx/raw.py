@@ -8,12 +8,12 @@ outputs are not tensors (sequences, optionals, graphs) are not here; see ``EXCLU
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import DTypeMismatchError
+from tfx.core.lazy_namespaces import load_first
 from tfx.core.namespaces import MissingNameError
 from tfx.core.tracebacks import cover
 from tfx.framework.apply import apply_n
@@ -63,8 +63,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
         operator = schema.operator(name)
     except LookupError as e:
         raise AttributeError(f"module 'tfx.raw' has no attribute {name!r}: {e}") from None
-    # Whoever has tensors expects arithmetic on them.
-    importlib.import_module("tfx.ops.common.operator_overloads")
+    load_first()
     function = cover(_wrapper(operator))
     globals()[name] = function
     return function

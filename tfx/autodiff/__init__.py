@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tfx.core.namespaces import MissingNameError, complete
-from tfx.core.tracebacks import cover
+from tfx.core.lazy_namespaces import lazy_namespace
 
 if TYPE_CHECKING:
     from tfx.autodiff.forward_accumulator import ForwardAccumulator as ForwardAccumulator
 
 __all__ = ["ForwardAccumulator"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise MissingNameError("tfx.autodiff", name)
-    # Whoever has tensors expects arithmetic on them.
-    importlib.import_module("tfx.ops.common.operator_overloads")
-    value = cover(getattr(importlib.import_module("tfx.autodiff.forward_accumulator"), name))
-    globals()[name] = value
-    return value
-
-
-complete(__name__)
+__getattr__, __dir__ = lazy_namespace(
+    __name__, {"tfx.autodiff.forward_accumulator": "ForwardAccumulator"}
+)

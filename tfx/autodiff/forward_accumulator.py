@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from tfx.autodiff.jvp import push
+from tfx.autodiff.jvp import accumulate_with, push
 from tfx.autodiff.tape import UnconnectedGradients
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
@@ -297,3 +297,6 @@ def _broadcast(tangent: Tensor, primal: Any) -> Tensor:
     raise InvalidArgumentError(
         f"The tangent of {primal!r} has shape {have}; expected the primal's shape {want}."
     )
+
+
+accumulate_with(ForwardAccumulator.over)

@@ -9,7 +9,7 @@ from, and the gradient of that linear map is the tangent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from tfx.autodiff.backprop import input_gradients, narrow
@@ -142,14 +142,23 @@ def transposed(record: OpRecord, tangents: Sequence[Tensor | None]) -> Tensor | 
     return total
 
 
+# Makes a forward accumulator that has some tangents; accumulators push tangents through this file.
+_accumulator_over: Callable[[list[tuple[Any, Tensor]]], Any] | None = None
+
+
+def accumulate_with(make: Callable[[list[tuple[Any, Tensor]]], Any]) -> None:
+    """Say how to accumulate tangents over the operations of a formula."""
+    global _accumulator_over
+    _accumulator_over = make
+
+
 def _by_formula(
     formula: Any, record: OpRecord, tangents: Sequence[Tensor | None]
 ) -> Sequence[Tensor | None]:
     """The tangents of the operations that compute the same."""
-    from tfx.autodiff.forward_accumulator import ForwardAccumulator
-
     known = [(x, t) for x, t in zip(record.inputs, tangents, strict=True) if t is not None]
-    inner = ForwardAccumulator.over(known)
+    assert _accumulator_over is not None
+    inner = _accumulator_over(known)
     again = OpRecord(record.op, record.attrs, record.inputs, record.outputs)
     again.needs = tuple(t is not None for t in tangents)
     with inner:

@@ -15,6 +15,7 @@ from tfx.autodiff.missing_gradients import why_none
 from tfx.autodiff.record_placeholders import SparingRecord, StandIn, Unread, meant, stand_in
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.lazy_namespaces import fetch
 from tfx.core.source import user_frame
 from tfx.framework.builder import ox
 from tfx.framework.context import current, set_context
@@ -23,6 +24,10 @@ from tfx.framework.rules import OpRecord, is_differentiable
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.ops.array import creation
+
+# Jacobians are one backward pass, vectorized by the layers above, whose functions are fetched by
+# name as the facade fetches them: programs without a jacobian do not import them.
+_JACOBIANS = "tfx.vectorize.jacobian"
 
 _log = logging.getLogger("tfx")
 
@@ -407,10 +412,8 @@ class GradientTape:
             array([[2., 0.],
                    [0., 4.]], dtype=float32)
         """
-        from tfx.vectorize.jacobian import jacobian
-
         unconnected_kind(unconnected_gradients)
-        return jacobian(
+        return fetch(_JACOBIANS, "jacobian")(
             self, target, sources, unconnected_gradients, parallel_iterations, experimental_use_pfor
         )
 
@@ -451,12 +454,11 @@ class GradientTape:
             >>> tape.batch_jacobian(y, x).shape
             TensorShape([2, 2, 2])
         """
-        from tfx.vectorize.jacobian import batch_jacobian
-
         unconnected_kind(unconnected_gradients)
-        return batch_jacobian(
+        found: Tensor = fetch(_JACOBIANS, "batch_jacobian")(
             self, target, source, unconnected_gradients, parallel_iterations, experimental_use_pfor
         )
+        return found
 
     def _take_records(self) -> list[OpRecord]:
         if self._records is None:

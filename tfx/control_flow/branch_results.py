@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfx.control_flow.tensor_array import TensorArray
+from tfx.control_flow.tensor_array_state import ArrayState
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.context import using
 from tfx.framework.tensor import Tensor
@@ -31,12 +31,12 @@ def join(a: Any, b: Any, bodies: Sequence[BodyGraph]) -> Joined:
     """Pair the two branches' leaves: tensors of the bodies, tensor arrays or None."""
     if a is None:
         return Joined((), lambda _: None)
-    if isinstance(a, TensorArray):
+    if isinstance(a, ArrayState):
         return _join_arrays(a, b, bodies)
     return Joined(((a._symbol, b._symbol),), lambda outputs: outputs[0])
 
 
-def _join_arrays(a: TensorArray, b: TensorArray, bodies: Sequence[BodyGraph]) -> Joined:
+def _join_arrays(a: ArrayState, b: ArrayState, bodies: Sequence[BodyGraph]) -> Joined:
     """Element by element where both have the same elements, else as sequences."""
     if a is b and a.parts() is not None:
         return Joined((), lambda _: a)
@@ -51,7 +51,7 @@ def _join_arrays(a: TensorArray, b: TensorArray, bodies: Sequence[BodyGraph]) ->
         )
     present = [x is not None for x in first]
 
-    def rebuild(outputs: list[Tensor]) -> TensorArray:
+    def rebuild(outputs: list[Tensor]) -> ArrayState:
         given = iter(outputs)
         return a.merged(b).with_items([next(given) if p else None for p in present])
 

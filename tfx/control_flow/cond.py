@@ -8,7 +8,7 @@ from typing import Any
 from tfx.control_flow import branch_results
 from tfx.control_flow.control_nodes import add_control_node
 from tfx.control_flow.structured_results import own_all, place_of, spelled_all, trace
-from tfx.control_flow.tensor_array import TensorArray
+from tfx.control_flow.tensor_array_state import ArrayState
 from tfx.core import dtypes, nest
 from tfx.core.dims import common_shape
 from tfx.framework.body_graph import BodyGraph
@@ -151,7 +151,7 @@ class Branching:
         for a, b in zip(*leaves, strict=True):
             if (a is None) != (b is None):
                 raise ValueError(self._disagreement(results, "None in one of them"))
-            if isinstance(a, TensorArray) != isinstance(b, TensorArray):
+            if isinstance(a, ArrayState) != isinstance(b, ArrayState):
                 raise TypeError(self._disagreement(results, "a TensorArray in one of them"))
             if a is not None and a.dtype is not b.dtype:
                 raise TypeError(self._disagreement(results, "dtypes"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfx.control_flow import sequences
 from tfx.control_flow.structured_results import place_of, spelled
-from tfx.control_flow.tensor_array import TensorArray
+from tfx.control_flow.tensor_array_state import ArrayState
 from tfx.core import dtypes
 from tfx.core.shapes import TensorShape
 from tfx.framework.body_graph import LoopGraph
@@ -100,7 +100,7 @@ def slot_of(number: int, leaf: Any, shape: Any, varying: set[tuple[int, int]]) -
     """The slot for a leaf of the loop variables."""
     if leaf is None:
         return LoopVariable()
-    if isinstance(leaf, TensorArray):
+    if isinstance(leaf, ArrayState):
         return ArraySlot(leaf)
     return TensorSlot(number, leaf, shape, varying)
 
@@ -203,7 +203,7 @@ def _includes(general: TensorShape, special: TensorShape) -> bool:
 class ArraySlot(LoopVariable):
     """A tensor array."""
 
-    def __init__(self, initial: TensorArray) -> None:
+    def __init__(self, initial: ArrayState) -> None:
         self.initial = initial
         self._inside: Value | None = None
         self._carried: list[Carried] = []
@@ -224,7 +224,7 @@ class ArraySlot(LoopVariable):
 
     def leave(self, loop: LoopGraph, leaf: Any, body: Callable[..., Any]) -> None:
         """See ``LoopVariable``."""
-        if not isinstance(leaf, TensorArray):
+        if not isinstance(leaf, ArrayState):
             raise TypeError(
                 f"A loop variable is a TensorArray before the loop, and {spelled(leaf)} after one "
                 f"iteration of the body ({place_of(body)}): return the TensorArray."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfx.control_flow.tensor_array import TensorArray
+from tfx.control_flow.tensor_array_state import ArrayState
 from tfx.core import nest
 from tfx.core.source import SourceLocation
 from tfx.framework.body_graph import BodyGraph
@@ -23,7 +23,7 @@ def trace(body: BodyGraph, function: Callable[..., Any], *args: Any) -> Any:
 
 def own(body: BodyGraph, leaf: Any) -> Any:
     """A leaf of a result as a tensor of the body; None and tensor arrays stay."""
-    if leaf is None or isinstance(leaf, TensorArray):
+    if leaf is None or isinstance(leaf, ArrayState):
         return leaf
     with using(graph=body, tapes=()):
         if isinstance(leaf, Variable):

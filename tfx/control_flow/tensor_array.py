@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.control_flow import packed_sequences, sequences
-from tfx.control_flow.tensor_array_state import ArrayState, first_length, int32, shape_of
+from tfx.control_flow.cond import Branching
+from tfx.control_flow.tensor_array_state import ArrayState, first_length, shape_of
+from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes
-from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
@@ -92,21 +94,6 @@ class TensorArray(ArrayState):
     # Facts
 
     @property
-    def dtype(self) -> DType:
-        """The elements' dtype."""
-        return self._dtype
-
-    @property
-    def dynamic_size(self) -> bool:
-        """True if writing behind the end makes the array longer."""
-        return self._dynamic_size
-
-    @property
-    def element_shape(self) -> TensorShape:
-        """What is known of the elements' shape."""
-        return self._shape
-
-    @property
     def flow(self) -> Flow:
         """A stand-in for the array's present elements."""
         return Flow(self)
@@ -115,19 +102,6 @@ class TensorArray(ArrayState):
     def handle(self) -> None:
         """Arrays have no handles."""
         return None
-
-    def size(self, name: str | None = None) -> Tensor:
-        """The number of elements, an int32 scalar."""
-        if self._items is not None:
-            return convert_to_tensor(len(self._items), dtypes.int32)
-        if self._count is not None:
-            return int32(self._count)
-        if self._dense is not None:
-            return int32(first_length(self._dense))
-        if self._blank is not None:
-            return int32(self._blank)
-        assert self._sequence is not None
-        return int32(sequences.length(self._sequence))
 
     # One element
 
@@ -342,8 +316,6 @@ class TensorArray(ArrayState):
 
     def _nonempty(self, join: Any) -> Tensor:
         """``join(sequence)``, which ONNX Runtime refuses for an empty one."""
-        from tfx.control_flow.cond import Branching
-
         sequence = self._sequence
         assert sequence is not None
         size = self._known_size()
@@ -380,8 +352,6 @@ def _flow_array(flow: Any) -> TensorArray:
 
 def _scatter_in_loop(array: TensorArray, places: Tensor, values: Tensor) -> TensorArray:
     """Write at indices whose number is known only at run time."""
-    from tfx.control_flow.while_loop import while_loop
-
     count = first_length(places)
 
     def body(i: Tensor, result: TensorArray) -> tuple[Tensor, TensorArray]:

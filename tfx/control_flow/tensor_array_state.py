@@ -65,6 +65,34 @@ class ArrayState:
 
     # For the loops and branches of this package
 
+    @property
+    def dtype(self) -> DType:
+        """The elements' dtype."""
+        return self._dtype
+
+    @property
+    def dynamic_size(self) -> bool:
+        """True if writing behind the end makes the array longer."""
+        return self._dynamic_size
+
+    @property
+    def element_shape(self) -> TensorShape:
+        """What is known of the elements' shape."""
+        return self._shape
+
+    def size(self, name: str | None = None) -> Tensor:
+        """The number of elements, an int32 scalar."""
+        if self._items is not None:
+            return convert_to_tensor(len(self._items), dtypes.int32)
+        if self._count is not None:
+            return int32(self._count)
+        if self._dense is not None:
+            return int32(first_length(self._dense))
+        if self._blank is not None:
+            return int32(self._blank)
+        assert self._sequence is not None
+        return int32(sequences.length(self._sequence))
+
     def parts(self) -> list[Tensor | None] | None:
         """The elements one by one, None for those never written; None: not known by number."""
         return self._items

@@ -16,7 +16,7 @@ from tfx.control_flow.induction_variables import InductionVariables
 from tfx.control_flow.loop_invariants import hoist_products
 from tfx.control_flow.loop_variables import LoopVariable, ShapeVariesError, slot_of
 from tfx.control_flow.structured_results import own_all, place_of, trace
-from tfx.control_flow.tensor_array import TensorArray
+from tfx.control_flow.tensor_array_state import ArrayState
 from tfx.control_flow.trip_counts import Counting
 from tfx.core import dtypes, nest
 from tfx.core.shapes import TensorShape
@@ -123,7 +123,7 @@ def _run(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, max
 
 
 def _converted(x: Any) -> Any:
-    return x if isinstance(x, TensorArray) or x is None else convert_to_tensor(x)
+    return x if isinstance(x, ArrayState) or x is None else convert_to_tensor(x)
 
 
 def _check_structure(given: Any, found: Any, body: Callable[..., Any]) -> None:
@@ -169,7 +169,7 @@ class WhileLoop:
         self._varying: set[tuple[int, int]] = set()
 
     def _entering(self, x: Any) -> Any:
-        if x is None or isinstance(x, TensorArray):
+        if x is None or isinstance(x, ArrayState):
             return x
         if isinstance(x, Variable):
             return x.value()

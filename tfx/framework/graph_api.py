@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.context import current, name_scope, using
-from tfx.framework.operation import Operation, operations_of
+from tfx.framework.operation import Operation, consumers_of, operation_of, operations_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph import ir
 from tfx.graph.passes.drop_host_calls import drop_host_calls, warn_dropped
@@ -141,6 +141,12 @@ class GraphApi:
         return next((s for s in self.states.values() if s.entry is value), None)
 
     # Operations and tensors by name
+
+    def _operation_of(self, tensor: SymbolicTensor) -> Operation:
+        return operation_of(tensor)
+
+    def _consumers_of(self, tensor: SymbolicTensor) -> list[Operation]:
+        return consumers_of(tensor)
 
     def get_operations(self) -> list[Operation]:
         """All operations: inputs and constants, then the others in program order.

@@ -23,12 +23,11 @@ from tfx.core.errors import (
 )
 from tfx.core.shapes import TensorShape
 from tfx.core.source import user_frame
-from tfx.framework.context import using
 from tfx.framework.function_wrappers import reason_at
 from tfx.framework.operand import Operand
 from tfx.graph import ir
 from tfx.runtime import memory, values
-from tfx.runtime.devices import full_name, require
+from tfx.runtime.devices import full_name
 from tfx.runtime.values import RawValue
 
 if TYPE_CHECKING:
@@ -213,14 +212,9 @@ class EagerTensor(Tensor):
         """
         return self._on(f"GPU:{gpu_index}")
 
-    def _on(self, device: str) -> Tensor:
-        from tfx.framework.apply import apply
+    if TYPE_CHECKING:  # attached by ``ops.common.operator_overloads``
 
-        require(device)
-        if self.device == full_name(device):
-            return self
-        with using(device=device):
-            return apply("Identity", (self,))
+        def _on(self, device: str) -> Tensor: ...
 
     def numpy(self) -> Any:
         """The contents as a new array (a NumPy scalar for a scalar); changing it is harmless."""
@@ -427,9 +421,7 @@ class SymbolicTensor(Tensor):
     @property
     def op(self) -> Operation:
         """The operation that makes it."""
-        from tfx.framework.operation import operation_of
-
-        return operation_of(self)
+        return self._graph._operation_of(self)
 
     @property
     def value_index(self) -> int:
@@ -439,9 +431,7 @@ class SymbolicTensor(Tensor):
 
     def consumers(self) -> list[Operation]:
         """The operations of its graph that take it."""
-        from tfx.framework.operation import consumers_of
-
-        return consumers_of(self)
+        return self._graph._consumers_of(self)
 
     @property
     def device(self) -> str:

@@ -21,9 +21,11 @@ from tfx.ops.array import shape as shape_ops
 from tfx.ops.array import tile as tile_ops
 from tfx.ops.array import transpose as transpose_ops
 from tfx.ops.common.arguments import cast_to, required_int, scalar_like
+from tfx.ops.common.broadcast_shapes import broadcast_dynamic_shape
 from tfx.ops.linalg import einsum as einsum_
 from tfx.ops.linalg.diagonals import diag_part
 from tfx.ops.linalg.matmul import matmul as matmul_
+from tfx.ops.math.clip import clip_by_value
 from tfx.ops.math.reduction import reduce_sum
 
 
@@ -136,8 +138,6 @@ def broadcast_arrays(*args: Any, **kwargs: Any) -> list[Tensor]:
     tensors = [array(x) for x in args]
     total = shape_ops.shape(tensors[0])
     for x in tensors[1:]:
-        from tfx.ops.common.broadcast_shapes import broadcast_dynamic_shape
-
         total = broadcast_dynamic_shape(total, shape_ops.shape(x))
     return [reshape_ops.broadcast_to(x, total) for x in tensors]
 
@@ -312,8 +312,6 @@ def take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "
     index = array(indices)
     count = cast_to(shape_ops.shape(x)[at], index.dtype)
     if mode == "clip":
-        from tfx.ops.math.clip import clip_by_value
-
         index = clip_by_value(index, scalar_like(0, index), count - 1)
     elif mode == "wrap":
         index = index % count

@@ -36,7 +36,13 @@ from tfx.runtime.kept_binding import KeptRunner
 from tfx.runtime.memory import lend
 from tfx.runtime.options import RUN_OPTIONS, SILENT
 from tfx.runtime.threads import use_threads
-from tfx.runtime.values import RawValue, copy_to_device, note_gpu, when_gpu_used
+from tfx.runtime.values import (
+    RawValue,
+    copy_to_device,
+    note_gpu,
+    run_constants_with,
+    when_gpu_used,
+)
 
 Runner: TypeAlias = Callable[[dict[str, RawValue], list[str], Any], Sequence[RawValue]]
 
@@ -435,3 +441,6 @@ def _binding_runner(inference: Any) -> Runner:
         return [v._get_c_value() for v in binding.get_outputs()]
 
     return run
+
+
+run_constants_with(run_once)

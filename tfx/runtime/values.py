@@ -301,15 +301,24 @@ def raw_view(value: RawValue) -> np.ndarray[Any, Any]:
     return array_over(value, value.data_ptr(), value.shape(), typestr, read_only=True)
 
 
+# Runs a model of one constant: a session can, which is made of values.
+_run_constant: Callable[[bytes], RawValue] | None = None
+
+
+def run_constants_with(run: Callable[[bytes], RawValue]) -> None:
+    """Say what runs a model without inputs and returns its output."""
+    global _run_constant
+    _run_constant = run
+
+
 def _string_value(array: np.ndarray[Any, Any]) -> RawValue:
     """A string value, made by running a model that consists of one string constant.
 
     ONNX Runtime's Python interface makes no string values from arrays; its kernels do.
     """
-    from tfx.runtime.session import run_once
-
     items = [utf8(item) for item in array.reshape(-1).tolist()]
-    value = run_once(constant_model(items, array.shape))
+    assert _run_constant is not None  # set when `runtime.session` is imported
+    value = _run_constant(constant_model(items, array.shape))
     if any(not _is_text(item) for item in items):
         kept = np.empty(len(items), object)
         kept[:] = items

@@ -7,6 +7,7 @@ NumPy, and what the user excluded. A few builtins have counterparts for tensors.
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,9 @@ from tfx.autograph.operators.exclusions import is_convertible, note_reason, warn
 from tfx.autograph.operators.functionals import with_converted
 from tfx.autograph.parsing import has_source
 from tfx.framework.function_wrappers import maker_of
+
+# What converted code calls: the package that this module is in.
+_OPERATORS = __name__.rpartition(".")[0]
 
 
 def call(callee: Any) -> Any:
@@ -58,10 +62,8 @@ def converted(function: types.FunctionType) -> Callable[..., Any]:
         made: Callable[..., Any]
         made = with_converted(function, call) if make is None else make(call)
         return made
-    from tfx.autograph import operators
-
     try:
-        made = convert_function(function, operators)
+        made = convert_function(function, sys.modules[_OPERATORS])
     except FrameError as e:
         note_reason(function, e)
         return function

@@ -7,9 +7,9 @@ TensorFlow 1 does not have otherwise are those of ``tfx`` and ``tfx.math``.
 
 from __future__ import annotations
 
-from tfx.compat.name_table import namespace
+from tfx.core.lazy_namespaces import lazy_namespace
 
-__getattr__, __dir__ = namespace(
+__getattr__, __dir__ = lazy_namespace(
     __name__,
     {
         "tfx.autodiff.register_gradient": "NoGradient=no_gradient NotDifferentiable=no_gradient",
@@ -110,13 +110,14 @@ __getattr__, __dir__ = namespace(
             reduce_sum
         """,
         "tfx.compat.v1.graph.placeholders": "placeholder placeholder_with_default",
-        "tfx.compat.v1.session.session": "InteractiveSession Session get_default_session",
+        "tfx.compat.v1.graph.default_session": "get_default_session",
+        "tfx.compat.v1.session.session": "InteractiveSession Session",
         "tfx.compat.v1.switches": """
             control_flow_v2_enabled disable_control_flow_v2 disable_resource_variables
             disable_tensor_equality enable_control_flow_v2 enable_resource_variables
             enable_tensor_equality resource_variables_enabled
         """,
-        "tfx.compat.v1.graph.graph_def": "import_graph_def",
+        "tfx.compat.v1.graph.import_graph_def": "import_graph_def",
         "tfx.compat.v1.variables.scopes": """
             AUTO_REUSE VariableScope get_local_variable get_variable get_variable_scope
             no_regularizer variable_scope
@@ -140,5 +141,6 @@ __getattr__, __dir__ = namespace(
         "summary",
         "train",
     ),
+    adapt="tfx.compat.v1.graph.effects",
     others=("tfx", "tfx.math", "tfx.debugging"),
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tfx.compat.name_table import namespace
+from tfx.core.lazy_namespaces import lazy_namespace
 
-__getattr__, __dir__ = namespace(
+__getattr__, __dir__ = lazy_namespace(
     __name__,
     {
         "tfx.compat.v1.summaries": """

@@ -10,7 +10,7 @@ from tfx.compat.v1.graph.graph import Graph
 from tfx.compat.v1.graph.placeholders import add_placeholder
 from tfx.compat.v1.graph.pseudo_ops import Access
 from tfx.compat.v1.session.plans import signature_of
-from tfx.compat.v1.session.resolve_state import closure, resolve
+from tfx.compat.v1.session.resolve_state import resolve
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
@@ -380,7 +380,7 @@ def _actions(whole: FunctionGraph, feeds: Sequence[Value]) -> list[Node]:
         if _acts(node)
         and all(
             n.op != pseudo_ops.PLACEHOLDER or id(n.outputs[0]) in fed
-            for n in closure(whole.ordered, (), [node], fed)
+            for n in whole.ordered.closure((), [node], fed)
         )
     ]
 

@@ -44,6 +44,7 @@ from tfx.function.tracing.graph_inputs import (
     sources_in_written,
     substitute,
 )
+from tfx.function.tracing.subgraph_functions import prune
 from tfx.graph import ir
 from tfx.ops.random.generator import state_of_another
 from tfx.runtime.options import RUN_OPTIONS
@@ -342,9 +343,7 @@ class ConcreteFunction:
             >>> second(tf.constant(5.0))[0].numpy()
             np.float32(10.0)
         """
-        from tfx.function.tracing.subgraph_functions import prune
-
-        return prune(
+        parts = prune(
             self._func_graph,
             feeds,
             fetches,
@@ -353,6 +352,7 @@ class ConcreteFunction:
             are_keyword_args_also_positional,
             drop_stateful=drop_stateful,
         )
+        return ConcreteFunction(*parts)
 
     def call_flat_outputs(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """``call_flat`` with the results as a flat list."""

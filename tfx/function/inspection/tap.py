@@ -152,7 +152,7 @@ def tapped(concrete: ConcreteFunction, patterns: Sequence[str]) -> ConcreteFunct
     )
     # The order of a dict of results is that of its sorted keys.
     template = (results, dict.fromkeys(found, True))
-    return derivation.finish(concrete.signature, template)
+    return ConcreteFunction(*derivation.finish(concrete.signature, template))
 
 
 def _find(source: FuncGraph, patterns: Sequence[str]) -> tuple[Graph, dict[str, Value]]:

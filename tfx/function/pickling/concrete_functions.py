@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import pkgutil
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,14 +79,15 @@ def carry(function: Any, traces: Sequence[Any]) -> Any:
         # Where it is from. Dask, which tries names first, looks for ``__main__`` and takes code.
         (getattr(function, "__module__", ""), getattr(function, "__qualname__", function.name)),
     )
-    return _carried, parts
+    return _made, (_CARRIED, *parts)
 
 
-def _carried(*parts: Any) -> Any:
-    # A function like any other, so that its module knows this one.
-    from tfx.function.pickling.unpickled_function import CarriedFunction
+# By name, as a pickle names classes: it is a function like any other, so its module knows this one.
+_CARRIED = "tfx.function.pickling.unpickled_function:CarriedFunction"
 
-    return CarriedFunction(*parts)
+
+def _made(kind: str, *parts: Any) -> Any:
+    return pkgutil.resolve_name(kind)(*parts)
 
 
 def _portable(graph: Graph) -> Graph:

@@ -1,4 +1,4 @@
-"""Functions made from a part of another one's graph: ``prune`` and ``function_from_graph``.
+"""Parts of a function's graph as graphs of functions: for ``prune`` and ``function_from_graph``.
 
 A part goes from tensors that are fed to tensors that are fetched. Variables stay variables: what
 the part reads it reads at each call, and an assignment that a fetched value follows is carried out,
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfx.core import nest
 from tfx.core.dtypes import from_onnx
@@ -19,7 +19,6 @@ from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.operation import Operation
 from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable
-from tfx.function.execution.concrete_function import ConcreteFunction
 from tfx.function.tracing.call_signature import CallSignature
 from tfx.function.tracing.parameters import Parameters
 from tfx.graph import ir
@@ -27,6 +26,15 @@ from tfx.graph.passes.dead_code import has_effects
 from tfx.graph.passes.extract_subgraph import Emitter, Part
 from tfx.graph.printer import name_of
 from tfx.graph.verify import verify_if_enabled
+
+
+class FunctionParts(NamedTuple):
+    """What a concrete function is made of, see there."""
+
+    func_graph: FuncGraph
+    signature: CallSignature
+    results: Any
+    home: Any
 
 
 def prune(
@@ -38,7 +46,7 @@ def prune(
     are_keyword_args_also_positional: bool = False,
     *,
     drop_stateful: bool = True,
-) -> ConcreteFunction:
+) -> FunctionParts:
     """A function from some tensors of a graph to others; see ``ConcreteFunction.prune``."""
     flat = nest.flatten(feeds)
     values = [_fed(source, x) for x in flat]
@@ -62,54 +70,6 @@ def prune(
         derivation, names, input_signature, positional=are_keyword_args_also_positional
     )
     return derivation.finish(signature, wanted.template)
-
-
-def function_from_graph(
-    graph: FuncGraph | ConcreteFunction,
-    inputs: Any,
-    outputs: Any,
-    prune: bool = True,
-    name: str | None = None,
-) -> ConcreteFunction:
-    """A new function from a part of a graph: from any of its tensors to any others.
-
-    Args:
-        graph: The graph of a traced function, or the concrete function itself.
-        inputs: What the new function takes: tensors of the graph or their names (``"Square:0"``),
-            variables, or a structure of them. The keys of a dict are the names of the arguments.
-        outputs: What it returns: a structure of tensors, names, variables, or operations, which
-            are carried out and return None.
-        prune: Leave out assignments, and what Python does, where the outputs do not need them.
-        name: Name of the function.
-
-    Returns:
-        A concrete function: it can be called, differentiated, used in other functions, saved.
-
-    Raises:
-        ValueError: an output depends on an argument of the graph that is not among the inputs.
-        KeyError: the graph has no tensor or operation of a name.
-
-    Example:
-        >>> import tfx as tf
-        >>> @tf.function
-        ... def f(x):
-        ...     return tf.square(tf.square(x))
-        >>> graph = f.get_concrete_function(tf.TensorSpec([], tf.float32)).graph
-        >>> last = tf.function_from_graph(graph, inputs="Square:0", outputs="Square_1:0")
-        >>> last(2.0).numpy()
-        np.float32(4.0)
-    """
-    source = graph.graph if isinstance(graph, ConcreteFunction) else graph
-    if not isinstance(source, FuncGraph):
-        raise TypeError(
-            "function_from_graph takes the graph of a traced function, such as "
-            f"f.get_concrete_function(...).graph; got {graph!r}."
-        )
-    source.check_part(inputs, outputs)
-    return _prune(source, inputs, outputs, name, drop_stateful=prune)
-
-
-_prune = prune
 
 
 class Derivation:
@@ -200,7 +160,7 @@ class Derivation:
             outputs[number] = state
         return Assigned(outputs, tag.again)
 
-    def finish(self, signature: CallSignature, template: Any) -> ConcreteFunction:
+    def finish(self, signature: CallSignature, template: Any) -> FunctionParts:
         """The function.
 
         Args:
@@ -214,7 +174,7 @@ class Derivation:
             for x in nest.flatten(template)
         ]
         results = nest.pack_sequence_as(template, leaves)
-        return ConcreteFunction(target, signature, results, self._source.home)
+        return FunctionParts(target, signature, results, self._source.home)
 
 
 def stateful_nodes(graph: ir.Graph) -> set[int]:

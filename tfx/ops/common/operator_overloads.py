@@ -12,6 +12,7 @@ from tfx.core.errors import DTypeMismatchError
 from tfx.core.tracebacks import cover
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
+from tfx.framework.context import using
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
@@ -22,6 +23,7 @@ from tfx.ops.array import (
 from tfx.ops.common.arguments import is_tensor_like, same_dtype, tensor
 from tfx.ops.linalg import matmul
 from tfx.ops.math import arithmetic, comparison, elementwise
+from tfx.runtime.devices import full_name, require
 
 Operator = Callable[..., Any]
 
@@ -145,6 +147,15 @@ def _round(self: Any, digits: int | None = None) -> Any:
     return ox.Round(tensor(self))
 
 
+def _on(self: EagerTensor, device: str) -> Tensor:
+    """The same contents on a device; the tensor itself if it is there."""
+    require(device)
+    if self.device == full_name(device):
+        return self
+    with using(device=device):
+        return ox.Identity(self)
+
+
 def _in_place(symbol: str, instead: str) -> Operator:
     """``variable += x`` would silently make the name a tensor: it is refused, as in TensorFlow."""
 
@@ -206,6 +217,7 @@ def attach() -> None:
     reads["__getitem__"] = slice_assignment.part_of
     for name, own in {**_IN_PLACE, **reads}.items():
         setattr(Variable, name, own)
+    setattr(EagerTensor, _on.__name__, _on)
     cover(EagerTensor)
     cover(SymbolicTensor)
     cover(Variable)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tfx.compat.v1.graph.graph import Graph
 from tfx.framework.context import current, set_context
+from tfx.ops.random.generator import set_seed
 
 
 class _Process:
@@ -120,6 +121,4 @@ def set_random_seed(seed: int) -> None:
     if isinstance(graph, Graph):
         graph.seed = int(seed)
         return
-    from tfx.ops.random.generator import set_seed
-
     set_seed(seed)

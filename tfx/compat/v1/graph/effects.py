@@ -32,3 +32,11 @@ def as_operation(function: Callable[..., Any]) -> Callable[..., Any]:
         return Operation(added[-1], graph) if added else graph.add_no_op((), "NoOp")
 
     return _call
+
+
+@functools.cache
+def public_operation(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of TensorFlow 2 that prints or checks as TensorFlow 1 has it; always the same."""
+    made = as_operation(function)
+    made.__module__ = "tfx.compat.v1"  # where it is pickled by name
+    return made

@@ -11,6 +11,8 @@ import numpy as np
 
 from tfx.compat.v1.graph import pseudo_ops
 from tfx.compat.v1.graph.collections import Collections
+from tfx.compat.v1.graph.default_session import get_default_session
+from tfx.compat.v1.graph.graph_def import graph_def_of
 from tfx.compat.v1.graph.ordered_graph import OrderedGraph
 from tfx.compat.v1.graph.pseudo_ops import Access
 from tfx.compat.v1.variables.assigned_tensor import AssignedTensor
@@ -309,8 +311,6 @@ class Graph(FuncGraph, Collections):
             from_version: Accepted for compatibility.
             add_shapes: Accepted for compatibility: shapes are there.
         """
-        from tfx.compat.v1.graph.graph_def import graph_def_of
-
         return graph_def_of(self)
 
     def check_part(self, inputs: Any, outputs: Any) -> None:
@@ -319,14 +319,12 @@ class Graph(FuncGraph, Collections):
         Raises:
             InvalidArgumentError: naming a variable.
         """
-        from tfx.compat.v1.session.resolve_state import closure
-
         given = [self.as_graph_element(x) for x in nest.flatten(inputs)]
         fed = {id(x._symbol): x._symbol for x in given if isinstance(x, SymbolicTensor)}
         fetched = [self.as_graph_element(x) for x in nest.flatten(outputs)]
         values = [x._symbol for x in fetched if isinstance(x, SymbolicTensor)]
         nodes = [x._item for x in fetched if isinstance(x, Operation)]
-        for node in closure(self.ordered, values, [n for n in nodes if isinstance(n, Node)], fed):
+        for node in self.ordered.closure(values, [n for n in nodes if isinstance(n, Node)], fed):
             if isinstance(node.tag, Access):
                 raise InvalidArgumentError(
                     f"No function can be made of a part of {self!r} that uses the variable "
@@ -345,8 +343,6 @@ class Graph(FuncGraph, Collections):
 
     def run_in_session(self, fetch: Any, feed_dict: Any, session: Any) -> Any:
         """What ``Tensor.eval`` and ``Operation.run`` do."""
-        from tfx.compat.v1.session.session import get_default_session
-
         if session is None:
             session = get_default_session()
         if session is None:

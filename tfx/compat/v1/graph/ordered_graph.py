@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from tfx.core.source import SourceLocation
 from tfx.graph.ir import Attributes, Graph, Node, RawShape, Value
+from tfx.graph.passes.dead_code import used_values
 
 
 class OrderedGraph(Graph):
@@ -85,3 +86,29 @@ class OrderedGraph(Graph):
     def accompany(self, node: Node, companion: Node) -> None:
         """Let ``companion`` run whenever ``node`` does."""
         self.companions.setdefault(id(node), []).append(companion)
+
+    def closure(
+        self, fetches: Iterable[Value], targets: Iterable[Node], fed: dict[int, Value]
+    ) -> list[Node]:
+        """The nodes that must run, in the graph's order."""
+        found: dict[int, Node] = {}
+        stack = list(targets)
+
+        def need(value: Value | None) -> None:
+            if value is not None and value.node is not None and id(value) not in fed:
+                stack.append(value.node)
+
+        for value in fetches:
+            need(value)
+        while stack:
+            node = stack.pop()
+            if id(node) in found:
+                continue
+            found[id(node)] = node
+            for used in used_values(node):
+                need(used)
+            stack += self.control.get(id(node), ())
+            stack += self.companions.get(id(node), ())
+        # Gradients put nodes before those that need them: the graph's order counts, not the order
+        # in which they were made.
+        return [node for node in self.nodes if id(node) in found]

@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tfx.compat.v1.graph.effects import as_operation
 from tfx.core.namespaces import MissingNameError
 
 # name: (module, arguments in order). ``old=new`` is an older name of an argument; what begins with
@@ -161,8 +162,6 @@ def __getattr__(name: str) -> Any:
     function = getattr(importlib.import_module(module), own or name)
     made = _reordered(name, function, words.split())
     if name.startswith("assert_"):
-        from tfx.compat.v1.graph.effects import as_operation
-
         made = as_operation(made)
     return made
 

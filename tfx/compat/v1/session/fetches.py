@@ -13,7 +13,7 @@ from tfx.core.shapes import TensorShape
 from tfx.framework.composite.indexed_slices import IndexedSlices, IndexedSlicesValue
 from tfx.framework.convert import to_array
 from tfx.framework.operation import Operation
-from tfx.framework.tensor import EagerTensor, SymbolicTensor
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, from_array
 from tfx.framework.variable import Variable
 from tfx.graph.ir import Node, Value
 
@@ -148,8 +148,6 @@ def _key(graph: Graph, key: Any) -> Value:
 
 
 def _content(key: Any, value: Value, content: Any) -> EagerTensor:
-    from tfx.framework.tensor import from_array
-
     dtype = dtypes.from_onnx(value.dtype)
     if isinstance(content, SymbolicTensor):
         raise TypeError(

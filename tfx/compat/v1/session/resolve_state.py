@@ -22,7 +22,8 @@ from tfx.core.shapes import TensorShape
 from tfx.framework.context import using
 from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.variable import Variable
-from tfx.graph.ir import CALL, Node, Value, free_values
+from tfx.graph.ir import Node, Value
+from tfx.graph.passes.dead_code import used_values
 
 Memory = Callable[[Variable], Variable]
 
@@ -70,7 +71,7 @@ def resolve(
         InvalidArgumentError: a placeholder is needed and not fed.
     """
     fed = {id(v): v for v, _ in feeds}
-    nodes = closure(graph, fetches, targets, fed)
+    nodes = graph.closure(fetches, targets, fed)
     with using(graph=None, tapes=(), device=device):
         plan = make(name)
     resolver = _Resolver(plan, memory, fed)
@@ -88,44 +89,10 @@ def resolve(
     return Resolved(plan, resolver.queried)
 
 
-def closure(
-    graph: OrderedGraph, fetches: Iterable[Value], targets: Iterable[Node], fed: dict[int, Value]
-) -> list[Node]:
-    """The nodes that must run, in the graph's order."""
-    found: dict[int, Node] = {}
-    stack = list(targets)
-
-    def need(value: Value | None) -> None:
-        if value is not None and value.node is not None and id(value) not in fed:
-            stack.append(value.node)
-
-    for value in fetches:
-        need(value)
-    while stack:
-        node = stack.pop()
-        if id(node) in found:
-            continue
-        found[id(node)] = node
-        for used in _uses(node):
-            need(used)
-        stack += graph.control.get(id(node), ())
-        stack += graph.companions.get(id(node), ())
-    # Gradients put nodes before those that need them: the graph's order counts, not that of birth.
-    return [node for node in graph.nodes if id(node) in found]
-
-
-def _uses(node: Node) -> list[Value | None]:
-    used = list(node.inputs)
-    if node.op != CALL:
-        for body in node.bodies():
-            used += free_values(body)
-    return used
-
-
 def _check_inputs(
     graph: OrderedGraph, nodes: Iterable[Node], fetches: Iterable[Value], fed: dict[int, Value]
 ) -> None:
-    used = {id(v) for node in nodes for v in _uses(node)}
+    used = {id(v) for node in nodes for v in used_values(node)}
     used.update(id(v) for v in fetches)
     for value in graph.inputs:
         if id(value) in used and id(value) not in fed:
@@ -142,7 +109,7 @@ def _unfed(name: str, value: Value) -> str:
 
 
 def _constants(graph: OrderedGraph, nodes: Iterable[Node], fetches: Iterable[Value]) -> list[Value]:
-    used = {id(v) for node in nodes for v in _uses(node)}
+    used = {id(v) for node in nodes for v in used_values(node)}
     used.update(id(v) for v in fetches)
     return [v for v in graph.constants if id(v) in used]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Self
 
+from tfx.compat.v1.graph import default_session
 from tfx.compat.v1.graph.default_graph import building
 from tfx.compat.v1.graph.graph import Graph
 from tfx.compat.v1.session.fetches import Fetches, feeds_of
@@ -22,9 +22,8 @@ from tfx.framework.tensor import EagerTensor
 from tfx.framework.variable import Variable
 from tfx.graph.ir import Node, Value
 from tfx.ops.random.generator import Generator
+from tfx.runtime.devices import list_physical_devices
 from tfx.runtime.fork_safe_locks import fork_safe
-
-_default: ContextVar[tuple[BaseSession, ...]] = ContextVar("tfx_default_session", default=())
 
 
 class Cell(Variable):
@@ -93,9 +92,7 @@ class BaseSession:
 
     def list_devices(self) -> list[Any]:
         """The devices of the process."""
-        from tfx.runtime import devices
-
-        return list(devices.list_physical_devices())
+        return list(list_physical_devices())
 
     def close(self) -> None:
         """Forget the values of all variables; the session cannot run any more."""
@@ -109,11 +106,11 @@ class BaseSession:
 
     @contextmanager
     def _as_default(self) -> Iterator[Self]:
-        token = _default.set((*_default.get(), self))
+        token = default_session.enter(self)
         try:
             yield self
         finally:
-            _default.reset(token)
+            default_session.leave(token)
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
@@ -314,15 +311,9 @@ class InteractiveSession(BaseSession):
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
-        _default.set((*_default.get(), self))
+        default_session.enter(self)
 
     def close(self) -> None:
         """Forget the values of all variables; it is the default session no more."""
         super().close()
-        _default.set(tuple(s for s in _default.get() if s is not self))
-
-
-def get_default_session() -> Any:
-    """The innermost default session; None: there is none."""
-    stack = _default.get()
-    return stack[-1] if stack else None
+        default_session.forget(self)

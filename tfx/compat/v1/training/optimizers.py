@@ -23,6 +23,8 @@ from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
 from tfx.function.gradients.symbolic_gradients import gradients
 from tfx.ops.array import creation, scatter
+from tfx.ops.array.reshape import expand_dims
+from tfx.ops.math.cast import cast
 
 Setting = Any
 
@@ -285,8 +287,6 @@ def _variable(initial: Callable[[], Tensor], name: str) -> Any:
 
 
 def _dense(slices: IndexedSlices, like: Tensor) -> Tensor:
-    from tfx.ops.array.reshape import expand_dims
-
     return scatter.tensor_scatter_nd_add(
         creation.zeros_like(like), expand_dims(slices.indices, -1), slices.values
     )
@@ -298,7 +298,5 @@ def number(setting: Setting, like: Tensor) -> Tensor:
     if isinstance(value, Variable):
         value = value.value()
     if isinstance(value, Tensor):
-        from tfx.ops.math.cast import cast
-
         return value if value.dtype is like.dtype else cast(value, like.dtype)
     return convert_to_tensor(value, like.dtype)

@@ -14,7 +14,7 @@ from tfx.compat.v1.graph.default_graph import building
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.nest import flatten
 from tfx.framework.context import current
-from tfx.framework.tensor import EagerTensor
+from tfx.framework.tensor import EagerTensor, from_array
 from tfx.framework.variable import Variable
 from tfx.train.files import delete_files, find_files, write_files
 from tfx.train.latest_checkpoint_file import write_state as _write_state
@@ -215,8 +215,6 @@ class Saver:
         sess.set_values(new)
 
     def _fitting(self, name: str, variable: Variable, array: np.ndarray[Any, Any]) -> EagerTensor:
-        from tfx.framework.tensor import from_array
-
         shape = variable.shape
         if self._reshape and shape.is_fully_defined() and array.size == shape.num_elements():
             array = array.reshape(shape.as_list())

@@ -1,8 +1,11 @@
-"""Names of a namespace of TensorFlow 1: from a table, or those of TensorFlow 2's namespaces."""
+"""Namespaces whose names are imported when a program asks for them.
+
+A table says where they are defined, so that a namespace costs nothing until it is used. Must not
+know the namespaces themselves.
+"""
 
 from __future__ import annotations
 
-import functools
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -22,12 +25,34 @@ def names(table: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def namespace(
+# What must be there before a program holds a tensor: the facade says which modules.
+_first: list[str] = []
+
+
+def import_first(module: str) -> None:
+    """Have a module imported before any name of a lazy namespace."""
+    _first.append(module)
+
+
+def load_first() -> None:
+    """Import what must be there before a program holds a tensor."""
+    for module in _first:
+        importlib.import_module(module)
+
+
+def fetch(module: str, name: str) -> Any:
+    """A public name from the module that defines it."""
+    load_first()
+    return cover(getattr(importlib.import_module(module), name))
+
+
+def lazy_namespace(
     module: str,
     table: Mapping[str, str],
     *,
     submodules: Sequence[str] = (),
     others: Sequence[str] = (),
+    adapt: str = "",
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a namespace, whose names are fetched when asked for.
 
@@ -36,21 +61,20 @@ def namespace(
         table: Where its own names are: see ``names``.
         submodules: Modules below it.
         others: Modules whose names it has besides, the first that has it.
+        adapt: Module of ``public_operation``, which adapts functions of others that print or
+            check; empty: they stay as they are.
     """
     own = names(table)
 
-    def fetch(name: str) -> Any:
+    def known_or_fetched(name: str) -> Any:
         if name.startswith("__") and name not in own:
             raise MissingNameError(module, name)
-        importlib.import_module("tfx.ops.common.operator_overloads")
         if name in own:
-            where, attribute = own[name]
-            value = getattr(importlib.import_module(where), attribute)
+            value = fetch(*own[name])
         elif name in submodules:
-            value = importlib.import_module(f"{module}.{name}")
+            value = cover(importlib.import_module(f"{module}.{name}"))
         else:
-            value = _elsewhere(name)
-        value = cover(value)
+            value = cover(_elsewhere(name))
         setattr(sys.modules[module], name, value)
         return value
 
@@ -60,8 +84,8 @@ def namespace(
             # The packages of names know what they have; a module has more than its names.
             if name in names_of(source):
                 found = getattr(source, name)
-                if name in ("print", "Assert") or name.startswith("assert_"):
-                    return _operation(found)
+                if adapt and (name in ("print", "Assert") or name.startswith("assert_")):
+                    return importlib.import_module(adapt).public_operation(found)
                 return found
         raise MissingNameError(module, name)
 
@@ -71,14 +95,4 @@ def namespace(
             found.update(names_of(importlib.import_module(other)))
         return sorted(found)
 
-    return fetch, known
-
-
-@functools.cache
-def _operation(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that prints or checks as TensorFlow 1 has it; always the same."""
-    from tfx.compat.v1.graph.effects import as_operation
-
-    made = as_operation(function)
-    made.__module__ = "tfx.compat.v1"  # where it is pickled by name
-    return made
+    return known_or_fetched, known
