@@ -74,7 +74,7 @@ def _traces(name: str, rounds: int) -> tuple[float, float, float]:
 
 def _pair(function: Any, inputs: list[Any]) -> Any:
     """The forward and backward graph that the first call under a tape makes."""
-    pure = function.get_concrete_function(*inputs)._make_pure()
+    pure = function.get_concrete_function(*inputs)._observed.make_pure()
     count = len(inputs)
     return pure.pair(tuple(i >= count for i in range(len(pure.graph.inputs))))
 

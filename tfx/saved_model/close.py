@@ -17,8 +17,6 @@ from tfx.framework.context import init_scope
 from tfx.framework.variable import Variable, _plans_lock
 from tfx.framework.variable_state import VariableState, clear, set_state, state_of
 from tfx.function.execution.concrete_function import ConcreteFunction
-from tfx.function.execution.plan import Plan
-from tfx.function.execution.stepped_plan import make_plan
 from tfx.loaders.messages import nearest
 from tfx.runtime.release_memory import release_memory
 from tfx.runtime.values import RawValue
@@ -61,8 +59,7 @@ def warmup(loaded: Any, signature: str | None = None) -> None:
     with init_scope():
         for number in everything if signature is None else (names[signature],):
             concrete = files.trace(number).concrete
-            if concrete._plan is None:
-                concrete._plan = make_plan(concrete._runnable, concrete.device)
+            concrete.warm_up()
             for variable in concrete.variables:
                 variable._raw  # noqa: B018  its file is checked
 
@@ -109,8 +106,8 @@ def close(loaded: Any) -> None:
 
 def _close_function(concrete: ConcreteFunction, files: LoadedFiles) -> None:
     """Let go of its sessions and derivatives; whoever has the function gets an error."""
-    concrete._plan = cast(Plan, _ClosedPlan(f"function {concrete.name!r}", files))
-    concrete._freezer = concrete._update = concrete._pure = concrete._called = None
+    plan = _ClosedPlan(f"function {concrete.name!r}", files)
+    concrete.close(plan.refuse, plan)
 
 
 def _close_variables(variables: Iterable[Variable]) -> None:
@@ -160,5 +157,9 @@ class _ClosedPlan:
     def __init__(self, what: str, files: LoadedFiles) -> None:
         self._what, self._files = what, files
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def refuse(self) -> NoReturn:
+        """Say that the bundle was closed."""
         self._files.refuse(self._what)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        self.refuse()

@@ -65,7 +65,7 @@ def test_backward_nodes_over_forward_nodes(name: str, most: float) -> None:
     pure = (
         tf.function(lambda *given: loss(*given, *variables))
         .get_concrete_function(*inputs)
-        ._make_pure()
+        ._observed.make_pure()
     )
     pair = pure.pair(tuple(i >= len(inputs) for i in range(len(pure.graph.inputs))))
     (backward,) = pair._backward.values()

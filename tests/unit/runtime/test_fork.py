@@ -271,7 +271,7 @@ def test_runners_are_plain_again_afterwards(x):
     done = threading.Event()
     thread = threading.Thread(target=done.wait, daemon=True)
     thread.start()
-    plan = multiply.get_concrete_function(x)._plan
+    plan = multiply.get_concrete_function(x)._program.plan
     before = plan.run_raw
     in_child(lambda: float(multiply(x)))
     done.set()

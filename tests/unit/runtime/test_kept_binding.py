@@ -18,7 +18,7 @@ def _sum_of(count: int):
     function = tf.function(lambda tensors: tf.add_n([x * (i + 1.0) for i, x in enumerate(tensors)]))
     tensors = [tf.constant(np.full((2, 3), i, np.float32)) for i in range(count)]
     function(tensors)
-    plan = function.get_concrete_function(tensors)._plan
+    plan = function.get_concrete_function(tensors)._program.plan
     return function, plan, tensors
 
 
@@ -58,7 +58,7 @@ def test_plans_have_one_where_it_serves() -> None:
     tensors = [tf.zeros([200, 200]) for _ in range(8)]
     large = tf.function(lambda tensors: tf.add_n(tensors))
     large(tensors)
-    assert not _is_kept(large.get_concrete_function(tensors)._plan)
+    assert not _is_kept(large.get_concrete_function(tensors)._program.plan)
 
 
 def test_any_sequence_of_changes_gives_the_right_sums() -> None:

@@ -8,48 +8,28 @@ every variable that was assigned, which is installed only after the whole call s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfx.core import nest
 from tfx.core.dtypes import from_onnx
 from tfx.core.shapes import TensorShape
-from tfx.core.source import user_frame
 from tfx.core.specs import TensorSpec
 from tfx.core.tracebacks import cover
-from tfx.framework.context import current, recorders_inside_traces
-from tfx.framework.device import DEFAULT_DEVICE
-from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
-from tfx.framework.variable import Variable, install, seeds_of
-from tfx.framework.variable_locks import all_locks, in_order, installs, writing
-from tfx.function.execution.freeze_policy import FreezePolicy
+from tfx.framework.context import current
+from tfx.framework.func_graph import FuncGraph
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.variable import Variable
 from tfx.function.execution.function_with_options import FunctionWithOptions
-from tfx.function.execution.host_state import calls_python
-from tfx.function.execution.one_variable_call import OneVariableCall
-from tfx.function.execution.plan import Plan
-from tfx.function.execution.result_packing import result_packer, unique_outputs
-from tfx.function.execution.stepped_plan import SteppedPlan, make_plan
+from tfx.function.execution.observed_calls import ObservedCalls
+from tfx.function.execution.program import Program
+from tfx.function.execution.strategies import ClosedCall, ReadingCall, choose
 from tfx.function.gradients import recurrent_rules as recurrent_rules
-from tfx.function.gradients.pure_function import PureFunction
 from tfx.function.inspection.describe import describe, describe_line
-from tfx.function.inspection.placement import Placement, labelled, placement, signature_line
+from tfx.function.inspection.placement import Placement, placement, signature_line
 from tfx.function.pickling.concrete_functions import from_parts, parts_of
-from tfx.function.recompute.hoist_random import draws_inside
-from tfx.function.recompute.random_replay import RandomLog
 from tfx.function.tracing.call_signature import CallSignature
-from tfx.function.tracing.graph_inputs import (
-    dimension_map,
-    order_of_inputs,
-    sources_in_written,
-    substitute,
-)
 from tfx.function.tracing.subgraph_functions import prune
-from tfx.graph import ir
-from tfx.ops.random.generator import state_of_another
-from tfx.runtime.options import RUN_OPTIONS
 from tfx.runtime.run_options import RunOptions
-from tfx.runtime.values import RawValue
 
 if TYPE_CHECKING:
     from tfx.function.inspection.run_metadata import RunMetadata
@@ -71,54 +51,35 @@ class ConcreteFunction:
     def __init__(
         self, func_graph: FuncGraph, signature: CallSignature, results: Any, device: str
     ) -> None:
-        self._func_graph = func_graph
         self.signature = signature
         self.device = device
-        graph = func_graph.graph
-        flat = nest.flatten(results, expand_composites=True)
-        self._template = results
-        self._present = [x is not None for x in flat]
-        self._result_count = sum(self._present)
-        self._written = func_graph.written_states()
-        # What is run gives each value once; ``_places``: where its outputs have the graph's.
-        self._runnable, self._places = unique_outputs(graph)
-        self._entries: list[tuple[ir.Value, TracedVariable]] = [
-            (s.entry, s) for s in func_graph.read_states() if s.entry is not None
-        ]
-        self._captures = list(func_graph.captured.values())
-        self._input_order = order_of_inputs(graph, func_graph, self._entries)
-        # The same in short: (number of the argument, None) or (None, reference to the variable).
-        self._sources: list[tuple[Any, Any]] = [
-            (i, None) if state is None else (None, state.ref) for _, i, state in self._input_order
-        ]
-        self._written_refs: list[Any] = [s.ref for s in self._written]
-        self._locked_sources = sources_in_written(self._input_order, self._written)
-        self._new_places = self._places[self._result_count :]
-        # New values whose shape only a call tells: they are checked before any is installed.
-        self._unchecked = [
-            (self._places[i], s)
-            for i, s in enumerate(self._written, self._result_count)
-            if _may_not_fit(graph.outputs[i].shape, s.variable().shape)
-        ]
-        self._locks = in_order(s.variable()._lock_number for s in self._written)
-        if self._written and calls_python(graph):
-            self._locks = all_locks()  # that code may assign other variables meanwhile
-        self._pack = labelled(result_packer(results, self._places), device)
+        self._program = program = Program(func_graph, results, device)
+        self._func_graph = func_graph
+        self._strategy = choose(program)
+        self._observed = ObservedCalls(program)
         func_graph.finish(results, signature)
-        self._plan: Plan | SteppedPlan | None = None
-        freezable = not self._written and FreezePolicy.serves(self._entries)
-        self._freezer = FreezePolicy(self._runnable, device) if freezable else None
-        self._pure: PureFunction | None = None
-        self._draws = any(seeds_of(s.variable()) is not None for s in func_graph.states.values())
-        self._called: tuple[ir.Graph, list[EagerTensor]] | None = None
         # Variables that only this trace keeps alive: see ``defun``.
         self.owned: tuple[Variable, ...] = ()
-        self._update: OneVariableCall | None = None
-        self._plain = not self._captures and not self._entries and not self._written
 
     def keep_live(self) -> None:
         """Feed the variables in every call, and never hold a copy of them: see ``FreezePolicy``."""
-        self._freezer = None
+        if isinstance(self._strategy, ReadingCall):
+            self._strategy = ReadingCall(self._program, None)
+
+    def warm_up(self) -> None:
+        """Compile the graph, so that the first call need not."""
+        _ = self._program.plan
+
+    def close(self, refuse: Callable[[], NoReturn], plan: Any) -> None:
+        """Let go of sessions and derivatives; whoever calls gets an error.
+
+        Args:
+            refuse: Raises it.
+            plan: What refuses everything, in the place of the plan.
+        """
+        self._strategy = ClosedCall(refuse)
+        self._program.close(plan)
+        self._observed = ObservedCalls(self._program)
 
     # Facts
 
@@ -145,7 +106,7 @@ class ConcreteFunction:
     @property
     def written_variables(self) -> tuple[Variable, ...]:
         """Those of ``variables`` that a call assigns."""
-        return tuple(s.variable() for s in self._written)
+        return tuple(s.variable() for s in self._program.written)
 
     @property
     def inputs(self) -> list[SymbolicTensor]:
@@ -155,14 +116,14 @@ class ConcreteFunction:
     @property
     def outputs(self) -> list[SymbolicTensor]:
         """The results as tensors of the graph, without structure."""
-        values = self._func_graph.graph.outputs[: self._result_count]
+        values = self._func_graph.graph.outputs[: self._program.result_count]
         return [SymbolicTensor(v, self._func_graph) for v in values]
 
     @property
     def captured_inputs(self) -> list[Any]:
         """What the function uses besides its arguments: variables and tensors."""
-        outer: list[Any] = [t for t, _ in self._captures]
-        return outer + [s.variable() for _, s in self._entries]
+        outer: list[Any] = [t for t, _ in self._program.captures]
+        return outer + [s.variable() for _, s in self._program.entries]
 
     @property
     def structured_input_signature(self) -> tuple[Any, dict[str, Any]]:
@@ -174,10 +135,10 @@ class ConcreteFunction:
         """What a call returns, tensors replaced by specs."""
         specs = iter(
             TensorSpec(TensorShape(v.shape), from_onnx(v.dtype), name=None)
-            for v in self._func_graph.graph.outputs[: self._result_count]
+            for v in self._func_graph.graph.outputs[: self._program.result_count]
         )
-        flat = [next(specs) if p else None for p in self._present]
-        return nest.pack_sequence_as(self._template, flat, expand_composites=True)
+        flat = [next(specs) if p else None for p in self._program.present]
+        return nest.pack_sequence_as(self._program.template, flat, expand_composites=True)
 
     @property
     def output_dtypes(self) -> Any:
@@ -205,7 +166,7 @@ class ConcreteFunction:
         kinds = ("argument", "capture", "variable")
         return [
             (kinds[kind], i, state.variable() if state is not None else None)
-            for kind, i, state in self._input_order
+            for kind, i, state in self._program.input_order
         ]
 
     def as_onnx(self) -> Any:
@@ -239,9 +200,7 @@ class ConcreteFunction:
             >>> print(f.get_concrete_function(tf.TensorSpec([2], tf.float32)).placement()[0].device)
             CPU:0
         """
-        if self._plan is None:
-            self._plan = make_plan(self._runnable, self.device)
-        return placement(signature_line(self._func_graph), self.device, self._plan)
+        return placement(signature_line(self._func_graph), self.device, self._program.plan)
 
     def __str__(self) -> str:
         return f"ConcreteFunction {describe(self)}"
@@ -268,21 +227,11 @@ class ConcreteFunction:
     def call_flat(self, tensors: Sequence[Tensor]) -> Any:
         """Call with the tensor arguments in order; they must fit the graph's inputs."""
         context = current()
-        if context.graph is not None or (context.tapes and self._is_watched(context, tensors)):
-            return self._call_observed(context, tensors)
-        if self._plain:
-            plan = self._plan
-            if plan is None:
-                plan = self._plan = make_plan(self._runnable, self.device)
-            try:
-                raw = plan.run_raw(plan.feed_tensors(*tensors), plan.output_names, RUN_OPTIONS)
-            except Exception as e:
-                raw = plan.rescued(e, [raw_of(t) for t in tensors])
-            return self._pack(raw, plan.dtypes)
-        update = self._update
-        if update is not None:
-            return self._pack(update.run(tensors), update.plan.dtypes)
-        return self._call_stateful(tensors)
+        if context.graph is None and not (
+            context.tapes and self._observed.is_watched(context, tensors)
+        ):
+            return self._strategy.run(tensors)
+        return self._observed.call(context, tensors, self.name)
 
     def with_options(
         self, options: RunOptions | None = None, run_metadata: RunMetadata | None = None
@@ -358,245 +307,8 @@ class ConcreteFunction:
         """``call_flat`` with the results as a flat list."""
         return [x for x in nest.flatten(self.call_flat(tensors), True) if x is not None]
 
-    def _call_stateful(self, tensors: Sequence[Any]) -> Any:
-        freezer = self._freezer
-        if freezer is not None:
-            plan = freezer.plan
-            if plan is not None:
-                try:
-                    raw = plan.run_raw_values([t._raw for t in tensors])
-                except Exception:
-                    if isinstance(plan, SteppedPlan):  # its effects must not happen twice
-                        raise
-                    freezer = None  # the live plan fails as well, and can say what it met
-                else:
-                    return self._pack(raw, plan.dtypes)
-        plan = self._plan
-        if plan is None:
-            plan = self._plan = make_plan(self._runnable, self.device)
-        if self._written:
-            self._update = self._as_update(plan)
-            return self._call_writing(plan, tensors)
-        raw = plan.run(self._live_values(tensors))
-        if freezer is not None:
-            freezer.count([(v, s.variable()) for v, s in self._entries])
-        return self._pack(raw, plan.dtypes)
-
-    def _live_values(self, tensors: Sequence[Any]) -> list[RawValue]:
-        """What the graph's inputs are at one moment: all values of an installation, or none."""
-        done = installs.done
-        try:
-            values = [tensors[i]._raw if ref is None else ref()._raw for i, ref in self._sources]
-        except AttributeError:
-            self._refuse_gone()
-            raise
-        if installs.begun == done:
-            return values
-        with installs.paused():
-            return [tensors[i]._raw if ref is None else ref()._raw for i, ref in self._sources]
-
-    def _as_update(self, plan: Plan | SteppedPlan) -> OneVariableCall | None:
-        """The short way of calls, if there is one: for one variable that is all the state."""
-        if type(plan) is not Plan or len(self._written) != 1 or self._unchecked:
-            return None
-        (state,) = self._written
-        if self._captures or any(s is not state for _, s in self._entries):
-            return None
-        return OneVariableCall(plan, state, [i for i, _ in self._sources], self._new_places[0])
-
-    def _refuse_gone(self) -> None:
-        """Say which variable was deleted, if one was."""
-        for state in self._func_graph.states.values():
-            state.variable()
-
-    def _call_writing(self, plan: Plan | SteppedPlan, tensors: Sequence[Any]) -> Any:
-        """Run and install new values: all or none, and no other writer comes between."""
-        with writing(self._locks):
-            # Taken before the run: all are there when the first of them changes.
-            written = [ref() for ref in self._written_refs]
-            for variable in written:
-                if variable is None:
-                    self._refuse_gone()
-            # What is read and written is locked: nobody else changes it meanwhile.
-            given = (
-                self._live_values(tensors)
-                if self._locked_sources is None
-                else [
-                    tensors[i]._raw if i is not None else written[k]._raw
-                    for i, k in self._locked_sources
-                ]
-            )
-            raw = plan.run(given)
-            for place, state in self._unchecked:
-                state.variable().check_shape(TensorShape(raw[place].shape()))
-            # By number: an iterator over ONNX Runtime's vector costs half as much again.
-            new = list(map(raw.__getitem__, self._new_places))
-            installs.during(install, written, new)
-        return self._pack(raw, plan.dtypes)
-
-    def _is_watched(self, context: Any, tensors: Sequence[Tensor]) -> bool:
-        """True if some tape would record the call."""
-        eager = [t for t, _ in self._func_graph.captured_eager.values()]
-        variables = self.variables
-        for tape in context.tapes:
-            for variable in variables:
-                if variable.trainable:
-                    tape.watch_variable(variable)
-            if any(tape.depends(x) for x in (*tensors, *eager, *variables)):
-                return True
-            if type(tape) is RandomLog and any(map(draws_inside, self._func_graph.graph.nodes)):
-                return True
-        return False
-
-    def _call_observed(self, context: Any, tensors: Sequence[Tensor]) -> Any:
-        """Under a tape or while another function is traced."""
-        if context.graph is not None and context.tapes == recorders_inside_traces(context.tapes):
-            outputs = self._call_node(context.graph, tensors)
-        else:
-            outputs = self._call_recorded(tensors)
-        results = outputs[: self._result_count]
-        flat = iter(results)
-        leaves = [next(flat) if p else None for p in self._present]
-        return nest.pack_sequence_as(self._template, leaves, expand_composites=True)
-
-    def _inputs_in_order(
-        self, tensors: Sequence[Tensor], read: Callable[[Variable], Tensor]
-    ) -> list[Tensor]:
-        """Arguments, captured tensors and variables' values in the order of the graph's inputs."""
-        result = []
-        for kind, i, state in self._input_order:
-            if kind == 0:
-                result.append(tensors[i])
-            elif kind == 1:
-                result.append(self._captures[i][0])
-            else:
-                assert state is not None
-                result.append(read(state.variable()))
-        return result
-
-    def _call_recorded(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """As a pure function of arguments, variables and watched constants, seen by the tapes."""
-        pure = self._pure
-        if pure is None:
-            pure = self._pure = self._make_pure()
-        tracing = current().graph is not None
-        stand_in = self._stand_ins() if tracing else _itself
-        with writing(() if tracing else self._locks):
-            with nullcontext() if tracing else installs.paused():
-                given = self._inputs_in_order(tensors, lambda v: stand_in(v).value())
-                given += [tensor for tensor, _ in self._func_graph.captured_eager.values()]
-                given += [stand_in(s.variable()).value() for s in self._written if s.entry is None]
-            outputs = pure(given)
-            if not tracing and self.device != DEFAULT_DEVICE:
-                for output in outputs:
-                    label(cast(EagerTensor, output), self.device)
-            written = [state.variable() for state in self._written]
-            new = outputs[self._result_count :]
-            for variable, value in zip(written, new, strict=True):
-                variable.check_shape(value.shape)
-            if tracing:
-                for variable, value in zip(written, new, strict=True):
-                    stand_in(variable).assign(value)
-            else:
-                installs.during(install, written, [raw_of(value) for value in new])
-        return outputs
-
-    def _stand_ins(self) -> Callable[[Variable], Variable]:
-        """What a call in a trace has for variables: its random operations draw for it alone."""
-        if not self._draws:
-            return _itself
-        known: dict[int, Variable] = {}
-
-        def stand_in(variable: Variable) -> Variable:
-            if seeds_of(variable) is None:
-                return variable
-            if id(variable) not in known:
-                known[id(variable)] = state_of_another(variable)
-            return known[id(variable)]
-
-        return stand_in
-
-    def _make_pure(self) -> PureFunction:
-        """The graph with watched constants, and variables that it only writes, as inputs too.
-
-        The latter for gradients: what is read after an assignment depends on the variable.
-        """
-        graph = self._func_graph.graph.copy()
-        captured = [value for _, value in self._func_graph.captured_eager.values()]
-        constants = {id(value) for value in captured}
-        graph.constants = [v for v in graph.constants if id(v) not in constants]
-        graph.inputs = [*graph.inputs, *captured]
-        places = {id(value): i for i, value in enumerate(graph.inputs)}
-        leaves = [(s, places[id(v)]) for v, s in self._entries]
-        for state in self._written:
-            if state.entry is None:
-                variable = state.variable()
-                leaves.append((state, len(graph.inputs)))
-                graph.add_input(state.name, variable.dtype.onnx, variable.shape.symbolic)
-        return PureFunction(graph, leaves=leaves, device=self.device)
-
-    def _callee(self) -> tuple[ir.Graph, list[EagerTensor]]:
-        """The graph that another one calls, and the constants that are inputs of it.
-
-        A tape may watch an eager tensor: the graph around must know of it.
-        """
-        if self._called is None:
-            captured = self._func_graph.captured_eager.values()
-            watchable = [(t, v) for t, v in captured if t.dtype.is_floating]
-            graph = self._func_graph.graph
-            if watchable:
-                graph = graph.copy()
-                constants = {id(v) for _, v in watchable}
-                graph.constants = [v for v in graph.constants if id(v) not in constants]
-                graph.inputs += [v for _, v in watchable]
-            self._called = graph, [t for t, _ in watchable]
-        return self._called
-
-    def _call_node(self, graph: FuncGraph, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """One call node in the trace around."""
-        callee, constants = self._callee()
-        stand_in = self._stand_ins()
-        given = self._inputs_in_order(tensors, lambda v: graph.read(stand_in(v)))
-        values = [graph.value_of(t) for t in (*given, *constants)]
-        dims = dimension_map(callee, values)
-        types = [(v.dtype, substitute(v.shape, dims)) for v in callee.outputs]
-        node = graph.graph.add_node(
-            ir.CALL,
-            values,
-            {"graph": callee},
-            types,
-            name=current().scope + self.name,
-            source=user_frame(),
-        )
-        graph.place(node)
-        assigned = {}
-        for i, state in enumerate(self._written):
-            outer = graph.state_of(stand_in(state.variable()))
-            outer.current = node.outputs[self._result_count + i]
-            outer.written = True
-            assigned[self._result_count + i] = outer
-        if assigned:
-            node.tag = Assigned(assigned)
-        return [SymbolicTensor(v, graph) for v in node.outputs]
-
-
-def _itself(variable: Variable) -> Variable:
-    return variable
-
 
 def _unpickled(parts: dict[str, Any]) -> ConcreteFunction:
     concrete = ConcreteFunction(*from_parts(parts))
     concrete.owned = concrete.variables
     return concrete
-
-
-def _may_not_fit(value: ir.RawShape, shape: TensorShape) -> bool:
-    """True if a value of a static shape could have, when it exists, a shape that does not fit."""
-    if shape.rank is None:
-        return False
-    if value is None:
-        return True
-    return any(
-        isinstance(want, int) and not isinstance(have, int)
-        for have, want in zip(value, shape.symbolic or (), strict=True)
-    )

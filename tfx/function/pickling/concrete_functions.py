@@ -45,7 +45,7 @@ def parts_of(concrete: Any) -> dict[str, Any]:
     tables = _Writer(list(func_graph.states.values()))
     root = tables.graph(_portable(func_graph.graph))
     value = tables.value_number
-    flat = nest.flatten(concrete._template, expand_composites=True)
+    flat = nest.flatten(concrete._program.template, expand_composites=True)
     numbers = iter(range(len(flat)))
     leaves = [None if x is None else next(numbers) for x in flat]
     signature: CallSignature = concrete.signature
@@ -64,7 +64,7 @@ def parts_of(concrete: Any) -> dict[str, Any]:
         ],
         "parameters": plain_signature(signature.parameters),
         "arguments_given": signature.values,
-        "results": _Template(concrete._template, leaves),
+        "results": _Template(concrete._program.template, leaves),
     }
 
 

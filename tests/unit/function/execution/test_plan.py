@@ -19,7 +19,7 @@ from tfx.runtime.values import from_numpy, to_numpy
 
 def _frozen(function):
     (concrete,) = function.concrete_functions()
-    return concrete._freezer.plan is not None
+    return concrete._strategy.freezer.plan is not None
 
 
 def _model(shape=(3,), dtype=np.float32):
@@ -148,7 +148,7 @@ def test_what_cannot_be_frozen_stays_live(monkeypatch):
     for _ in range(5 * FIRST_FREEZE):
         np.testing.assert_array_equal(f(x), x)
     assert len(made) == 1
-    assert concrete._freezer.plan is None
+    assert concrete._strategy.freezer.plan is None
 
 
 def test_a_change_while_freezing_wins(monkeypatch):
@@ -178,14 +178,14 @@ def test_a_deleted_variable_ends_the_frozen_plan():
     del v
     f.python_function.__closure__[0].cell_contents = None
     gc.collect()
-    assert concrete._freezer.plan is None
+    assert concrete._strategy.freezer.plan is None
 
 
 def test_freezers_are_not_kept_alive_by_variables():
     _v, f = _model()
     for _ in range(2 * FIRST_FREEZE):
         f(tf.ones([3]))
-    reference = weakref.ref(f.concrete_functions()[0]._freezer)
+    reference = weakref.ref(f.concrete_functions()[0]._strategy.freezer)
     assert isinstance(reference(), FreezePolicy)
     del f
     gc.collect()

@@ -201,7 +201,7 @@ def test_sessions_go_with_their_traces(limit):
     sessions = []
     for n in range(1, 6):
         f(tf.zeros([n, n]))
-        sessions.append(weakref.ref(f.concrete_functions()[-1]._plan))
+        sessions.append(weakref.ref(f.concrete_functions()[-1]._program.plan))
     assert [s() is None for s in sessions] == [True, True, True, False, False]
 
 

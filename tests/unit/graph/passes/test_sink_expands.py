@@ -13,7 +13,7 @@ from tfx.testing import assert_close
 
 
 def operators(function, *specs):
-    graph = function.get_concrete_function(*specs)._make_pure().graph
+    graph = function.get_concrete_function(*specs)._observed.make_pure().graph
     return Counter(n.op for n in prepare(graph).nodes)
 
 
@@ -33,7 +33,11 @@ def test_small_operands_are_combined_before_they_are_expanded():
         a, b = tf.broadcast_to(x, [3, 4]), tf.broadcast_to(y, [3, 4])
         return -(a + b) * 2.0
 
-    graph = f.get_concrete_function(tf.TensorSpec([4]), tf.TensorSpec([3, 1]))._make_pure().graph
+    graph = (
+        f.get_concrete_function(tf.TensorSpec([4]), tf.TensorSpec([3, 1]))
+        ._observed.make_pure()
+        .graph
+    )
     assert f(tf.ones([4]), tf.ones([3, 1])).shape == [3, 4]
     # A row and a column already make a matrix.
     assert not any(n.op == "Expand" for n in prepare(graph).nodes)
@@ -42,7 +46,7 @@ def test_small_operands_are_combined_before_they_are_expanded():
     def g(x):
         return tf.exp(-tf.broadcast_to(x, [3, 4]) * 2.0)
 
-    nodes = prepare(g.get_concrete_function(tf.TensorSpec([4]))._make_pure().graph).nodes
+    nodes = prepare(g.get_concrete_function(tf.TensorSpec([4]))._observed.make_pure().graph).nodes
     assert [n.op for n in nodes] == ["Neg", "Mul", "Exp", "Expand"]
     assert [n.outputs[0].shape for n in nodes] == [(4,), (4,), (4,), (3, 4)]
     x = np.arange(4.0, dtype=np.float32)
@@ -83,7 +87,7 @@ def test_a_graph_without_expansions_is_the_same_graph():
     def f(x):
         return tf.exp(x)
 
-    graph = f.get_concrete_function(tf.TensorSpec([2]))._make_pure().graph
+    graph = f.get_concrete_function(tf.TensorSpec([2]))._observed.make_pure().graph
     assert sink_expands(graph) is graph
 
 

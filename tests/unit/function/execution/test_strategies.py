@@ -1,4 +1,4 @@
-"""Calls that update one variable: the short way does what the general one does."""
+"""How functions are called: the short way for one variable does what the general one does."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import tfx as tf
-from tfx.function.execution.one_variable_call import OneVariableCall
+from tfx.function.execution.strategies import OneVariableCall, PlainCall, ReadingCall, WritingCall
 
 
 def _update(function, *args):
     function(*args)
-    return function.get_concrete_function(*args)._update
+    return function.get_concrete_function(*args)._strategy
 
 
 def test_which_functions_have_it():
@@ -23,9 +23,11 @@ def test_which_functions_have_it():
     assert isinstance(
         _update(tf.function(lambda a: v.assign(a)), x), OneVariableCall
     )  # only written
-    assert _update(tf.function(lambda a: v.assign_add(a * w)), x) is None
-    assert _update(tf.function(lambda a: a * w), x) is None
-    assert _update(tf.function(lambda a: tf.print(v.assign_add(a))), x) is None
+    assert type(_update(tf.function(lambda a: v.assign_add(a * w)), x)) is WritingCall
+    assert type(_update(tf.function(lambda a: a * w), x)) is ReadingCall
+    assert type(_update(tf.function(lambda a: a + 1.0), x)) is PlainCall
+    stepped = _update(tf.function(lambda a: tf.print(v.assign_add(a))), x)
+    assert stepped.plan is None  # it takes the way of all that write
 
 
 def test_values_in_and_out_of_any_order():
@@ -53,7 +55,7 @@ def test_a_failed_run_changes_nothing():
     table = tf.constant([1.0, 2.0])
     for n in range(3):
         assert float(f(table, tf.constant(1))) == 3.0 + 2.0 * n
-        with pytest.raises(tf.errors.InvalidArgumentError, match="test_one_variable_call"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="test_strategies"):
             f(table, tf.constant(5))
         assert float(v) == 3.0 + 2.0 * n
 
