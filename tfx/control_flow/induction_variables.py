@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tfx.control_flow.loop_variables import LoopVariable, TensorSlot
@@ -10,7 +10,7 @@ from tfx.core import dtypes
 from tfx.framework.body_graph import LoopGraph
 from tfx.framework.indices import masked
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.graph.ir import Node, Value
+from tfx.graph.ir import Graph, Value
 from tfx.graph.symbolic_shapes import elements
 from tfx.ops.common.arguments import static_int
 
@@ -63,17 +63,17 @@ class InductionVariables:
         """The value in the first iteration, if it is one more in each; None otherwise."""
         return start_of(value, self._starts)
 
-    def trust(self, nodes: Iterable[Node]) -> None:
+    def trust(self, body: Graph) -> None:
         """Let indices pass unchecked that count iterations from 0 or more.
 
         Args:
-            nodes: The nodes of the body.
+            body: The loop's body, under construction.
         """
-        for node in nodes:
+        for i, node in enumerate(body.nodes):
             index = masked(node)
             start = None if index is None else self.start_of(index)
             if start is not None and start >= 0:
-                node.op, node.inputs = "Identity", (index,)
+                body.nodes[i] = node.replaced((index,), op="Identity").make_outputs()
 
     def is_inside(self, value: Value) -> bool:
         """True if a value is made in each iteration."""

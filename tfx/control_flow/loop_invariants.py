@@ -41,7 +41,8 @@ def hoist_products(
         product = ox.MatMul(_known(rows, graph, loop), _known(weights, graph, loop))
         value = graph.value_of(product)
         loop.outer.setdefault(id(value), (value, product))
-        node.op, node.attrs, node.inputs = "Gather", {}, (value, row.inputs[1])
+        taken = node.replaced((value, row.inputs[1]), {}, op="Gather")
+        body.replace_node(node, taken)
         if not uses(body, row.outputs[0]):
             body.nodes.remove(row)
 

@@ -409,10 +409,10 @@ def _only_elements(body: Graph, sequence: Value) -> bool:
 
 def _read_from(body: Graph, sequence: Value, dense: Value) -> None:
     """Take slices of a tensor in the place of a sequence's elements."""
-    for node in body.nodes:
+    for i, node in enumerate(body.nodes):
         if node.op == "SequenceAt" and node.inputs[0] is sequence:
-            node.op, node.attrs = "Gather", {}
-            node.inputs = (dense, node.inputs[1])
+            slice_ = node.replaced((dense, node.inputs[1]), {}, op="Gather")
+            body.nodes[i] = slice_.make_outputs()
             if node.outputs[0].shape is None and dense.shape is not None:
                 node.outputs[0].shape = dense.shape[1:]
         elif node.op != CALL:

@@ -124,8 +124,8 @@ def write(sequence: Tensor, index: Tensor, value: Tensor, *, grows: bool) -> Ten
         {"graph": callee},
         [(dtypes.SEQUENCE + code, None)],
         name=f"{current().scope}TensorArrayWrite",
+        tag=Mark.ARRAY_WRITE,
     )
-    node.tag = Mark.ARRAY_WRITE
     result = SymbolicTensor(node.outputs[0], graph)
     for tape in current().tapes:
         tape.record(ir.CALL, node.attrs, (sequence, index, value), (result,))

@@ -150,8 +150,7 @@ class Counting:
         made = body.nodes[mark:]
         del body.nodes[mark:]
         # The variable itself is now what the last one makes.
-        made[-1].outputs = (inside,)
-        inside.node = made[-1]
+        made[-1] = made[-1].replaced(outputs=(inside,)).make_outputs()
         body.nodes[:0] = made
         slot.last = self._end(slot, step, start, count)
 

@@ -222,7 +222,7 @@ class WhileLoop:
             with using(graph=loop, tapes=()):
                 last = loop.value_of(truth(after, "The loop condition"))
         numbers = InductionVariables(loop, iteration, slots)
-        numbers.trust(loop.graph.nodes)
+        numbers.trust(loop.graph)
         counting = Counting(loop, iteration, slots, numbers)
         tested = last
         if exact is None and maximum is None and isinstance(going, SymbolicTensor):

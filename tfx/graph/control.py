@@ -11,7 +11,7 @@ adds a carried value, a collected one or a result to it through the view.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tfx.graph.ir import Graph, Node, RawDim, RawShape, Value
 from tfx.graph.symbolic_shapes import elements
@@ -179,7 +179,7 @@ class Loop:
         place = self.carried_count
         self.body.inputs.append(before)
         self.body.outputs.insert(1 + place, after)
-        self.node.inputs = (*self.node.inputs, initial)
+        _grow(self.node, inputs=(*self.node.inputs, initial))
         shape = before.shape if like is None else like.shape
         final = Value(self.body.unique_name(name), before.dtype, shape)
         return add_result(self.node, final, place)
@@ -324,9 +324,26 @@ def add_result(node: Node, value: Value, place: int | None = None) -> Value:
     """
     outputs = list(node.outputs)
     outputs.insert(len(outputs) if place is None else place, value)
-    node.outputs = tuple(outputs)
+    _grow(node, outputs=tuple(outputs))
     value.node = node
     return value
+
+
+def extend_call(node: Node, callee: Graph, inputs: Sequence[Value] = ()) -> None:
+    """Let a call be of a graph that does more than the one before.
+
+    Args:
+        node: The call; changed in place. ``add_result`` gives it the results that it lacks.
+        callee: The graph.
+        inputs: What it takes besides.
+    """
+    _grow(node, attrs={**node.attrs, "graph": callee}, inputs=(*node.inputs, *inputs))
+
+
+def _grow(node: Node, **changes: Any) -> None:
+    """The one place where what a node computes changes: gradients and tapes hold the node."""
+    for name, value in changes.items():
+        setattr(node, name, value)
 
 
 def loop_types(body: Graph) -> list[tuple[int, RawShape]]:
@@ -339,7 +356,7 @@ def loop_types(body: Graph) -> list[tuple[int, RawShape]]:
 
 
 def _with_results(node: Node, which: Sequence[int]) -> Node:
-    if len(which) < len(node.outputs):
-        node.outputs = tuple(node.outputs[i] for i in which)
-        node.tag = None  # it may speak of outputs by their numbers
-    return node
+    if len(which) == len(node.outputs):
+        return node
+    # A tag may speak of outputs by their numbers.
+    return node.replaced(outputs=tuple(node.outputs[i] for i in which), tag=None)

@@ -53,8 +53,9 @@ def copy_node(node: Node, target: Graph, lookup: Lookup, constant: Lookup) -> No
         [(v.dtype, v.shape) for v in node.outputs],
         name=node.name,
         source=node.source,
+        tag=node.tag,
+        device=node.device,
     )
-    made.tag, made.device = node.tag, node.device
     for old, new in zip(node.outputs, made.outputs, strict=True):
         new.dims = old.dims
     return made
@@ -85,11 +86,10 @@ def replace_values(graph: Graph, replacements: Mapping[int, Value]) -> None:
     """
     if not replacements:
         return
-    for node in graph.nodes:
+    for i, node in enumerate(graph.nodes):
         if any(v is not None and id(v) in replacements for v in node.inputs):
-            node.inputs = tuple(
-                None if v is None else replacements.get(id(v), v) for v in node.inputs
-            )
+            inputs = [None if v is None else replacements.get(id(v), v) for v in node.inputs]
+            graph.nodes[i] = node.replaced(inputs).make_outputs()
         if node.op != CALL:
             for body in node.bodies():
                 replace_values(body, replacements)

@@ -8,9 +8,10 @@ make for every node.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
@@ -22,6 +23,14 @@ RawShape: TypeAlias = tuple[RawDim, ...] | None
 # int, float, str, bytes, tuples of these, np.ndarray (tensor) or Graph (body of If, Loop, Scan)
 Attributes: TypeAlias = dict[str, Any]
 
+
+class Unchanged(enum.Enum):
+    """What is not given, where None means something."""
+
+    UNCHANGED = enum.auto()
+
+
+UNCHANGED: Final = Unchanged.UNCHANGED
 # The operator of a node that calls another graph; its attribute "graph" holds the callee.
 CALL = "Call"
 # The operator of a node that Python carries out; its attribute "call" is a ``HostCall``.
@@ -90,10 +99,21 @@ class Value:
         return f"%{self.name}"
 
 
+@final
 class Node:
-    """One ONNX operator applied to values (None: an optional input left out).
+    """One ONNX operator applied to values.
+
+    What it computes never changes: ``replaced`` makes another node, which a graph under
+    construction puts in its place. Only ``If``, ``Loop`` and calls grow, in ``graph.control``, when
+    a gradient needs more of them. Name, device and tag are notes, set while the graph is made.
 
     Attributes:
+        op: The operator.
+        inputs: What it is applied to (None: an optional input left out).
+        attrs: Its attributes.
+        name: Unique in the graph.
+        source: The line of the program that it comes from.
+        outputs: Its results.
         device: Canonical name of the device that it was placed on; None: the graph's own.
         tag: What a layer wants to know again (e.g. "this output is a variable's new value").
     """
@@ -107,27 +127,47 @@ class Node:
         attrs: Attributes,
         name: str,
         source: SourceLocation | None,
+        outputs: tuple[Value, ...] = (),
+        device: str | None = None,
+        tag: Tag | None = None,
     ) -> None:
-        self.op = op
-        self.inputs = inputs
-        self.attrs = attrs
+        self.op: Final = op
+        self.inputs: Final = inputs
+        self.attrs: Final = attrs
         self.name = name
-        self.source = source
-        self.outputs: tuple[Value, ...] = ()
-        self.device: str | None = None
-        self.tag: Tag | None = None
+        self.source: Final = source
+        self.outputs: Final = outputs
+        self.device = device
+        self.tag = tag
 
     def replaced(
-        self, inputs: Sequence[Value | None] | None = None, attrs: Attributes | None = None
+        self,
+        inputs: Sequence[Value | None] | None = None,
+        attrs: Attributes | None = None,
+        *,
+        op: str | None = None,
+        name: str | None = None,
+        outputs: tuple[Value, ...] | None = None,
+        device: str | Unchanged | None = UNCHANGED,
+        tag: Tag | Unchanged | None = UNCHANGED,
     ) -> Node:
-        """A node in the place of this one, with its outputs, that differs in inputs or attributes.
+        """A node in the place of this one that differs in what is given."""
+        return Node(
+            self.op if op is None else op,
+            self.inputs if inputs is None else tuple(inputs),
+            self.attrs if attrs is None else attrs,
+            self.name if name is None else name,
+            self.source,
+            self.outputs if outputs is None else outputs,
+            self.device if device is UNCHANGED else device,
+            self.tag if tag is UNCHANGED else tag,
+        )
 
-        Passes make new nodes: those of the traced graph are never changed.
-        """
-        given = self.inputs if inputs is None else tuple(inputs)
-        other = Node(self.op, given, self.attrs if attrs is None else attrs, self.name, self.source)
-        other.outputs, other.tag, other.device = self.outputs, self.tag, self.device
-        return other
+    def make_outputs(self) -> Node:
+        """Be the node that its outputs are made by; the node itself."""
+        for value in self.outputs:
+            value.node = self
+        return self
 
     def bodies(self) -> Iterator[Graph]:
         """The graphs held in attributes: callee, branches, loop bodies."""
@@ -197,20 +237,37 @@ class Graph:
         *,
         name: str | None = None,
         source: SourceLocation | None = None,
+        device: str | None = None,
+        tag: Tag | None = None,
     ) -> Node:
         """Append a node whose output types are already known (see ``infer``)."""
         unique = self.unique_name(name or op)
-        node = Node(op, tuple(inputs), attrs, unique, source)
+        outputs: tuple[Value, ...]
         if len(types) == 1:
             dtype, shape = types[0]
-            node.outputs = (Value(self.unique_name(unique + "_out"), dtype, shape, node),)
+            outputs = (Value(self.unique_name(unique + "_out"), dtype, shape),)
         else:
-            node.outputs = tuple(
-                Value(self.unique_name(f"{unique}_out{i}"), dtype, shape, node)
+            outputs = tuple(
+                Value(self.unique_name(f"{unique}_out{i}"), dtype, shape)
                 for i, (dtype, shape) in enumerate(types)
             )
+        node = Node(op, tuple(inputs), attrs, unique, source, outputs, device, tag).make_outputs()
         self.nodes.append(node)
         return node
+
+    def replace_node(self, old: Node, new: Node) -> Node:
+        """Put a node in the place of another one, and have its outputs know it.
+
+        Args:
+            old: A node of this graph.
+            new: What takes its place: see ``Node.replaced``.
+
+        Returns:
+            ``new``.
+        """
+        place = next(i for i, node in enumerate(self.nodes) if node is old)
+        self.nodes[place] = new.make_outputs()
+        return new
 
     def subgraphs(self) -> Iterator[Graph]:
         """All graphs below this one, callees included, each once, innermost last."""

@@ -87,8 +87,14 @@ class ReplacementBuilder(Ops[Value]):
     def finish(self) -> bool:
         """Let the last operation make the result of the replaced node."""
         last = self._out.nodes.pop()
-        final = Node(last.op, last.inputs, last.attrs, self._node.name, self._node.source)
-        final.outputs = self._node.outputs
-        final.tag = self._node.tag if last.tag is None else last.tag
+        final = Node(
+            last.op,
+            last.inputs,
+            last.attrs,
+            self._node.name,
+            self._node.source,
+            outputs=self._node.outputs,
+            tag=self._node.tag if last.tag is None else last.tag,
+        )
         self._out.nodes.append(final)
         return True

@@ -452,9 +452,13 @@ class LoadedFiles:
             _check_type("output", output, value.dtype, value.shape)
             state = self._state(func_graph, output.index)
             node = func_graph.graph.add_node(
-                "Identity", (value,), {}, [(value.dtype, value.shape)], name="Assign"
+                "Identity",
+                (value,),
+                {},
+                [(value.dtype, value.shape)],
+                name="Assign",
+                tag=Assigned({0: state}),
             )
-            node.tag = Assigned({0: state})
             state.current, state.written = node.outputs[0], True
         return results
 

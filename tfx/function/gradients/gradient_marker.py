@@ -111,8 +111,9 @@ def mark(
     formal = [callee.add_input(v.name, v.dtype, v.shape) for v in values]
     callee.outputs = formal[: tag.results]
     types = [(v.dtype, v.shape) for v in values[: tag.results]]
-    node = target.graph.add_node(CALL, values, {"graph": callee}, types, name=name, source=source)
-    node.tag = tag
+    node = target.graph.add_node(
+        CALL, values, {"graph": callee}, types, name=name, source=source, tag=tag
+    )
     for new, old in zip(node.outputs, values, strict=False):
         new.dims = old.dims
     results = [SymbolicTensor(v, target) for v in node.outputs]

@@ -453,8 +453,15 @@ class LoopGradient:
         """Compute the forward iteration's number first of all."""
         back = self._back.graph
         last = ox.Sub(count, int64_constant(1))
-        node = Node("Sub", (back.value_of(last), self._step), {}, self._named("time_of_step"), None)
-        node.outputs, node.tag = (self._time,), Mark.COUNTS_DOWN
+        node = Node(
+            "Sub",
+            (back.value_of(last), self._step),
+            {},
+            self._named("time_of_step"),
+            None,
+            outputs=(self._time,),
+            tag=Mark.COUNTS_DOWN,
+        )
         self._time.node = node
         back.graph.nodes.insert(0, node)
 

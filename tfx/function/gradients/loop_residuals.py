@@ -131,8 +131,7 @@ class LoopResiduals:
         body, dtype = self._body, dtypes.from_onnx(value.dtype - dtypes.SEQUENCE)
         empty = self._owner.constant(np.zeros((0, *shape), dtype.as_numpy_dtype), dtype.onnx)
         kinds: list[tuple[int, RawShape]] = [(value.dtype, None)]
-        grown = body.add_node("SequenceInsert", (value, empty), {}, kinds)
-        grown.tag = Mark.RESIDUAL
+        grown = body.add_node("SequenceInsert", (value, empty), {}, kinds, tag=Mark.RESIDUAL)
         attrs, kinds = {"axis": 0, "new_axis": 0}, [(dtype.onnx, (None, *shape))]
         joined = body.add_node("ConcatFromSequence", grown.outputs, attrs, kinds)
         return joined.outputs[0], sequences.add_lengths(body, grown.outputs[0])
@@ -165,8 +164,7 @@ class LoopResiduals:
         home.nodes.remove(empty)
         home.nodes.insert(next(i for i, n in enumerate(home.nodes) if n is node), empty)
         inside = Value(body.unique_name(f"{name}_before"), code, None)
-        grown = body.add_node("SequenceInsert", (inside, value), {}, [kind])
-        grown.tag = Mark.RESIDUAL
+        grown = body.add_node("SequenceInsert", (inside, value), {}, [kind], tag=Mark.RESIDUAL)
         whole = self._loop.carry(empty.outputs[0], inside, grown.outputs[0], f"{name}_all")
         return self._new(whole)
 

@@ -53,7 +53,7 @@ from tfx.function.recompute.hoist_random import (
     returning_draws,
 )
 from tfx.function.recompute.random_replay import active_logs, call_once
-from tfx.graph.control import add_result
+from tfx.graph.control import add_result, extend_call
 from tfx.graph.copy_body import snapshot
 from tfx.graph.ir import CALL, Graph, Node, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
@@ -606,8 +606,7 @@ def _widened_call(node: Node, product: PureFunction, tangents: list[Tensor]) -> 
     """Let a node call a graph that also computes tangents; the tangents."""
     graph = current().graph
     assert graph is not None
-    node.attrs = {**node.attrs, "graph": product.graph}
-    node.inputs = (*node.inputs, *(graph.value_of(t) for t in tangents))
+    extend_call(node, product.graph, [graph.value_of(t) for t in tangents])
     found: list[Tensor] = []
     for y, present in zip(node.outputs, product.present, strict=True):
         if present:

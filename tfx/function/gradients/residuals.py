@@ -69,8 +69,15 @@ def with_saved_sizes(
         if size is None:
             yield node
         elif size is not node.outputs[0]:
-            copy = Node("Identity", (size,), {}, node.name, node.source)
-            copy.outputs, copy.device = node.outputs, node.device
+            copy = Node(
+                "Identity",
+                (size,),
+                {},
+                node.name,
+                node.source,
+                outputs=node.outputs,
+                device=node.device,
+            )
             yield copy
 
 

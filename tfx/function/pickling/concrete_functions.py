@@ -282,8 +282,14 @@ class _Reader:
         made = {
             k: self.graph(v.number) if isinstance(v, _GraphNumber) else v for k, v in attrs.items()
         }
-        node = Node(op, tuple([self.value(i) for i in inputs]), made, name, source)
-        node.outputs = tuple([self.values[i] for i in outputs])
+        node = Node(
+            op,
+            tuple([self.value(i) for i in inputs]),
+            made,
+            name,
+            source,
+            outputs=tuple([self.values[i] for i in outputs]),
+        )
         for value in node.outputs:
             value.node = node
         node.device = device

@@ -29,7 +29,7 @@ from tfx.function.recompute.nonrepeatable import (
     is_random,
     results_of,
 )
-from tfx.graph.control import If, Loop, add_result
+from tfx.graph.control import If, Loop, add_result, extend_call
 from tfx.graph.copy_body import copy_body, copy_node, replace_values
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, bodies_below
 from tfx.graph.tags import Tag
@@ -90,8 +90,16 @@ def _expand(call: Node, graph: Graph, constant: Callable[[Value], Value]) -> Non
         known.update((id(v), new) for v, new in zip(node.outputs, made.outputs, strict=True))
     for value, formal in zip(call.outputs, callee.outputs, strict=True):
         name = graph.unique_name(f"{call.name}/result")
-        alias = Node("Identity", (known[id(formal)],), {}, name, call.source)
-        alias.outputs, alias.device, value.node = (value,), call.device, alias
+        alias = Node(
+            "Identity",
+            (known[id(formal)],),
+            {},
+            name,
+            call.source,
+            outputs=(value,),
+            device=call.device,
+        )
+        value.node = alias
         graph.nodes.append(alias)
 
 
@@ -139,10 +147,9 @@ def _with_mask(node: Node, graph: Graph) -> Node:
     """A dropout that also tells what it dropped; other nodes as they are."""
     if node.op != DROPOUT or len(node.outputs) == results_of(node):
         return node
-    made = node.replaced()
     (y,) = node.outputs
-    mask = Value(graph.unique_name(f"{node.name}_mask"), dtypes.bool.onnx, y.shape, made)
-    made.outputs = (y, mask)
+    mask = Value(graph.unique_name(f"{node.name}_mask"), dtypes.bool.onnx, y.shape)
+    made = mask.node = node.replaced(outputs=(y, mask))
     return made
 
 
@@ -187,8 +194,13 @@ def _packed(value: Value, loop: Loop, top: Graph) -> list[Value]:
     flat = body.add_node("Reshape", (value, minus_one), {}, [(value.dtype, vector)]).outputs[0]
     start = body.add_node("Shape", (before,), {}, [(dtypes.int64.onnx, (1,))]).outputs[0]
     shape = body.add_node("Shape", (value,), {}, [(dtypes.int64.onnx, (rank,))]).outputs[0]
-    grown = body.add_node("Concat", (before, flat), {"axis": 0}, [(value.dtype, vector)])
-    grown.tag = Packed(value, start, shape)
+    grown = body.add_node(
+        "Concat",
+        (before, flat),
+        {"axis": 0},
+        [(value.dtype, vector)],
+        tag=Packed(value, start, shape),
+    )
     nothing = top.add_constant(
         np.zeros(0, dtypes.from_onnx(value.dtype).as_numpy_dtype), value.dtype
     )
@@ -268,7 +280,7 @@ def widen_call(node: Node, home: Graph) -> Returning:
         home: The graph that it is in.
     """
     found = returning_draws(node.attrs["graph"])
-    node.attrs = {**node.attrs, "graph": found.graph}
+    extend_call(node, found.graph)
     for y in found.graph.outputs[len(node.outputs) :]:
         new = Value(home.unique_name(f"{y.name}_drawn"), y.dtype, y.shape)
         add_result(node, new)

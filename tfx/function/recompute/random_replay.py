@@ -234,8 +234,8 @@ class Draws:
 def _alias(old: Value, new: Value, node: Node, graph: FuncGraph) -> Node:
     """What gives a value the place of what a node drew."""
     name = graph.graph.unique_name(f"{node.name}/again")
-    alias = Node("Identity", (old,), {}, name, node.source)
-    alias.outputs, alias.device, new.node = (new,), node.device, alias
+    alias = Node("Identity", (old,), {}, name, node.source, outputs=(new,), device=node.device)
+    new.node = alias
     return alias
 
 

@@ -201,8 +201,13 @@ def _as_read(graph: FuncGraph, state: TracedVariable) -> Any:
     """A constant that a variable was: what is computed from it depends on the variable."""
     assert state.current is not None
     source = state.current
-    node = graph.graph.add_node("Identity", (source,), {}, [(source.dtype, source.shape)])
-    node.tag = Assigned({0: state}, again=True)
+    node = graph.graph.add_node(
+        "Identity",
+        (source,),
+        {},
+        [(source.dtype, source.shape)],
+        tag=Assigned({0: state}, again=True),
+    )
     return node.outputs[0]
 
 

@@ -234,8 +234,7 @@ def _reduction(out: Graph, node: Node, asks: bool) -> bool:
     if tag is Mark.PART_OF_SUM or x is None or x.dtype not in _REAL:
         return False
     if isinstance(tag, Blocks):
-        plain = node.replaced()
-        plain.tag = None
+        plain = node.replaced(tag=None)
         return _in_blocks(out, plain, tag, True)
     found = _static_axes(node)
     if x.shape is None or found is None:
@@ -521,18 +520,30 @@ def write_branches(
         none = write.Equal(write.Size(x), write.constant(0, _INT64))
         many = write.Or(many, none)
     long, short = Graph(f"{node.name}_long", out), Graph(f"{node.name}_short", out)
-    inner = Node(node.op, node.inputs, node.attrs, out.unique_name(f"{node.name}_long"), None)
-    inner.source, inner.outputs = node.source, node.outputs
+    inner = Node(
+        node.op,
+        node.inputs,
+        node.attrs,
+        out.unique_name(f"{node.name}_long"),
+        node.source,
+        outputs=node.outputs,
+    )
     long.outputs = write_long(ReplacementBuilder(long, inner), inner)
     types = [(v.dtype, v.shape) for v in node.outputs]
     plain = short.add_node(
-        node.op, node.inputs, node.attrs, types, name=f"{inner.name}_plain", source=node.source
+        node.op,
+        node.inputs,
+        node.attrs,
+        types,
+        name=f"{inner.name}_plain",
+        source=node.source,
+        tag=_tag_of_part(node.op),
     )
-    plain.tag = _tag_of_part(node.op)
     short.outputs = list(plain.outputs)
     bodies = {"then_branch": long, "else_branch": short}
-    made = Node("If", (many,), bodies, node.name, node.source)
-    made.outputs, made.tag = node.outputs, Mark.PART_OF_SUM
+    made = Node(
+        "If", (many,), bodies, node.name, node.source, outputs=node.outputs, tag=Mark.PART_OF_SUM
+    )
     out.nodes.append(made)
 
 
@@ -548,8 +559,14 @@ def reduced_in_branch(
         x: What is reduced, of sizes that are known at run time only.
         axes: Along which axes.
     """
-    reduced = Node(op, (x,), {"keepdims": 1}, node.name, node.source)
-    reduced.outputs = (Value(node.name, x.dtype, None),)
+    reduced = Node(
+        op,
+        (x,),
+        {"keepdims": 1},
+        node.name,
+        node.source,
+        outputs=(Value(node.name, x.dtype, None),),
+    )
     return _with_found_blocks(write, reduced, x, axes)
 
 
@@ -647,8 +664,13 @@ def _instead_if(
 ) -> Value:
     """Another value where a condition holds, which is not computed elsewhere."""
     body = Graph(f"{node.name}_cut", write.graph)
-    inner = Node(node.op, node.inputs, node.attrs, body.unique_name(f"{node.name}_cut"), None)
-    inner.source = node.source
+    inner = Node(
+        node.op,
+        node.inputs,
+        node.attrs,
+        body.unique_name(f"{node.name}_cut"),
+        node.source,
+    )
     body.add_input("iteration", _INT64, ())
     goes_on = body.add_input("goes_on", _BOOL, ())
     body.add_input("value", value.dtype, value.shape)
@@ -669,8 +691,7 @@ def _softmax(out: Graph, node: Node, asks: bool) -> bool:
         return False
     axis = node.attrs.get("axis", -1) % len(x.shape)
     size, blocks = x.shape[axis], node.tag if isinstance(node.tag, Blocks) else None
-    plain = node.replaced()
-    plain.tag = None
+    plain = node.replaced(tag=None)
     if blocks is not None or isinstance(size, int):
         if blocks is None and isinstance(size, int) and size <= _KINDS[node.op].limit:
             return False

@@ -57,9 +57,15 @@ def without_elements(out: Graph, node: Node) -> bool:
         return False
     kind = dtypes.from_onnx(result.dtype).as_numpy_dtype
     sizes = [d for d in shape if isinstance(d, int)]
-    made = Node("Identity", (out.add_constant(np.zeros(sizes, kind), result.dtype),), {}, "", None)
-    made.name, made.source, made.device = node.name, node.source, node.device
-    made.outputs = node.outputs
+    made = Node(
+        "Identity",
+        (out.add_constant(np.zeros(sizes, kind), result.dtype),),
+        {},
+        node.name,
+        node.source,
+        device=node.device,
+        outputs=node.outputs,
+    )
     out.nodes.append(made)
     return True
 
@@ -116,8 +122,13 @@ def _ask(
     empty = write.Squeeze(write.Equal(size, write.ints([0])))
     (result,) = node.outputs
     then, otherwise = Graph(f"{node.name}_empty", out), Graph(f"{node.name}_full", out)
-    inner = Node(node.op, node.inputs, node.attrs, out.unique_name(node.name + "_empty"), None)
-    inner.source = node.source
+    inner = Node(
+        node.op,
+        node.inputs,
+        node.attrs,
+        out.unique_name(node.name + "_empty"),
+        node.source,
+    )
     then.outputs = [write_empty(ReplacementBuilder(then, inner), inner)]
     again = otherwise.add_node(
         node.op,
@@ -126,8 +137,8 @@ def _ask(
         [(result.dtype, result.shape)],
         name=f"{node.name}_full",
         source=node.source,
+        tag=Mark.NOT_EMPTY,
     )
-    again.tag = Mark.NOT_EMPTY
     otherwise.outputs = list(again.outputs)
     write.apply_bodies("If", (empty,), {"then_branch": then, "else_branch": otherwise}, result)
     return write.finish()

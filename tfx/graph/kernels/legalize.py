@@ -276,13 +276,15 @@ def _emit_between_casts(
             casts[key] = cast(out, value, code, node)
         values.append(casts[key])
     attrs = dict(node.attrs)
-    wide = Node(node.op, tuple(values), attrs, node.name, node.source)
-    if node.tag is Mark.PART_OF_SUM:
-        wide.tag = node.tag
-    wide.outputs = tuple(
-        v if v.dtype == code else Value(out.unique_name(f"{v.name}_wide"), code, v.shape, wide)
+    results = tuple(
+        v if v.dtype == code else Value(out.unique_name(f"{v.name}_wide"), code, v.shape)
         for v, code in zip(node.outputs, outputs, strict=True)
     )
+    tag = node.tag if node.tag is Mark.PART_OF_SUM else None
+    wide = Node(node.op, tuple(values), attrs, node.name, node.source, results, tag=tag)
+    for value, made in zip(node.outputs, results, strict=True):
+        if made is not value:
+            made.node = wide
     out.nodes.append(wide)
     for value, made in zip(node.outputs, wide.outputs, strict=True):
         if made is not value:
@@ -292,6 +294,6 @@ def _emit_between_casts(
                 {"to": value.dtype},
                 out.unique_name(f"{node.name}_back"),
                 node.source,
+                outputs=(value,),
             )
-            back.outputs = (value,)
             out.nodes.append(back)

@@ -77,8 +77,7 @@ def _loss(out: Graph, node: Node, asks: bool) -> bool:
     for value, output in zip(made, node.outputs, strict=True):
         op, kept = ("Cast", {"to": output.dtype}) if narrow else ("Identity", {})
         name = node.name if output is node.outputs[0] else out.unique_name(node.name)
-        copy = Node(op, (value,), kept, name, node.source)
-        copy.outputs = (output,)
+        copy = Node(op, (value,), kept, name, node.source, outputs=(output,))
         out.nodes.append(copy)
     return True
 

@@ -295,8 +295,7 @@ def _normalization(out: Graph, node: Node, asks: bool) -> bool:
         return write.finish()
     for value, output in zip(made, node.outputs, strict=True):
         name = node.name if output is node.outputs[0] else out.unique_name(node.name)
-        copy = Node("Identity", (value,), {}, name, node.source)
-        copy.outputs = (output,)
+        copy = Node("Identity", (value,), {}, name, node.source, outputs=(output,))
         out.nodes.append(copy)
     return True
 

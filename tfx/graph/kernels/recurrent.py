@@ -72,8 +72,7 @@ def _without_steps(out: Graph, node: Node, number: int) -> bool:
         sizes = [d for d in shape if isinstance(d, int)]
         state = out.add_constant(np.zeros(sizes, kind), result.dtype)
     name = node.name if number == 0 else out.unique_name(node.name)
-    made = Node("Identity", (state,), {}, name, node.source)
-    made.device, made.outputs = node.device, (result,)
+    made = Node("Identity", (state,), {}, name, node.source, device=node.device, outputs=(result,))
     out.nodes.append(made)
     return True
 
@@ -84,16 +83,14 @@ def _in_single(out: Graph, node: Node) -> bool:
         return False
     write = ReplacementBuilder(out, node)
     inputs = [x and (write.Cast(x, to=_FLOAT) if x.dtype == _DOUBLE else x) for x in node.inputs]
-    inner = Node(node.op, tuple(inputs), node.attrs, node.name, node.source)
-    inner.outputs = tuple(
-        Value(out.unique_name(f"{y.name}_single"), _FLOAT, y.shape, inner) for y in node.outputs
+    results = tuple(
+        Value(out.unique_name(f"{y.name}_single"), _FLOAT, y.shape) for y in node.outputs
     )
-    inner.tag = node.tag
+    inner = node.replaced(inputs, outputs=results, device=None).make_outputs()
     out.nodes.append(inner)
     for y, made in zip(node.outputs, inner.outputs, strict=True):
         name = out.unique_name(f"{node.name}_back")
-        back = Node("Cast", (made,), {"to": _DOUBLE}, name, node.source)
-        back.outputs = (y,)
+        back = Node("Cast", (made,), {"to": _DOUBLE}, name, node.source, outputs=(y,))
         out.nodes.append(back)
     return True
 
@@ -109,18 +106,16 @@ def _time_first(out: Graph, node: Node) -> bool:
 
     inputs = [swapped(x) if i == 0 or i in _STATES else x for i, x in enumerate(node.inputs)]
     attrs = {k: v for k, v in node.attrs.items() if k != "layout"}
-    inner = Node(node.op, tuple(inputs), attrs, node.name, node.source)
     perms = [(2, 0, 1, 3), (1, 0, 2), (1, 0, 2)][: len(node.outputs)]
-    inner.outputs = tuple(
-        Value(out.unique_name(f"{y.name}_turned"), y.dtype, _back(y, perm), inner)
+    results = tuple(
+        Value(out.unique_name(f"{y.name}_turned"), y.dtype, _back(y, perm))
         for y, perm in zip(node.outputs, perms, strict=True)
     )
-    inner.tag = node.tag
+    inner = node.replaced(inputs, attrs, outputs=results, device=None).make_outputs()
     out.nodes.append(inner)
     for y, made, perm in zip(node.outputs, inner.outputs, perms, strict=True):
         name = out.unique_name(f"{node.name}_turn")
-        turn = Node("Transpose", (made,), {"perm": perm}, name, node.source)
-        turn.outputs = (y,)
+        turn = Node("Transpose", (made,), {"perm": perm}, name, node.source, outputs=(y,))
         out.nodes.append(turn)
     return True
 

@@ -101,11 +101,10 @@ def _looped(body: Graph, count: int, rows: Sequence[Value]) -> Graph:
     slices = []
     for value, x in zip(body.inputs[count:], rows, strict=True):
         name = body.unique_name(f"{value.name}_slice")
-        node = Node("Gather", (x, number), {"axis": 0}, name, None)
         if value.shape is None and x.shape is not None:
             value.shape = x.shape[1:]
-        node.outputs, value.node = (value,), node
-        slices.append(node)
+        node = Node("Gather", (x, number), {"axis": 0}, name, None, outputs=(value,))
+        slices.append(node.make_outputs())
     looped.inputs = [number, going, *body.inputs[:count]]
     looped.nodes[:0] = slices
     looped.outputs = [going, *body.outputs]

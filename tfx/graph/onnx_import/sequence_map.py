@@ -58,17 +58,17 @@ def _looped(body: Graph, given: Sequence[Value]) -> Graph:
         op = "SequenceAt" if len(inputs) == 2 else "Identity"
         if op == "Identity":
             value.shape = x.shape
-        node = Node(op, inputs, {}, body.unique_name(f"{value.name}_element"), None)
-        node.outputs, value.node = (value,), node
-        elements.append(node)
+        name = body.unique_name(f"{value.name}_element")
+        elements.append(Node(op, inputs, {}, name, None, outputs=(value,)).make_outputs())
     states, results = [], []
     for value in body.outputs:
         kind = dtypes.SEQUENCE + value.dtype
         state = Value(body.unique_name(f"{value.name}_before"), kind, None)
-        node = Node("SequenceInsert", (state, value), {}, body.unique_name("append"), None)
-        node.outputs = (Value(body.unique_name(f"{value.name}_so_far"), kind, None, node),)
+        name = body.unique_name("append")
+        grown = Value(body.unique_name(f"{value.name}_so_far"), kind, None)
+        node = Node("SequenceInsert", (state, value), {}, name, None, outputs=(grown,))
         states.append(state)
-        results.append(node)
+        results.append(node.make_outputs())
     looped.inputs = [number, going, *states]
     looped.nodes[:0] = elements
     looped.nodes.extend(results)

@@ -64,11 +64,10 @@ def compute_for_all(home: Graph, scan: Graph, rows: Sequence[Row], count: int) -
         if found is None:
             continue
         inner_product, carried, one, other = found
-        both = Node("Mul", (one, other), {}, f"{node.name}_factors", node.source)
-        both.device = node.device
-        both.outputs = (
-            Value(scan.unique_name(f"{node.name}_factors"), one.dtype, one.shape, both),
-        )
+        name = f"{node.name}_factors"
+        factors = Value(scan.unique_name(name), one.dtype, one.shape)
+        both = Node("Mul", (one, other), {}, name, node.source, (factors,), node.device)
+        both.make_outputs()
         if _is_of_rows(both, known, inner, count):
             _move(both, home, scan, known, count)
             taken.add(id(inner_product))
@@ -88,11 +87,8 @@ def _move(node: Node, home: Graph, scan: Graph, known: dict[int, Row], count: in
     given = [v and (known[id(v)].data if id(v) in known else v) for v in node.inputs]
     (y,) = node.outputs
     assert y.shape is not None
-    made = Node(node.op, tuple(given), node.attrs, node.name, node.source)
-    made.device = node.device
-    every = Value(home.unique_name(f"{y.name}_all"), y.dtype, (count, *y.shape), made)
-    made.outputs = (every,)
-    home.nodes.append(made)
+    every = Value(home.unique_name(f"{y.name}_all"), y.dtype, (count, *y.shape))
+    home.nodes.append(node.replaced(given, outputs=(every,)).make_outputs())
     first = next(known[id(v)] for v in node.inputs if id(v) in known)
     known[id(y)] = Row(y, every, first.backwards)
 

@@ -58,17 +58,32 @@ class _MarkerRewriter(Rewriter):
         callee = node.attrs["graph"].copy()
         for value in large:
             callee.add_input(value.name, value.dtype, value.shape)
-        made = Node(CALL, (*node.inputs, *large), {"graph": callee}, node.name, node.source)
-        made.outputs, made.device = node.outputs, node.device
-        made.tag = CustomGradient(gradient, tag.present, tag.results)
+        made = Node(
+            CALL,
+            (*node.inputs, *large),
+            {"graph": callee},
+            node.name,
+            node.source,
+            outputs=node.outputs,
+            device=node.device,
+            tag=CustomGradient(gradient, tag.present, tag.results),
+        )
         yield made
 
 
 def _copies(graph: Graph, node: Node) -> Iterator[Node]:
     for i, output in enumerate(node.outputs):
         name = node.name if i == 0 else graph.unique_name(node.name)
-        copy = Node("Identity", (node.inputs[i],), {}, name, node.source)
-        copy.outputs, copy.tag, copy.device = (output,), Mark.GRADIENT_NOT_SAVED, node.device
+        copy = Node(
+            "Identity",
+            (node.inputs[i],),
+            {},
+            name,
+            node.source,
+            outputs=(output,),
+            tag=Mark.GRADIENT_NOT_SAVED,
+            device=node.device,
+        )
         yield copy
 
 

@@ -106,6 +106,5 @@ def _zero(graph: Graph, node: Node, output: Value) -> Node:
     """What stands for an output of a call that was left out: False, "nothing was written"."""
     zero = np.zeros((), from_onnx(output.dtype).as_numpy_dtype)
     value = graph.add_constant(zero, output.dtype)
-    stand_in = Node("Identity", (value,), {}, node.name, node.source)
-    stand_in.outputs = (output,)
+    stand_in = Node("Identity", (value,), {}, node.name, node.source, outputs=(output,))
     return stand_in

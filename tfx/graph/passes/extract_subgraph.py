@@ -124,9 +124,15 @@ class Emitter:
         if unsure and plain:
             types = _inferred(node, inputs) or types
         made = self.target.add_node(
-            node.op, inputs, attrs, types, name=node.name, source=node.source
+            node.op,
+            inputs,
+            attrs,
+            types,
+            name=node.name,
+            source=node.source,
+            device=node.device,
+            tag=node.tag,
         )
-        made.device, made.tag = node.device, node.tag
         for old, new in zip(node.outputs, made.outputs, strict=True):
             self.values.setdefault(id(old), new)
             if not unsure:

@@ -79,8 +79,9 @@ def _transposed(graph: Graph, x: Value, node: Node) -> Value:
 
     def add(op: str, inputs: tuple[Value, ...], attrs: dict[str, object], shape: RawShape) -> Value:
         name = f"{node.name}_{op.lower()}"
-        made = graph.add_node(op, inputs, attrs, [(x.dtype, shape)], name=name, source=node.source)
-        made.device = node.device
+        made = graph.add_node(
+            op, inputs, attrs, [(x.dtype, shape)], name=name, source=node.source, device=node.device
+        )
         return made.outputs[0]
 
     def shape(sizes: list[int]) -> Value:

@@ -63,8 +63,9 @@ class _Expander:
 
     def _alias(self, call: Node, value: Value, made: Value) -> None:
         name = self._out.unique_name(f"{call.name}/result")
-        node = Node("Identity", (value,), {}, name, call.source)
-        node.outputs, node.device = (made,), call.device
+        node = Node(
+            "Identity", (value,), {}, name, call.source, outputs=(made,), device=call.device
+        )
         self._out.nodes.append(node)
 
     def _copy(
@@ -80,12 +81,19 @@ class _Expander:
         if any(True for _ in node.bodies()) and node.op != CALL:
             attrs = {k: _body(v, values) if isinstance(v, Graph) else v for k, v in attrs.items()}
         name = self._out.unique_name(f"{prefix}{node.name}")
-        made = Node(node.op, tuple(inputs), attrs, name, node.source)
-        made.device, made.tag = node.device or device, node.tag
-        made.outputs = tuple(
-            Value(self._out.unique_name(f"{prefix}{v.name}"), v.dtype, v.shape, made)
-            for v in node.outputs
-        )
+        made = Node(
+            node.op,
+            tuple(inputs),
+            attrs,
+            name,
+            node.source,
+            device=node.device or device,
+            tag=node.tag,
+            outputs=tuple(
+                Value(self._out.unique_name(f"{prefix}{v.name}"), v.dtype, v.shape)
+                for v in node.outputs
+            ),
+        ).make_outputs()
         for old, new in zip(node.outputs, made.outputs, strict=True):
             values[id(old)] = new
         self._out.nodes.append(made)

@@ -86,8 +86,16 @@ def _scan(loop: Node, home: Graph) -> Node | None:
     if any(row.backwards for row in rows):
         attrs["scan_input_directions"] = tuple(int(row.backwards) for row in rows)
     given = (*view.initial, *(row.data for row in rows))
-    made = Node("Scan", given, attrs, loop.name, loop.source)
-    made.outputs, made.tag, made.device = loop.outputs, loop.tag, loop.device
+    made = Node(
+        "Scan",
+        given,
+        attrs,
+        loop.name,
+        loop.source,
+        outputs=loop.outputs,
+        tag=loop.tag,
+        device=loop.device,
+    )
     return made
 
 
@@ -135,8 +143,9 @@ def _turns(node: Node) -> bool:
 
 def _copy_of(node: Node, value: Value) -> Node:
     """A node that hands a value on in the place of another one."""
-    made = Node("Identity", (value,), {}, node.name, node.source)
-    made.outputs, made.device = node.outputs, node.device
+    made = Node(
+        "Identity", (value,), {}, node.name, node.source, outputs=node.outputs, device=node.device
+    )
     return made
 
 

@@ -88,12 +88,18 @@ class _Narrower(Rewriter):
     ) -> list[Node]:
         """The operator on small operands, and its result expanded."""
         (output,) = node.outputs
-        small = node.replaced(inputs)
-        value = Value(graph.unique_name(f"{output.name}_narrow"), output.dtype, shape, small)
-        small.outputs = (value,)
+        value = Value(graph.unique_name(f"{output.name}_narrow"), output.dtype, shape)
+        small = node.replaced(inputs, outputs=(value,)).make_outputs()
         name = graph.unique_name(f"{node.name}/Expand")
-        expand = Node("Expand", (value, vector), {}, name, node.source)
-        expand.outputs, expand.device = node.outputs, node.device
+        expand = Node(
+            "Expand",
+            (value, vector),
+            {},
+            name,
+            node.source,
+            outputs=node.outputs,
+            device=node.device,
+        )
         self._expanded[id(output)] = _Expanded(value, vector)
         return [small, expand]
 

@@ -124,8 +124,7 @@ class Graph(FuncGraph, Collections):
         tag: Tag | None = None,
     ) -> Node:
         """Append a node of the graph's own; see ``pseudo_ops``."""
-        node = self.ordered.add_node(op, inputs, {}, types, name=name, source=user_frame())
-        node.tag = tag
+        node = self.ordered.add_node(op, inputs, {}, types, name=name, source=user_frame(), tag=tag)
         return node
 
     def constant(self, array: np.ndarray[Any, Any], dtype: int) -> Value:

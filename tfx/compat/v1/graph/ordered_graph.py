@@ -11,6 +11,7 @@ import numpy as np
 from tfx.core.source import SourceLocation
 from tfx.graph.ir import Attributes, Graph, Node, RawShape, Value
 from tfx.graph.passes.dead_code import used_values
+from tfx.graph.tags import Tag
 
 
 class OrderedGraph(Graph):
@@ -47,10 +48,14 @@ class OrderedGraph(Graph):
         *,
         name: str | None = None,
         source: SourceLocation | None = None,
+        device: str | None = None,
+        tag: Tag | None = None,
     ) -> Node:
         """Append a node that comes after those of the scopes around it."""
         self.check_open()
-        node = super().add_node(op, inputs, attrs, types, name=name, source=source)
+        node = super().add_node(
+            op, inputs, attrs, types, name=name, source=source, device=device, tag=tag
+        )
         if self._active:
             self.control[id(node)] = self._active
         return node

@@ -135,19 +135,24 @@ class _Resolver:
             step(self, node)
         elif any(id(v) in self.fed for v in node.outputs):
             # What is fed has its value already: the node makes another one that nothing uses.
-            other = node.replaced()
-            other.outputs = tuple(
-                Value(f"{v.name}/unused", v.dtype, v.shape, other) if id(v) in self.fed else v
+            results = tuple(
+                Value(f"{v.name}/unused", v.dtype, v.shape) if id(v) in self.fed else v
                 for v in node.outputs
             )
-            self.plan.graph.nodes.append(other)
+            self.plan.graph.nodes.append(node.replaced(outputs=results))
         else:
             self.plan.graph.nodes.append(node)
 
     def _same(self, source: Value, result: Value, name: str, node: Node | None) -> Node:
         """Let ``result`` be ``source``."""
-        copy = Node("Identity", (source,), {}, name, None if node is None else node.source)
-        copy.outputs = (result,)
+        copy = Node(
+            "Identity",
+            (source,),
+            {},
+            name,
+            None if node is None else node.source,
+            outputs=(result,),
+        )
         self.plan.graph.nodes.append(copy)
         return copy
 
