@@ -78,7 +78,7 @@ def _array(value: Value | None) -> Array | None:
         return None
     if len(shape) == 1:
         shape = (len(dims),)
-    elif not all(isinstance(d, int) for d in shape):
+    elif not is_static(shape):
         return None
     found = np.empty(len(dims), object)
     found[:] = dims
