@@ -18,10 +18,11 @@ from tfx.framework.convert import constant, convert_to_tensor, int64_constant
 from tfx.framework.module import Module
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
+from tfx.lookup_ops.keyed_table import KeyedTable
 from tfx.ops.common.arguments import cast_to
 
 
-class MutableHashTable(Module):
+class MutableHashTable(KeyedTable, Module):
     """A table whose content can be changed, also inside of functions.
 
     Args:
@@ -60,16 +61,6 @@ class MutableHashTable(Module):
         self.table_values = _empty(self._value_dtype, shape, f"{name}_values")
 
     @property
-    def key_dtype(self) -> DType:
-        """The dtype of the keys."""
-        return self._key_dtype
-
-    @property
-    def value_dtype(self) -> DType:
-        """The dtype of the values."""
-        return self._value_dtype
-
-    @property
     def default_value(self) -> Tensor:
         """What keys have that are not in the table."""
         return self._default
@@ -81,10 +72,6 @@ class MutableHashTable(Module):
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """All keys and all values, as two tensors."""
         return self.table_keys.read_value(), self.table_values.read_value()
-
-    def __getitem__(self, keys: Any) -> Tensor:
-        """Look keys up; see ``lookup``."""
-        return self.lookup(keys)
 
     def lookup(
         self, keys: Any, dynamic_default_values: Any = None, name: str | None = None

@@ -20,11 +20,12 @@ from tfx.core.tracebacks import cover
 from tfx.framework.context import current, recorders_inside_traces
 from tfx.framework.device import DEFAULT_DEVICE
 from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
+from tfx.framework.graph_api import WithVariables
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
 from tfx.framework.variable import Variable, install, seeds_of
 from tfx.framework.variable_locks import all_locks, in_order, installs, writing
 from tfx.function.execution.freeze_policy import FreezePolicy
-from tfx.function.execution.function_with_options import FunctionWithOptions
+from tfx.function.execution.function_with_options import TakesOptions
 from tfx.function.execution.host_state import calls_python
 from tfx.function.execution.one_variable_call import OneVariableCall
 from tfx.function.execution.plan import Plan
@@ -47,15 +48,14 @@ from tfx.function.tracing.graph_inputs import (
 from tfx.graph import ir
 from tfx.ops.random.generator import state_of_another
 from tfx.runtime.options import RUN_OPTIONS
-from tfx.runtime.run_options import RunOptions
 from tfx.runtime.values import RawValue
 
 if TYPE_CHECKING:
-    from tfx.function.inspection.run_metadata import RunMetadata
+    pass
 
 
 @cover
-class ConcreteFunction:
+class ConcreteFunction(TakesOptions, WithVariables):
     """One traced graph of a function.
 
     Not made directly: call a ``tfx.function``, or ask it with ``get_concrete_function``.
@@ -135,11 +135,6 @@ class ConcreteFunction:
     def variables(self) -> tuple[Variable, ...]:
         """The variables that the function reads or writes, in order of first use."""
         return tuple(s.variable() for s in self._func_graph.states.values())
-
-    @property
-    def trainable_variables(self) -> tuple[Variable, ...]:
-        """Those of ``variables`` that are trainable."""
-        return tuple(v for v in self.variables if v.trainable)
 
     @property
     def written_variables(self) -> tuple[Variable, ...]:
@@ -282,16 +277,6 @@ class ConcreteFunction:
         if update is not None:
             return self._pack(update.run(tensors), update.plan.dtypes)
         return self._call_stateful(tensors)
-
-    def with_options(
-        self, options: RunOptions | None = None, run_metadata: RunMetadata | None = None
-    ) -> FunctionWithOptions:
-        """The function with options for its calls; see ``Function.with_options``."""
-        return FunctionWithOptions(self, options, run_metadata)
-
-    async def aio(self, /, *args: Any, **kwargs: Any) -> Any:
-        """``await`` a call; see ``Function.aio``."""
-        return await FunctionWithOptions(self, RunOptions()).aio(*args, **kwargs)
 
     def prune(
         self,

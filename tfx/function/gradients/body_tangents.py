@@ -15,10 +15,10 @@ from tfx.control_flow import sequences
 from tfx.control_flow.control_nodes import CONTROL_OPS, ControlSite, control_inputs
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.context import current, using
-from tfx.framework.func_graph import FuncGraph, TracedVariable
+from tfx.framework.func_graph import FuncGraph
 from tfx.framework.rules import EXTENDED_CONTROL, OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor, graph_of
-from tfx.function.gradients.body_gradient import watched_constants
+from tfx.function.gradients.body_gradient import BodyTensors
 from tfx.function.gradients.node_records import records_of
 from tfx.graph.ir import CALL, Graph, Node, Value
 from tfx.graph.passes.dead_code import used_values
@@ -28,7 +28,7 @@ from tfx.graph.tags import Mark
 IN_PLACE = "in place"
 
 
-class BodyTangents:
+class BodyTangents(BodyTensors):
     """The tangents in one body.
 
     Args:
@@ -49,37 +49,21 @@ class BodyTangents:
         tangents: Mapping[int, Tensor],
         store: dict[int, Any],
     ) -> None:
-        self.body = body
-        self.graph = BodyGraph(body.name, owner)
-        self.graph.graph = body
-        self._owner = owner
-        self._leaves = leaves
+        super().__init__(BodyGraph(body.name, owner), owner, outside, leaves)
+        self.body = self.graph.graph = body
         self._store = store
-        self._tensors = dict(outside)
-        self._watched = watched_constants(outside)
         self._tangents = dict(tangents)
         # Tensors that only the records know, kept so that their ids stay theirs.
         self._kept: list[Any] = []
         self._done: set[int] = set()
 
-    def tensor(self, value: Value) -> Tensor:
-        """The tensor that a value is known by."""
-        found = self._tensors.get(id(value))
-        if found is None:
-            owner = self.graph if self._is_inside(value) else self._owner
-            found = self._tensors[id(value)] = SymbolicTensor(value, owner)
-        return found
-
-    def _is_inside(self, value: Value) -> bool:
+    def is_inside(self, value: Value) -> bool:
+        """True if one of the body's nodes makes it, or it is an input of the body."""
         if value.const is not None:
             return False
         return any(value is v for v in self.body.inputs) or any(
             value is v for node in self.body.nodes for v in node.outputs
         )
-
-    def leaf(self, state: TracedVariable) -> Any:
-        """What a variable is known by."""
-        return self._leaves.get(id(state.ref()))
 
     def records(self) -> list[OpRecord]:
         """The operations without tangents yet, for finding out what depends on what."""
