@@ -32,6 +32,7 @@ from tfx.bundle.manifest import (
 )
 from tfx.bundle.shards import write_store
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.mixins import AsJson
 from tfx.exporters.bundle_tensors import Contents
 from tfx.exporters.examples import add_examples
 from tfx.exporters.freeze_bundle import standalone
@@ -69,16 +70,12 @@ class Measured:
 
 
 @dataclass(slots=True)
-class Conversion:
+class Conversion(AsJson):
     """What ``convert`` did; sizes are those of all files."""
 
     before: int
     after: int = 0
     signatures: list[Measured] = field(default_factory=list)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as objects that JSON can hold."""
-        return dataclasses.asdict(self)
 
 
 def convert(

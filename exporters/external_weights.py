@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from tfx.bundle.files import open_plain
 from tfx.core.errors import BundleError
-from tfx.loaders.wire_format import Field, WireError, bytes_field, fields
+from tfx.core.wire_format import Field, WireError, bytes_field, fields
 
 _GRAPH, _INITIALIZER, _RAW_DATA = 7, 5, 9
 # Shorter data stays inside.

@@ -52,3 +52,22 @@ def test_the_type_checker_sees_nearly_everything() -> None:
         if "# type: ignore" in line and "_pb2" not in path.name
     ]
     assert len(ignored) <= MOST_IGNORED, "say the type instead:\n" + "\n".join(ignored)
+
+
+# Below this a body is a line or two, which may be alike by chance.
+LEAST_DUMP = 250
+
+
+def test_no_function_is_written_twice() -> None:
+    bodies: dict[str, list[str]] = {}
+    for module, path in source_tree.modules().items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            documented = ast.get_docstring(node, clean=False) is not None
+            body = ast.Module(node.body[1:] if documented else node.body, [])
+            text = ast.dump(body) + ast.dump(node.args)
+            if body.body and len(text) > LEAST_DUMP:
+                bodies.setdefault(text, []).append(f"{module}:{node.lineno} {node.name}")
+    twice = [found for found in bodies.values() if len(found) > 1]
+    assert not twice, "write these once, where the lower of the two packages can have it"

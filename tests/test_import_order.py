@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from tests import import_order
-from tfx.framework import indexed_slices_rules, rules
+from tfx.framework import rules
+from tfx.framework.indexed_slices_rules import SLICE_RULES
 
 _V1 = """
 import numpy as np
@@ -535,7 +536,7 @@ def test_rules_above_the_walks_are_in_the_table_of_what_is_fetched() -> None:
     early = ("tfx.ops.", "tfx.autodiff.", "tfx.framework.", "tfx.control_flow.sequence_gradients")
     late = {
         (op, rule.__module__)
-        for table in (rules._rules, rules._formulas, rules._forward, indexed_slices_rules._rules)
+        for table in (rules._rules, rules._formulas, rules._forward, SLICE_RULES)
         for op, rule in table.items()  # type: ignore[attr-defined]
         if rule.__module__.startswith("tfx.") and not rule.__module__.startswith(early)
     }

@@ -22,7 +22,7 @@ from tfx.bundle.dtypes import BY_NUMBER
 from tfx.bundle.python_values import Shape
 from tfx.bundle.tensor_bytes import encode
 from tfx.core.errors import BundleError
-from tfx.loaders.wire_format import (
+from tfx.core.wire_format import (
     Field,
     WireError,
     bytes_field,

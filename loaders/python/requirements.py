@@ -12,7 +12,7 @@ import os
 
 from tfx.bundle.records import Requirements
 from tfx.core.errors import OpError, UnsupportedVersionError
-from tfx.loaders.wire_format import bytes_field, number_field
+from tfx.core.wire_format import bytes_field, number_field
 from tfx.runtime.session import Session
 
 _ABSURD = 100_000

@@ -21,7 +21,7 @@ from tfx.core.source import bracketed
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current, using
-from tfx.framework.indexed_slices_rules import makes_slices, slices_rule_of
+from tfx.framework.indexed_slices_rules import SLICE_RULES, makes_slices
 from tfx.framework.node_names import one_place, other_places
 from tfx.framework.rules import OpRecord, formula_of, rule_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -149,7 +149,7 @@ def _by_slices(
 ) -> tuple[Any, list[Tensor | None]]:
     """What the rule for slices says, or ``NotImplemented`` and the gradients of results, dense."""
     dys = [sparse.total(dy) for dy in dys]
-    rule = slices_rule_of(record.op)
+    rule = SLICE_RULES.get(record.op)
     if rule is not None:
         with _device_of(record):
             found = sparse.through(rule, record, needs, dys)

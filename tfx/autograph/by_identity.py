@@ -30,6 +30,3 @@ class ByIdentity(Generic[_K, _V]):
                 del entries[number]
 
         entries[number] = (weakref.ref(key, forget), value)
-
-    def __len__(self) -> int:
-        return len(self._entries)

@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from tfx.autograph.names import path_of
 from tfx.autograph.statements import LATER, OPERATORS
-from tfx.autograph.trees import Transformer, at, children, expression
+from tfx.autograph.trees import AroundScopes, at, children, expression
 
 # Called where they stand: they look at the frame, or are syntax in disguise.
 _UNTOUCHED = frozenset(("locals", "globals", "vars", "eval", "exec", "dir", "super", "breakpoint"))
@@ -29,7 +29,7 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 }
 
 
-class ExpressionConverter(Transformer, ast.NodeTransformer):
+class ExpressionConverter(AroundScopes, ast.NodeTransformer):
     """Converts the expressions of a function.
 
     Args:
@@ -47,12 +47,6 @@ class ExpressionConverter(Transformer, ast.NodeTransformer):
         if not node.name.startswith("ag_"):  # nested functions are converted on their own
             return node
         node.body = [self.visit(s) for s in node.body]
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:

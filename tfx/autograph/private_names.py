@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from tfx.autograph.trees import Transformer
+from tfx.autograph.trees import AroundClasses
 
 
-class PrivateNames(Transformer, ast.NodeTransformer):
+class PrivateNames(AroundClasses, ast.NodeTransformer):
     """Gives private names (``self.__x``) the form that they have inside their class."""
 
     def __init__(self, class_name: str) -> None:
@@ -28,7 +28,4 @@ class PrivateNames(Transformer, ast.NodeTransformer):
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
         node.arg = self._mangled(node.arg)
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return node

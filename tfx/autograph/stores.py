@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from tfx.autograph.trees import Transformer, at, expression, load, statements
+from tfx.autograph.trees import AroundScopes, at, expression, load, statements
 
 
-class StoreRewriter(Transformer, ast.NodeTransformer):
+class StoreRewriter(AroundScopes, ast.NodeTransformer):
     """Rewrites the statements of one function whose blocks are local functions already.
 
     Args:
@@ -37,12 +37,6 @@ class StoreRewriter(Transformer, ast.NodeTransformer):
         # Nested functions are rewritten on their own; the setters write what the graph made.
         if node.name.startswith("ag_") and not node.name.startswith(("ag_get_", "ag_set_")):
             node.body = self.block(node.body)
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:

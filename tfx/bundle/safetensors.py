@@ -18,7 +18,7 @@ import mmap
 import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
@@ -30,6 +30,7 @@ from tfx.bundle.records import FileEntry
 from tfx.bundle.safetensors_header import ENCODING_KEY, TensorEntry, parse_header
 from tfx.bundle.tensor_bytes import Encoded, decode, encode
 from tfx.core.errors import BundleError
+from tfx.core.mixins import Closing
 
 _LENGTH = struct.Struct("<Q")
 # Where the data begins: a multiple of a cache line, and of every alignment a kernel may want.
@@ -165,7 +166,7 @@ def _header(
     return _LENGTH.pack(len(body)) + body, _LENGTH.size + len(body)
 
 
-class SafetensorsFile:
+class SafetensorsFile(Closing):
     """A mapped safetensors file, read-only.
 
     Arrays share memory with the mapping and keep it alive, so ``close`` only says that no more
@@ -277,14 +278,6 @@ class SafetensorsFile:
     def close(self) -> None:
         """Let go of the mapping; it ends with the last array over it."""
         self._map = None
-
-    def __enter__(self) -> Self:
-        """Return the file itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let go of the mapping."""
-        self.close()
 
     def __len__(self) -> int:
         """Return the number of tensors."""

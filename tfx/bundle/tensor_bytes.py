@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from tfx.bundle.dtypes import ElementType, element_type, from_numpy
 from tfx.core.errors import BundleError
+from tfx.core.int4 import pack, unpack
 
 
 class Encoded(NamedTuple):
@@ -69,7 +70,7 @@ def encode(array: npt.NDArray[Any], where: str) -> Encoded:
         return Encoded(row.name, shape, row.safetensors, shape, array.nbytes, array)
     if row.name == "complex128":
         return Encoded(row.name, shape, "F64", (*shape, 2), array.nbytes, array)
-    data = _pack_strings(array, where) if row.name == "string" else _pack_nibbles(array)
+    data = _pack_strings(array, where) if row.name == "string" else pack(array)
     return Encoded(row.name, shape, "U8", data.shape, data.nbytes, data)
 
 
@@ -116,7 +117,7 @@ def decode(
         array = _unpack_strings(bytes(memoryview(data)[offset : offset + nbytes]), count, where)
     elif row.bits == 4:
         packed = np.frombuffer(data, np.uint8, nbytes, offset)
-        array = _unpack_nibbles(packed, row, count)
+        array = unpack(packed, row.number, (count,))
     elif nbytes == 0:
         array = np.empty(0, row.numpy)  # frombuffer refuses an empty buffer
     else:
@@ -135,24 +136,6 @@ def check_inline(data: bytes, dtype: str, shape: Sequence[int], where: str) -> N
 
 def _encoded_size(row: ElementType, count: int) -> int | None:
     return None if row.name == "string" else (count * row.bits + 7) // 8
-
-
-def _pack_nibbles(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    values = np.ascontiguousarray(array).reshape(-1).view(np.uint8) & 0x0F
-    if values.size % 2:
-        values = np.append(values, np.uint8(0))
-    return np.asarray(values[0::2] | (values[1::2] << 4), np.uint8)
-
-
-def _unpack_nibbles(
-    packed: npt.NDArray[np.uint8], row: ElementType, count: int
-) -> npt.NDArray[Any]:
-    values = np.empty(packed.size * 2, np.uint8)
-    values[0::2] = packed & 0x0F
-    values[1::2] = packed >> 4
-    if row.name == "int4":
-        return ((values ^ 8).astype(np.int8) - np.int8(8))[:count].astype(row.numpy)
-    return values[:count].astype(row.numpy)
 
 
 def _pack_strings(array: npt.NDArray[Any], where: str) -> npt.NDArray[np.uint8]:

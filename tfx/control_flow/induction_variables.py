@@ -42,14 +42,15 @@ class InductionVariables:
     Attributes:
         counters: The loop variables that grow evenly, by the ``id`` of their values after an
             iteration.
+        inside: By ``id``, the values that are made in each iteration.
     """
 
     def __init__(self, loop: LoopGraph, iteration: Value, slots: Sequence[LoopVariable]) -> None:
         self._starts: dict[int, int] = {id(iteration): 0}
-        self._inside = {id(iteration)}
-        self._inside.update(id(v) for node in loop.graph.nodes for v in node.outputs)
-        self._inside.update(id(value) for value, _ in loop.entries.values())
-        self._inside.update(id(s.inside) for s in slots if isinstance(s, TensorSlot))
+        self.inside = {id(iteration)}
+        self.inside.update(id(v) for node in loop.graph.nodes for v in node.outputs)
+        self.inside.update(id(value) for value, _ in loop.entries.values())
+        self.inside.update(id(s.inside) for s in slots if isinstance(s, TensorSlot))
         self.counters: dict[int, Counter] = {}
         for slot in slots:
             if isinstance(slot, TensorSlot) and slot.inside is not None and slot.after is not None:
@@ -74,10 +75,6 @@ class InductionVariables:
             start = None if index is None else self.start_of(index)
             if start is not None and start >= 0:
                 body.nodes[i] = node.replaced((index,), op="Identity").make_outputs()
-
-    def is_inside(self, value: Value) -> bool:
-        """True if a value is made in each iteration."""
-        return id(value) in self._inside
 
     def falls_from_end(self, index: Value | None, size: Tensor) -> bool:
         """True if an index is ``size - 1`` in the first iteration and one less in each."""
@@ -104,7 +101,7 @@ class InductionVariables:
             if node.op in ("Add", "Sub") and first is not None and parts[1] is not None:
                 a, b = self._linear(first), self._linear(parts[1])
                 return None if a is None or b is None else a.combined(b, node.op)
-        return None if id(value) in self._inside else _Linear(0, 0, value)
+        return None if id(value) in self.inside else _Linear(0, 0, value)
 
 
 class _Linear(NamedTuple):

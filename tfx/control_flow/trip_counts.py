@@ -97,7 +97,7 @@ class Counting:
 
     def _invariant(self, inner: Value, outer: Value | None) -> Value | None:
         """A value from outside that is, in each iteration, the value of the body; or None."""
-        if not self._numbers.is_inside(inner):
+        if id(inner) not in self._numbers.inside:
             return inner
         return outer if outer is not None and self._agree(inner, outer) else None
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import ml_dtypes
 import numpy as np
 
+from tfx.core.mixins import Immutable
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,7 +30,7 @@ _iinfo: Any = ml_dtypes.iinfo
 _Range: TypeAlias = "tuple[builtins.int | builtins.float, builtins.int | builtins.float]"
 
 
-class DType:
+class DType(Immutable):
     """The type of a tensor's elements. Compare with `==` or `is`; never make one yourself.
 
     Attributes:
@@ -193,12 +195,6 @@ class DType:
 
     def __reduce__(self) -> tuple[Callable[[str], DType], tuple[str]]:
         return as_dtype, (self.name,)
-
-    def __copy__(self) -> DType:
-        return self
-
-    def __deepcopy__(self, memo: dict[builtins.int, Any]) -> DType:
-        return self
 
 
 def _make(name: str, numpy_type: Any, onnx: builtins.int, tf_enum: builtins.int) -> DType:

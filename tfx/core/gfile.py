@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, Self
 
 from tfx.core import errors
+from tfx.core.mixins import Closing
 from tfx.core.system_errors import FULL, no_room
 
 
@@ -54,7 +55,7 @@ def _path(path: Any) -> str:
     return os.fsdecode(path)
 
 
-class GFile:
+class GFile(Closing):
     """A file, opened when first used.
 
     Args:
@@ -151,9 +152,6 @@ class GFile:
     def __enter__(self) -> Self:
         self._open()
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __del__(self) -> None:
         file = getattr(self, "_file", None)

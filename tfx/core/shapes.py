@@ -20,6 +20,7 @@ from tfx.core.dims import checked_dim, merge_dims, names_agree, slice_unknown_ra
 from tfx.core.dims import format_shape as format_shape
 from tfx.core.dims import is_automatic_dim as is_automatic_dim
 from tfx.core.dims import visible_shape as visible_shape
+from tfx.core.mixins import Immutable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 ShapeLike: TypeAlias = "TensorShape | Iterable[Dim | SupportsIndex] | SupportsIndex | None"
 
 
-class TensorShape:
+class TensorShape(Immutable):
     """The shape of a tensor as far as it is known: rank, sizes, and names of dimensions.
 
     Indexing, iteration and `as_list` give an int, or None where the size is unknown.
@@ -97,7 +98,7 @@ class TensorShape:
     @property
     def ndims(self) -> int | None:
         """TensorFlow's older name for `rank`."""
-        return None if self._dims is None else len(self._dims)
+        return self.rank
 
     @property
     def dims(self) -> list[int | None] | None:
@@ -195,12 +196,6 @@ class TensorShape:
 
     def __reduce__(self) -> tuple[Callable[[RawShape], TensorShape], tuple[RawShape]]:
         return TensorShape.from_raw, (self._dims,)
-
-    def __copy__(self) -> TensorShape:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> TensorShape:
-        return self
 
     def __add__(self, other: ShapeLike) -> TensorShape:
         return self.concatenate(other)

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from tfx.framework.func_graph import FuncGraph
     from tfx.framework.tensor import Tensor
 
 
+_T = TypeVar("_T")
 _SCOPE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.\\/>-]*")
 
 
@@ -168,7 +169,27 @@ def get_current_name_scope() -> str:
     return current().scope.rstrip("/")
 
 
-class name_scope:  # noqa: N801
+class OpenScopes:
+    """A scope that may be open several times at once, each ``with`` block ending the last one."""
+
+    def __init__(self) -> None:
+        self._entered: list[AbstractContextManager[Any]] = []
+
+    def _enter(self, scope: AbstractContextManager[_T]) -> _T:
+        result = scope.__enter__()
+        self._entered.append(scope)
+        return result
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._entered.pop().__exit__(kind, error, trace)
+
+
+class name_scope(OpenScopes):  # noqa: N801
     """Prefix names of operations and variables made inside its ``with`` blocks.
 
     Args:
@@ -189,8 +210,8 @@ class name_scope:  # noqa: N801
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
             raise ValueError(f"name_scope takes a str; got {name!r} of type {type(name).__name__}.")
+        super().__init__()
         self._name = name
-        self._entered: list[AbstractContextManager[Context]] = []
 
     @property
     def name(self) -> str:
@@ -209,15 +230,5 @@ class name_scope:  # noqa: N801
                     "letters, digits and _ . \\ / > - with a letter, digit, _ or . first."
                 )
             prefix = f"{context.graph.graph.unique_name(prefix[:-1])}/"
-        setting = using(scope=prefix)
-        setting.__enter__()
-        self._entered.append(setting)
+        self._enter(using(scope=prefix))
         return prefix
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._entered.pop().__exit__(kind, error, trace)

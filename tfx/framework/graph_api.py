@@ -28,7 +28,21 @@ if TYPE_CHECKING:
     from tfx.framework.variable import Variable
 
 
-class GraphApi:
+class WithVariables:
+    """What reads or writes variables. Subclasses say which."""
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables."""
+        raise NotImplementedError
+
+    @property
+    def trainable_variables(self) -> tuple[Variable, ...]:
+        """Those of ``variables`` that are trainable."""
+        return tuple(v for v in self.variables if v.trainable)
+
+
+class GraphApi(WithVariables):
     """The public methods of a graph.
 
     Attributes:
@@ -120,11 +134,6 @@ class GraphApi:
     def variables(self) -> tuple[Variable, ...]:
         """The variables that the graph reads or writes, in order of first use."""
         return tuple(s.variable() for s in self.states.values())
-
-    @property
-    def trainable_variables(self) -> tuple[Variable, ...]:
-        """Those of ``variables`` that are trainable."""
-        return tuple(v for v in self.variables if v.trainable)
 
     @property
     def outer_graph(self) -> FuncGraph | None:

@@ -15,7 +15,7 @@ from tfx.framework.rules import fetch
 
 SliceRule: TypeAlias = "Callable[..., Any]"
 
-_rules: dict[str, SliceRule] = {}
+SLICE_RULES: dict[str, SliceRule] = {}
 _handing_on: set[str] = set()
 
 
@@ -29,9 +29,9 @@ def slices_gradient(*ops: str, hands_on: bool = False) -> Callable[[SliceRule], 
 
     def register(rule: SliceRule) -> SliceRule:
         for op in ops:
-            if op in _rules:
+            if op in SLICE_RULES:
                 raise ValueError(f"{op} already has a rule for slices.")
-            _rules[op] = rule
+            SLICE_RULES[op] = rule
             if hands_on:
                 _handing_on.add(op)
         return rule
@@ -42,9 +42,4 @@ def slices_gradient(*ops: str, hands_on: bool = False) -> Callable[[SliceRule], 
 def makes_slices(op: str) -> bool:
     """True if an operator has a rule that may give slices where it got none."""
     fetch(op)
-    return op in _rules and op not in _handing_on
-
-
-def slices_rule_of(op: str) -> SliceRule | None:
-    """The operator's rule for slices, if it has one."""
-    return _rules.get(op)
+    return op in SLICE_RULES and op not in _handing_on

@@ -21,6 +21,7 @@ from tfx.core.errors import (
     NoContentsError,
     OperatorNotAllowedInGraphError,
 )
+from tfx.core.mixins import Immutable
 from tfx.core.shapes import TensorShape
 from tfx.core.source import user_frame
 from tfx.framework.function_wrappers import reason_at
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from tfx.framework.variable import Variable
 
 
-class Tensor(Operand):
+class Tensor(Immutable, Operand):
     """An n-dimensional array of one dtype. Made by operations, never by calling this class."""
 
     # Frameworks note things on tensors (``x._keras_mask``): a dictionary, once somebody does.
@@ -122,9 +123,6 @@ class Tensor(Operand):
 
     def __hash__(self) -> int:
         raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
-
-    def __copy__(self) -> Tensor:
-        return self
 
     def __len__(self) -> int:
         raise AssertionError
@@ -307,9 +305,6 @@ class EagerTensor(Tensor):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_unpickle, (self.numpy(), self._dtype.name))
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> EagerTensor:
-        return self
 
 
 _kinds: dict[tuple[int, ...], int] = {}
@@ -548,9 +543,6 @@ class SymbolicTensor(Tensor):
 
     def __repr__(self) -> str:
         return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> SymbolicTensor:
-        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise InvalidArgumentError(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.graph.ir import Attributes, RawDim, Value
 
 Array = np.ndarray[Any, Any]
@@ -26,7 +27,7 @@ def contents(value: Value | None) -> Array | None:
     if value.const is not None:
         return value.const
     dims, shape = value.dims, value.shape
-    if dims is None or shape is None or not all(isinstance(d, int) for d in (*dims, *shape)):
+    if not is_static(dims) or not is_static(shape):
         return None
     return np.array(dims, dtypes.from_onnx(value.dtype).as_numpy_dtype).reshape(shape)
 

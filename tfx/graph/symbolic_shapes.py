@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core.dims import is_static
+from tfx.graph.formulas.windows import window_of
 from tfx.graph.ir import Attributes, Node, RawDim, RawShape, Value
 from tfx.graph.shape_code import MOVES, Array, contents, sizes
 
@@ -78,7 +79,7 @@ def _array(value: Value | None) -> Array | None:
         return None
     if len(shape) == 1:
         shape = (len(dims),)
-    elif not all(isinstance(d, int) for d in shape):
+    elif not is_static(shape):
         return None
     found = np.empty(len(dims), object)
     found[:] = dims
@@ -303,15 +304,14 @@ def _pool_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
     source = inputs[0].shape if inputs[0] is not None else None
     if not attrs.get("ceil_mode") or source is None or types[0][1] is None:
         return types
+    window = window_of(attrs, attrs["kernel_shape"])
+    if isinstance(window.padding, str):
+        return types
     counts = []
-    kernel = attrs["kernel_shape"]
-    axes = len(kernel)
-    pads = attrs.get("pads") or (0,) * (2 * axes)
     for i, count in enumerate(types[0][1][2:]):
-        size, stride = source[2 + i], (attrs.get("strides") or (1,) * axes)[i]
-        explicit = attrs.get("auto_pad", "NOTSET") in ("NOTSET", b"NOTSET")
-        if isinstance(count, int) and isinstance(size, int) and explicit:
-            count -= (count - 1) * stride >= size + pads[i]
+        size, stride = source[2 + i], window.strides[i]
+        if isinstance(count, int) and isinstance(size, int):
+            count -= (count - 1) * stride >= size + window.padding[i][0]
         counts.append(count)
     shape = (*types[0][1][:2], *counts)
     return [(code, shape) for code, _ in types]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.mixins import Configured
 from tfx.core.shapes import TensorShape
 from tfx.framework.tensor import Tensor
 
 
-class Initializer:
+class Initializer(Configured):
     """Base class: override ``__call__``, and ``get_config`` if the constructor has arguments.
 
     Example:
@@ -29,15 +29,6 @@ class Initializer:
             f"Initializer {type(self).__name__!r} must override "
             "`__call__(self, shape, dtype=None)`."
         )
-
-    def get_config(self) -> dict[str, Any]:
-        """Arguments of the constructor that make an equal initializer."""
-        return dict(vars(self))
-
-    @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The initializer whose ``get_config`` returned ``config``."""
-        return cls(**config)
 
     def clone(self) -> Self:
         """An equal initializer."""

@@ -18,9 +18,11 @@ from tfx.framework.convert import constant, convert_to_tensor, int64_constant
 from tfx.framework.module import Module
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
+from tfx.lookup_ops.keyed_table import KeyedTable
+from tfx.ops.common.arguments import cast_to
 
 
-class MutableHashTable(Module):
+class MutableHashTable(KeyedTable, Module):
     """A table whose content can be changed, also inside of functions.
 
     Args:
@@ -59,16 +61,6 @@ class MutableHashTable(Module):
         self.table_values = _empty(self._value_dtype, shape, f"{name}_values")
 
     @property
-    def key_dtype(self) -> DType:
-        """The dtype of the keys."""
-        return self._key_dtype
-
-    @property
-    def value_dtype(self) -> DType:
-        """The dtype of the values."""
-        return self._value_dtype
-
-    @property
     def default_value(self) -> Tensor:
         """What keys have that are not in the table."""
         return self._default
@@ -80,10 +72,6 @@ class MutableHashTable(Module):
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """All keys and all values, as two tensors."""
         return self.table_keys.read_value(), self.table_values.read_value()
-
-    def __getitem__(self, keys: Any) -> Tensor:
-        """Look keys up; see ``lookup``."""
-        return self.lookup(keys)
 
     def lookup(
         self, keys: Any, dynamic_default_values: Any = None, name: str | None = None
@@ -163,7 +151,7 @@ class MutableHashTable(Module):
     def _drop(self, keys: Tensor) -> None:
         held = self.table_keys.read_value()
         same = _equal(held, keys)
-        gone = ox.ReduceMax(_bytes(same), int64_constant([1]), keepdims=0)
+        gone = ox.ReduceMax(cast_to(same, dtypes.int32), int64_constant([1]), keepdims=0)
         kept = ox.Equal(gone, constant(0, dtypes.int32))
         # With no new keys a maximum over nothing is the least number, which is none of 0 and 1.
         kept = ox.Or(kept, ox.Less(gone, constant(0, dtypes.int32)))
@@ -174,7 +162,7 @@ class MutableHashTable(Module):
         """Whether each key is there, and where."""
         held = self.table_keys.read_value()
         flat = ox.Reshape(keys, int64_constant([-1]))
-        hits = _bytes(_equal(flat, held))
+        hits = cast_to(_equal(flat, held), dtypes.int32)
         # A column for nothing, so that there is a maximum in an empty table.
         shape = ox.Concat(ox.Shape(flat), int64_constant([1]), axis=0)
         nothing = ox.Expand(constant(0, dtypes.int32), shape)
@@ -250,12 +238,8 @@ def _equal(left: Tensor, right: Tensor) -> Tensor:
     return ox.Equal(rows, ox.Unsqueeze(right, int64_constant([0])))
 
 
-def _bytes(flags: Tensor) -> Tensor:
-    return ox.Cast(flags, to=dtypes.int32.onnx)
-
-
 def _last_of_each(keys: Tensor) -> Tensor:
     """Which elements have no equal one behind them."""
-    later = ox.Trilu(_bytes(_equal(keys, keys)), int64_constant(1), upper=1)
+    later = ox.Trilu(cast_to(_equal(keys, keys), dtypes.int32), int64_constant(1), upper=1)
     count = ox.ReduceSum(later, int64_constant([1]), keepdims=0)
     return ox.Equal(count, constant(0, dtypes.int32))

@@ -21,6 +21,7 @@ from tfx.framework.context import init_scope
 from tfx.framework.convert import constant, convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.lookup_ops.fingerprint import fingerprint64
+from tfx.lookup_ops.keyed_table import KeyedTable
 from tfx.lookup_ops.table_initializers import TableInitializerBase
 from tfx.lookup_ops.vocabulary_index import positions
 from tfx.script_ops.py_function import numpy_function
@@ -28,7 +29,7 @@ from tfx.script_ops.py_function import numpy_function
 _KEYS = (dtypes.string, dtypes.int32, dtypes.int64)
 
 
-class StaticTable:
+class StaticTable(KeyedTable):
     """What both static tables share: keys, their places, values.
 
     Args:
@@ -92,16 +93,6 @@ class StaticTable:
         self._words = list(self._places)
 
     @property
-    def key_dtype(self) -> DType:
-        """The dtype of the keys."""
-        return self._key_dtype
-
-    @property
-    def value_dtype(self) -> DType:
-        """The dtype of the values."""
-        return self._value_dtype
-
-    @property
     def name(self) -> str | None:
         """The table's name."""
         return self._name
@@ -114,10 +105,6 @@ class StaticTable:
         """
         keys = constant(self.keys, self.key_dtype)
         return keys, constant(self.values, self.value_dtype)
-
-    def __getitem__(self, keys: Any) -> Tensor:
-        """Look keys up; see ``lookup``."""
-        return self.lookup(keys)
 
     def lookup(self, keys: Any, name: str | None = None) -> Tensor:
         """Look keys up.

@@ -11,7 +11,26 @@ from tfx.optimizers.options import Options, OtherOptions
 from tfx.optimizers.rows import takes_rows
 
 
-class Adam(Optimizer):
+class _Averages(Optimizer):
+    """What the family shares: factors of two averages, and a number that avoids division by 0."""
+
+    hyperparameters: ClassVar[tuple[str, ...]] = ("beta_1", "beta_2", "epsilon")
+
+    def __init__(
+        self,
+        learning_rate: LearningRate = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        **options: Unpack[Options],
+    ) -> None:
+        super().__init__(learning_rate, **options)
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+
+
+class Adam(_Averages):
     """Adam: the mean of the gradient over the root of its mean square.
 
     Args:
@@ -42,10 +61,7 @@ class Adam(Optimizer):
         amsgrad: bool = False,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(learning_rate, **options)
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, **options)
         self.amsgrad = amsgrad
 
     def slot_values(self) -> dict[str, float]:
@@ -102,7 +118,7 @@ class AdamW(Adam):
         )
 
 
-class Adamax(Optimizer):
+class Adamax(_Averages):
     """Adam with the largest recent size of the gradient in place of its mean square.
 
     Args:
@@ -112,21 +128,6 @@ class Adamax(Optimizer):
         epsilon: Added to the largest size.
         **options: See ``Optimizer``.
     """
-
-    hyperparameters: ClassVar[tuple[str, ...]] = ("beta_1", "beta_2", "epsilon")
-
-    def __init__(
-        self,
-        learning_rate: LearningRate = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        **options: Unpack[Options],
-    ) -> None:
-        super().__init__(learning_rate, **options)
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
 
     def slot_values(self) -> dict[str, float]:
         """The mean ``m`` and the largest size ``u``."""
@@ -147,7 +148,7 @@ class Adamax(Optimizer):
         return value - m * rate / (u + self.epsilon)
 
 
-class Nadam(Optimizer):
+class Nadam(_Averages):
     """Adam with Nesterov momentum, which rises in the first steps.
 
     Args:
@@ -157,21 +158,6 @@ class Nadam(Optimizer):
         epsilon: Added to the root.
         **options: See ``Optimizer``.
     """
-
-    hyperparameters: ClassVar[tuple[str, ...]] = ("beta_1", "beta_2", "epsilon")
-
-    def __init__(
-        self,
-        learning_rate: LearningRate = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        **options: Unpack[Options],
-    ) -> None:
-        super().__init__(learning_rate, **options)
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
 
     def slot_values(self) -> dict[str, float]:
         """``m`` and ``v``."""

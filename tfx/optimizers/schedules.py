@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 from tfx.core import dtypes
+from tfx.core.mixins import Configured, FromConfig
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
@@ -20,7 +21,7 @@ from tfx.ops.math.comparison import greater, less
 from tfx.optimizers.formulas import Array, ceil, cos, floor, log, maximum, minimum, real, where
 
 
-class LearningRateSchedule:
+class LearningRateSchedule(FromConfig):
     """Base class: override ``__call__`` and ``get_config``.
 
     Example:
@@ -46,13 +47,8 @@ class LearningRateSchedule:
             "to be serializable."
         )
 
-    @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The schedule whose ``get_config`` returned ``config``."""
-        return cls(**config)
 
-
-class _Formula(LearningRateSchedule):
+class _Formula(Configured, LearningRateSchedule):
     """A schedule given by a formula in float64; its attributes are its arguments."""
 
     def __call__(self, step: Any) -> Tensor:
@@ -61,10 +57,6 @@ class _Formula(LearningRateSchedule):
 
     def _rate(self, step: Array) -> Array:
         raise AssertionError
-
-    def get_config(self) -> dict[str, Any]:
-        """Arguments of the constructor that make an equal schedule."""
-        return dict(vars(self))
 
 
 def _positive(name: str, value: Any) -> None:

@@ -17,7 +17,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
-from tfx.runtime.int4 import FOUR_BITS
+from tfx.core.int4 import FOUR_BITS
 from tfx.runtime.values import (
     CPU_DEVICE,
     RAW_VIEWS,

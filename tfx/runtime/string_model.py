@@ -6,41 +6,25 @@ ONNX Runtime's Python interface makes no string values from arrays; running this
 from __future__ import annotations
 
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.wire_format import bytes_field, number_field
 
 _STRING = 8  # ONNX's code of the element type
 
 
 def constant_model(items: list[bytes], shape: tuple[int, ...]) -> bytes:
     """Serialized ONNX model with one string constant as output ``c``."""
-    tensor = b"".join(_field_int(1, d) for d in shape) + _field_int(2, _STRING)
-    tensor += b"".join(_field_bytes(6, item) for item in items)
-    attribute = _field_bytes(1, b"value") + _field_bytes(5, tensor) + _field_int(20, 4)
-    node = _field_bytes(2, b"c") + _field_bytes(4, b"Constant") + _field_bytes(5, attribute)
-    type_proto = _field_bytes(1, _field_int(1, _STRING) + _field_bytes(2, _shape_proto(shape)))
-    output = _field_bytes(1, b"c") + _field_bytes(2, type_proto)
-    graph = _field_bytes(1, node) + _field_bytes(2, b"g") + _field_bytes(12, output)
-    return _field_int(1, 10) + _field_bytes(7, graph) + _field_bytes(8, _field_int(2, 21))
+    tensor = b"".join(number_field(1, d) for d in shape) + number_field(2, _STRING)
+    tensor += b"".join(bytes_field(6, item) for item in items)
+    attribute = bytes_field(1, b"value") + bytes_field(5, tensor) + number_field(20, 4)
+    node = bytes_field(2, b"c") + bytes_field(4, b"Constant") + bytes_field(5, attribute)
+    type_proto = bytes_field(1, number_field(1, _STRING) + bytes_field(2, _shape_proto(shape)))
+    output = bytes_field(1, b"c") + bytes_field(2, type_proto)
+    graph = bytes_field(1, node) + bytes_field(2, b"g") + bytes_field(12, output)
+    return number_field(1, 10) + bytes_field(7, graph) + bytes_field(8, number_field(2, 21))
 
 
 def _shape_proto(shape: tuple[int, ...]) -> bytes:
-    return b"".join(_field_bytes(1, _field_int(1, d)) for d in shape)
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def _field_int(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value)
-
-
-def _field_bytes(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
+    return b"".join(bytes_field(1, number_field(1, d)) for d in shape)
 
 
 def utf8(item: object) -> bytes:

@@ -17,10 +17,10 @@ from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.core import dtypes
 from tfx.core.errors import UnimplementedError
+from tfx.core.int4 import FOUR_BITS, pack, unpack
 from tfx.runtime import cuda
 from tfx.runtime.complex_values import ComplexValue
 from tfx.runtime.devices import gpu_name, physical_gpu
-from tfx.runtime.int4 import FOUR_BITS, pack, unpack
 from tfx.runtime.string_model import constant_model, utf8
 
 RawValue: TypeAlias = _ort.OrtValue

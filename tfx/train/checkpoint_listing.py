@@ -13,6 +13,7 @@ import numpy as np
 from tfx.bundle.shards import INDEX_SUFFIX
 from tfx.core.dims import format_shape
 from tfx.core.errors import MissingFileError
+from tfx.core.mixins import AsJson
 from tfx.train.files import SUFFIX, find_files
 from tfx.train.latest_checkpoint_file import get_checkpoint_state, latest_checkpoint
 from tfx.train.reader import load_checkpoint
@@ -21,7 +22,7 @@ _SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointInfo:
+class CheckpointInfo(AsJson):
     """A checkpoint of a folder; ``saved`` is when, in local time, if the folder says so."""
 
     path: str
@@ -29,10 +30,6 @@ class CheckpointInfo:
     saved: str
     variables: int
     nbytes: int
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as objects that JSON can hold."""
-        return dataclasses.asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from tfx.core.errors import (
     NotFoundError,
     UnsupportedVersionError,
 )
+from tfx.core.mixins import Closing
 from tfx.train.files import SUFFIX, find_files
 from tfx.train.latest_checkpoint_file import latest_checkpoint
 from tfx.train.name_hints import nearest
@@ -43,7 +44,7 @@ GRAPH_KEY = "tfx.objects"
 _FOREIGN_ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"
 
 
-class CheckpointReader:
+class CheckpointReader(Closing):
     """An open checkpoint, or any other safetensors file.
 
     Attributes:
@@ -223,14 +224,6 @@ class CheckpointReader:
         """Let go of the files."""
         for file in self._files:
             file.close()
-
-    def __enter__(self) -> Self:
-        """Return the reader itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let go of the files."""
-        self.close()
 
     def __repr__(self) -> str:
         """Return path and number of variables."""

@@ -108,8 +108,8 @@ class CheckpointLoadStatus:
         self._restore.settle()
 
     def run_restore_ops(self, session: None = None) -> None:
-        """Restore what has appeared meanwhile."""
-        self._restore.settle()
+        """Same as ``initialize_or_restore``."""
+        self.initialize_or_restore(session)
 
     def __str__(self) -> str:
         """Return the report's table."""

@@ -20,7 +20,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.control import Loop, loop_types
 from tfx.graph.ir import Node, RawShape, Value
-from tfx.ops.common.arguments import zeros_of
+from tfx.ops.common.arguments import cast_to, zeros_of
 from tfx.ops.common.batching import concat_shapes
 from tfx.vectorize.batched_value import BatchedValue, CannotConvertError
 from tfx.vectorize.dependence import loop_differs
@@ -177,7 +177,7 @@ class _MaskedLoop(_Loop):
         active = self._input("active", _BOOL.onnx, (n,))
         with using(graph=self.loop, tapes=()):
             on = self._tensor(active)
-            first = ox.ArgMax(_as_int(on), axis=0, keepdims=1)
+            first = ox.ArgMax(cast_to(on, dtypes.int32), axis=0, keepdims=1)
 
             def view(batched_value: BatchedValue) -> BatchedValue:
                 if not batched_value.batched:
@@ -226,12 +226,8 @@ class _MaskedLoop(_Loop):
         return start
 
 
-def _as_int(flags: Tensor) -> Tensor:
-    return ox.Cast(flags, to=dtypes.int32.onnx)
-
-
 def _any(flags: Tensor) -> Tensor:
-    most = ox.ReduceMax(_padded(_as_int(flags)), keepdims=0)
+    most = ox.ReduceMax(_padded(cast_to(flags, dtypes.int32)), keepdims=0)
     return ox.Cast(most, to=_BOOL.onnx)
 
 

@@ -193,7 +193,7 @@ def test_graphs_nested_without_end_are_refused() -> None:
     graph = b""
     for _ in range(60):  # AttributeProto.g = 6, NodeProto.attribute = 5, GraphProto.node = 1
         for number in (6, 5, 1):
-            from tfx.loaders.wire_format import bytes_field
+            from tfx.core.wire_format import bytes_field
 
             graph = bytes_field(number, graph)
     refused(bytes_field(7, graph), "nested more than 40 deep")

@@ -19,9 +19,7 @@ def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
     _log.log(level, msg, *args, **kwargs)
 
 
-def vlog(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Log at a level."""
-    _log.log(level, msg, *args, **kwargs)
+vlog = log
 
 
 def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
@@ -39,9 +37,7 @@ def warn(msg: Any, *args: Any, **kwargs: Any) -> None:
     _log.warning(msg, *args, **kwargs)
 
 
-def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Log what may be a mistake."""
-    _log.warning(msg, *args, **kwargs)
+warning = warn
 
 
 def error(msg: Any, *args: Any, **kwargs: Any) -> None:

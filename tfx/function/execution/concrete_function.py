@@ -8,7 +8,7 @@ every variable that was assigned, which is installed only after the whole call s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from tfx.core import nest
 from tfx.core.dtypes import from_onnx
@@ -17,9 +17,10 @@ from tfx.core.specs import TensorSpec
 from tfx.core.tracebacks import cover
 from tfx.framework.context import current
 from tfx.framework.func_graph import FuncGraph
+from tfx.framework.graph_api import WithVariables
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
-from tfx.function.execution.function_with_options import FunctionWithOptions
+from tfx.function.execution.function_with_options import TakesOptions
 from tfx.function.execution.observed_calls import ObservedCalls
 from tfx.function.execution.program import Program
 from tfx.function.execution.strategies import ClosedCall, ReadingCall, choose
@@ -29,14 +30,10 @@ from tfx.function.inspection.placement import Placement, placement, signature_li
 from tfx.function.pickling.concrete_functions import from_parts, parts_of
 from tfx.function.tracing.call_signature import CallSignature
 from tfx.function.tracing.subgraph_functions import prune
-from tfx.runtime.run_options import RunOptions
-
-if TYPE_CHECKING:
-    from tfx.function.inspection.run_metadata import RunMetadata
 
 
 @cover
-class ConcreteFunction:
+class ConcreteFunction(TakesOptions, WithVariables):
     """One traced graph of a function.
 
     Not made directly: call a ``tfx.function``, or ask it with ``get_concrete_function``.
@@ -97,11 +94,6 @@ class ConcreteFunction:
     def variables(self) -> tuple[Variable, ...]:
         """The variables that the function reads or writes, in order of first use."""
         return tuple(s.variable() for s in self._func_graph.states.values())
-
-    @property
-    def trainable_variables(self) -> tuple[Variable, ...]:
-        """Those of ``variables`` that are trainable."""
-        return tuple(v for v in self.variables if v.trainable)
 
     @property
     def written_variables(self) -> tuple[Variable, ...]:
@@ -232,16 +224,6 @@ class ConcreteFunction:
         ):
             return self._strategy.run(tensors)
         return self._observed.call(context, tensors, self.name)
-
-    def with_options(
-        self, options: RunOptions | None = None, run_metadata: RunMetadata | None = None
-    ) -> FunctionWithOptions:
-        """The function with options for its calls; see ``Function.with_options``."""
-        return FunctionWithOptions(self, options, run_metadata)
-
-    async def aio(self, /, *args: Any, **kwargs: Any) -> Any:
-        """``await`` a call; see ``Function.aio``."""
-        return await FunctionWithOptions(self, RunOptions()).aio(*args, **kwargs)
 
     def prune(
         self,

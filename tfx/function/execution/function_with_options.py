@@ -83,3 +83,51 @@ class FunctionWithOptions:
 
     def __repr__(self) -> str:
         return f"<{self._function!r} with {self._options}>"
+
+
+class TakesOptions:
+    """A function whose calls may have options, and may be awaited."""
+
+    def with_options(
+        self, options: RunOptions | None = None, run_metadata: RunMetadata | None = None
+    ) -> FunctionWithOptions:
+        """The function with options for its calls.
+
+        Args:
+            options: A time limit, cancellation, ONNX Runtime's log.
+            run_metadata: Gets the timings of each call; without options, of every node.
+
+        Returns:
+            A callable with the function's arguments; it has ``aio``, too.
+
+        Example:
+            >>> import tfx as tf
+            >>> f = tf.function(lambda x: x + 1.0)
+            >>> float(f.with_options(tf.RunOptions(timeout_in_ms=60_000))(tf.constant(1.0)))
+            2.0
+        """
+        return FunctionWithOptions(self, options, run_metadata)
+
+    async def aio(self, /, *args: Any, **kwargs: Any) -> Any:
+        """``await`` a call, which runs in a thread while the event loop goes on.
+
+        Device, name scope and tapes are those of the task that awaits. If that task is cancelled
+        (or its ``asyncio.timeout`` ends), the call is ended as well, no variable changes, and
+        ``asyncio.CancelledError`` is raised when nothing of it runs any more. Calls of a function
+        that assigns variables run in the order in which they were started.
+
+        Args:
+            *args: Arguments of the function.
+            **kwargs: The same by name.
+
+        Raises:
+            InvalidArgumentError: another function is being traced.
+
+        Example:
+            >>> import asyncio
+            >>> import tfx as tf
+            >>> double = tf.function(lambda x: x * 2.0)
+            >>> float(asyncio.run(double.aio(tf.constant(3.0))))
+            6.0
+        """
+        return await FunctionWithOptions(self, RunOptions()).aio(*args, **kwargs)

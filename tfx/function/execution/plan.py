@@ -12,6 +12,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.dims import is_static
+from tfx.core.dtypes import DType
 from tfx.core.errors import OpError
 from tfx.framework.tensor import EagerTensor
 from tfx.function.execution.cuda_graph_check import can_capture
@@ -35,7 +36,28 @@ from tfx.runtime.values import RawValue, from_numpy
 _INLINE_LIMIT = 1 << 16
 
 
-class Plan:
+class RunsTensors:
+    """A plan: what it runs on values, it runs on tensors.
+
+    Attributes:
+        dtypes: Of the results.
+    """
+
+    __slots__ = ()
+    dtypes: list[DType]
+
+    def run(self, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
+        """Run with one value for each input that is not frozen."""
+        raise NotImplementedError
+
+    def run_tensors(self, inputs: Sequence[EagerTensor]) -> list[EagerTensor]:
+        """``run`` on tensors."""
+        raw = self.run([t._raw for t in inputs])
+        # By number: an iterator over ONNX Runtime's vector costs 35 us.
+        return [EagerTensor(raw[i], d) for i, d in enumerate(self.dtypes)]
+
+
+class Plan(RunsTensors):
     """One session for a graph.
 
     Args:
@@ -145,12 +167,6 @@ class Plan:
     def run_raw_values(self, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
         """``run`` without translation of errors."""
         return self.run_raw(self.feed_values(*inputs), self.output_names, RUN_OPTIONS)
-
-    def run_tensors(self, inputs: Sequence[EagerTensor]) -> list[EagerTensor]:
-        """``run`` on tensors."""
-        raw = self.run([t._raw for t in inputs])
-        # By number: an iterator over ONNX Runtime's vector costs 35 us.
-        return [EagerTensor(raw[i], d) for i, d in enumerate(self.dtypes)]
 
 
 def _run_nothing(feeds: dict[str, RawValue], outputs: list[str], options: Any) -> list[RawValue]:

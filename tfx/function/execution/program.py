@@ -14,16 +14,15 @@ from tfx.core.shapes import TensorShape
 from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.framework.variable_locks import all_locks, in_order, installs
 from tfx.function.execution.host_state import calls_python
-from tfx.function.execution.plan import Plan
 from tfx.function.execution.result_packing import result_packer, unique_outputs
-from tfx.function.execution.stepped_plan import SteppedPlan, make_plan
+from tfx.function.execution.stepped_plan import PlannedGraph
 from tfx.function.inspection.placement import labelled
 from tfx.function.tracing.graph_inputs import order_of_inputs, sources_in_written
 from tfx.graph import ir
 from tfx.runtime.values import RawValue
 
 
-class Program:
+class Program(PlannedGraph):
     """A finished trace as something to run.
 
     Args:
@@ -80,15 +79,6 @@ class Program:
         if self.written and calls_python(graph):
             self.locks = all_locks()  # that code may assign other variables meanwhile
         self.pack = labelled(result_packer(results, places), device)
-        self._plan: Plan | SteppedPlan | None = None
-
-    @property
-    def plan(self) -> Plan | SteppedPlan:
-        """The live plan: variables are inputs."""
-        plan = self._plan
-        if plan is None:
-            plan = self._plan = make_plan(self.graph, self.device)
-        return plan
 
     def close(self, plan: Any) -> None:
         """Let go of the plan; ``plan`` takes its place and refuses what it is asked for."""

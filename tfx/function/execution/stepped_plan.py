@@ -20,7 +20,7 @@ from tfx.framework.context import current, using
 from tfx.framework.tensor import EagerTensor, from_array
 from tfx.function.execution.feeds import feeds_from_tensors
 from tfx.function.execution.host_state import STATE, HostState, with_state
-from tfx.function.execution.plan import Plan
+from tfx.function.execution.plan import Plan, RunsTensors
 from tfx.function.execution.run_errors import outermost_node
 from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value, free_values
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
@@ -50,6 +50,27 @@ def make_plan(
     return Plan(graph, device, frozen)
 
 
+class PlannedGraph:
+    """A graph that is compiled when it first runs.
+
+    Attributes:
+        graph: What is run.
+        device: Canonical name of the device of nodes that name none.
+    """
+
+    graph: Graph
+    device: str
+    _plan: Plan | SteppedPlan | None = None
+
+    @property
+    def plan(self) -> Plan | SteppedPlan:
+        """The live plan: variables are inputs."""
+        plan = self._plan
+        if plan is None:
+            plan = self._plan = make_plan(self.graph, self.device)
+        return plan
+
+
 def _needs_steps(graph: Graph, device: str, known: dict[int, bool]) -> bool:
     """True if one session cannot run the graph."""
     return any(_is_foreign(node, device, known) for node in graph.nodes)
@@ -72,7 +93,7 @@ def _holds_steps(node: Node, device: str, known: dict[int, bool]) -> bool:
     return False
 
 
-class SteppedPlan:
+class SteppedPlan(RunsTensors):
     """A graph as a list of steps over numbered slots. Has the face of ``Plan``.
 
     Attributes:
@@ -139,16 +160,33 @@ class SteppedPlan:
         """Raise what a step raised: steps explain their errors."""
         raise error
 
-    def run_tensors(self, inputs: Sequence[EagerTensor]) -> list[EagerTensor]:
-        """``run`` on tensors."""
-        raw = self.run([t._raw for t in inputs])
-        return [EagerTensor(raw[i], d) for i, d in enumerate(self.dtypes)]
+
+class Step:
+    """One of the steps of a plan. Subclasses say what it does."""
+
+    __slots__ = ("_released",)
+
+    def __init__(self) -> None:
+        self._released: list[int] = []
+
+    def release(self, slots: list[int]) -> None:
+        """Tell which slots nobody needs after this step."""
+        self._released = slots
+
+    def run(self, slots: list[Any]) -> None:
+        """Do it, from slots into slots."""
+        self._do(slots)
+        for i in self._released:
+            slots[i] = None
+
+    def _do(self, slots: list[Any]) -> None:
+        raise NotImplementedError
 
 
-class SessionStep:
+class SessionStep(Step):
     """A part of the graph that one session runs."""
 
-    __slots__ = ("_copies", "_inputs", "_order", "_outputs", "_released", "_rivals", "plan")
+    __slots__ = ("_copies", "_inputs", "_order", "_outputs", "_rivals", "plan")
 
     def __init__(
         self,
@@ -158,6 +196,7 @@ class SessionStep:
         order: dict[int, int],
         copies: str | None,
     ) -> None:
+        super().__init__()
         self.plan = plan
         self._inputs = inputs
         self._outputs = outputs
@@ -167,9 +206,8 @@ class SessionStep:
         self._copies = copies
         # Host calls of the same stage, with the values that they take.
         self._rivals: list[tuple[int, HostStep, list[Value]]] = []
-        self._released: list[int] = []
 
-    def run(self, slots: list[Any]) -> None:
+    def _do(self, slots: list[Any]) -> None:
         """Run the session from slots into slots."""
         given = [slots[i] for i in self._inputs]
         if self._copies is not None:
@@ -182,8 +220,6 @@ class SessionStep:
             raw = self._rescued(e, feeds, given, slots)
         for number, i in enumerate(self._outputs):
             slots[i] = raw[number]
-        for i in self._released:
-            slots[i] = None
 
     def _rescued(
         self,
@@ -226,32 +262,26 @@ class SessionStep:
         """Tell of the host calls of the stage, in program order."""
         self._rivals = rivals
 
-    def release(self, slots: list[int]) -> None:
-        """Tell which slots nobody needs after this step."""
-        self._released = slots
 
-
-class HostStep:
+class HostStep(Step):
     """Something that Python does with the contents of some slots."""
 
-    __slots__ = ("_dtypes", "_outputs", "_released", "_state", "call", "inputs", "node")
+    __slots__ = ("_dtypes", "_outputs", "_state", "call", "inputs", "node")
 
     def __init__(self, node: Node, inputs: list[int], outputs: list[int]) -> None:
+        super().__init__()
         self.node = node
         self.call: HostCall = node.attrs["call"]
         self._state: HostState | None = node.attrs.get(STATE)
         self.inputs = inputs
         self._outputs = outputs
         self._dtypes = [dtypes.from_onnx(v.dtype) for v in node.inputs if v is not None]
-        self._released: list[int] = []
 
-    def run(self, slots: list[Any]) -> None:
+    def _do(self, slots: list[Any]) -> None:
         """Act, and put what Python returned into slots."""
         found = self.act([slots[i] for i in self.inputs])
         for i, tensor in zip(self._outputs, found or (), strict=True):
             slots[i] = tensor._raw
-        for i in self._released:
-            slots[i] = None
 
     def act(self, contents: Sequence[RawValue]) -> Sequence[Any] | None:
         """Act on these contents."""
@@ -280,17 +310,14 @@ class HostStep:
         with using(graph=None, tapes=()):
             return self.call.run(tensors)
 
-    def release(self, slots: list[int]) -> None:
-        """Tell which slots nobody needs after this step."""
-        self._released = slots
 
-
-class BranchStep:
+class BranchStep(Step):
     """An ``If`` whose branches have several steps."""
 
-    __slots__ = ("_condition", "_outputs", "_released", "branches", "node")
+    __slots__ = ("_condition", "_outputs", "branches", "node")
 
     def __init__(self, node: Node, builder: _Builder) -> None:
+        super().__init__()
         self.node = node
         assert node.inputs[0] is not None
         self._condition = builder.slot(node.inputs[0])
@@ -299,27 +326,21 @@ class BranchStep:
         self.branches = [
             _Body(node.attrs[name], device, builder) for name in ("else_branch", "then_branch")
         ]
-        self._released: list[int] = []
 
-    def run(self, slots: list[Any]) -> None:
+    def _do(self, slots: list[Any]) -> None:
         """Run the branch that the condition chooses."""
         chosen = self.branches[bool(to_numpy(slots[self._condition]))]
         for i, raw in zip(self._outputs, chosen.run((), slots), strict=True):
             slots[i] = raw
-        for i in self._released:
-            slots[i] = None
-
-    def release(self, slots: list[int]) -> None:
-        """Tell which slots nobody needs after this step."""
-        self._released = slots
 
 
-class LoopStep:
+class LoopStep(Step):
     """A ``Loop`` whose body has several steps."""
 
-    __slots__ = ("_carried", "_condition", "_limit", "_outputs", "_released", "body", "node")
+    __slots__ = ("_carried", "_condition", "_limit", "_outputs", "body", "node")
 
     def __init__(self, node: Node, builder: _Builder) -> None:
+        super().__init__()
         limit, condition, *carried = node.inputs
         self.node = node
         self._limit = None if limit is None else builder.slot(limit)
@@ -327,9 +348,8 @@ class LoopStep:
         self._carried = [builder.slot(v) for v in carried if v is not None]
         self._outputs = [builder.slot(v) for v in node.outputs]
         self.body = _Body(node.attrs["body"], node.device or builder.device, builder)
-        self._released: list[int] = []
 
-    def run(self, slots: list[Any]) -> None:
+    def _do(self, slots: list[Any]) -> None:
         """Iterate."""
         limit = None if self._limit is None else int(to_numpy(slots[self._limit]).item())
         going = self._condition is None or bool(to_numpy(slots[self._condition]))
@@ -350,12 +370,6 @@ class LoopStep:
         scans = zip(self.node.outputs[count:], self._outputs[count:], collected, strict=True)
         for value, i, values in scans:
             slots[i] = _stacked(value, values)
-        for i in self._released:
-            slots[i] = None
-
-    def release(self, slots: list[int]) -> None:
-        """Tell which slots nobody needs after this step."""
-        self._released = slots
 
 
 def _stacked(value: Value, parts: Sequence[RawValue]) -> RawValue:

@@ -7,6 +7,7 @@ the forward node.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -31,7 +32,48 @@ _MOST_AGAIN = 16
 Given: TypeAlias = dict[int, Callable[[], Value]]
 
 
-class BodyGradient:
+class BodyTensors(ABC):
+    """The tensors by which records know the values of a body. Subclasses say what is in it.
+
+    Args:
+        graph: The graph of what is inside.
+        owner: The graph that the tensors of everything else belong to.
+        known: By ``id``, the tensors of values from outside.
+        leaves: By ``id``, what variables are known by.
+    """
+
+    def __init__(
+        self,
+        graph: BodyGraph,
+        owner: FuncGraph,
+        known: Mapping[int, Tensor],
+        leaves: Mapping[int, Any],
+    ) -> None:
+        self.graph = graph
+        self._owner = owner
+        self._tensors = dict(known)
+        # By ``id``, constants that tapes know.
+        self._watched = watched_constants(known)
+        self._leaves = leaves
+
+    def tensor(self, value: Value) -> Tensor:
+        """The tensor by which the records know a value."""
+        found = self._tensors.get(id(value))
+        if found is None:
+            owner = self.graph if self.is_inside(value) else self._owner
+            found = self._tensors[id(value)] = SymbolicTensor(value, owner)
+        return found
+
+    def leaf(self, state: TracedVariable) -> Any:
+        """What a variable is known by."""
+        return self._leaves.get(id(state.ref()))
+
+    @abstractmethod
+    def is_inside(self, value: Value) -> bool:
+        """True if a value belongs to the body."""
+
+
+class BodyGradient(BodyTensors):
     """A backward body under construction.
 
     Args:
@@ -50,13 +92,8 @@ class BodyGradient:
         known: dict[int, Tensor],
         leaves: dict[int, Any],
     ) -> None:
+        super().__init__(BodyGraph(f"{body.name}_gradient", parent), owner, known, leaves)
         self.forward = body
-        self.graph = BodyGraph(f"{body.name}_gradient", parent)
-        self._owner = owner
-        self._tensors = dict(known)
-        # By ``id``, constants that tapes know.
-        self._watched = watched_constants(known)
-        self._leaves = leaves
         expand_drawing(body, owner.same_constant)
         self._inside = {id(v) for v in body.inputs}
         self._inside.update(id(v) for node in body.nodes for v in node.outputs)
@@ -64,21 +101,8 @@ class BodyGradient:
         # By ``id``, the backward body's inputs and what else no node of it makes.
         self.placeholders: set[int] = set()
 
-    def tensor(self, value: Value) -> Tensor:
-        """The tensor by which the records know a value."""
-        found = self._tensors.get(id(value))
-        if found is None:
-            # Values of the forward body are taken for the backward body's until it is complete.
-            owner = self.graph if id(value) in self._inside else self._owner
-            found = self._tensors[id(value)] = SymbolicTensor(value, owner)
-        return found
-
-    def leaf(self, state: TracedVariable) -> Any:
-        """What a variable is known by."""
-        return self._leaves.get(id(state.ref()))
-
-    def is_forward(self, value: Value) -> bool:
-        """True if a value belongs to the forward body."""
+    def is_inside(self, value: Value) -> bool:
+        """True for the forward body's, taken for the backward body's until that is complete."""
         return id(value) in self._inside
 
     def records(self) -> list[OpRecord]:

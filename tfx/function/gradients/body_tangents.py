@@ -15,10 +15,10 @@ from tfx.control_flow import sequences
 from tfx.control_flow.control_nodes import CONTROL_OPS, ControlSite, control_inputs
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.context import current, using
-from tfx.framework.func_graph import FuncGraph, TracedVariable
-from tfx.framework.rules import EXTENDED_CONTROL, OpRecord
-from tfx.framework.tensor import SymbolicTensor, Tensor, graph_of
-from tfx.function.gradients.body_gradient import watched_constants
+from tfx.framework.func_graph import FuncGraph
+from tfx.framework.rules import EXTENDED_CONTROL, ExtendedControl, OpRecord
+from tfx.framework.tensor import SymbolicTensor, Tensor, graph_of, symbol_of
+from tfx.function.gradients.body_gradient import BodyTensors
 from tfx.function.gradients.node_records import records_of
 from tfx.graph.ir import CALL, Graph, Node, Value
 from tfx.graph.passes.dead_code import used_values
@@ -28,7 +28,7 @@ from tfx.graph.tags import Mark
 IN_PLACE = "in place"
 
 
-class BodyTangents:
+class BodyTangents(BodyTensors):
     """The tangents in one body.
 
     Args:
@@ -49,37 +49,21 @@ class BodyTangents:
         tangents: Mapping[int, Tensor],
         store: dict[int, Any],
     ) -> None:
-        self.body = body
-        self.graph = BodyGraph(body.name, owner)
-        self.graph.graph = body
-        self._owner = owner
-        self._leaves = leaves
+        super().__init__(BodyGraph(body.name, owner), owner, outside, leaves)
+        self.body = self.graph.graph = body
         self._store = store
-        self._tensors = dict(outside)
-        self._watched = watched_constants(outside)
         self._tangents = dict(tangents)
         # Tensors that only the records know, kept so that their ids stay theirs.
         self._kept: list[Any] = []
         self._done: set[int] = set()
 
-    def tensor(self, value: Value) -> Tensor:
-        """The tensor that a value is known by."""
-        found = self._tensors.get(id(value))
-        if found is None:
-            owner = self.graph if self._is_inside(value) else self._owner
-            found = self._tensors[id(value)] = SymbolicTensor(value, owner)
-        return found
-
-    def _is_inside(self, value: Value) -> bool:
+    def is_inside(self, value: Value) -> bool:
+        """True if one of the body's nodes makes it, or it is an input of the body."""
         if value.const is not None:
             return False
         return any(value is v for v in self.body.inputs) or any(
             value is v for node in self.body.nodes for v in node.outputs
         )
-
-    def leaf(self, state: TracedVariable) -> Any:
-        """What a variable is known by."""
-        return self._leaves.get(id(state.ref()))
 
     def records(self) -> list[OpRecord]:
         """The operations without tangents yet, for finding out what depends on what."""
@@ -211,6 +195,28 @@ class NodeTangents(ABC):
         """The tangents of one of the node's bodies."""
         return BodyTangents(graph, self.owner, self.outside, self.leaves, self.known, self.store)
 
+    @property
+    @abstractmethod
+    def bodies(self) -> Sequence[BodyTangents]:
+        """The tangents of the node's bodies."""
+
+    @classmethod
+    def extended(cls, op: OpRecord, tangents: Sequence[Tensor | None]) -> ExtendedControl:
+        """The tangents of a record's results, and the record for those around.
+
+        Args:
+            op: The node's record.
+            tangents: Of its inputs.
+        """
+        store: dict[int, Any] = op.attrs[EXTENDED_CONTROL]
+        node = op.attrs["control"].node
+        added: NodeTangents | None = store.get(id(node))
+        if added is None:
+            added = store[id(node)] = cls(op, tangents, store)
+        found = [added.tangent_of(symbol_of(y)) for y in op.outputs]
+        attrs = {k: v for k, v in op.attrs.items() if k != EXTENDED_CONTROL}
+        return ExtendedControl(found, *added.described(attrs, op.outputs))
+
     @abstractmethod
     def tangent_of(self, value: Value) -> SymbolicTensor | None:
         """The tangent of a result, which the node is made to compute if it does not yet."""
@@ -219,9 +225,9 @@ class NodeTangents(ABC):
         """True if a result can have a tangent."""
         return SymbolicTensor(value, self.owner).dtype.is_floating
 
-    def add_tangents(self, bodies: Sequence[BodyTangents]) -> None:
+    def add_tangents(self) -> None:
         """Put everything into order again: in the bodies, and around the node."""
-        for body in bodies:
+        for body in self.bodies:
             body.finish()
         nodes = self.control.home.nodes
         place = next(i for i, n in enumerate(nodes) if n is self.node)
@@ -239,7 +245,7 @@ class NodeTangents(ABC):
             self.given.append(None if value is None else SymbolicTensor(value, self.owner))
 
     def described(
-        self, attrs: dict[str, Any], outputs: Sequence[Any], bodies: Sequence[BodyTangents]
+        self, attrs: dict[str, Any], outputs: Sequence[Any]
     ) -> tuple[dict[str, Any], list[Any], list[Any]]:
         """Attributes, inputs and results of a record of the node as it is now."""
         tapes = current().tapes
@@ -247,7 +253,7 @@ class NodeTangents(ABC):
         self._complete_given()
         if not tapes:
             return attrs, [], []
-        outer = {key: x for body in bodies for key, (_, x) in body.graph.outer.items()}
+        outer = {key: x for body in self.bodies for key, (_, x) in body.graph.outer.items()}
         known = {**outer, **self.outside}
         watched = frozenset(
             key

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tfx.framework.func_graph import Assigned
-from tfx.framework.rules import EXTENDED_CONTROL, ExtendedControl, OpRecord, forward
-from tfx.framework.tensor import SymbolicTensor, Tensor, symbol_of
-from tfx.function.gradients.body_tangents import NodeTangents
+from tfx.framework.rules import ExtendedControl, OpRecord, forward
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.function.gradients.body_tangents import BodyTangents, NodeTangents
 from tfx.graph.control import If
 from tfx.graph.ir import Value
 
@@ -16,12 +15,7 @@ from tfx.graph.ir import Value
 @forward("If")
 def _if_forward(op: OpRecord, *tangents: Tensor | None) -> ExtendedControl:
     """Tangents of the results by the branch that is taken."""
-    store: dict[int, Any] = op.attrs[EXTENDED_CONTROL]
-    node = op.attrs["control"].node
-    widened: IfTangents | None = store.get(id(node))
-    if widened is None:
-        widened = store[id(node)] = IfTangents(op, tangents, store)
-    return widened.record(op)
+    return IfTangents.extended(op, tangents)
 
 
 class IfTangents(NodeTangents):
@@ -34,17 +28,16 @@ class IfTangents(NodeTangents):
         self._choice = If(self.node)
         self._bodies = [self.body(branch) for branch in self._choice.branches]
 
-    def record(self, op: OpRecord) -> ExtendedControl:
-        """The tangents of a record's results, and the record for those around."""
-        found = [self.tangent_of(symbol_of(y)) for y in op.outputs]
-        attrs = {k: v for k, v in op.attrs.items() if k != EXTENDED_CONTROL}
-        return ExtendedControl(found, *self.described(attrs, op.outputs, self._bodies))
+    @property
+    def bodies(self) -> Sequence[BodyTangents]:
+        """See ``NodeTangents``."""
+        return self._bodies
 
     def tangent_of(self, value: Value) -> SymbolicTensor | None:
         """The tangent of a result: one more result if some branch has it."""
         if id(value) not in self.found:
             self.found[id(value)] = self._find(value)
-            self.add_tangents(self._bodies)
+            self.add_tangents()
         return self.found[id(value)]
 
     def _find(self, value: Value) -> SymbolicTensor | None:

@@ -329,7 +329,7 @@ class LoopGradient:
         late: list[tuple[Any, DeferredSum]] = []
 
         def changes(value: Value) -> bool:
-            known = id(value) in inside or back.is_forward(value)
+            known = id(value) in inside or back.is_inside(value)
             return known and value.shape is not None and None not in value.shape
 
         def kept(value: Value) -> bool:

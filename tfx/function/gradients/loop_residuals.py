@@ -81,7 +81,7 @@ class LoopResiduals:
         """A value of the forward body, or one from outside, in the backward body."""
         back = self._back
         return (
-            self.save(value) if back.is_forward(value) else back.graph.value_of(back.tensor(value))
+            self.save(value) if back.is_inside(value) else back.graph.value_of(back.tensor(value))
         )
 
     def _flat(self, value: Value) -> Value:

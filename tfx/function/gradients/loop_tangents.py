@@ -8,15 +8,14 @@ them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tfx.autodiff.backprop import reachable
 from tfx.control_flow import sequences
 from tfx.framework.context import using
 from tfx.framework.func_graph import Assigned
-from tfx.framework.rules import EXTENDED_CONTROL, ExtendedControl, OpRecord, forward
-from tfx.framework.tensor import SymbolicTensor, Tensor, symbol_of
-from tfx.function.gradients.body_tangents import NodeTangents
+from tfx.framework.rules import ExtendedControl, OpRecord, forward
+from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.function.gradients.body_tangents import BodyTangents, NodeTangents
 from tfx.graph.control import Loop
 from tfx.graph.ir import Value
 
@@ -24,12 +23,7 @@ from tfx.graph.ir import Value
 @forward("Loop")
 def _loop_forward(op: OpRecord, *tangents: Tensor | None) -> ExtendedControl:
     """Tangents of the last values, and of what was collected."""
-    store: dict[int, Any] = op.attrs[EXTENDED_CONTROL]
-    node = op.attrs["control"].node
-    widened: LoopTangents | None = store.get(id(node))
-    if widened is None:
-        widened = store[id(node)] = LoopTangents(op, tangents, store)
-    return widened.record(op)
+    return LoopTangents.extended(op, tangents)
 
 
 class LoopTangents(NodeTangents):
@@ -54,11 +48,10 @@ class LoopTangents(NodeTangents):
                     # What is read after an assignment depends on the variable.
                     self._body.set_tangent(self._loop.before[place], tangent)
 
-    def record(self, op: OpRecord) -> ExtendedControl:
-        """The tangents of a record's results, and the record for those around."""
-        found = [self.tangent_of(symbol_of(y)) for y in op.outputs]
-        attrs = {k: v for k, v in op.attrs.items() if k != EXTENDED_CONTROL}
-        return ExtendedControl(found, *self.described(attrs, op.outputs, [self._body]))
+    @property
+    def bodies(self) -> Sequence[BodyTangents]:
+        """See ``NodeTangents``."""
+        return [self._body]
 
     def tangent_of(self, value: Value) -> SymbolicTensor | None:
         """The tangent of a result."""
@@ -66,7 +59,7 @@ class LoopTangents(NodeTangents):
             self._carry()
             if id(value) not in self.found:
                 self.found[id(value)] = self._collect(value)
-            self.add_tangents([self._body])
+            self.add_tangents()
         return self.found[id(value)]
 
     def _assigned(self, place: int) -> bool:

@@ -29,8 +29,7 @@ from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.framework.indexed_slices_rules import slices_gradient
 from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.function.execution.plan import Plan
-from tfx.function.execution.stepped_plan import SteppedPlan, make_plan
+from tfx.function.execution.stepped_plan import PlannedGraph
 from tfx.function.gradients import if_gradient as if_gradient
 from tfx.function.gradients import if_tangents as if_tangents
 from tfx.function.gradients import loop_gradient as loop_gradient
@@ -70,7 +69,7 @@ _SMALL = 4096
 Leaf: TypeAlias = tuple[TracedVariable, int]
 
 
-class PureFunction:
+class PureFunction(PlannedGraph):
     """A graph whose inputs are all arguments.
 
     Args:
@@ -97,19 +96,11 @@ class PureFunction:
         self._lock = fork_safe(threading.RLock())
         # Results that a second computation must be given: what the graph drew.
         self.drawn: tuple[int, ...] = ()
-        self._plan: Plan | SteppedPlan | None = None
         self._returning: PureFunction | None = None
         self._taking: PureFunction | None = None
         self._pairs: dict[tuple[bool, ...], Pair] = {}
         self._vjps: dict[Any, PureFunction] = {}
         self._jvps: dict[tuple[bool, ...], PureFunction] = {}
-
-    def plan(self) -> Plan | SteppedPlan:
-        """The compiled graph, made at first use."""
-        plan = self._plan
-        if plan is None:
-            plan = self._plan = make_plan(self.graph, self.device)
-        return plan
 
     def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """Run, recorded by active tapes; while tracing the nodes are added to the trace."""
@@ -131,7 +122,7 @@ class PureFunction:
         while recorders and not any(recorders[-1].depends(x) for x in tensors):
             recorders = recorders[:-1]
         if not recorders:
-            return list(self.plan().run_tensors(tensors))  # type: ignore[arg-type]
+            return list(self.plan.run_tensors(tensors))  # type: ignore[arg-type]
         if isinstance(recorders[-1], ForwardAccumulator):
             return self._pushed(tensors, recorders[:-1], recorders[-1])
         first = len(recorders)

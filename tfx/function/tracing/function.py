@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, overload
 from tfx.core.tracebacks import cover
 from tfx.framework.context import Context, current
 from tfx.framework.function_wrappers import present
+from tfx.framework.graph_api import WithVariables
 from tfx.function.execution.concrete_function import ConcreteFunction
-from tfx.function.execution.function_with_options import FunctionWithOptions
+from tfx.function.execution.function_with_options import TakesOptions
 from tfx.function.inspection.placement import Placements
 from tfx.function.pickling.by_name_or_value import (
     chosen,
@@ -33,15 +34,13 @@ from tfx.function.tracing.retracing import RetraceReport
 from tfx.function.tracing.settings import functions_run_eagerly as _run_eagerly
 from tfx.function.tracing.trace_key import TraceKey
 from tfx.function.tracing.tracer import Tracer, trace_lock
-from tfx.runtime.run_options import RunOptions
 
 if TYPE_CHECKING:
     from tfx.framework.func_graph import FuncGraph
-    from tfx.function.inspection.run_metadata import RunMetadata
 
 
 @cover
-class Function:
+class Function(TakesOptions, WithVariables):
     """A callable that traces a Python function into ONNX graphs and runs them.
 
     Made by ``tfx.function``.
@@ -111,11 +110,6 @@ class Function:
         """The variables that the traces use."""
         found = {id(v): v for c in self.concrete_functions() for v in c.variables}
         return tuple(found.values())
-
-    @property
-    def trainable_variables(self) -> tuple[Any, ...]:
-        """Those of ``variables`` that are trainable."""
-        return tuple(v for v in self.variables if v.trainable)
 
     @property
     def graph(self) -> FuncGraph:
@@ -269,50 +263,6 @@ class Function:
             ):
                 self._cache.serve(key, concrete)
         return concrete.call_flat(tensors)
-
-    def with_options(
-        self, options: RunOptions | None = None, run_metadata: RunMetadata | None = None
-    ) -> FunctionWithOptions:
-        """The function with options for its calls.
-
-        Args:
-            options: A time limit, cancellation, ONNX Runtime's log.
-            run_metadata: Gets the timings of each call; without options, of every node.
-
-        Returns:
-            A callable with the function's arguments; it has ``aio``, too.
-
-        Example:
-            >>> import tfx as tf
-            >>> f = tf.function(lambda x: x + 1.0)
-            >>> float(f.with_options(tf.RunOptions(timeout_in_ms=60_000))(tf.constant(1.0)))
-            2.0
-        """
-        return FunctionWithOptions(self, options, run_metadata)
-
-    async def aio(self, /, *args: Any, **kwargs: Any) -> Any:
-        """``await`` a call, which runs in a thread while the event loop goes on.
-
-        Device, name scope and tapes are those of the task that awaits. If that task is cancelled
-        (or its ``asyncio.timeout`` ends), the call is ended as well, no variable changes, and
-        ``asyncio.CancelledError`` is raised when nothing of it runs any more. Calls of a function
-        that assigns variables run in the order in which they were started.
-
-        Args:
-            *args: Arguments of the function.
-            **kwargs: The same by name.
-
-        Raises:
-            InvalidArgumentError: another function is being traced.
-
-        Example:
-            >>> import asyncio
-            >>> import tfx as tf
-            >>> double = tf.function(lambda x: x * 2.0)
-            >>> float(asyncio.run(double.aio(tf.constant(3.0))))
-            6.0
-        """
-        return await FunctionWithOptions(self, RunOptions()).aio(*args, **kwargs)
 
     def get_concrete_function(self, /, *args: Any, **kwargs: Any) -> ConcreteFunction:
         """The trace for the given arguments, made if there is none.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import is_static
 from tfx.graph.ir import Value
 from tfx.graph.shape_code import MOVES, contents, sizes
 
@@ -30,8 +31,7 @@ def folded(op: str, inputs: Sequence[Value | None], attrs: dict[str, Any]) -> _A
     """
     if op == "Shape":
         dims = sizes(inputs[0], attrs)
-        static = dims is not None and all(isinstance(d, int) for d in dims)
-        return np.array(dims, np.int64) if static else None
+        return np.array(dims, np.int64) if is_static(dims) else None
     rule = _RULES.get(op)
     if rule is None or not inputs:
         return None

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from tfx.framework.rules import OpRecord, gradient, no_gradient
-from tfx.framework.tensor import Tensor
+from tfx.framework.rules import gradient, no_gradient
 from tfx.ops.common.batching import batching, unchanged
+from tfx.ops.math.cast import handed_back
 
-
-@gradient("Optional", "OptionalGetElement")
-def _optional_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    """What is wrapped stays what it is."""
-    return dy
-
-
+# What is wrapped stays what it is.
+gradient("Optional", "OptionalGetElement")(handed_back)
 batching("Optional", "OptionalGetElement")(unchanged)
 
 

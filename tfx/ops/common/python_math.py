@@ -25,6 +25,14 @@ Doubles: TypeAlias = NDArray[np.float64]
 Slope: TypeAlias = Callable[..., Tensor]
 
 
+def polynomial(coefficients: Sequence[float], x: Doubles) -> Doubles:
+    """By Horner's rule; the constant coefficient comes first."""
+    total = np.zeros(x.shape)
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total
+
+
 _finite_log_gamma = np.vectorize(math.lgamma, otypes=[np.float64])
 _LARGEST_GAMMA = 2.5e305  # its logarithm is in range
 

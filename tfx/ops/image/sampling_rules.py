@@ -7,6 +7,7 @@ elements, where linear interpolation has a kink, the derivative is the one to th
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tfx.core.errors import UnimplementedError
@@ -14,6 +15,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, formula, linear
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.windows import Window, window_of
 from tfx.ops.common.arguments import cast_to, scalar_like, static_ints
 from tfx.ops.common.batching import BatchedOp, Results, batching, folded, unfolded
 from tfx.ops.common.shapes import (
@@ -156,9 +158,10 @@ def _deform_conv(op: OpRecord) -> Tensor:
             f"The gradient of DeformConv needs a filter of static spatial sizes; got {w.shape}.",
             op="DeformConv",
         )
+    window = window_of(attrs, kernel)
     groups, parts = attrs.get("group", 1), attrs.get("offset_group", 1)
     counts = shape_vector(offset, 2)
-    positions, taps_count = product(counts), int64_constant([_product(kernel)])
+    positions, taps_count = product(counts), int64_constant([math.prod(kernel)])
     n = ox.Mul(dimension(x, 0), int64_constant([parts]))
     # [n * parts, taps, axes, positions]
     moved = reshape_to(offset, concat_shape(n, taps_count, int64_constant([axes]), positions))
@@ -166,7 +169,7 @@ def _deform_conv(op: OpRecord) -> Tensor:
     for i in range(axes):
         size = length_of(x, 2 + i)
         at = ox.Gather(moved, int64_constant(i), axis=2)
-        at = ox.Add(at, cast_to(_regular(i, kernel, counts, attrs), x.dtype))
+        at = ox.Add(at, cast_to(_regular(i, window, counts), x.dtype))
         at = reshape_to(at, concat_shape(n, int64_constant([-1])))
         taps.append(zeros_outside(*linear_taps(at), size))
         sizes.append(size)
@@ -187,28 +190,18 @@ def _deform_conv(op: OpRecord) -> Tensor:
     return ox.Add(y, reshape_to(bias, int64_constant([-1, *([1] * axes)])))
 
 
-def _product(items: list[int]) -> int:
-    result = 1
-    for item in items:
-        result *= item
-    return result
-
-
-def _regular(i: int, kernel: list[int], counts: Tensor, attrs: dict[str, Any]) -> Tensor:
+def _regular(i: int, window: Window, counts: Tensor) -> Tensor:
     """Where an undeformed convolution reads along axis ``i``: ``[taps, positions]``."""
-    axes = len(kernel)
-    stride = (attrs.get("strides") or (1,) * axes)[i]
-    dilation = (attrs.get("dilations") or (1,) * axes)[i]
-    pad = (attrs.get("pads") or (0,) * (2 * axes))[i]
-    ones = [1] * axes
+    kernel, ones = window.kernel, [1] * len(window.kernel)
+    assert not isinstance(window.padding, str)  # the operator has no automatic one
     tap = reshape_to(
-        ox.Mul(count_up(int64_constant([kernel[i]])), int64_constant(dilation)),
+        ox.Mul(count_up(int64_constant([kernel[i]])), int64_constant(window.dilations[i])),
         int64_constant([*ones[:i], kernel[i], *ones[i + 1 :]]),
     )
     tap = reshape_to(ox.Expand(tap, int64_constant(kernel)), int64_constant([-1, 1]))
     count = ox.Slice(counts, int64_constant([i]), int64_constant([i + 1]))
-    start = ox.Mul(count_up(count), int64_constant(stride))
-    start = ox.Sub(start, int64_constant(pad))
+    start = ox.Mul(count_up(count), int64_constant(window.strides[i]))
+    start = ox.Sub(start, int64_constant(window.padding[i][0]))
     start = reshape_to(start, int64_constant([-1, *ones[i + 1 :]]))
     start = reshape_to(ox.Expand(start, counts), int64_constant([1, -1]))
     return ox.Add(tap, start)

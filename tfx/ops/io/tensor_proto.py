@@ -15,6 +15,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
+from tfx.core.wire_format import bytes_field, fields, number_field, read_varint
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import tensor
 from tfx.ops.common.python_ops import by_python
@@ -38,7 +39,6 @@ _NUMBERS: dict[str, int] = {
     "float8_e5m2": 24,
     "float8_e4m3fn": 25,
 }
-_VARINT, _LENGTH = 0, 2
 # Field of repeated numbers -> how each is stored: as a varint, or in so many bytes.
 _REPEATED = {5: "<f4", 6: "<f8", 7: "", 10: "", 11: "", 13: "", 16: "", 17: ""}
 
@@ -77,28 +77,11 @@ _tensor = tensor
 
 
 def _message(array: Any, kind: DType) -> bytes:
-    dims = b"".join([_field(2, _varint_field(1, d) if d else b"") for d in array.shape])
-    head = _varint_field(1, _NUMBERS[kind.name]) + _field(2, dims)
+    dims = b"".join([bytes_field(2, number_field(1, d) if d else b"") for d in array.shape])
+    head = number_field(1, _NUMBERS[kind.name]) + bytes_field(2, dims)
     if kind is dtypes.string:
-        return head + b"".join([_field(8, item) for item in array.reshape(-1)])
-    return head + (_field(4, np.ascontiguousarray(array).tobytes()) if array.size else b"")
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def _varint_field(field: int, number: int) -> bytes:
-    return _varint(field << 3 | _VARINT) + _varint(number)
-
-
-def _field(field: int, data: bytes) -> bytes:
-    return _varint(field << 3 | _LENGTH) + _varint(len(data)) + data
+        return head + b"".join([bytes_field(8, item) for item in array.reshape(-1)])
+    return head + (bytes_field(4, np.ascontiguousarray(array).tobytes()) if array.size else b"")
 
 
 def parse_tensor(serialized: Any, out_type: DTypeLike, name: str | None = None) -> Tensor:
@@ -133,36 +116,9 @@ def parse_tensor(serialized: Any, out_type: DTypeLike, name: str | None = None) 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
     """The fields of a message: number and contents."""
-    place = 0
-    while place < len(data):
-        key, place = _read_varint(data, place)
-        wire = key & 7
-        if wire == _VARINT:
-            number, place = _read_varint(data, place)
-            yield key >> 3, number
-            continue
-        if wire == _LENGTH:
-            size, place = _read_varint(data, place)
-        elif wire in (1, 5):
-            size = 8 if wire == 1 else 4
-        else:
-            raise ValueError(f"wire type {wire} at byte {place}")
-        if place + size > len(data):
-            raise ValueError(f"a field of {size} bytes at byte {place} of {len(data)}")
-        yield key >> 3, data[place : place + size]
-        place += size
-
-
-def _read_varint(data: bytes, place: int) -> tuple[int, int]:
-    number = 0
-    for shift in range(0, 70, 7):
-        if place >= len(data):
-            raise ValueError("the message ends in the middle of a number")
-        number |= (data[place] & 0x7F) << shift
-        place += 1
-        if data[place - 1] < 0x80:
-            return number, place
-    raise ValueError("a number of more than 10 bytes")
+    for field in fields(data, 0, len(data)):
+        contents = data[field.begin : field.end] if field.value is None else field.value
+        yield field.number, contents
 
 
 def _parsed(data: bytes, kind: DType) -> Any:
@@ -204,7 +160,7 @@ def _repeated(value: int | bytes, form: str) -> list[Any]:
         return list(np.frombuffer(value, form).tolist())
     found, place = [], 0
     while place < len(value):
-        number, place = _read_varint(value, place)
+        number, place = read_varint(value, place, len(value))
         found.append(number)
     return found
 

@@ -17,7 +17,7 @@ import numpy as np
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like
-from tfx.ops.common.python_math import Doubles, Slope, computed
+from tfx.ops.common.python_math import Doubles, Slope, computed, polynomial
 from tfx.ops.math.arithmetic import add, divide, multiply, subtract
 from tfx.ops.math.comparison import equal
 from tfx.ops.math.elementwise import negative, sign
@@ -226,13 +226,6 @@ def _coefficients(order: int, count: int) -> list[float]:
     return found
 
 
-def _sum(coefficients: list[float], z: Doubles) -> Doubles:
-    total = np.zeros(z.shape)
-    for c in reversed(coefficients):
-        total = total * z + c
-    return total
-
-
 def scaled_i0(x: Doubles) -> Doubles:
     """``bessel_i0e`` of numbers that are known now, such as the samples of a window."""
     return _i(0, x)
@@ -247,14 +240,14 @@ def _i(order: int, x: Doubles) -> Doubles:
         angle, weight = math.pi * k / _PANELS, 1.0 if 0 < k < _PANELS else 0.5
         total += weight * math.cos(order * angle) * np.exp(near * (math.cos(angle) - 1))
     y = np.where(far, size, 1.0)
-    series = _sum(_coefficients(order, 24), -1 / y) / np.sqrt(2 * math.pi * y)
+    series = polynomial(_coefficients(order, 24), -1 / y) / np.sqrt(2 * math.pi * y)
     value = np.where(far, series, total / _PANELS)
     if order:
         # The rule sums numbers of order 1, which leaves too few digits of a small result.
         small = size < 0.5
         s = np.where(small, size, 0.0)
         powers = [1 / (math.factorial(k) * math.factorial(k + 1)) for k in range(12)]
-        value = np.where(small, np.exp(-s) * (s / 2) * _sum(powers, s * s / 4), value)
+        value = np.where(small, np.exp(-s) * (s / 2) * polynomial(powers, s * s / 4), value)
         value = np.copysign(value, x)
     return np.where(np.isnan(x), np.nan, value)
 
@@ -287,7 +280,7 @@ def _j(order: int, x: Doubles) -> Doubles:
         small = size < 0.5
         s = np.where(small, size, 0.0)
         powers = [(-1) ** k / (math.factorial(k) * math.factorial(k + 1)) for k in range(12)]
-        value = np.where(small, (s / 2) * _sum(powers, s * s / 4), value) * np.sign(x)
+        value = np.where(small, (s / 2) * polynomial(powers, s * s / 4), value) * np.sign(x)
     return np.where(np.isinf(x), 0.0, np.where(np.isnan(x), np.nan, value))
 
 
@@ -295,7 +288,7 @@ def _waves(order: int, x: Doubles) -> tuple[Doubles, Doubles]:
     """Far from 0: the functions of the first and of the second kind."""
     c = _coefficients(order, 24)
     z = -1 / (x * x)
-    p, q = _sum(c[0::2], z), _sum(c[1::2], z) / x
+    p, q = polynomial(c[0::2], z), polynomial(c[1::2], z) / x
     # cos and sin of x - pi / 4 or x - 3 * pi / 4, without rounding the difference.
     cos, sin = np.cos(x), np.sin(x)
     both = (cos + sin, sin - cos) if order == 0 else (sin - cos, -sin - cos)

@@ -148,7 +148,8 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
 
 
 @gradient("Identity")
-def _identity_grad(op: OpRecord, dy: Tensor) -> Tensor:
+def handed_back(op: OpRecord, dy: Tensor) -> Tensor:
+    """Gradient rule of an operator that changes nothing."""
     return dy
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.python_math import Doubles, computed, log_gamma
+from tfx.ops.common.python_math import Doubles, computed, log_gamma, polynomial
 from tfx.ops.math.arithmetic import add, multiply, subtract
 from tfx.ops.math.elementwise import exp, log1p, negative
 from tfx.ops.math.error_functions import xlogy
@@ -186,7 +186,7 @@ def _temme(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
     u, eta = _distance(a, x)
     inner = np.clip(u, -_FARTHEST, _FARTHEST)
     bell = np.exp(-0.5 * inner * inner) / np.sqrt(2 * math.pi * a)
-    rest = bell * (_taylor(_FIRST, eta) + _taylor(_SECOND, eta) / a)
+    rest = bell * (polynomial(_FIRST, eta) + polynomial(_SECOND, eta) / a)
     lower = 0.5 * _erfc(-inner / math.sqrt(2.0)) - rest
     upper = 0.5 * _erfc(inner / math.sqrt(2.0)) + rest
     below, above = u < -_FARTHEST, u > _FARTHEST
@@ -204,13 +204,6 @@ def _distance(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
     return u, np.where(np.abs(u) > _FARTHEST, 0.0, eta)
 
 
-def _taylor(coefficients: tuple[float, ...], x: Doubles) -> Doubles:
-    total = np.zeros(x.shape)
-    for c in reversed(coefficients):
-        total = total * x + c
-    return total
-
-
 def _temme_by_a(a: Doubles, x: Doubles) -> Doubles:
     """The derivative of ``P`` by ``a`` for large orders."""
     u, eta = _distance(a, x)
@@ -218,8 +211,8 @@ def _temme_by_a(a: Doubles, x: Doubles) -> Doubles:
     near = np.abs(u) < 1e-6
     by_a = np.where(near, -1 / np.sqrt(a), -logs / np.where(near, 1.0, u))  # of u
     bell = np.exp(-0.5 * u * u) / math.sqrt(2 * math.pi)
-    first = _taylor(_FIRST, eta)
-    slope = _taylor(tuple(k * c for k, c in enumerate(_FIRST))[1:], eta)
+    first = polynomial(_FIRST, eta)
+    slope = polynomial(tuple(k * c for k, c in enumerate(_FIRST))[1:], eta)
     of_first = logs * first - first / (2 * a) + slope * (by_a / np.sqrt(a) - eta / (2 * a))
     found: Doubles = bell * (by_a - of_first / np.sqrt(a))
     return np.where(np.abs(u) > _FARTHEST, 0.0, found)

@@ -17,6 +17,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
+from tfx.graph.formulas.activations import tanh_slope
 from tfx.ops.common.arguments import cast_to, scalar_like, static_ints, unbroadcast
 from tfx.ops.common.batching import BatchedOp, Results, aligned, batching, concat_shapes
 from tfx.ops.common.shapes import (
@@ -29,7 +30,7 @@ from tfx.ops.common.shapes import (
     zeros_if_mismatched,
 )
 from tfx.ops.math.arithmetic import add, divide, multiply, subtract
-from tfx.ops.math.elementwise import negative, square
+from tfx.ops.math.elementwise import negative
 from tfx.ops.math.trigonometry import tanh
 from tfx.ops.nn.normalization_rules import wide
 
@@ -229,7 +230,7 @@ def _attention_grad(
         dlogits = _sum(dlogits, _where_allowed(f, seen))
     draw = _sum(dlogits, seen if mode == _CAPPED else None)
     if draw is not None and f.bent is not None:
-        draw = multiply(draw, subtract(1.0, square(f.bent)))
+        draw = multiply(draw, tanh_slope(ox, f.bent))
     draw = _sum(draw, seen if mode == _RAW else None)
     dq = dk = None
     if draw is not None:

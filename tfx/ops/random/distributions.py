@@ -78,7 +78,8 @@ def raw_shape_of(shape: Tensor) -> ir.RawShape:
     return None if length is None else (None,) * length
 
 
-def _accepted(dtype: DTypeLike, among: Sequence[DType], op: str) -> DType:
+def accepted(dtype: DTypeLike, among: Sequence[DType], op: str) -> DType:
+    """The dtype of random numbers, which must be one of several."""
     kind = dtypes.as_dtype(dtype)
     if kind not in among:
         names = ", ".join(d.name for d in among)
@@ -118,7 +119,7 @@ def _is_number(x: Any, value: float) -> bool:
 
 def normal(source: Source, shape: Any, mean: Any, stddev: Any, dtype: DTypeLike) -> Tensor:
     """Normally distributed numbers."""
-    kind = _accepted(dtype, _FLOATS, "random.normal")
+    kind = accepted(dtype, _FLOATS, "random.normal")
     x = source.draw(samplers.unit_normal, _size(shape), dtype=kind)
     return _scaled(x, stddev, mean)
 
@@ -127,14 +128,14 @@ def truncated_normal(
     source: Source, shape: Any, mean: Any, stddev: Any, dtype: DTypeLike
 ) -> Tensor:
     """Normally distributed numbers, none further than two standard deviations from the mean."""
-    kind = _accepted(dtype, _FLOATS, "random.truncated_normal")
+    kind = accepted(dtype, _FLOATS, "random.truncated_normal")
     x = source.draw(samplers.unit_truncated_normal, _size(shape), dtype=kind)
     return _scaled(x, stddev, mean)
 
 
 def uniform(source: Source, shape: Any, minval: Any, maxval: Any, dtype: DTypeLike) -> Tensor:
     """Uniform numbers: floats in [minval, maxval), integers likewise or of the full range."""
-    kind = _accepted(dtype, (*_FLOATS, *_INTEGERS), "random.uniform")
+    kind = accepted(dtype, (*_FLOATS, *_INTEGERS), "random.uniform")
     if kind.is_integer:
         return _uniform_integers(source, shape, minval, maxval, kind)
     x = source.draw(samplers.unit_uniform, _size(shape), dtype=kind)
@@ -173,7 +174,7 @@ def categorical(source: Source, logits: Any, num_samples: Any, dtype: DTypeLike 
     kind = (
         dtypes.int64
         if dtype is None
-        else _accepted(dtype, (dtypes.int32, dtypes.int64), "random.categorical")
+        else accepted(dtype, (dtypes.int32, dtypes.int64), "random.categorical")
     )
     if not scores.shape.is_compatible_with([None, None]):
         raise InvalidArgumentError(

@@ -31,7 +31,7 @@ from tfx.ops.common.shapes import concat_shape, shape_argument
 from tfx.ops.common.traced_once import Composite
 from tfx.ops.math.cast import stop_gradient
 from tfx.ops.random import samplers
-from tfx.ops.random.distributions import Source, StatelessSource, raw_shape_of
+from tfx.ops.random.distributions import Source, StatelessSource, accepted, raw_shape_of
 
 _FLOATS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 _COUNTS = (*_FLOATS, dtypes.int32, dtypes.int64)
@@ -281,19 +281,9 @@ def _wide(x: Any, shape: Tensor, op: str) -> Tensor:
     return ox.Expand(stop_gradient(wide), shape)
 
 
-def _accepted(dtype: DTypeLike, among: tuple[DType, ...], op: str) -> DType:
-    kind = dtypes.as_dtype(dtype)
-    if kind not in among:
-        names = ", ".join(d.name for d in among)
-        raise ValueError(
-            f"Argument `dtype` got invalid value {kind.name} in {op}. Accepted dtypes are {names}."
-        )
-    return kind
-
-
 def gamma(source: Any, shape: Tensor, alpha: Any, beta: Any, dtype: DTypeLike) -> Tensor:
     """Gamma distributed numbers of a shape that the parameters broadcast to."""
-    kind = _accepted(dtype, _FLOATS, "random.gamma")
+    kind = accepted(dtype, _FLOATS, "random.gamma")
     streams, many = Streams(source), _times(_GAMMA_ROUNDS, shape)
     given = (
         _wide(convert_to_tensor(alpha, None if is_tensor_like(alpha) else kind), shape, "gamma"),
@@ -314,7 +304,7 @@ def _tiny(kind: DType) -> np.ndarray[Any, Any]:
 
 def poisson(source: Any, shape: Tensor, lam: Any, dtype: DTypeLike) -> Tensor:
     """Poisson distributed counts of a shape that the rate broadcasts to."""
-    kind = _accepted(dtype, _COUNTS, "random.poisson")
+    kind = accepted(dtype, _COUNTS, "random.poisson")
     streams, many = Streams(source), _times(_COUNT_ROUNDS, shape)
     given = (
         _wide(lam, shape, "poisson"),
@@ -327,7 +317,7 @@ def poisson(source: Any, shape: Tensor, lam: Any, dtype: DTypeLike) -> Tensor:
 
 def binomial(source: Any, shape: Tensor, counts: Any, probs: Any, dtype: DTypeLike) -> Tensor:
     """Binomially distributed counts of a shape that the parameters broadcast to."""
-    kind = _accepted(dtype, _COUNTS, "random.binomial")
+    kind = accepted(dtype, _COUNTS, "random.binomial")
     streams, many = Streams(source), _times(_COUNT_ROUNDS, shape)
     given = (
         _wide(counts, shape, "binomial"),

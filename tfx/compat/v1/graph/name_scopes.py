@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any
 
 from tfx.compat.v1.graph.graph import Graph
-from tfx.framework.context import current
+from tfx.framework.context import OpenScopes, current
 from tfx.framework.context import name_scope as plain_scope
 
 
-class name_scope:  # noqa: N801
+class name_scope(OpenScopes):  # noqa: N801
     """Prefix names of operations made inside ``with`` blocks; in a graph every prefix is new.
 
     Args:
@@ -46,8 +44,8 @@ class name_scope:  # noqa: N801
             raise ValueError(
                 f"At least one of name ({name}) and default_name ({default_name}) must be provided."
             )
+        super().__init__()
         self._name = default_name if name is None else name
-        self._entered: list[AbstractContextManager[str]] = []
 
     @property
     def name(self) -> str | None:
@@ -57,22 +55,9 @@ class name_scope:  # noqa: N801
     def __enter__(self) -> str:
         """The full prefix."""
         graph = current().graph
-        scope: AbstractContextManager[str]
         if isinstance(graph, Graph):
-            scope = graph.name_scope(self._name)
-        else:
-            scope = plain_scope(self._name or "")
-        prefix = scope.__enter__()
-        self._entered.append(scope)
-        return prefix
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._entered.pop().__exit__(kind, error, trace)
+            return self._enter(graph.name_scope(self._name))
+        return self._enter(plain_scope(self._name or ""))
 
 
 def op_scope(values: Any, name: str | None, default_name: str | None = None) -> name_scope:

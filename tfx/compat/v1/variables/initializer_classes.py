@@ -14,6 +14,7 @@ import numpy as np
 from tfx.compat.v1.ops import array_ops
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
+from tfx.core.mixins import FromConfig
 from tfx.framework.tensor import Tensor
 from tfx.ops.array import creation
 from tfx.ops.math import cast
@@ -23,7 +24,7 @@ from tfx.ops.random import random
 _TRUNCATED = 0.87962566103423978
 
 
-class Initializer:
+class Initializer(FromConfig):
     """Makes the initial value of a variable from its shape and dtype."""
 
     dtype: dtypes.DType = dtypes.float32
@@ -49,27 +50,23 @@ class Initializer:
         config = {k: v for k, v in vars(self).items() if not k.startswith("_")}
         return {**config, "dtype": self.dtype.name}
 
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Initializer:
-        """The initializer of a configuration."""
-        return cls(**config)
 
-
-class Zeros(Initializer):
-    """Zeros, or False, or empty strings."""
+class _Fixed(Initializer):
+    """One that has no other argument than its dtype."""
 
     def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
+
+
+class Zeros(_Fixed):
+    """Zeros, or False, or empty strings."""
 
     def _make(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
         return creation.zeros(shape, dtype)
 
 
-class Ones(Initializer):
+class Ones(_Fixed):
     """Ones, or True."""
-
-    def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
-        self.dtype = dtypes.as_dtype(dtype)
 
     def _make(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
         return creation.ones(shape, dtype)
@@ -215,7 +212,20 @@ def _fans(shape: list[int]) -> tuple[float, float]:
     return float(shape[-2] * field), float(shape[-1] * field)
 
 
-class GlorotUniform(VarianceScaling):
+class _Glorot(VarianceScaling):
+    """The variance 2 / (inputs + outputs)."""
+
+    _distribution: str
+
+    def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
+        super().__init__(1.0, "fan_avg", self._distribution, seed, dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that it was made with."""
+        return {"seed": self.seed, "dtype": self.dtype.name}
+
+
+class GlorotUniform(_Glorot):
     """Uniform numbers with the variance 2 / (inputs + outputs).
 
     Args:
@@ -223,23 +233,13 @@ class GlorotUniform(VarianceScaling):
         dtype: Element type.
     """
 
-    def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
-        super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that it was made with."""
-        return {"seed": self.seed, "dtype": self.dtype.name}
+    _distribution = "uniform"
 
 
-class GlorotNormal(VarianceScaling):
+class GlorotNormal(_Glorot):
     """Normal numbers with the variance 2 / (inputs + outputs); see ``GlorotUniform``."""
 
-    def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
-        super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments that it was made with."""
-        return {"seed": self.seed, "dtype": self.dtype.name}
+    _distribution = "truncated_normal"
 
 
 class Identity(Initializer):

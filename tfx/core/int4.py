@@ -1,10 +1,11 @@
-"""4-bit integers in ONNX Runtime's memory: two elements a byte, the first in the low half.
+"""4-bit integers as ONNX has them: two elements a byte, the first in the low half.
 
 NumPy (with ml_dtypes) has one element a byte, so such values are copied in both directions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ FOUR_BITS = frozenset((dtypes.int4.onnx, dtypes.uint4.onnx))
 
 
 def pack(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """The bytes that ONNX Runtime has for an array of ``int4`` or ``uint4``."""
+    """The bytes of an array of ``int4`` or ``uint4``, in memory and in files."""
     halves = np.ascontiguousarray(array).reshape(-1).view(np.uint8) & 0x0F
     if halves.size % 2:
         halves = np.append(halves, np.uint8(0))
     return np.asarray(halves[0::2] | (halves[1::2] << 4), np.uint8)
 
 
-def unpack(packed: npt.NDArray[np.uint8], code: int, shape: list[int]) -> npt.NDArray[Any]:
+def unpack(packed: npt.NDArray[np.uint8], code: int, shape: Sequence[int]) -> npt.NDArray[Any]:
     """The array for such bytes.
 
     Args:

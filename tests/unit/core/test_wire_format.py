@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfx.loaders import wire_format
+from tfx.core import wire_format
 
 
 @given(st.integers(0, 2**64 - 1))
