@@ -98,7 +98,7 @@ def _functions() -> Iterator[Callable[..., Any]]:
                 yield found
     yield from (getattr(tf, name) for name in _TOP)
     yield from (getattr(tf.io, name) for name in _IO)
-    for name in dir(tf.math.special) if hasattr(tf.math, "special") else ():
+    for name in dir(tf.math.special):
         found = getattr(tf.math.special, name)
         if inspect.isfunction(found):
             yield found

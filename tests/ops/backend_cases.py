@@ -9,6 +9,7 @@ import functools
 import warnings
 from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 import onnx
 
@@ -42,6 +43,14 @@ def cases(*, training: bool = False) -> tuple[Case, ...]:
         collected = collect_testcases("")
     found = (_case(c) for c in collected if training or "training_mode" not in c.name)
     return tuple(c for c in found if c is not None)
+
+
+def rounding(dtype: Any) -> float:
+    """The relative distance of two numbers of a dtype; 0 for integers, which are not rounded."""
+    try:
+        return float(ml_dtypes.finfo(dtype).eps)
+    except ValueError:
+        return 0.0
 
 
 def _case(item: Any) -> Case | None:

@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from tests.ops.backend_cases import Case, cases
+from tests.ops.backend_cases import Case, cases, rounding
 from tests.ops.overrides import REFUSED, TOLERANCE, UNSTABLE
 from tfx import raw
 from tfx.core.errors import OpError
@@ -28,9 +28,8 @@ def _check(case: Case) -> None:
         if wanted.dtype.kind in "SUO":
             assert _texts(found) == _texts(wanted)
             continue
-        assert ours.dtype.as_numpy_dtype == wanted.dtype
-        small = wanted.dtype.itemsize < 4
-        rtol, atol = TOLERANCE.get(case.op, (2e-2, 1e-2) if small else (1e-3, 1e-5))
+        assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+        rtol, atol = TOLERANCE.get(case.op, (max(1e-5, rounding(wanted.dtype)), 1e-6))
         np.testing.assert_allclose(
             np.asarray(found, np.float64), np.asarray(wanted, np.float64), rtol=rtol, atol=atol
         )

@@ -77,7 +77,10 @@ NARROW = {
     "GridSample": "its kinks are as close as the numbers",
     "ReduceProd": "products overflow",
 }
-TOLERANCE = {"float16": 0.03, "bfloat16": 0.15}
+# Two units in the last place of the largest element.
+TOLERANCE = {"float16": 2**-9, "bfloat16": 2**-6}
+# Operator -> tolerance and why it is larger.
+ROUNDED = {"RoiAlign": (2**-6, "places between pixels are numbers of 16 bits")}
 
 
 def _takes(op: str, case: Case, name: str) -> bool:
@@ -88,28 +91,38 @@ def _takes(op: str, case: Case, name: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", TOLERANCE)
-@pytest.mark.parametrize("op", sorted(set(BY_OPERATOR) - set(NARROW)))
-def test_16_bits(op: str, name: str) -> None:
-    dtype, tolerance = tf.as_dtype(name), TOLERANCE[name]
-    for case in _samples(op)[:1]:
-        if not _takes(op, case, name):
-            continue
-        problem = Problem(case)
-        inputs = problem.tensors(dtype)
-        narrow = _gradients(problem, inputs)
-        wide = [tf.cast(x, tf.float32) if x is not None and x.dtype == dtype else x for x in inputs]
-        for a, b in zip(narrow, _gradients(problem, wide), strict=True):
-            assert a.dtype == dtype
-            wanted = b.numpy()
-            scale = max(1.0, float(np.abs(wanted).max()))
-            np.testing.assert_allclose(
-                a.numpy().astype(np.float32),
-                wanted,
-                rtol=tolerance,
-                atol=tolerance * scale,
-                err_msg=case.name,
-            )
+# Operator, dtype, case; bfloat16 is missing where the standard does not have it.
+NARROW_CASES = [
+    (op, name, case)
+    for op in sorted(set(BY_OPERATOR) - set(NARROW))
+    for name in TOLERANCE
+    for case in _samples(op)[:1]
+    if _takes(op, case, name)
+]
+
+
+def test_16_bits_are_tried_where_the_standard_has_them() -> None:
+    tried = [name for _, name, _ in NARROW_CASES]
+    assert tried.count("float16") >= 100
+    assert tried.count("bfloat16") >= 60
+
+
+@pytest.mark.parametrize(
+    ("op", "name", "case"), NARROW_CASES, ids=[f"{op}-{name}" for op, name, _ in NARROW_CASES]
+)
+def test_16_bits(op: str, name: str, case: Case) -> None:
+    dtype, tolerance = tf.as_dtype(name), ROUNDED.get(op, (TOLERANCE[name], ""))[0]
+    problem = Problem(case)
+    inputs = problem.tensors(dtype)
+    narrow = _gradients(problem, inputs)
+    wide = [tf.cast(x, tf.float32) if x is not None and x.dtype == dtype else x for x in inputs]
+    for a, b in zip(narrow, _gradients(problem, wide), strict=True):
+        assert a.dtype == dtype
+        wanted = b.numpy()
+        scale = max(1.0, float(np.abs(wanted).max()))
+        np.testing.assert_allclose(
+            a.numpy().astype(np.float32), wanted, rtol=tolerance, atol=tolerance * scale
+        )
 
 
 @pytest.mark.proof

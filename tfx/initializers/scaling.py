@@ -9,7 +9,13 @@ from typing import Any
 from tfx.core.dtypes import DTypeLike
 from tfx.framework.tensor import Tensor
 from tfx.initializers.initializer import known_shape
-from tfx.initializers.random import NORMAL, TRUNCATED_NORMAL, UNIFORM, RandomInitializer
+from tfx.initializers.random import (
+    NORMAL,
+    TRUNCATED_NORMAL,
+    UNIFORM,
+    RandomInitializer,
+    Sampler,
+)
 
 _MODES = ("fan_in", "fan_out", "fan_avg")
 _DISTRIBUTIONS = ("truncated_normal", "untruncated_normal", "uniform")
@@ -65,18 +71,26 @@ class VarianceScaling(RandomInitializer):
 
     def __call__(self, shape: Any, dtype: DTypeLike | None = None) -> Tensor:
         """A tensor of a shape; float32 unless a dtype is given."""
-        inputs, outputs = fans(known_shape(shape))
-        count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[self.mode]
-        deviation = math.sqrt(self.scale / max(1.0, count))
-        if self.distribution == "uniform":
-            limit = math.sqrt(3.0) * deviation
-            return self.draw(UNIFORM, shape, dtype, -limit, limit)
-        if self.distribution == "untruncated_normal":
-            return self.draw(NORMAL, shape, dtype, 0.0, deviation)
-        return self.draw(TRUNCATED_NORMAL, shape, dtype, 0.0, deviation / _CUT)
+        samplers, *numbers = scaled(known_shape(shape), self.scale, self.mode, self.distribution)
+        return self.draw(samplers, shape, dtype, *numbers)
 
 
-def fans(sizes: Sequence[int]) -> tuple[int, int]:
+def scaled(
+    sizes: Sequence[int], scale: float, mode: str, distribution: str
+) -> tuple[tuple[Sampler, Sampler], float, float]:
+    """The samplers for weights of a shape, and the two numbers that they take."""
+    inputs, outputs = _fans(sizes)
+    count = {"fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2}[mode]
+    variance = scale / max(1.0, count)
+    if distribution == "uniform":
+        limit = math.sqrt(3.0 * variance)
+        return UNIFORM, -limit, limit
+    if distribution == "untruncated_normal":
+        return NORMAL, 0.0, math.sqrt(variance)
+    return TRUNCATED_NORMAL, 0.0, math.sqrt(variance) / _CUT
+
+
+def _fans(sizes: Sequence[int]) -> tuple[int, int]:
     """Numbers of inputs and outputs of a layer with weights of this shape."""
     if len(sizes) < 2:
         size = sizes[0] if sizes else 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Unpack
 
-from tfx.optimizers.formulas import Array, mixed, over, sqrt, times
+from tfx.optimizers import update_rules
+from tfx.optimizers.formulas import Array
 from tfx.optimizers.optimizer import LearningRate, Optimizer, State
 from tfx.optimizers.options import Options
 from tfx.optimizers.rows import takes_rows
@@ -44,11 +45,7 @@ class Adagrad(Optimizer):
     ) -> Array:
         """See ``Optimizer.update_step``."""
         (learning_rate,) = scalars
-        total = slots["accumulator"] = slots["accumulator"] + gradient * gradient
-        return value - over(learning_rate * gradient, total, self._root)
-
-    def _root(self, total: Array) -> Array:
-        return sqrt(total + self.epsilon)
+        return update_rules.adagrad(gradient, value, slots, learning_rate, self.epsilon)
 
 
 class Adadelta(Optimizer):
@@ -84,13 +81,8 @@ class Adadelta(Optimizer):
     ) -> Array:
         """See ``Optimizer.update_step``."""
         (learning_rate,) = scalars
-        steps = slots["accumulated_delta_var"]
-        size = slots["accumulated_grad"] = mixed(
-            slots["accumulated_grad"], gradient * gradient, self.rho
+        squares, steps = slots["accumulated_grad"], slots["accumulated_delta_var"]
+        step, slots["accumulated_grad"], slots["accumulated_delta_var"] = update_rules.adadelta(
+            gradient, squares, steps, self.rho, self.epsilon
         )
-        step = over(times(gradient, steps, self._root), size, self._root)
-        slots["accumulated_delta_var"] = mixed(steps, step * step, self.rho)
         return value - learning_rate * step
-
-    def _root(self, size: Array) -> Array:
-        return sqrt(size + self.epsilon)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Unpack
 
+from tfx.optimizers import update_rules
 from tfx.optimizers.formulas import Array, absolute, largest, maximum, sqrt, towards
 from tfx.optimizers.optimizer import LearningRate, Optimizer, State
 from tfx.optimizers.options import Options, OtherOptions
@@ -70,7 +71,8 @@ class Adam(_Averages):
 
     def shared(self, learning_rate: Array, step: Array, slots: State) -> Sequence[Array]:
         """The learning rate with both bias corrections."""
-        return (learning_rate * sqrt(1.0 - self.beta_2**step) / (1.0 - self.beta_1**step),)
+        powers = self.beta_1**step, self.beta_2**step
+        return (update_rules.corrected_rate(learning_rate, *powers),)
 
     @takes_rows
     def update_step(
@@ -78,11 +80,10 @@ class Adam(_Averages):
     ) -> Array:
         """See ``Optimizer.update_step``."""
         (rate,) = scalars
-        m = slots["m"] = towards(slots["m"], gradient, self.beta_1)
-        v = slots["v"] = towards(slots["v"], gradient * gradient, self.beta_2)
+        m, v = update_rules.moments(gradient, slots, self.beta_1, self.beta_2)
         if self.amsgrad:
             v = slots["vhat"] = maximum(slots["vhat"], v)
-        return value - m * rate / (sqrt(v) + self.epsilon)
+        return update_rules.adam(value, m, v, rate, self.epsilon)
 
 
 class AdamW(Adam):
@@ -184,8 +185,7 @@ class Nadam(_Averages):
     ) -> Array:
         """See ``Optimizer.update_step``."""
         of_mean, of_gradient, correction = scalars
-        m = slots["m"] = towards(slots["m"], gradient, self.beta_1)
-        v = slots["v"] = towards(slots["v"], gradient * gradient, self.beta_2)
+        m, v = update_rules.moments(gradient, slots, self.beta_1, self.beta_2)
         return value - (m * of_mean + gradient * of_gradient) / (
             sqrt(v / correction) + self.epsilon
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Unpack
 
-from tfx.optimizers.formulas import Array, mixed, over, sign, sqrt
+from tfx.optimizers import update_rules
+from tfx.optimizers.formulas import Array, mixed, sign
 from tfx.optimizers.optimizer import LearningRate, Optimizer, State
 from tfx.optimizers.options import Options
 from tfx.optimizers.rows import takes_rows
@@ -108,11 +109,12 @@ class RMSprop(Optimizer):
     ) -> Array:
         """See ``Optimizer.update_step``."""
         (learning_rate,) = scalars
-        spread = slots["velocity"] = mixed(slots["velocity"], gradient * gradient, self.rho)
+        descent, slots["velocity"], mean = update_rules.rmsprop(
+            *(gradient, slots["velocity"], slots.get("average_gradient")),
+            *(learning_rate, self.rho, self.epsilon),
+        )
         if self.centered:
-            mean = slots["average_gradient"] = mixed(slots["average_gradient"], gradient, self.rho)
-            spread = spread - mean * mean
-        descent = over(learning_rate * gradient, spread, lambda x: sqrt(x + self.epsilon))
+            slots["average_gradient"] = mean
         if self.momentum:
             descent = slots["momentum"] = slots["momentum"] * self.momentum + descent
         return value - descent

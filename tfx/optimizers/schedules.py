@@ -48,14 +48,15 @@ class LearningRateSchedule(FromConfig):
         )
 
 
-class _Formula(Configured, LearningRateSchedule):
+class Formula(Configured, LearningRateSchedule):
     """A schedule given by a formula in float64; its attributes are its arguments."""
 
     def __call__(self, step: Any) -> Tensor:
         """The learning rate of the step with this number, counted from 0."""
-        return cast_to(self._rate(real(step)), dtypes.float32)
+        return cast_to(self.rate(real(step)), dtypes.float32)
 
-    def _rate(self, step: Array) -> Array:
+    def rate(self, step: Array) -> Array:
+        """The same in float64, of a step in float64."""
         raise AssertionError
 
 
@@ -64,7 +65,7 @@ def _positive(name: str, value: Any) -> None:
         raise ValueError(f"Argument `{name}` must be > 0. Received: {name}={value}")
 
 
-class ExponentialDecay(_Formula):
+class ExponentialDecay(Formula):
     """``initial_learning_rate * decay_rate ** (step / decay_steps)``.
 
     Args:
@@ -96,14 +97,15 @@ class ExponentialDecay(_Formula):
         self.staircase = staircase
         self.name = name
 
-    def _rate(self, step: Array) -> Array:
+    def rate(self, step: Array) -> Array:
+        """See ``Formula.rate``."""
         periods = step / real(self.decay_steps)
         if self.staircase:
             periods = floor(periods)
         return real(self.initial_learning_rate) * real(self.decay_rate) ** periods
 
 
-class InverseTimeDecay(_Formula):
+class InverseTimeDecay(Formula):
     """``initial_learning_rate / (1 + decay_rate * step / decay_steps)``.
 
     Args:
@@ -129,14 +131,15 @@ class InverseTimeDecay(_Formula):
         self.staircase = staircase
         self.name = name
 
-    def _rate(self, step: Array) -> Array:
+    def rate(self, step: Array) -> Array:
+        """See ``Formula.rate``."""
         periods = step / real(self.decay_steps)
         if self.staircase:
             periods = floor(periods)
         return real(self.initial_learning_rate) / (1.0 + real(self.decay_rate) * periods)
 
 
-class PiecewiseConstantDecay(_Formula):
+class PiecewiseConstantDecay(Formula):
     """``values[0]`` up to and including step ``boundaries[0]``, then ``values[1]``, and so on.
 
     Args:
@@ -167,7 +170,8 @@ class PiecewiseConstantDecay(_Formula):
         self.values = values
         self.name = name
 
-    def _rate(self, step: Array) -> Array:
+    def rate(self, step: Array) -> Array:
+        """See ``Formula.rate``."""
         values = convert_to_tensor(list(self.values), dtypes.float64)
         if not self.boundaries:
             return values[0]
@@ -176,7 +180,7 @@ class PiecewiseConstantDecay(_Formula):
         return ox.Gather(values, ox.ReduceSum(*counts, keepdims=0))
 
 
-class PolynomialDecay(_Formula):
+class PolynomialDecay(Formula):
     """From ``initial_learning_rate`` to ``end_learning_rate`` in ``decay_steps`` steps.
 
     Args:
@@ -206,7 +210,8 @@ class PolynomialDecay(_Formula):
         self.cycle = cycle
         self.name = name
 
-    def _rate(self, step: Array) -> Array:
+    def rate(self, step: Array) -> Array:
+        """See ``Formula.rate``."""
         length = real(self.decay_steps)
         if self.cycle:
             length = length * maximum(ceil(step / length), 1.0)
@@ -216,7 +221,7 @@ class PolynomialDecay(_Formula):
         return (start - end) * (1.0 - step / length) ** real(self.power) + end
 
 
-class CosineDecay(_Formula):
+class CosineDecay(Formula):
     """Half a cosine wave down to a part of the learning rate, after an optional linear warm-up.
 
     Args:
@@ -254,7 +259,8 @@ class CosineDecay(_Formula):
         self.warmup_target = warmup_target
         self.warmup_steps = warmup_steps
 
-    def _rate(self, step: Array) -> Array:
+    def rate(self, step: Array) -> Array:
+        """See ``Formula.rate``."""
         initial, length = real(self.initial_learning_rate), real(self.decay_steps)
         if self.warmup_target is None:
             return initial * _half_wave(minimum(step, length) / length, 1.0, self.alpha)
@@ -264,7 +270,7 @@ class CosineDecay(_Formula):
         return where(less(step, warmup), rising, target * _half_wave(part, 1.0, self.alpha))
 
 
-class CosineDecayRestarts(_Formula):
+class CosineDecayRestarts(Formula):
     """Half cosine waves that start over, each ``t_mul`` times longer and ``m_mul`` times as high.
 
     Args:
@@ -293,7 +299,8 @@ class CosineDecayRestarts(_Formula):
         self.alpha = alpha
         self.name = name
 
-    def _rate(self, step: Array) -> Array:
+    def rate(self, step: Array) -> Array:
+        """See ``Formula.rate``."""
         waves = step / real(self.first_decay_steps)
         if isinstance(self.t_mul, int | float) and self.t_mul == 1:
             restarts = floor(waves)

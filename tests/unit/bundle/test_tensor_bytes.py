@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from tfx.bundle.dtypes import BY_NAME
 from tfx.bundle.tensor_bytes import decode, encode, stored_form
@@ -171,7 +171,16 @@ def test_strings_with_wrong_offsets_are_refused(data: bytes) -> None:
         decode(data, "string", (2,), "t", nbytes=len(data))
 
 
-@given(data=st.binary(max_size=40), count=st.integers(0, 2**62))
+def _with_offsets(offsets: list[int], text: bytes) -> bytes:
+    return struct.pack(f"<{len(offsets)}Q", *offsets) + text
+
+
+@given(
+    data=st.binary(max_size=40)
+    | st.builds(_with_offsets, st.lists(st.integers(0, 3), max_size=4), st.binary(max_size=3)),
+    count=st.integers(0, 3) | st.integers(0, 2**62),
+)
+@example(data=_with_offsets([0, 1, 2], b"ab"), count=2)
 def test_hostile_strings_never_do_more_than_raise(data: bytes, count: int) -> None:
     try:
         array = decode(data, "string", (count,), "t", nbytes=len(data))

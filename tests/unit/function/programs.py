@@ -7,7 +7,7 @@ the definition of what the other two must do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ _NUMPY = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply}
 _TFX = {"Add": tf.add, "Sub": tf.subtract, "Mul": tf.multiply}
 
 
-LIMIT = 40.0
+LIMIT = 1.0
 
 
 class StopError(Exception):
@@ -67,13 +67,16 @@ def _functions(draw: st.DrawFn, limits: bool) -> tuple[Function, ...]:
             st.tuples(st.just("accumulate"), value),
             st.tuples(st.just("total")),
         ]
+        limit = st.tuples(st.just("limit"), value)
         if limits:
-            kinds.append(st.tuples(st.just("limit"), value))
+            kinds.append(limit)
         if number:
             callee, flag = st.integers(0, number - 1), st.booleans()
             kinds.append(st.tuples(st.just("call"), callee, value, flag))
             kinds.append(st.tuples(st.just("try"), callee, value, flag))
         statements = draw(st.lists(st.one_of(kinds), min_size=1, max_size=8))
+        if limits:  # at the end, too: drawn lists are short, and most would have none
+            statements.append(draw(limit))
         functions.append(Function(tuple(statements)))
     return tuple(functions)
 
@@ -108,10 +111,12 @@ class Reference:
 
     Attributes:
         all_or_nothing: Whether a function that raises undoes its assignments, as a traced one does.
+        limits: Whether limits are checked; while a function is traced nothing is compared.
     """
 
     program: Program
     all_or_nothing: bool
+    limits: bool = True
     # Vectors, then the number of `accumulate` statements, then what they added up.
     state: list[Any] = field(
         default_factory=lambda: [
@@ -134,6 +139,8 @@ class Reference:
 
     def call(self, number: int, x: Any, stop: bool) -> Any:
         before = list(self.state)
+        if self.all_or_nothing and self.limits:  # traced first, which is where a `stop` raises
+            replace(self, limits=False, state=list(before)).call(number, x, stop)
         try:
             return self._run(self.program.functions[number], x, stop)
         except (StopError, LimitError):
@@ -168,7 +175,7 @@ class Reference:
             elif kind == "total":
                 values.append(np.full(2, self.state[-1] * self.state[-2]))
             elif kind == "limit":
-                if not np.all(values[rest[0] % len(values)] <= LIMIT):
+                if self.limits and not np.all(values[rest[0] % len(values)] <= LIMIT):
                     raise LimitError
             elif kind.startswith("assign"):
                 new = np.broadcast_to(values[rest[1] % len(values)], (2,))

@@ -104,7 +104,7 @@ def test_batch_normalization_in_mixed_precision(rng: np.random.Generator) -> Non
     _, wanted = _gradients(lambda *xs: raw.BatchNormalization(*xs) ** 2, *wide)
     assert [g.dtype for g in found] == [tf.float16] + [tf.float32] * 4
     for a, b in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=2e-2, atol=5e-2)
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("op", ["Mish", "HardSwish"])

@@ -66,6 +66,10 @@ RESULTS = {
 }  # fmt: skip
 
 
+# Those with floating results that depend on the size of x alone.
+WITHOUT_GRADIENT = {"linspace", "one_hot", "zeros_like"}
+
+
 def _arguments():
     graph = FuncGraph("f")
     with using(graph=graph):
@@ -93,4 +97,7 @@ def test_gradients(name):
             y = RESULTS[name][0](x, i, m)
         if y.dtype.is_floating:
             dx = tape.gradient(y, x)
-            assert dx is None or dx.shape.symbolic == ("batch", "time", 8)
+            if name in WITHOUT_GRADIENT:
+                assert dx is None
+            else:
+                assert dx.shape.symbolic == ("batch", "time", 8)

@@ -78,7 +78,7 @@ def test_truncated_grown_and_missing_files(name: str, bundle: Path, expected: An
     path.unlink()
     message = noticed(bundle, expected)
     assert message is not None
-    assert name in message or "not a bundle" in message or "no bundle" in message
+    assert ("it is not a bundle" if name == "bundle.pb" else name) in message
     path.mkdir()
     assert noticed(bundle, expected) is not None
 
@@ -135,13 +135,13 @@ def test_swapped_files(one: str, bundle: Path, expected: Any) -> None:
 
 
 def test_files_of_another_bundle(bundle: Path, expected: Any, tmp_path: Path) -> None:
-    damage.make_bundle(tmp_path / "other")
     model = Trainer(seed=3)
     tf.saved_model.save(model, tmp_path / "third", signatures=model.signatures)
     shutil.copy(tmp_path / "third" / "serving_default.onnx", bundle / "serving_default.onnx")
     shutil.copy(tmp_path / "third" / "serving_default.live.onnx", bundle)
     message = noticed(bundle, expected)
-    assert message is None or "serving_default" in message
+    assert message is not None
+    assert "serving_default" in message
 
 
 def test_what_is_no_bundle(tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_lies_about_graphs(lie: Any, bundle: Path, expected: Any) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"dtype": "int32"}, {"shape": (2, 2)}, {"dtype": "string"}, {"shape": ()}],
+    [{"dtype": "int32"}, {"shape": (2, 2)}, {"shape": ()}],
     ids=str,
 )
 def test_lies_about_variables(changes: Any, bundle: Path, expected: Any) -> None:
@@ -277,8 +277,6 @@ def test_lies_about_variables(changes: Any, bundle: Path, expected: Any) -> None
         ]
         return dataclasses.replace(manifest, variables=tuple(items))
 
-    if changes == {"dtype": "string"}:
-        return  # what it is
     rewrite(bundle, lie)
     message = noticed(bundle, expected)
     assert message is not None

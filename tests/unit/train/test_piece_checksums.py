@@ -50,25 +50,16 @@ def test_every_dtype_comes_back(tmp_path: Path) -> None:
 def test_no_flipped_byte_gets_into_a_variable(tmp_path: Path, rng: np.random.Generator) -> None:
     path = saved(tmp_path)
     good = path.read_bytes()
-    expected = [np.arange(100, dtype=np.float32), np.array([1, 2, 3]), np.array([b"x", b"yz"])]
     length = int.from_bytes(good[:8], "little")
-    places = [*rng.integers(0, len(good), 250), *range(8 + length, len(good), 7)]
-    noticed = 0
-    for place in places:
+    for place in [*rng.integers(0, len(good), 250), *range(8 + length, len(good), 7)]:
         data = bytearray(good)
         data[place] ^= int(rng.integers(1, 256))
         path.write_bytes(data)
         model = blank()
-        try:
-            Checkpoint(m=model).read(tmp_path / "c").assert_consumed()
-        except BundleError:
-            noticed += 1
-            assert not model.b.numpy().any()
-            continue
-        # In a digest that was not needed, for example.
-        for x, y in zip((model.a, model.b, model.c), expected, strict=True):
-            np.testing.assert_array_equal(x.numpy(), y)
-    assert noticed > 0.9 * len(places)
+        with pytest.raises(BundleError):
+            Checkpoint(m=model).read(tmp_path / "c")
+        assert not model.a.numpy().any()
+        assert not model.b.numpy().any()
 
 
 def test_a_file_that_is_cut_while_it_is_open(tmp_path: Path) -> None:

@@ -76,9 +76,16 @@ def _dropout(source: Source, x: Any, rate: Any, noise_shape: Any) -> Tensor:
     chance = source.draw(samplers.unit_uniform, _choices(y, noise_shape), dtype=kind)
     limit = cast_to(tensor(rate), kind) if is_tensor_like(rate) else scalar_like(rate, chance)
     kept = ox.GreaterOrEqual(chance, limit)
-    scale = divide(scalar_like(1, limit), subtract(scalar_like(1, limit), limit))
-    factor = ox.Where(kept, cast_to(scale, y.dtype), scalar_like(0, y))
-    return multiply(y, factor)
+    return multiply(y, ox.Where(kept, _scale(rate, y), scalar_like(0, y)))
+
+
+def _scale(rate: Any, x: Tensor) -> Tensor:
+    """``1 / (1 - rate)`` in the dtype of ``x``, computed in more than 16 bits."""
+    if not is_tensor_like(rate):
+        return scalar_like(1 / (1 - rate), x)
+    wide = cast_to(tensor(rate), dtypes.float64 if x.dtype == "float64" else dtypes.float32)
+    one = scalar_like(1, wide)
+    return cast_to(divide(one, subtract(one, wide)), x.dtype)
 
 
 def _choices(x: Tensor, noise_shape: Any) -> Tensor:

@@ -155,7 +155,6 @@ def test_the_line_goes_on_after_a_call_was_cancelled(slow):
     assert int(count) == before + 1
 
 
-@pytest.mark.skipif(not hasattr(tf, "py_function"), reason="needs py_function")
 def test_calls_that_only_read_run_side_by_side():
     together = threading.Barrier(2, timeout=30)
 

@@ -162,8 +162,6 @@ def test_little_work_is_not_worth_the_copies():
     ids=["size from contents", "host call", "in a called function", "control flow"],
 )
 def test_what_may_not(function):
-    if not hasattr(tf, "cond"):
-        pytest.skip("no control flow yet")
     assert not capturable(function, 2)
 
 

@@ -191,7 +191,7 @@ def test_rows_and_tables():
     for by in ("node", "op", "source", "function"):
         rows = p.rows(by)
         assert sum(r.count for r in rows) == 20
-        assert sum(r.share for r in rows) == pytest.approx(1.0) or p.total_us == 0
+        assert sum(r.share for r in rows) == pytest.approx(1.0)
         assert [r.total_us for r in rows] == sorted((r.total_us for r in rows), reverse=True)
         assert all(r.mean_us == pytest.approx(r.total_us / r.count) for r in rows)
     text = p.table("op")
@@ -275,7 +275,6 @@ def test_what_python_does_is_among_the_runs(capfd):
     assert "test_profile.py" in hosts[0]
 
 
-@pytest.mark.skipif(not hasattr(tf, "while_loop"), reason="needs while_loop")
 def test_time_inside_of_a_loop_is_counted_once():
     @tf.function
     def f(x):

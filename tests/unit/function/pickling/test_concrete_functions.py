@@ -172,11 +172,10 @@ def test_control_flow_and_long_graphs():
 
     x = tf.constant([1.0])
     np.testing.assert_array_equal(clone(f.get_concrete_function(x))(x), f(x))
-    if hasattr(tf, "cond"):
-        g = tf.function(lambda a: tf.cond(tf.reduce_sum(a) > 0, lambda: tf.exp(a), lambda: -a))
-        h = clone(g.get_concrete_function(x))
-        for value in ([1.0], [-1.0]):
-            np.testing.assert_array_equal(h(tf.constant(value)), g(tf.constant(value)))
+    g = tf.function(lambda a: tf.cond(tf.reduce_sum(a) > 0, lambda: tf.exp(a), lambda: -a))
+    h = clone(g.get_concrete_function(x))
+    for value in ([1.0], [-1.0]):
+        np.testing.assert_array_equal(h(tf.constant(value)), g(tf.constant(value)))
 
 
 def test_variables_that_nested_functions_assign():

@@ -37,12 +37,17 @@ def _ways(f, x, axes):
         yield tf.function(f)(tf.constant(x), tf.constant(axes))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
-@pytest.mark.parametrize("filling", FILLINGS)
+@pytest.mark.parametrize(
+    ("dtype", "filling"),
+    [
+        (d, f)
+        for d in (np.float32, np.float64, np.float16)
+        for f in FILLINGS
+        if (d, f) != (np.float16, "overflow")  # those numbers are infinite
+    ],
+)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_reductions_pass_nan_on(shape, filling, dtype, rng):
-    if filling == "overflow" and dtype is np.float16:
-        pytest.skip("those numbers are infinite")
     x = _filled(shape, FILLINGS[filling], dtype, rng)
     for axes in (None, [0], [x.ndim - 1], [0, x.ndim - 1]):
         if (axes is not None and len(set(axes)) < len(axes)) or (axes and not x.ndim):

@@ -73,8 +73,7 @@ def test_nearest_has_no_gradient_by_the_grid():
     with GradientTape() as tape:
         tape.watch(grid)
         y = sampling("nearest", "zeros", 0)(x, grid)
-    found = tape.gradient(y, grid)
-    assert found is None or not found.numpy().any()
+    assert tape.gradient(y, grid) is None
 
 
 def test_points_that_are_not_numbers_do_no_harm():

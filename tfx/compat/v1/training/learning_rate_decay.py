@@ -16,10 +16,12 @@ from tfx.framework.tensor import Tensor
 from tfx.ops.array.where import where
 from tfx.ops.math.arithmetic import minimum
 from tfx.ops.math.cast import cast
-from tfx.ops.math.comparison import equal, less_equal
-from tfx.ops.math.elementwise import ceil, exp, floor, log
+from tfx.ops.math.comparison import less_equal
+from tfx.ops.math.elementwise import exp, floor
 from tfx.ops.math.trigonometry import cos
 from tfx.ops.random.random import normal
+from tfx.optimizers import schedules
+from tfx.optimizers.formulas import real
 
 # A rate, or a function that computes it.
 Rate = Tensor | Callable[[], Tensor]
@@ -37,6 +39,25 @@ def _rate(name: str, global_step: Any, compute: Callable[[], Tensor]) -> Rate:
             "such as tf.compat.v1.train.get_or_create_global_step()."
         )
     return compute if current().graph is None else compute()
+
+
+def _scheduled(
+    name: str,
+    learning_rate: Any,
+    global_step: Any,
+    schedule: Callable[..., schedules.Formula],
+    decay_steps: Any,
+    *settings: Any,
+) -> Rate:
+    """The rate of a schedule, in the dtype of the rate at the beginning."""
+
+    def compute() -> Tensor:
+        rate = convert_to_tensor(learning_rate)
+        # Schedules refuse numbers that are not positive, which TensorFlow 1 takes; so a tensor.
+        made = schedule(rate, real(decay_steps), *settings)
+        return cast(made.rate(real(global_step)), rate.dtype)
+
+    return _rate(name, global_step, compute)
 
 
 def _ratio(
@@ -82,13 +103,8 @@ def exponential_decay(
         >>> float(tf.train.exponential_decay(0.5, 10, 10, 0.5)())
         0.25
     """
-
-    def compute() -> Tensor:
-        rate = convert_to_tensor(learning_rate)
-        ratio = _ratio(rate, global_step, decay_steps, staircase=staircase)
-        return rate * cast(decay_rate, rate.dtype) ** ratio
-
-    return _rate("exponential_decay", global_step, compute)
+    kind, settings = schedules.ExponentialDecay, (decay_steps, decay_rate, staircase)
+    return _scheduled("exponential_decay", learning_rate, global_step, kind, *settings)
 
 
 def natural_exp_decay(
@@ -118,13 +134,8 @@ def inverse_time_decay(
     name: str | None = None,
 ) -> Rate:
     """``learning_rate / (1 + decay_rate * global_step / decay_steps)``."""
-
-    def compute() -> Tensor:
-        rate = convert_to_tensor(learning_rate)
-        ratio = _ratio(rate, global_step, decay_steps, staircase=staircase)
-        return rate / (1.0 + cast(decay_rate, rate.dtype) * ratio)
-
-    return _rate("inverse_time_decay", global_step, compute)
+    kind, settings = schedules.InverseTimeDecay, (decay_steps, decay_rate, staircase)
+    return _scheduled("inverse_time_decay", learning_rate, global_step, kind, *settings)
 
 
 def polynomial_decay(
@@ -154,16 +165,8 @@ def polynomial_decay(
     Raises:
         ValueError: ``global_step`` is None.
     """
-
-    def compute() -> Tensor:
-        rate = convert_to_tensor(learning_rate)
-        end = cast(end_learning_rate, rate.dtype)
-        part = _ratio(rate, global_step, decay_steps, limit=not cycle)
-        if cycle:
-            part = where(equal(part, 0.0), part, part / ceil(part))
-        return (rate - end) * (1.0 - part) ** cast(power, rate.dtype) + end
-
-    return _rate("polynomial_decay", global_step, compute)
+    kind, settings = schedules.PolynomialDecay, (decay_steps, end_learning_rate, power, cycle)
+    return _scheduled("polynomial_decay", learning_rate, global_step, kind, *settings)
 
 
 def cosine_decay(
@@ -188,13 +191,8 @@ def cosine_decay(
     Raises:
         ValueError: ``global_step`` is None.
     """
-
-    def compute() -> Tensor:
-        rate = convert_to_tensor(learning_rate)
-        wave = _wave(_ratio(rate, global_step, decay_steps, limit=True))
-        return rate * ((1.0 - alpha) * wave + alpha)
-
-    return _rate("cosine_decay", global_step, compute)
+    kind = schedules.CosineDecay
+    return _scheduled("cosine_decay", learning_rate, global_step, kind, decay_steps, alpha)
 
 
 def cosine_decay_restarts(
@@ -223,21 +221,8 @@ def cosine_decay_restarts(
     Raises:
         ValueError: ``global_step`` is None.
     """
-
-    def compute() -> Tensor:
-        rate = convert_to_tensor(learning_rate)
-        done = _ratio(rate, global_step, first_decay_steps)
-        if t_mul == 1.0:
-            number = floor(done)
-            part = done - number
-        else:
-            number = floor(log(1.0 - done * (1.0 - t_mul)) / math.log(t_mul))
-            length = cast(t_mul, rate.dtype) ** number
-            part = (done - (1.0 - length) / (1.0 - t_mul)) / length
-        wave = cast(m_mul, rate.dtype) ** number * _wave(part)
-        return rate * ((1.0 - alpha) * wave + alpha)
-
-    return _rate("cosine_decay_restarts", global_step, compute)
+    kind, settings = schedules.CosineDecayRestarts, (first_decay_steps, t_mul, m_mul, alpha)
+    return _scheduled("cosine_decay_restarts", learning_rate, global_step, kind, *settings)
 
 
 def linear_cosine_decay(

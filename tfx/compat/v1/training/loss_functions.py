@@ -10,10 +10,10 @@ from tfx.core import dtypes
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.ops.array import creation
-from tfx.ops.array.where import where
 from tfx.ops.math import arithmetic, cast, elementwise, reduction
 from tfx.ops.math.cast import stop_gradient
-from tfx.ops.math.comparison import equal, not_equal
+from tfx.ops.math.comparison import not_equal
+from tfx.ops.math.error_functions import divide_no_nan
 from tfx.ops.nn import losses as formulas
 
 
@@ -54,12 +54,6 @@ class Reduction:
 _DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
 
 
-def _divided(total: Tensor, count: Tensor) -> Tensor:
-    """The quotient; 0 where there is nothing."""
-    empty = equal(count, 0.0)
-    return where(empty, creation.zeros_like(total), total / where(empty, 1.0, count))
-
-
 def compute_weighted_loss(
     losses: Any,
     weights: Any = 1.0,
@@ -89,13 +83,8 @@ def compute_weighted_loss(
             f"weights can not be broadcast to values. values.shape={single.shape}, "
             f"weights.shape={factors.shape}."
         )
-    loss = single * factors
-    if reduction != Reduction.NONE:
-        total = _reduced(loss, factors, single, reduction)
-        loss = total
-    loss = cast.cast(loss, given)
-    if loss_collection is not None and is_building():
-        building().add_to_collection(loss_collection, loss)
+    loss = cast.cast(_reduced(single * factors, factors, single, reduction), given)
+    add_loss(loss, loss_collection)
     return loss
 
 
@@ -112,22 +101,17 @@ def _broadcasts(weights: Tensor, values: Tensor) -> bool:
 
 
 def _reduced(loss: Tensor, weights: Tensor, values: Tensor, how: str) -> Tensor:
+    if how == Reduction.NONE:
+        return loss
     total = reduction.reduce_sum(loss)
     if how == Reduction.SUM:
         return total
-    whole = creation.ones_like(values)
-    if how == Reduction.SUM_OVER_BATCH_SIZE:
-        return _divided(total, reduction.reduce_sum(whole))
-    spread = whole * weights
-    if how == Reduction.MEAN:
-        return _divided(total, reduction.reduce_sum(spread))
-    counted = _nonzero(spread)
-    return _divided(total, reduction.reduce_sum(counted))
-
-
-def _nonzero(x: Tensor) -> Tensor:
-
-    return cast.cast(not_equal(x, 0.0), dtypes.float32)
+    counted = creation.ones_like(values)
+    if how != Reduction.SUM_OVER_BATCH_SIZE:
+        counted = counted * weights
+    if how == Reduction.SUM_BY_NONZERO_WEIGHTS:
+        counted = cast.cast(not_equal(counted, 0.0), dtypes.float32)
+    return divide_no_nan(total, reduction.reduce_sum(counted))
 
 
 def _pair(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:

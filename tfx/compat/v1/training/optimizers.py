@@ -22,18 +22,21 @@ from tfx.framework.operation import Operation
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
 from tfx.function.gradients.symbolic_gradients import gradients
-from tfx.ops.array import creation, scatter
-from tfx.ops.array.reshape import expand_dims
-from tfx.ops.math.cast import cast
+from tfx.ops.array import creation
+from tfx.ops.common.arguments import cast_to, is_tensor_like, tensor
+from tfx.optimizers.rows import rows_of
 
 Setting = Any
+# Values of slots by name.
+Slots = dict[str, Any]
 
 
 class Optimizer:
     """Base class: computes gradients, applies them, and keeps variables of its own (slots).
 
-    A subclass gives ``_update``, and ``_prepare`` and ``_finish`` where a step has parts that are
-    the same for all variables. Settings may be numbers, tensors or functions without arguments.
+    A subclass gives ``_update``, ``_slot_values`` where something is kept for each variable, and
+    ``_prepare`` and ``_finish`` where a step has parts that are the same for all variables.
+    Settings may be numbers, tensors or functions without arguments.
 
     Args:
         use_locking: Accepted for compatibility.
@@ -175,7 +178,8 @@ class Optimizer:
             raise ValueError(f"No gradients provided for any variable: {names}.")
         self._create_others([v for _, v in used])
         for _, v in used:
-            self._create_slots(v)
+            for slot, initial in self._slot_values().items():
+                self._create_slot(v, slot, initial)
         label = name or self._name
         graph = current().graph
         start = len(graph.ordered.nodes) if isinstance(graph, Graph) else 0
@@ -200,16 +204,21 @@ class Optimizer:
     def _step(self, gradient: Any, variable: Any, shared: Any) -> None:
         value = variable._peek()
         if isinstance(gradient, IndexedSlices):
-            gradient = _dense(gradient, value)
-        new = self._update(convert_to_tensor(gradient), value, variable, shared)
+            gradient = rows_of(gradient, variable, value.dtype).dense()
+        kept = {name: self.get_slot(variable, name) for name in self._slot_values()}
+        slots = {name: slot._peek() for name, slot in kept.items()}
+        new = self._update(convert_to_tensor(gradient), value, slots, shared)
+        for name, slot in kept.items():
+            slot.assign(slots[name])
         if variable.constraint is not None:
             new = variable.constraint(new)
         variable.assign(new)
 
     # What subclasses give
 
-    def _create_slots(self, variable: Any) -> None:
-        """Make the variables that are kept for one variable."""
+    def _slot_values(self) -> dict[str, float]:
+        """Names of what is kept for each variable, with the values that it begins with."""
+        return {}
 
     def _create_others(self, variables: Sequence[Any]) -> None:
         """Make the variables that are kept for all of them together."""
@@ -221,8 +230,8 @@ class Optimizer:
     def _finish(self, shared: Any) -> None:
         """Assign what is kept for all variables, after all updates."""
 
-    def _update(self, gradient: Tensor, value: Tensor, variable: Any, shared: Any) -> Any:
-        """The new value of a variable."""
+    def _update(self, gradient: Tensor, value: Tensor, slots: Slots, shared: Any) -> Any:
+        """The new value of a variable; what is stored in ``slots`` is kept."""
         raise AssertionError
 
     # Slots
@@ -245,7 +254,7 @@ class Optimizer:
             found = [v for v in found if getattr(v, "graph", graph) is graph]
         return sorted(found, key=lambda v: v.name)
 
-    def _slot(self, variable: Any, name: str, value: float = 0.0) -> None:
+    def _create_slot(self, variable: Any, name: str, value: float) -> None:
         """Make a slot of the variable's shape and dtype if there is none."""
         slots = self._slots.setdefault(name, {})
         if id(variable) in slots:
@@ -286,17 +295,9 @@ def _variable(initial: Callable[[], Tensor], name: str) -> Any:
         return Variable(initial, trainable=False, name=name)
 
 
-def _dense(slices: IndexedSlices, like: Tensor) -> Tensor:
-    return scatter.tensor_scatter_nd_add(
-        creation.zeros_like(like), expand_dims(slices.indices, -1), slices.values
-    )
-
-
 def number(setting: Setting, like: Tensor) -> Tensor:
     """A setting as a scalar of a tensor's dtype."""
     value = setting() if callable(setting) and not isinstance(setting, Tensor) else setting
-    if isinstance(value, Variable):
-        value = value.value()
-    if isinstance(value, Tensor):
-        return value if value.dtype is like.dtype else cast(value, like.dtype)
+    if is_tensor_like(value):
+        return cast_to(tensor(value), like.dtype)
     return convert_to_tensor(value, like.dtype)

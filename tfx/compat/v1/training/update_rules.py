@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfx.compat.v1.training.optimizers import Optimizer, Setting, number
+from tfx.compat.v1.training.optimizers import Optimizer, Setting, Slots, number
 from tfx.framework.tensor import Tensor
-from tfx.ops.math import elementwise
+from tfx.optimizers import update_rules
 
 
 class GradientDescentOptimizer(Optimizer):
@@ -25,7 +25,7 @@ class GradientDescentOptimizer(Optimizer):
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
 
-    def _update(self, gradient: Tensor, value: Tensor, variable: Any, shared: Any) -> Any:
+    def _update(self, gradient: Tensor, value: Tensor, slots: Slots, shared: Any) -> Any:
         return value - number(self._learning_rate, value) * gradient
 
 
@@ -55,14 +55,12 @@ class MomentumOptimizer(Optimizer):
         self._learning_rate, self._momentum = learning_rate, momentum
         self._use_nesterov = use_nesterov
 
-    def _create_slots(self, variable: Any) -> None:
-        self._slot(variable, "momentum")
+    def _slot_values(self) -> dict[str, float]:
+        return {"momentum": 0.0}
 
-    def _update(self, gradient: Tensor, value: Tensor, variable: Any, shared: Any) -> Any:
+    def _update(self, gradient: Tensor, value: Tensor, slots: Slots, shared: Any) -> Any:
         rate, momentum = number(self._learning_rate, value), number(self._momentum, value)
-        slot = self.get_slot(variable, "momentum")
-        accumulation = momentum * slot._peek() + gradient
-        slot.assign(accumulation)
+        accumulation = slots["momentum"] = momentum * slots["momentum"] + gradient
         if self._use_nesterov:
             return value - rate * (gradient + momentum * accumulation)
         return value - rate * accumulation
@@ -93,9 +91,8 @@ class AdamOptimizer(Optimizer):
         self._learning_rate, self._epsilon = learning_rate, epsilon
         self._beta1, self._beta2 = beta1, beta2
 
-    def _create_slots(self, variable: Any) -> None:
-        self._slot(variable, "m")
-        self._slot(variable, "v")
+    def _slot_values(self) -> dict[str, float]:
+        return {"m": 0.0, "v": 0.0}
 
     def _create_others(self, variables: Sequence[Any]) -> None:
         first = min(variables, key=lambda v: v.name)
@@ -110,19 +107,12 @@ class AdamOptimizer(Optimizer):
         self._get_other("beta1_power").assign(power1 * number(self._beta1, power1))
         self._get_other("beta2_power").assign(power2 * number(self._beta2, power2))
 
-    def _update(self, gradient: Tensor, value: Tensor, variable: Any, shared: Any) -> Any:
-        power1, power2 = (number(power, value) for power in shared)
-        beta1, beta2 = number(self._beta1, value), number(self._beta2, value)
-        mean, square = self.get_slot(variable, "m"), self.get_slot(variable, "v")
-        rate = number(self._learning_rate, value)
-        rate = rate * elementwise.sqrt(1.0 - power2) / (1.0 - power1)
-        m = mean._peek()
-        m = m + (gradient - m) * (1.0 - beta1)
-        v = square._peek()
-        v = v + (gradient * gradient - v) * (1.0 - beta2)
-        mean.assign(m)
-        square.assign(v)
-        return value - rate * m / (elementwise.sqrt(v) + number(self._epsilon, value))
+    def _update(self, gradient: Tensor, value: Tensor, slots: Slots, shared: Any) -> Any:
+        betas = number(self._beta1, value), number(self._beta2, value)
+        powers = (number(power, value) for power in shared)
+        rate = update_rules.corrected_rate(number(self._learning_rate, value), *powers)
+        m, v = update_rules.moments(gradient, slots, *betas)
+        return update_rules.adam(value, m, v, rate, number(self._epsilon, value))
 
 
 class AdagradOptimizer(Optimizer):
@@ -150,14 +140,12 @@ class AdagradOptimizer(Optimizer):
         self._learning_rate = learning_rate
         self._initial = initial_accumulator_value
 
-    def _create_slots(self, variable: Any) -> None:
-        self._slot(variable, "accumulator", self._initial)
+    def _slot_values(self) -> dict[str, float]:
+        return {"accumulator": self._initial}
 
-    def _update(self, gradient: Tensor, value: Tensor, variable: Any, shared: Any) -> Any:
-        slot = self.get_slot(variable, "accumulator")
-        total = slot._peek() + gradient * gradient
-        slot.assign(total)
-        return value - number(self._learning_rate, value) * gradient / elementwise.sqrt(total)
+    def _update(self, gradient: Tensor, value: Tensor, slots: Slots, shared: Any) -> Any:
+        rate = number(self._learning_rate, value)
+        return update_rules.adagrad(gradient, value, slots, rate, 0.0)
 
 
 class AdadeltaOptimizer(Optimizer):
@@ -182,18 +170,14 @@ class AdadeltaOptimizer(Optimizer):
         super().__init__(use_locking, name)
         self._learning_rate, self._rho, self._epsilon = learning_rate, rho, epsilon
 
-    def _create_slots(self, variable: Any) -> None:
-        self._slot(variable, "accum")
-        self._slot(variable, "accum_update")
+    def _slot_values(self) -> dict[str, float]:
+        return {"accum": 0.0, "accum_update": 0.0}
 
-    def _update(self, gradient: Tensor, value: Tensor, variable: Any, shared: Any) -> Any:
+    def _update(self, gradient: Tensor, value: Tensor, slots: Slots, shared: Any) -> Any:
         rho, epsilon = number(self._rho, value), number(self._epsilon, value)
-        squares, steps = self.get_slot(variable, "accum"), self.get_slot(variable, "accum_update")
-        mean = rho * squares._peek() + (1.0 - rho) * gradient * gradient
-        before = steps._peek()
-        step = elementwise.sqrt(before + epsilon) / elementwise.sqrt(mean + epsilon) * gradient
-        squares.assign(mean)
-        steps.assign(rho * before + (1.0 - rho) * step * step)
+        step, slots["accum"], slots["accum_update"] = update_rules.adadelta(
+            gradient, slots["accum"], slots["accum_update"], rho, epsilon
+        )
         return value - number(self._learning_rate, value) * step
 
 
@@ -224,26 +208,15 @@ class RMSPropOptimizer(Optimizer):
         self._learning_rate, self._decay, self._momentum = learning_rate, decay, momentum
         self._epsilon, self._centered = epsilon, centered
 
-    def _create_slots(self, variable: Any) -> None:
-        self._slot(variable, "rms", 1.0)
-        if self._centered:
-            self._slot(variable, "mg")
-        self._slot(variable, "momentum")
+    def _slot_values(self) -> dict[str, float]:
+        return {"rms": 1.0, **({"mg": 0.0} if self._centered else {}), "momentum": 0.0}
 
-    def _update(self, gradient: Tensor, value: Tensor, variable: Any, shared: Any) -> Any:
-        decay, rate = number(self._decay, value), number(self._learning_rate, value)
-        slot, momentum = self.get_slot(variable, "rms"), self.get_slot(variable, "momentum")
-        rms = slot._peek()
-        rms = rms + (gradient * gradient - rms) * (1.0 - decay)
-        slot.assign(rms)
-        spread = rms + number(self._epsilon, value)
+    def _update(self, gradient: Tensor, value: Tensor, slots: Slots, shared: Any) -> Any:
+        settings = (self._learning_rate, self._decay, self._epsilon)
+        descent, slots["rms"], mean = update_rules.rmsprop(
+            *(gradient, slots["rms"], slots.get("mg")), *(number(x, value) for x in settings)
+        )
         if self._centered:
-            center = self.get_slot(variable, "mg")
-            mg = center._peek()
-            mg = mg + (gradient - mg) * (1.0 - decay)
-            center.assign(mg)
-            spread = spread - mg * mg
-        step = momentum._peek() * number(self._momentum, value)
-        step = step + rate * gradient / elementwise.sqrt(spread)
-        momentum.assign(step)
+            slots["mg"] = mean
+        step = slots["momentum"] = slots["momentum"] * number(self._momentum, value) + descent
         return value - step

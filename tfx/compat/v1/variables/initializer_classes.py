@@ -6,7 +6,6 @@ which the seeds decide.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,10 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.mixins import FromConfig
 from tfx.framework.tensor import Tensor
+from tfx.initializers import scaling
 from tfx.ops.array import creation
 from tfx.ops.math import cast
 from tfx.ops.random import random
-
-# The standard deviation of a normal distribution that is cut off at two of its own.
-_TRUNCATED = 0.87962566103423978
 
 
 class Initializer(FromConfig):
@@ -191,34 +188,17 @@ class VarianceScaling(Initializer):
         self.dtype = dtypes.as_dtype(dtype)
 
     def _make(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
-        fan_in, fan_out = _fans(shape)
-        fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
-        variance = self.scale / max(1.0, fan)
-        if self.distribution == "uniform":
-            limit = math.sqrt(3.0 * variance)
-            return random.uniform(shape, -limit, limit, dtype, self.seed)
-        stddev = math.sqrt(variance)
-        if self.distribution == "untruncated_normal":
-            return random.normal(shape, 0.0, stddev, dtype, self.seed)
-        return random.truncated_normal(shape, 0.0, stddev / _TRUNCATED, dtype, self.seed)
-
-
-def _fans(shape: list[int]) -> tuple[float, float]:
-    """How many inputs and outputs a layer with weights of this shape has."""
-    if len(shape) < 2:
-        size = float(shape[0]) if shape else 1.0
-        return size, size
-    field = math.prod(shape[:-2])
-    return float(shape[-2] * field), float(shape[-1] * field)
+        (_, sampler), *numbers = scaling.scaled(shape, self.scale, self.mode, self.distribution)
+        return sampler(shape, *numbers, dtype, self.seed)
 
 
 class _Glorot(VarianceScaling):
     """The variance 2 / (inputs + outputs)."""
 
-    _distribution: str
+    preset: tuple[float, str, str]
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
-        super().__init__(1.0, "fan_avg", self._distribution, seed, dtype)
+        super().__init__(*self.preset, seed, dtype)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that it was made with."""
@@ -233,13 +213,13 @@ class GlorotUniform(_Glorot):
         dtype: Element type.
     """
 
-    _distribution = "uniform"
+    preset = scaling.GlorotUniform.preset
 
 
 class GlorotNormal(_Glorot):
     """Normal numbers with the variance 2 / (inputs + outputs); see ``GlorotUniform``."""
 
-    _distribution = "truncated_normal"
+    preset = scaling.GlorotNormal.preset
 
 
 class Identity(Initializer):
@@ -265,19 +245,19 @@ class Identity(Initializer):
 
 def he_normal(seed: int | None = None) -> VarianceScaling:
     """Normal numbers with the variance 2 / inputs."""
-    return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
+    return VarianceScaling(*scaling.HeNormal.preset, seed)
 
 
 def he_uniform(seed: int | None = None) -> VarianceScaling:
     """Uniform numbers with the variance 2 / inputs."""
-    return VarianceScaling(2.0, "fan_in", "uniform", seed)
+    return VarianceScaling(*scaling.HeUniform.preset, seed)
 
 
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
     """Normal numbers with the variance 1 / inputs."""
-    return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
+    return VarianceScaling(*scaling.LecunNormal.preset, seed)
 
 
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
     """Uniform numbers with the variance 1 / inputs."""
-    return VarianceScaling(1.0, "fan_in", "uniform", seed)
+    return VarianceScaling(*scaling.LecunUniform.preset, seed)
