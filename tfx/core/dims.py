@@ -142,7 +142,7 @@ def broadcast_static_shape(a: RawShape, b: RawShape) -> RawShape:
 
 
 def common_shape(a: RawShape, b: RawShape) -> RawShape:
-    """What two shapes have in common."""
+    """Return the most specific shape that describes both, with None where sizes differ."""
     if a is None or b is None or len(a) != len(b):
         return None
     return tuple(x if x == y else None for x, y in zip(a, b, strict=True))

@@ -126,7 +126,7 @@ class GFile:
         return True
 
     def tell(self) -> int:
-        """Where we are."""
+        """Return the current position in the file."""
         return self._open().tell()
 
     def size(self) -> int:
@@ -171,7 +171,7 @@ class GFile:
 
 
 class FileStatistics(NamedTuple):
-    """What ``stat`` says.
+    """The result of ``stat``: a file's length, modification time and kind.
 
     Attributes:
         length: Bytes.

@@ -1,4 +1,4 @@
-"""What graphs refuse when they run: the contents that an operation cannot take.
+"""Run-time failures of graphs, for contents that an operation cannot accept.
 
 ONNX has no operator that fails. A graph that must fail asks for a reshape to a dimension that
 cannot be, another one for each reason, and whoever runs it reads the reason from the runtime's
