@@ -131,7 +131,7 @@ class CapturingRunner:
             return graph.run(feeds)
 
     def captured(self) -> int:
-        """How many graphs were captured."""
+        """The number of captured graphs."""
         return len(self._graphs)
 
     def _run_first(

@@ -1,4 +1,4 @@
-"""What ``os.fork()`` needs: a child of a process that ran sessions goes on running them.
+"""Support for ``os.fork()``: a child of a process that ran sessions can run them too.
 
 A forked child has a copy of ONNX Runtime's memory, but none of its threads. Sessions work there
 nevertheless, on the child's one thread: who starts a parallel section does the work that no thread
@@ -38,7 +38,7 @@ _INSTEAD = (
 
 
 class _State:
-    """What this process knows of forks.
+    """The process-wide state of fork handling.
 
     Attributes:
         started: Whether a session exists.

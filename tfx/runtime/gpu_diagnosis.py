@@ -93,7 +93,7 @@ def _mend_flavour() -> str:
 
 
 def _absent_libraries(absent: dict[str, str]) -> str:
-    """What to say of libraries that the provider needs and that cannot be loaded."""
+    """Return the error message for libraries that the provider needs but cannot load."""
     reasons = []
     for name, reason in absent.items():
         plain = _NO_LIBRARY in reason and reason.startswith(name)

@@ -38,7 +38,7 @@ PAUSE = 0.001
 
 
 class _State:
-    """What this process knows of its signals.
+    """The process-wide state of signal handling.
 
     Attributes:
         reader: The end of the pipe that the thread reads; -1: there is none.

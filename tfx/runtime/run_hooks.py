@@ -1,4 +1,4 @@
-"""How to come between the callers of sessions and ONNX Runtime, at no cost while nobody does.
+"""Layers between the callers of sessions and ONNX Runtime, which cost nothing while unused.
 
 Whoever calls a session often keeps its C-level runner in an attribute ``run_raw``, so that a call
 costs nothing more. Such *holders* are known here by weak references. A *layer* makes a runner out
@@ -24,7 +24,7 @@ Layer = Callable[[Any, Run], Run]
 
 
 class Around(Protocol):
-    """What runs sessions in place of the plain call."""
+    """A replacement for the plain run of a session."""
 
     def run(
         self, holder: Any, raw: Run, feeds: dict[str, RawValue], outputs: list[str]

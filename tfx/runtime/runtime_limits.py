@@ -1,4 +1,4 @@
-"""What the installed ONNX Runtime can load.
+"""The capabilities of the installed ONNX Runtime.
 
 The one decision: it is asked. A table of versions would be wrong with the next release.
 """

@@ -90,7 +90,7 @@ def translate(error: Exception) -> errors.OpError:
 
 
 def kernel_reason(message: str) -> str:
-    """What a kernel said, without ONNX Runtime's bookkeeping (status, node, source file)."""
+    """Return a kernel's own message, without ONNX Runtime's status, node name and source file."""
     lines = [line for line in message.strip().splitlines() if line]
     last = lines[-1] if lines else message
     for marker in ("Status Message:", "was false."):
@@ -119,7 +119,7 @@ _FAR = 1 << 40
 
 
 def _position(index: int, size: str | None) -> str:
-    """What is said of an index out of range; a negative one may come without its sign bit."""
+    """Return the message for an index out of range; a negative one may have lost its sign bit."""
     if index < -(2**62) or _FAR // 2 <= index < 2 * _FAR:
         return "the coordinates of an element are out of range"
     for bits in (31, 63):

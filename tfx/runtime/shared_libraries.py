@@ -74,7 +74,7 @@ def load(name: str) -> ctypes.CDLL:
 
 
 def _in_wheels(name: str) -> Iterator[Path]:
-    """Where installed wheels have the library: ``site-packages/nvidia/<part>/lib/<name>``."""
+    """Yield a library's paths in installed wheels: ``site-packages/nvidia/<part>/lib/<name>``."""
     for folder in sys.path:
         yield from sorted(Path(folder or ".").glob(f"nvidia/*/lib/{name}"))
         yield from sorted(Path(folder or ".").glob(f"nvidia/*/bin/**/{name}"))

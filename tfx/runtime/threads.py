@@ -1,4 +1,4 @@
-"""How many threads the process may use, and the one pool that every session of ours shares.
+"""Thread counts of the process, and the one thread pool that all sessions of tfx share.
 
 ONNX Runtime gives each session a pool of its own unless the environment of the process has pools
 for all. We want those, sized by what the process is *allowed* to use (CPU affinity and cgroup
