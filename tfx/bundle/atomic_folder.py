@@ -181,7 +181,7 @@ def clean_leftovers(target: Path) -> None:
 
 
 def _identity(target: Path) -> tuple[int, ...] | None:
-    """What tells the bundle at a path from a later one; None if there is none."""
+    """Return values that identify the bundle at a path among later ones; None if there is none."""
     try:
         folder, manifest = os.stat(target), os.stat(target / MANIFEST_NAME)
     except OSError:

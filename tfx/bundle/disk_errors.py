@@ -1,4 +1,4 @@
-"""What a disk refuses, in the errors that programs of ours expect.
+"""Translation of a disk's write errors to tfx's errors.
 
 Owns the translation of the system's error numbers. Must not know what was being written. The one
 decision: full and read-only disks are told as such with the path that was to be written, and every

@@ -26,7 +26,7 @@ _STEPS = 8
 
 
 def variables_digest(manifest: Manifest) -> bytes:
-    """What ties an example to the variables of a bundle.
+    """Return a digest of the files that hold a bundle's variables, which ties examples to them.
 
     Args:
         manifest: The bundle's manifest.

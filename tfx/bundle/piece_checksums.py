@@ -24,7 +24,7 @@ _EXPECT: int | None = getattr(mmap, "MADV_WILLNEED", None)
 
 
 def piece_count(size: int) -> int:
-    """How many pieces so many bytes have."""
+    """Return the number of pieces in `size` bytes."""
     return -(-size // PIECE)
 
 
