@@ -62,11 +62,11 @@ class Rewriter:
         return node.replaced(inputs, attrs)
 
     def body(self, graph: Graph, node: Node) -> Graph:
-        """What becomes of a graph that a node holds."""
+        """Return the rewritten form of a graph that a node holds."""
         return self.callee(graph) if node.op == CALL else self.run(graph)
 
     def callee(self, graph: Graph) -> Graph:
-        """What becomes of a called graph."""
+        """Return the rewritten form of a called graph; each is rewritten once."""
         known = self._callees.get(id(graph))
         if known is None:
             known = self._callees[id(graph)] = graph, self.run(graph)
@@ -77,11 +77,11 @@ class Rewriter:
         self._same[id(old)] = new
 
     def value(self, v: Value) -> Value:
-        """What stands for a value now."""
+        """Return the replacement of a value, or the value itself."""
         return self._same.get(id(v), v)
 
     def replaced(self, inputs: Sequence[Value | None]) -> Inputs:
-        """What stands for inputs now."""
+        """Return inputs with replaced values substituted."""
         same = self._same
         if not same or not any(id(v) in same for v in inputs):
             return tuple(inputs)

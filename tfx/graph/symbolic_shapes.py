@@ -264,7 +264,7 @@ def _slice_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
 
 
 def _cut(size: RawDim, first: RawDim, last: RawDim, step: RawDim) -> RawDim:
-    """How much a slice leaves of an axis, where all of it is numbers."""
+    """Return the length of a slice of an axis if all arguments are known integers, else None."""
     if not (isinstance(size, int) and isinstance(first, int) and isinstance(last, int)):
         return None
     return len(range(size)[first:last:step]) if isinstance(step, int) and step else None
@@ -378,7 +378,7 @@ def reshaped(
 
 
 def _remaining(source: RawShape, target: Sequence[RawDim]) -> RawDim:
-    """What -1 stands for: the source's elements over the target's, where symbols cancel out."""
+    """Return the size that -1 stands for: the source's elements over the target's; else None."""
     if source is None:
         return None
     rest = list(source)

@@ -14,7 +14,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpTraits:
-    """What the schema does not say of an operator.
+    """Properties of an operator that its schema does not state.
 
     Attributes:
         elementwise: Element ``i`` of the result comes from element ``i`` of the one operand, or of

@@ -148,7 +148,7 @@ def _bounds(node: Node) -> tuple[float, float] | None:
 
 
 def _origins(y: Value) -> set[int]:
-    """What an activation is of, and what that was scaled from: their product is no gate's."""
+    """Return ids of an activation's input and its factors; a product with those is no gate."""
     assert y.node is not None
     (x,) = y.node.inputs
     if x is None:

@@ -90,7 +90,7 @@ def _conv(out: Graph, node: Node) -> bool:
 
 
 def _convolve_zeros(write: ReplacementBuilder, node: Node) -> Value:
-    """What a convolution without channels is: one of a channel (of each group) of zeros."""
+    """Write a convolution without channels as one over a channel of zeros (in each group)."""
     x, w, *bias = node.inputs
     assert x is not None
     assert w is not None
@@ -200,7 +200,7 @@ def _attention(out: Graph, node: Node) -> bool:
 
 
 def _attention_of_heads(out: Graph, node: Node) -> bool:
-    """Where the number of heads is known at run time only."""
+    """Write the check of an attention for zero heads, if their number is known at run time only."""
     q, k = node.inputs[:2]
     assert q is not None
     assert k is not None

@@ -36,7 +36,7 @@ Reduce: TypeAlias = Callable[[str, Value, Sequence[int]], Value]
 
 @dataclass(frozen=True)
 class _Kind:
-    """How an operator is written by its definition.
+    """The decomposition of an operator into the terms of its definition.
 
     Attributes:
         limit: Up to that many elements its kernel is accurate.
@@ -247,7 +247,7 @@ _KINDS = {
 
 
 def is_long(op: str, shape: Sequence[RawDim], attrs: Attributes) -> bool:
-    """Whether more is normalized than the kernel does well.
+    """Return whether more elements are normalized than the kernel sums accurately.
 
     Args:
         op: The operator.
@@ -313,7 +313,7 @@ def _in_branch(
 
 
 def _is_short(node: Node, axes: Sequence[int]) -> bool:
-    """Whether the scale tells that few elements are normalized, though the input does not."""
+    """Return whether the scale's shape proves that few elements are normalized."""
     kind = _KINDS[node.op]
     scale = node.inputs[1] if kind.axes is _trailing else None
     if scale is None or scale.shape is None or len(scale.shape) != len(axes):

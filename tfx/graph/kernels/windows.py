@@ -132,7 +132,7 @@ def _padded(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
 
 
 def _counts(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
-    """How many positions the window has."""
+    """Return the number of positions of the window along each spatial axis."""
     sizes = write.Shape(x, start=2)
     room = write.Sub(sizes, write.ints(window.extents))
     steps = write.Div(room, write.ints(window.strides))
@@ -140,7 +140,7 @@ def _counts(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
 
 
 def _slices(write: ReplacementBuilder, x: Value, window: _Window, counts: Value) -> list[Value]:
-    """What each tap of the window sees."""
+    """Return the elements of `x` under each tap of the window, one strided slice a tap."""
     strides, axes = write.ints(window.strides), write.ints(window.spatial())
     less = write.Sub(counts, write.ints([1]))
     span = write.Add(write.Mul(less, strides), write.ints([1]))

@@ -33,7 +33,7 @@ def known(value: Value | None) -> _Array | None:
 
 
 def folded(op: str, inputs: Sequence[Value | None], attrs: dict[str, Any]) -> _Array | None:
-    """What a node gives, if it is shape code on known contents.
+    """Return the result of a node that is shape code on known contents, else None.
 
     Args:
         op: Its operator, of our opset.

@@ -25,7 +25,7 @@ _MOST_IN_ROW, _MOST = 8192, 1 << 22
 
 
 class Row(NamedTuple):
-    """What a ``Scan`` goes through.
+    """A row that a ``Scan`` reads in each iteration.
 
     Attributes:
         value: The row, in the body.

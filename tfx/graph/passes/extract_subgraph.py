@@ -16,7 +16,7 @@ from tfx.graph.symbolic_shapes import propagate
 
 
 class Part:
-    """What has to run for some values of a graph.
+    """The part of a graph that must run to compute given values.
 
     Args:
         graph: The graph.

@@ -66,7 +66,7 @@ def _is_turned(node: Node) -> bool:
 
 
 def _width(node: Node) -> int:
-    """How many columns the result has; 0: unknown."""
+    """Return the number of columns of the result; 0 if unknown."""
     shape = node.outputs[0].shape
     width = shape[1] if shape is not None and len(shape) == 2 else None
     return width if isinstance(width, int) else 0

@@ -147,7 +147,7 @@ def _row(node: Node, backwards: bool) -> Row:
 
 
 def _trip_count(loop: Loop) -> int | None:
-    """How often a loop runs, if that is a constant and nothing else ends it."""
+    """Return the trip count if it is constant and nothing else ends the loop, else None."""
     limit, condition = loop.limit, loop.condition
     if limit is None or limit.const is None:
         return None

@@ -36,7 +36,10 @@ PRESENT_KEY = "tfx.gradient.inputs"
 
 @dataclass(frozen=True, slots=True)
 class ExternalData:
-    """Where an initializer's bytes are: a file beside the model, offset and length in bytes."""
+    """The location of an initializer's bytes in a file beside the model.
+
+    Offset and length are in bytes.
+    """
 
     location: str
     offset: int
