@@ -87,7 +87,7 @@ class BodyGraph(FuncGraph):
         return self.parent.generator_for(seed)
 
     def leak_message(self, tensor: SymbolicTensor, user: str) -> str:
-        """What to say where one of this body's tensors is used outside of it."""
+        """Return the message for a tensor of this body that is used outside of it."""
         return (
             f"{tensor!r} was made in {self.name!r}, a branch or loop body, and cannot be used in "
             f"{user!r}: it exists only while that body runs. Return it from the body (from both "

@@ -1,4 +1,4 @@
-"""Where operations go: the graph being traced, the recording tapes, the device.
+"""The destination of operations: the graph being traced, the recording tapes, the device.
 
 One immutable ``Context`` in one context variable is all the mutable state there is. It follows
 threads and asyncio tasks by itself.
@@ -22,7 +22,7 @@ _SCOPE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.\\/>-]*")
 
 
 class Recorder(Protocol):
-    """What a tape must offer to be told of operations."""
+    """The interface of a tape that records operations."""
 
     def record(
         self,
@@ -41,7 +41,7 @@ class Recorder(Protocol):
 
 
 class _Key:
-    """What a trace depends on: a device and traits; told apart by what they are."""
+    """The part of a context that a trace depends on: a device and traits, compared by value."""
 
     __slots__ = ("device", "traits")
 

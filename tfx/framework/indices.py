@@ -21,7 +21,7 @@ _MASK = "BitwiseAnd"
 
 
 def contents(x: Tensor) -> np.ndarray[Any, Any] | None:
-    """What a tensor holds, where that is known now and costs nothing to read."""
+    """Return a tensor's contents if they are known now and cost nothing to read, else None."""
     if isinstance(x, EagerTensor):
         return None if values.gpu_in_use else x.view()
     assert isinstance(x, SymbolicTensor)

@@ -61,7 +61,7 @@ EXTENDED_CONTROL = "widened"
 
 
 class ExtendedControl:
-    """What the forward rules of ``If`` and ``Loop`` return: they add tangents to the node itself.
+    """The result of forward rules of ``If`` and ``Loop``, which extend the node by tangents.
 
     Attributes:
         tangents: Of the record's results.
@@ -263,7 +263,7 @@ def linear_inputs(op: str) -> tuple[int, ...] | None:
 
 
 def forward_status_of(op: str) -> str | None:
-    """How forward mode treats an operator.
+    """Return how forward mode differentiates an operator.
 
     Returns:
         ``"rule"``, ``"linear"``, ``"elementwise"``, ``"formula"``, ``"double reverse"`` (the

@@ -189,13 +189,13 @@ class EagerTensor(Tensor):
 
     @property
     def device(self) -> str:
-        """Where it was made: ``"/job:localhost/replica:0/task:0/device:CPU:0"`` and the like."""
+        """The device of the tensor, such as ``"/job:localhost/replica:0/task:0/device:CPU:0"``."""
         made = getattr(self, "_device", None)
         return full_name(values.device_of(self._raw) if made is None else made)
 
     @property
     def backing_device(self) -> str:
-        """Where the memory is."""
+        """The device that holds the memory."""
         return self.device
 
     def cpu(self) -> Tensor:
@@ -407,7 +407,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape while tracing."""
+        """The static shape, as far as it is known while tracing."""
         shape = self._shape
         if shape is None:
             shape = self._shape = TensorShape(self._symbol.shape)
@@ -480,7 +480,7 @@ class SymbolicTensor(Tensor):
         )
 
     def _unconverted(self) -> str:
-        """What to say about control flow that AutoGraph did not convert."""
+        """Return the explanation for control flow that AutoGraph did not convert."""
         reason = reason_at(user_frame())
         return reason or (
             "AutoGraph converts control flow on tensors, but not in comprehensions, in libraries, "

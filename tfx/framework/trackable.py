@@ -1,4 +1,4 @@
-"""What an object consists of: the walk that checkpoints and bundles are made from.
+"""The parts of an object: the walk that checkpoints and bundles are made from.
 
 Owns the rules of what counts as a part of an object:
 
