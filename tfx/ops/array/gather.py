@@ -347,7 +347,7 @@ def _gather_batching(op: BatchedOp) -> Results:
 def gathered(
     x: Tensor, index: Tensor, axis: int, batched: Sequence[bool], rank: int, places: int
 ) -> Tensor:
-    """What is at places that differ between elements.
+    """Gather with places that differ between elements of a batch.
 
     Args:
         x: The table.
@@ -398,7 +398,7 @@ def _gather_nd_batching(op: BatchedOp) -> Results:
 
 @batching("Compress")
 def _compress_batching(op: BatchedOp) -> Results:
-    """How many are left must not depend on the element. Without an axis elements are flat."""
+    """Batch ``Compress``: its condition is shared; without an axis each element is flattened."""
     op.only(0)
     x, axis = op.input(0), op.attrs.get("axis")
     if axis is None:

@@ -50,7 +50,7 @@ class _Bounds(NamedTuple):
 
 
 class _Plan:
-    """What an index does, axis by axis."""
+    """The decomposition of an index into slices, picks, gathers and new axes."""
 
     __slots__ = ("gathers", "new_axes", "picks", "slices")
 

@@ -8,7 +8,7 @@ from tfx.framework.tensor import Tensor
 
 @gradient("Optional", "OptionalGetElement")
 def _optional_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    """What is wrapped stays what it is."""
+    """Return the gradient unchanged: wrapping keeps the value."""
     return dy
 
 

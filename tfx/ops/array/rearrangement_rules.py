@@ -65,7 +65,7 @@ def _space_to_depth_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 @gradient("CenterCropPad")
 def _center_crop_pad_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    """What was cropped is padded and what was padded is cropped, both around the middle."""
+    """Return the gradient with cropped axes padded and padded axes cropped, around the middle."""
     x = op.inputs[0]
     sizes, axes = shape_vector(x), op.attrs.get("axes")
     if axes:
@@ -76,7 +76,7 @@ def _center_crop_pad_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 
 @gradient("TensorScatter")
 def _tensor_scatter_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    """What was overwritten gets nothing, what was written gets its place's gradient."""
+    """Return zeros for overwritten elements of the cache, and the update's gathered gradient."""
     cache, update, *starts = op.inputs
     rank = known_rank(cache, op.op)
     axis = op.attrs.get("axis", -2) % rank
@@ -100,7 +100,7 @@ def _tensor_scatter_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 
 @gradient("Dropout")
 def _dropout_grad(op: OpRecord, dy: Tensor | None, *_: Any) -> Sequence[Tensor | None]:
-    """What was dropped gets nothing, what was kept its gradient, scaled like the result.
+    """Return the gradient of kept elements, scaled like the result, and 0 for dropped ones.
 
     Where the mask is not a result of the operator it is read off the result. An element that was 0
     before does not tell; it gets what it would get on average.
@@ -124,7 +124,7 @@ def _dropout_grad(op: OpRecord, dy: Tensor | None, *_: Any) -> Sequence[Tensor |
 
 
 def dropped(x: Tensor, ratio: Tensor | None, training: Tensor, mask: Tensor) -> Tensor:
-    """What ``Dropout`` makes of ``x`` with a mask that is known.
+    """Return the result of ``Dropout`` for ``x`` and a given mask.
 
     Args:
         x: Tensor of a floating dtype.

@@ -122,7 +122,7 @@ def _transposed_late(x: Tensor, perm: Tensor) -> Tensor:
 
 
 def _strides(sizes: Tensor) -> Tensor:
-    """How many elements lie behind one step along each axis."""
+    """Return the number of elements that one step along each axis passes."""
     behind = ox.Slice(sizes, int64_constant([1]), int64_constant([INT64_MAX]))
     padded = ox.Concat(behind, int64_constant([1]), axis=0)
     # The running product from the end; CumProd would need a newer opset.

@@ -61,7 +61,7 @@ class Folded(NamedTuple):
     rank: int | None
 
     def unfolded(self, y: Tensor, *sizes: Tensor, axes: int | None = 1) -> Tensor:
-        """What was computed of ``x``, with all dimensions again.
+        """Return a result computed from the folded ``x`` with all dimensions restored.
 
         Args:
             y: Of the shape ``[before, ..., after]``.

@@ -134,7 +134,7 @@ def _is_kept(x: Tensor, count: int) -> bool:
 
 
 def _first(x: Tensor, count: int) -> Tensor:
-    """What is kept of another one: one element more than is shown says that there are more."""
+    """Return the first elements: one more than is shown, which tells that there are more."""
     flat = ox.Reshape(x, int64_constant([-1]))
     return ox.Slice(flat, int64_constant([0]), int64_constant([count + 1]))
 
@@ -188,7 +188,7 @@ def _known(x: Tensor) -> _Array | None:
 
 
 def _differences(left: _Array, right: _Array, wrong: _Array, count: int) -> str:
-    """Where two arrays differ, the values there, and their first elements."""
+    """Describe the positions at which two arrays differ, the values there, and first elements."""
     lines = []
     if wrong.ndim:
         places = np.argwhere(wrong)[: count if count >= 0 else None]

@@ -27,7 +27,7 @@ from tfx.ops.random.random import uniform
 
 
 class ResizeMethod(StrEnum):
-    """How ``resize`` finds pixels between others."""
+    """The interpolation methods of ``resize``."""
 
     BILINEAR = "bilinear"
     NEAREST_NEIGHBOR = "nearest"
@@ -422,7 +422,7 @@ def resize(
 
 
 def _plain(how: ResizeMethod, antialias: bool) -> bool:
-    """Whether ONNX's operator does it, whatever the sizes are."""
+    """Return whether ONNX's operator supports a method for all sizes."""
     return how is ResizeMethod.NEAREST_NEIGHBOR or (how in _MODES and not antialias)
 
 

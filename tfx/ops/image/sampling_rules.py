@@ -1,4 +1,4 @@
-"""What ``GridSample``, ``AffineGrid`` and ``DeformConv`` compute, for their gradients.
+"""Gradient and batching rules of ``GridSample``, ``AffineGrid`` and ``DeformConv``.
 
 Imported models bring these operators. Gradients go to the images, to the positions at which they
 are read (not in mode nearest, where it is zero), to filters and to masks. At the edges between two
@@ -192,7 +192,7 @@ def _product(items: list[int]) -> int:
 
 
 def _regular(i: int, kernel: list[int], counts: Tensor, attrs: dict[str, Any]) -> Tensor:
-    """Where an undeformed convolution reads along axis ``i``: ``[taps, positions]``."""
+    """Return positions that a plain convolution reads along axis ``i``: ``[taps, positions]``."""
     axes = len(kernel)
     stride = (attrs.get("strides") or (1,) * axes)[i]
     dilation = (attrs.get("dilations") or (1,) * axes)[i]

@@ -172,7 +172,7 @@ def reduce_mean(
 
 
 def _static_count(x: Tensor, axes: list[int] | Tensor | None) -> int | None:
-    """How many elements make one of the result, where that is known."""
+    """Return the number of elements reduced to one if it is static, else None."""
     shape = x.shape
     if shape.rank is None or isinstance(axes, Tensor):
         return None
@@ -183,7 +183,7 @@ def _static_count(x: Tensor, axes: list[int] | Tensor | None) -> int | None:
 
 
 def element_count(x: Tensor, axes: list[int] | Tensor | None) -> Tensor:
-    """How many elements make one of a reduction's result, as an int64 scalar.
+    """Return the number of elements reduced to one, as an int64 scalar.
 
     Args:
         x: What is reduced.
@@ -376,7 +376,7 @@ def product_of_zeros(count: Tensor, others: Tensor, squares: Tensor) -> Tensor:
 def reduce_all(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Whether all elements over axes are true; of no elements True.
+    """Return whether all elements over axes are true; True over no elements.
 
     Example:
         >>> import tfx as tf
@@ -389,7 +389,7 @@ def reduce_all(
 def reduce_any(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Whether some element over axes is true; of no elements False.
+    """Return whether any element over axes is true; False over no elements.
 
     Example:
         >>> import tfx as tf

@@ -85,7 +85,7 @@ class _Attention:
         return x if past is None else ox.Concat(cast_to(past, self.kind), x, axis=2)
 
     def _repeats(self) -> Tensor | None:
-        """How many query heads share a head of the keys; None: each has its own."""
+        """Return the number of query heads for each head of the keys; None if each has its own."""
         mine, theirs = dimension(self.q, 1), dimension(self.keys, 1)
         known = static_ints(mine), static_ints(theirs)
         if None not in known and known[0] == known[1]:
@@ -148,7 +148,7 @@ class _Attention:
         return any(self.attrs.get(f"{side}_window_size", -1) >= 0 for side in ("left", "right"))
 
     def _offset(self) -> Tensor:
-        """How many keys precede the first query."""
+        """Return the number of keys before the first query."""
         if self.past_key is not None:
             return ox.Squeeze(dimension(self.past_key, 2))
         if self.lengths is not None:

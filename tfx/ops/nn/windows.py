@@ -32,7 +32,7 @@ Pads = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the channels are.
+    """A data format: the number of spatial axes and the place of the channels.
 
     Attributes:
         axes: How many spatial axes there are.
@@ -144,7 +144,7 @@ class Window:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """How many elements the window spans, dilation included."""
+        """The number of elements that the window spans along each axis, dilation included."""
         return tuple(d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
 
     def pads(self, sizes: Sequence[int | None]) -> Pads | None:
@@ -166,7 +166,7 @@ class Window:
         return tuple(pads)
 
     def outputs(self, sizes: Sequence[int | None], op: str) -> list[int | None]:
-        """How many positions the window has along each axis.
+        """Return the number of positions of the window along each axis, None where unknown.
 
         Raises:
             InvalidArgumentError: the window does not fit.

@@ -322,7 +322,7 @@ def _fresh_state() -> Tensor:
 
 
 class _Global:
-    """What is the process's own: the global seed and the generators of eager operations."""
+    """The process's global seed and the generators of its eager operations."""
 
     def __init__(self) -> None:
         self.lock = fork_safe(threading.RLock())
@@ -403,7 +403,7 @@ def set_seed(seed: int | None) -> None:
 
 
 def _first_state(seeds: tuple[int, ...]) -> Tensor:
-    """What a sequence of some seeds begins with; of none: something that was never there."""
+    """Return the initial state of a sequence with given seeds; without seeds a fresh one."""
     if not seeds:
         return _fresh_state()
     number = seeds[0] if len(seeds) == 1 else _mixed(*seeds)
