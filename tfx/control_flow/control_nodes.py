@@ -34,7 +34,7 @@ LeafOf = Callable[[TracedVariable], Any]
 
 
 class ControlSite:
-    """What the gradient rules of ``If`` and ``Loop`` find in a record's attributes.
+    """The data that gradient rules of ``If`` and ``Loop`` find in a record's attributes.
 
     Attributes:
         node: The node.

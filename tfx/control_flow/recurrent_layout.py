@@ -24,7 +24,7 @@ _BACK, _END = -1, -(2**63)
 
 
 class RecurrentLayout:
-    """How a node's tensors lie.
+    """The layout of a recurrent node's tensors.
 
     Args:
         attrs: The node's attributes.
@@ -139,7 +139,7 @@ class RecurrentLayout:
         return ox.ReduceSum(y, axes, keepdims=0)
 
     def before(self, states: Tensor, first: Tensor | None) -> Tensor:
-        """What each step begins with: the state before."""
+        """Return the state before each step."""
         if first is None:
             shape = concat_shape(int64_constant([1]), shape_vector(states, 1))
             head = filled(shape, 0, states.dtype)

@@ -205,7 +205,7 @@ def _at_batching(op: BatchedOp) -> Results:
 
 @batching("Optional", "OptionalGetElement")
 def _optional_batching(op: BatchedOp) -> Results:
-    """What is wrapped stays what it is."""
+    """Apply the operator to the batched input: wrapping keeps the value."""
     return op.apply(op.inputs)
 
 

@@ -103,7 +103,7 @@ class TensorArray(ArrayState):
 
     @property
     def element_shape(self) -> TensorShape:
-        """What is known of the elements' shape."""
+        """The static shape of the elements, as far as it is known."""
         return self._shape
 
     @property
@@ -362,7 +362,7 @@ class TensorArray(ArrayState):
 
 
 class Flow:
-    """What ``TensorArray.flow`` gives: the elements at one point of the program."""
+    """The result of ``TensorArray.flow``: the elements at one point of the program."""
 
     def __init__(self, array: TensorArray) -> None:
         self._array = array

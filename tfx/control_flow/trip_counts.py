@@ -54,7 +54,7 @@ class Counting:
         self._numbers = numbers
 
     def trip_count(self, last: Value, first: Value) -> tuple[Tensor | None, Value | None]:
-        """How often the loop runs at most, and what else decides whether it goes on.
+        """Return the largest number of iterations, and the rest of the condition.
 
         Args:
             last: The condition after an iteration.
@@ -189,7 +189,7 @@ def _linear(number: Tensor, step: int, start: int) -> Tensor:
 
 
 def _inputs(value: Value | None, like: Node) -> tuple[Value | None, ...]:
-    """What a value was computed from, by a node of the same operator."""
+    """Return a value's inputs if a node of the same operator computed it, else Nones."""
     node = value.node if value is not None else None
     if node is None or node.op != like.op or len(node.inputs) != len(like.inputs):
         return (None,) * len(like.inputs)
@@ -208,7 +208,7 @@ def _same_operator(one: Node, other: Node) -> bool:
 
 
 def _steps(low: Tensor, high: Tensor, step: int, *, closed: bool) -> Tensor:
-    """How many steps lead from one number to the other, which is left out unless ``closed``."""
+    """Return the number of steps from `low` to `high`, which is excluded unless ``closed``."""
     first, end = static_int(low), static_int(high)
     more = step - 1 + closed
     if first is not None and end is not None:
