@@ -33,7 +33,7 @@ linear("OneHot", inputs=(2,))
 
 @forward("MaxPool")
 def _max_pool_forward(op: OpRecord, tangent: Tensor) -> list[Tensor | None]:
-    """What the tangent has where the maxima were."""
+    """Return the tangent at the positions of the maxima."""
     (x,) = op.inputs
     attrs = {k: v for k, v in op.attrs.items() if k != "storage_order"}
     found = (

@@ -46,7 +46,7 @@ def total(gradient: Any) -> Any:
 
 
 def through(rule: SliceRule, record: OpRecord, needs: tuple[bool, ...], dys: Sequence[Any]) -> Any:
-    """What a rule for slices says; ``NotImplemented`` where the dense rule has to do it."""
+    """Return the result of a slices rule; ``NotImplemented`` leaves it to the dense rule."""
     op = OpRecord(record.op, record.attrs, record.inputs, record.outputs)
     op.needs = needs
     return rule(op, *dys)

@@ -1,4 +1,4 @@
-"""What a record holds of tensors that its gradient does not read.
+"""Stand-ins in records for tensors that the gradient does not read.
 
 A call of a function is differentiated by a graph whose inputs are known. The tensors that are not
 among them matter to a record only by identity: who made them, who used them. In their place the
@@ -21,7 +21,7 @@ from tfx.framework.tensor import EagerTensor
 
 
 class Unread(NamedTuple):
-    """What the gradient of a call does not read.
+    """The tensors of a call that its gradient does not read.
 
     Attributes:
         inputs: Numbers of arguments.
