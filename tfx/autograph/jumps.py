@@ -24,7 +24,7 @@ _Block = list[ast.stmt]
 
 @dataclass(slots=True)
 class _Outcome:
-    """How a block ends: ``always`` by a jump, and the flags that it may have set."""
+    """The end of a block: ``always`` by a jump, and the flags that it may have set."""
 
     always: bool = False
     flags: set[str] = field(default_factory=set)

@@ -122,7 +122,7 @@ class _Liveness:
         self._caught: list[set[str]] = []
 
     def block(self, block: Sequence[ast.stmt], after: set[str]) -> set[str]:
-        """What is live before the statements."""
+        """Return the names that are live before the statements."""
         for stmt in reversed(block):
             after = self._statement(stmt, after) | self._closures.everywhere
             for caught in self._caught:

@@ -171,7 +171,7 @@ class StatementConverter:
     # Parts
 
     def _symbols(self, found: Activity, live: set[str]) -> dict[str, bool]:
-        """What a block changes that is seen outside: names first, then attributes and items.
+        """Return the symbols that a block changes and that are visible outside, names first.
 
         Returns:
             Symbols, and whether the block assigns them; of the others only items change.

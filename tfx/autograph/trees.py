@@ -42,7 +42,7 @@ def clone(node: _T) -> _T:
 
 
 def _position(place: ast.AST) -> tuple[int, int, int, int]:
-    """Where a node stands; of statements with blocks, the first line of the head alone."""
+    """Return a node's position; for statements with blocks, that of their head's first line."""
     if isinstance(place, ast.stmt) and place.end_lineno != place.lineno:
         head = getattr(place, "test", getattr(place, "iter", None))
         end = place.col_offset + 1
