@@ -159,7 +159,7 @@ class ConcreteFunction:
 
     @property
     def captured_inputs(self) -> list[Any]:
-        """What the function uses besides its arguments: variables and tensors."""
+        """The variables and tensors that the function uses besides its arguments."""
         outer: list[Any] = [t for t, _ in self._captures]
         return outer + [s.variable() for _, s in self._entries]
 
@@ -170,7 +170,7 @@ class ConcreteFunction:
 
     @property
     def structured_outputs(self) -> Any:
-        """What a call returns, tensors replaced by specs."""
+        """The structure of a call's result, tensors replaced by specs."""
         specs = iter(
             TensorSpec(TensorShape(v.shape), from_onnx(v.dtype), name=None)
             for v in self._func_graph.graph.outputs[: self._result_count]
@@ -180,7 +180,7 @@ class ConcreteFunction:
 
     @property
     def output_dtypes(self) -> Any:
-        """What a call returns, tensors replaced by dtypes."""
+        """The structure of a call's result, tensors replaced by dtypes."""
         return nest.map_structure(
             lambda s: None if s is None else s.dtype,
             self.structured_outputs,
@@ -189,7 +189,7 @@ class ConcreteFunction:
 
     @property
     def output_shapes(self) -> Any:
-        """What a call returns, tensors replaced by shapes."""
+        """The structure of a call's result, tensors replaced by shapes."""
         return nest.map_structure(
             lambda s: None if s is None else s.shape,
             self.structured_outputs,
@@ -197,7 +197,7 @@ class ConcreteFunction:
         )
 
     def bindings(self) -> list[tuple[str, int, Variable | None]]:
-        """What each input of the graph is: its kind, its number and, if it is one, the variable.
+        """Return kind, number and variable (or None) of each input of the graph.
 
         The kinds are ``"argument"``, ``"capture"`` and ``"variable"``.
         """
@@ -383,7 +383,7 @@ class ConcreteFunction:
         return self._pack(raw, plan.dtypes)
 
     def _live_values(self, tensors: Sequence[Any]) -> list[RawValue]:
-        """What the graph's inputs are at one moment: all values of an installation, or none."""
+        """Return the graph's inputs at one moment: all values of an installation, or none."""
         done = installs.done
         try:
             values = [tensors[i]._raw if ref is None else ref()._raw for i, ref in self._sources]
@@ -502,7 +502,7 @@ class ConcreteFunction:
         return outputs
 
     def _stand_ins(self) -> Callable[[Variable], Variable]:
-        """What a call in a trace has for variables: its random operations draw for it alone."""
+        """Return a map of variables for a call in a trace, which gets random states of its own."""
         if not self._draws:
             return _itself
         known: dict[int, Variable] = {}

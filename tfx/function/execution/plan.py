@@ -159,7 +159,7 @@ def _run_nothing(feeds: dict[str, RawValue], outputs: list[str], options: Any) -
 
 
 def _compiled(graph: Graph) -> Run:
-    """What runs a part of a graph that failed."""
+    """Return a function that runs a part of a failed graph."""
     plan, count = Plan(graph), len(graph.outputs)
 
     def run(inputs: Sequence[RawValue]) -> Sequence[RawValue]:

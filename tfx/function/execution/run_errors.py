@@ -1,4 +1,4 @@
-"""What went wrong in a run: the operator, the shapes that it met and the user's line.
+"""Diagnosis of a failed run: the operator, its run-time shapes and the user's line.
 
 ONNX Runtime names the node that failed, and the branches and loops around it. The shapes are found
 by running the part of the graph before that node once more, as nothing in a graph has effects; in a

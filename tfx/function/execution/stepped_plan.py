@@ -359,7 +359,7 @@ class LoopStep:
 
 
 def _stacked(value: Value, parts: Sequence[RawValue]) -> RawValue:
-    """What a loop collected, along a new first dimension."""
+    """Return a loop's collected values, stacked along a new first dimension."""
     dtype = dtypes.from_onnx(value.dtype)
     if parts:
         return from_array(np.stack([EagerTensor(p, dtype).view() for p in parts]))._raw

@@ -74,7 +74,7 @@ class BodyGradient:
         return found
 
     def leaf(self, state: TracedVariable) -> Any:
-        """What a variable is known by."""
+        """Return the key of a variable's gradient, or None."""
         return self._leaves.get(id(state.ref()))
 
     def is_forward(self, value: Value) -> bool:

@@ -78,7 +78,7 @@ class BodyTangents:
         )
 
     def leaf(self, state: TracedVariable) -> Any:
-        """What a variable is known by."""
+        """Return the key of a variable's tangent, or None."""
         return self._leaves.get(id(state.ref()))
 
     def records(self) -> list[OpRecord]:
@@ -181,7 +181,7 @@ def in_order(nodes: Sequence[Node]) -> list[Node]:
 
 
 class NodeTangents(ABC):
-    """What forward mode added to one ``If`` or ``Loop``. Subclasses say how.
+    """The tangents that forward mode adds to one ``If`` or ``Loop``.
 
     Args:
         op: The node's record.
@@ -228,7 +228,7 @@ class NodeTangents(ABC):
         nodes[place:] = in_order(nodes[place:])
 
     def give(self, tensor: Tensor) -> Value:
-        """What the node is given as one more input, which is one of its record, too."""
+        """Add an input to the node and to its record, and return its value."""
         self._complete_given()
         self.given.append(tensor)
         return self.owner.value_of(tensor)

@@ -237,7 +237,7 @@ class _Rule:
 
 
 def _gradient(g: Any, x: Tensor) -> Any:
-    """What a gradient function returned for an input; slices stay slices in eager mode."""
+    """Return a gradient function's result for one input; slices stay slices in eager mode."""
     if g is None or not x.dtype.is_floating:
         return None
     if type(g) is not IndexedSlices:

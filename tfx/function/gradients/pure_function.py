@@ -498,7 +498,7 @@ def _function_call_slices(op: OpRecord, *given_dys: Any) -> list[Any]:
 
 
 def _of_arguments(op: OpRecord, found: Sequence[Tensor], present: Sequence[int]) -> list[Any]:
-    """What a function returned as one gradient for each argument of a call."""
+    """Return a backward function's results as one gradient for each argument of a call."""
     needs = op.attrs["pair"].needs
     wanted = [x for x, n in zip(op.inputs, needs, strict=True) if n]
     values = iter(_put_together(found, present, wanted))
@@ -506,7 +506,7 @@ def _of_arguments(op: OpRecord, found: Sequence[Tensor], present: Sequence[int])
 
 
 def _given_to(backward: Backward, op: OpRecord) -> list[Tensor] | None:
-    """What a backward function reads of a call; None: some of it is gone."""
+    """Return the tensors of a call that a backward function reads; None if one was freed."""
     given = [op.inputs[i] if kind == "argument" else op.outputs[i] for kind, i in backward.origins]
     return None if any(type(x) is StandIn for x in given) else given
 

@@ -134,7 +134,7 @@ def _is_quick(node: Node) -> bool:
 
 
 def _cheapest_source(value: Value, given: Collection[int]) -> Value:
-    """What a value was made from, as long as that is no larger and the rest is at hand."""
+    """Return the value at the start of quick conversions to `value` that is no larger than it."""
     while id(value) not in given:
         node = value.node
         if node is None or not traits(node.op).form or not _is_quick(node):

@@ -156,7 +156,7 @@ def tapped(concrete: ConcreteFunction, patterns: Sequence[str]) -> ConcreteFunct
 
 
 def _find(source: FuncGraph, patterns: Sequence[str]) -> tuple[Graph, dict[str, Value]]:
-    """What fits, by name in sorted order, and the graph that it is in."""
+    """Return the matching values, sorted by name, and the graph that they are in."""
     graph = source.graph
     top = dict(_named(graph.nodes))
     found = {name: v for name, v in top.items() if _fits(name, v, patterns)}

@@ -18,7 +18,7 @@ class Timed(Protocol):
 
     @property
     def duration_us(self) -> float:
-        """How long it took."""
+        """The duration in microseconds."""
 
 
 def timeline(items: Sequence[tuple[int, str, Timed]], width: int, limit: int | None) -> str:

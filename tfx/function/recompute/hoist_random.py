@@ -1,4 +1,4 @@
-"""What is drawn in branches and loops as results of the graph around, and back again.
+"""Random draws in branches and loops as results of the enclosing graph, and their replay.
 
 A loop collects what each iteration drew, as its gradient would; a branch that was not taken gives
 nothing. A second computation reads from there. Calls that draw are expanded first.
@@ -314,7 +314,7 @@ def _given_inside(
     body: BodyGraph,
     given: Mapping[int, Tensor],
 ) -> tuple[dict[int, Tensor], list[Node]]:
-    """What was drawn by the ``id`` of the body's values, and the nodes that take it."""
+    """Return the given draws by ``id`` of the body's values, and the nodes that read them."""
     if node.op == "If":
         pairs = zip(old.outputs, node.outputs, strict=True)
         return {id(value): given[id(y)] for value, y in pairs if id(y) in given}, []

@@ -35,7 +35,7 @@ Delay = Callable[[Sequence[Tensor]], Sequence[Tensor]]
 
 
 class VariableRollback:
-    """What variables were before a computation; made right before it."""
+    """The values of variables before a computation; create it right before."""
 
     def __init__(self) -> None:
         self._graph = current().graph
@@ -207,7 +207,7 @@ def _as_read(graph: FuncGraph, state: TracedVariable) -> Any:
 
 
 def _untag(graph: FuncGraph, mark: int, variables: set[int]) -> None:
-    """What was assigned the second time is no variable's value, and carries no gradient either."""
+    """Remove the tags of values assigned in a second run: they are no variables' values."""
     for node in graph.graph.nodes[mark:]:
         if isinstance(node.tag, Assigned):
             assigned = node.tag.outputs

@@ -99,7 +99,7 @@ class Function:
         return self._parameters
 
     def experimental_get_tracing_count(self) -> int:
-        """How many times the Python function was traced."""
+        """Return how many times the Python function was traced."""
         return self._tracer.count
 
     def concrete_functions(self) -> list[ConcreteFunction]:
@@ -170,7 +170,7 @@ class Function:
         )
 
     def placement(self) -> Placements:
-        """Where the nodes of each trace made so far run; print it for a table.
+        """Return the placement of the nodes of each trace made so far; print it for a table.
 
         Example:
             >>> import tfx as tf
@@ -406,12 +406,12 @@ class Function:
         return carry(self, traces) if traces else None
 
     def _coded(self) -> Any:
-        """How the function is pickled with its code: what ``__setstate__`` gets."""
+        """Return the pickled state of the function with its code, for ``__setstate__``."""
         return tuple, ((*self._parts, source_of(self._python_function)),)
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        """What makes the function, traces apart."""
+        """Return the parts that the function is made from, except its traces."""
         given = (self._python_function, self._name, *self._made_with)
         return given, self._tracer.keeps_variables, self._is_static
 
@@ -476,7 +476,7 @@ class Method(Function):
 
 @cover
 class Binding:
-    """What the methods of one instance share.
+    """The state that the methods of one instance share.
 
     Attributes:
         reference: The instance.

@@ -43,7 +43,7 @@ _numbers = itertools.count(1)
 
 
 def call_form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What extractors are found by: how many positional arguments, and the names of others."""
+    """Return the key of a call's extractor: the positional count and the keyword names."""
     return (len(args), *kwargs) if kwargs else len(args)
 
 

@@ -42,7 +42,7 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How an argument differs from that of an earlier trace.
+    """The difference between an argument and that of an earlier trace.
 
     Attributes:
         argument: The argument, with the way to the part of it: ``"batch['x'][0]"``.
@@ -60,7 +60,7 @@ class Difference:
 
     @property
     def advice(self) -> str:
-        """What can be done about it."""
+        """Advice for avoiding such a retrace."""
         return _ADVICE[self.kind]
 
     def __str__(self) -> str:
