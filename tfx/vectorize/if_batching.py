@@ -134,7 +134,7 @@ def assign(
 
 
 def _read_again(variable: Variable, batched_value: BatchedValue) -> Tensor:
-    """What was assigned the second time: no variable's value, but tapes see a read of it."""
+    """Return a value assigned in a second run: no variable's value, but tapes record a read."""
     value = stop_gradient(batched_value.tensor)
     graph = current().graph
     if isinstance(value, SymbolicTensor) and value._symbol.node is not None and graph is not None:
