@@ -29,7 +29,7 @@ _KEYS = (dtypes.string, dtypes.int32, dtypes.int64)
 
 
 class StaticTable:
-    """What both static tables share: keys, their places, values.
+    """The common base of both static tables: keys, their positions, values.
 
     Args:
         initializer: Fills it.
@@ -207,7 +207,7 @@ class StaticHashTable(StaticTable):
 
     @property
     def default_value(self) -> Tensor:
-        """What keys have that are not in the table."""
+        """The value for keys that are not in the table."""
         return self._default
 
     def size(self, name: str | None = None) -> Tensor:
@@ -295,7 +295,7 @@ class StaticVocabularyTable(StaticTable):
 
     @property
     def num_oov_buckets(self) -> int:
-        """How many ids there are for words that are not in the vocabulary."""
+        """The number of ids for words that are not in the vocabulary."""
         return self._buckets
 
     def size(self, name: str | None = None) -> Tensor:
