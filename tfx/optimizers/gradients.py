@@ -1,4 +1,4 @@
-"""What happens to gradients before the update rule sees them: small transforms of a list.
+"""Transforms of gradients before the update rule sees them, each from list to list.
 
 Nothing here knows an optimizer. Gradients are tensors (or ``Rows``) of the dtype that the update
 computes in: the variable's own, or float32 for the half-precision ones, whose range squares leave.
@@ -27,7 +27,7 @@ _told: dict[Any, Any] = {}
 
 
 def compute_dtype(variable: Variable) -> DType:
-    """What the update of a variable is computed in, and its slots are kept in."""
+    """Return the dtype that a variable's update is computed in and its slots are kept in."""
     return dtypes.float32 if variable.dtype.size < 4 else variable.dtype
 
 

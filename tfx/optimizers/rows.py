@@ -78,7 +78,7 @@ class Rows:
         return Rows(values, rows.indices, rows.size, distinct=rows.distinct)
 
     def slices(self) -> IndexedSlices:
-        """What is added to a table: rows that are there twice add up."""
+        """Return the update of a table as slices; rows that occur twice add up."""
         rows = self if self._once is None else self._once
         return IndexedSlices(rows.values, rows.indices)
 

@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 def mark_of(item: Any) -> tuple[int, ...]:
-    """What an object has in it; other numbers mean other parts."""
+    """Return numbers that identify the parts of an object; other numbers mean other parts."""
     if isinstance(item, Mapping):
         return tuple(map(id, item.values()))
     if isinstance(item, list | tuple):

@@ -28,7 +28,7 @@ _POLL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class CheckpointState:
-    """What a folder's ``checkpoint`` file says; paths are complete.
+    """The contents of a folder's ``checkpoint`` file; paths are complete.
 
     Attributes:
         model_checkpoint_path: The latest checkpoint.

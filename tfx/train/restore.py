@@ -319,7 +319,7 @@ class Restore:
         return sorted(self._key(n) for n in left)
 
     def report(self, root: Any, also_root: Any) -> RestoreReport:
-        """What became of each value, and of each variable that ``root`` has now."""
+        """Return the outcome for each value, and for each variable that ``root`` has now."""
         walked = walk(root, also_root=also_root)
         paths = {id(node.item): path_text(node.path) for node in walked if node.is_variable}
         plan = _Plan(self, only=set())
