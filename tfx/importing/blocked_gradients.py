@@ -1,4 +1,4 @@
-"""Where in a graph no gradient flows: operators between outputs and inputs that have none."""
+"""A check for operators between outputs and inputs through which no gradient flows."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ _closed = Closed()
 
 
 class _ClosedPlan:
-    """What a function of a closed object has in the place of a session."""
+    """The plan of a function of a closed object: every use of it raises."""
 
     def __init__(self, what: str, files: LoadedFiles) -> None:
         self._what, self._files = what, files
