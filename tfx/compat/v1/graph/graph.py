@@ -344,7 +344,7 @@ class Graph(FuncGraph, Collections):
         return True
 
     def run_in_session(self, fetch: Any, feed_dict: Any, session: Any) -> Any:
-        """What ``Tensor.eval`` and ``Operation.run`` do."""
+        """Run a fetch for ``Tensor.eval`` or ``Operation.run``."""
         from tfx.compat.v1.session.session import get_default_session
 
         if session is None:

@@ -1,4 +1,4 @@
-"""What ``Session.run`` is asked for and given: fetches and feeds as values of the graph."""
+"""Fetches and feeds of ``Session.run`` as values of the graph."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _variable(graph: Graph, variable: Variable) -> SymbolicTensor:
 
 
 def feeds_of(graph: Graph, feed_dict: Any) -> list[tuple[Value, EagerTensor]]:
-    """What is fed: values of the graph and their contents.
+    """Return the fed values of the graph with their contents.
 
     Raises:
         TypeError: a key that is not a tensor of the graph, or contents that do not fit its dtype.

@@ -28,7 +28,7 @@ Memory = Callable[[Variable], Variable]
 
 
 class Resolved:
-    """What ``resolve`` made.
+    """The result of ``resolve``.
 
     Attributes:
         func_graph: A graph whose arguments are the feeds and whose outputs are the fetches, then

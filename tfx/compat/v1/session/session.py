@@ -28,7 +28,7 @@ _default: ContextVar[tuple[BaseSession, ...]] = ContextVar("tfx_default_session"
 
 
 class Cell(Variable):
-    """What a session holds for a variable of its graph; empty until it is assigned."""
+    """A session's storage of a variable of its graph; empty until it is assigned."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class Cell(Variable):
 
 
 class BaseSession:
-    """What ``Session`` and ``InteractiveSession`` have in common.
+    """The common base of ``Session`` and ``InteractiveSession``.
 
     Args:
         target: Accepted for compatibility: there is one process. Must be empty.
@@ -229,7 +229,7 @@ class BaseSession:
                 cell._swap(tensor._raw)
 
     def memory(self, variable: Variable) -> Variable:
-        """What holds the value of a variable: made when the session first meets it.
+        """Return the variable that stores a variable's value, created at its first use here.
 
         A variable that the graph did not make holds its own.
         """

@@ -207,7 +207,7 @@ class VarianceScaling(Initializer):
 
 
 def _fans(shape: list[int]) -> tuple[float, float]:
-    """How many inputs and outputs a layer with weights of this shape has."""
+    """Return the number of inputs and outputs of a layer with weights of this shape."""
     if len(shape) < 2:
         size = float(shape[0]) if shape else 1.0
         return size, size

@@ -226,7 +226,7 @@ def _takes_nothing(function: Callable[..., Any]) -> bool:
 
 
 def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
-    """What a variable starts from where nobody says: Glorot's uniform numbers, or zeros."""
+    """Return the initializer of a variable that is given none: Glorot's uniform, or zeros."""
     if dtype.is_floating:
         return GlorotUniform()
     if dtype.is_integer or dtype.is_bool or dtype is dtypes.string:
