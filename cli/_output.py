@@ -1,4 +1,4 @@
-"""What people see: tables, sizes, and a sign of life while something takes long.
+"""Output for people: tables, sizes, and progress of long work.
 
 Owns the looks, on a terminal and in a pipe. Must not know of bundles. The one decision: stdout has
 results and nothing else, in a form that other programs can cut up when it is not a terminal; stderr

@@ -44,7 +44,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Comparison:
-    """What is different in two bundles; ``same_variables`` counts those with equal values."""
+    """The differences between two bundles; ``same_variables`` counts those with equal values."""
 
     first: str
     second: str

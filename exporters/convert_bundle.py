@@ -51,7 +51,7 @@ _MADE_UP_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What became of a signature.
+    """The outcome of converting a signature.
 
     Attributes:
         name: Its name.
@@ -70,7 +70,7 @@ class Measured:
 
 @dataclass(slots=True)
 class Conversion:
-    """What ``convert`` did; sizes are those of all files."""
+    """The result of ``convert``; sizes are those of all files."""
 
     before: int
     after: int = 0
@@ -137,7 +137,7 @@ def convert(
 
 
 def _wanted(sources: Sources) -> list[Recorded]:
-    """What the old bundle gives: for its examples, or for made up inputs."""
+    """Return the old bundle's results, for its examples or for generated inputs."""
     replayer = Replayer(sources)
     found: list[Recorded] = []
     for info in replayer.signatures.values():

@@ -20,7 +20,7 @@ class NamedSignature(Protocol):
 
     @property
     def concrete_function(self) -> ConcreteFunction:
-        """What it calls."""
+        """The function that the signature calls."""
 
     @property
     def input_names(self) -> Sequence[str]:

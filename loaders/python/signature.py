@@ -26,7 +26,7 @@ DEFAULT_SIGNATURE = "serving_default"
 
 @dataclass(frozen=True, slots=True)
 class SignatureInfo:
-    """What a signature takes and gives.
+    """A signature's inputs, outputs and use of variables.
 
     Attributes:
         name: Its name.
