@@ -1,4 +1,4 @@
-"""Which classes are nested structures, and how each is taken apart and put together.
+"""The classes that are nested structures, and how each is taken apart and rebuilt.
 
 Owns the table of kinds. It must not know what is done with structures; that is `nest.py`.
 
