@@ -28,7 +28,7 @@ from tfx.runtime.values import RawValue
 # Seconds that a fork waits for runs of other threads.
 PATIENCE = 10.0
 # Seconds that it waits for threads that Python does not know to fall asleep. Those of the pool need
-# a few milliseconds; those of other libraries may compute for ever, and need not concern us.
+# a few milliseconds; those of other libraries may compute forever, and need not concern us.
 POOL_PATIENCE = 1.0
 _TASKS = "/proc/self/task"
 _INSTEAD = (

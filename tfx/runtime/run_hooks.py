@@ -1,9 +1,9 @@
 """Layers between the callers of sessions and ONNX Runtime, which cost nothing while unused.
 
-Whoever calls a session often keeps its C-level runner in an attribute ``run_raw``, so that a call
-costs nothing more. Such *holders* are known here by weak references. A *layer* makes a runner out
-of a runner; adding one replaces the attribute of every holder, those to come included. Two layers
-exist: calls with options of their own (``run_hook``), and what a fork needs (``runtime.fork``).
+Objects that call a session often keep its C-level runner in an attribute ``run_raw``, so that a
+call has no overhead. Such *holders* are registered here by weak references. A *layer* wraps a
+runner; adding one replaces the attribute of every holder, later ones included. Two layers exist:
+calls with options (``run_hook``), and the wait for a fork (``runtime.fork``).
 """
 
 from __future__ import annotations

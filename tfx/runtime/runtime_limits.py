@@ -21,7 +21,7 @@ _FIRST = 18
 
 @functools.cache
 def supported_opset() -> int:
-    """The greatest version of ONNX's standard operators that models may use here.
+    """The largest version of ONNX's standard operators that models may use here.
 
     Example:
         >>> supported_opset() >= 21

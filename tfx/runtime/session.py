@@ -46,7 +46,7 @@ _log = logging.getLogger("tfx")
 # For what is not of a session: each one on a GPU warns that CUDA is no plugin.
 _ERRORS_ONLY = 3
 _RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
-# Release 1.31 may end the process when it puts a branch whose condition is constant in the place of
+# Release 1.31 may end the process when it puts a branch whose condition is constant in place of
 # its `If`, which is part of this.
 _FOLDING = "ConstantFolding"
 _DATA_FOLDER = "session.model_external_initializers_file_folder_path"
@@ -256,7 +256,7 @@ class Session:
         return Session(**{**self._recipe, "capture": False}, profile_prefix=prefix)
 
     def assignments(self) -> list[tuple[str, str, str]]:
-        """Which execution provider runs each node: node name, operator, provider.
+        """Return the execution provider of each node: node name, operator, provider.
 
         Nodes are those left after ONNX Runtime's optimizations, before it fuses them. On the CPU
         there is one provider only, and nothing is recorded.

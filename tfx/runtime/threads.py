@@ -50,7 +50,7 @@ _requested: int | None = None
 
 
 class OwnThreads:
-    """Which sessions have threads of their own where no pool can be shared.
+    """The choice of sessions that have threads of their own where no pool can be shared.
 
     Sessions without an operator that is worth it run on the thread that calls them; the others get
     threads while fewer than ``limit`` exist.
