@@ -87,7 +87,7 @@ def difference(found: npt.NDArray[Any], expected: npt.NDArray[Any], tolerance: f
 
 
 def max_difference(found: npt.NDArray[Any], expected: npt.NDArray[Any]) -> float:
-    """The greatest absolute difference of two arrays of numbers of one shape.
+    """The largest absolute difference of two arrays of numbers of one shape.
 
     NaN counts as equal to NaN; a number beside NaN or another infinity is infinitely far.
     """
