@@ -87,17 +87,17 @@ class Loop:
 
     @property
     def iteration(self) -> Value:
-        """In the body, the number of the iteration, from 0."""
+        """The number of the iteration in the body, from 0."""
         return self.body.inputs[0]
 
     @property
     def entered(self) -> Value:
-        """In the body, the condition that let the iteration begin: always true."""
+        """The condition of the iteration in the body, which is always true there."""
         return self.body.inputs[1]
 
     @property
     def goes_on(self) -> Value:
-        """In the body, whether another iteration follows."""
+        """The condition in the body for another iteration."""
         return self.body.outputs[0]
 
     @property
@@ -148,7 +148,7 @@ class Loop:
 
     @property
     def results(self) -> list[tuple[Value, Value]]:
-        """In the body and outside, what is carried on and then what is collected."""
+        """Pairs of results in the body and outside: carried values, then collected ones."""
         return list(zip(self.body.outputs[1:], self.node.outputs, strict=True))
 
     def trip_count(self) -> RawDim:
@@ -209,7 +209,7 @@ class Loop:
     def state_needed(
         self, results: Iterable[int], needed: Callable[[Sequence[Value]], Collection[int]]
     ) -> set[int]:
-        """Which of the carried values some results depend on.
+        """Return the numbers of the carried values that some results depend on.
 
         Args:
             results: Numbers of the results.
@@ -263,7 +263,7 @@ class If:
 
     @property
     def condition(self) -> Value:
-        """Which branch is taken, a boolean scalar."""
+        """The condition that selects a branch, a boolean scalar."""
         value = self.node.inputs[0]
         assert value is not None
         return value

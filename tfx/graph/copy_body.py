@@ -97,7 +97,7 @@ def replace_values(graph: Graph, replacements: Mapping[int, Value]) -> None:
 
 
 def captured_values(bodies: Iterable[Graph]) -> list[Value]:
-    """Values of the graphs around that the bodies use, constants left out, each once."""
+    """Values of the enclosing graphs that the bodies use, constants left out, each once."""
     found: dict[int, Value] = {}
     for body in bodies:
         for value in free_values(body):

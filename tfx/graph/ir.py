@@ -120,7 +120,7 @@ class Node:
     def replaced(
         self, inputs: Sequence[Value | None] | None = None, attrs: Attributes | None = None
     ) -> Node:
-        """A node in the place of this one, with its outputs, that differs in inputs or attributes.
+        """A node in place of this one, with its outputs, that differs in inputs or attributes.
 
         Passes make new nodes: those of the traced graph are never changed.
         """

@@ -1,7 +1,7 @@
 """``Rewriter``: what passes share. It walks a graph, and a subclass says what becomes of each node.
 
 A pass never changes what it is given. One map of values serves a graph and all below it, since
-bodies see the values of the graphs around them; a called graph is rewritten once, since its calls
+bodies see the values of the enclosing graphs; a called graph is rewritten once, since its calls
 must go on sharing one function.
 """
 

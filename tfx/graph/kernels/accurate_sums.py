@@ -573,7 +573,7 @@ def _is_long(write: ReplacementBuilder, x: Value, axes: Sequence[int], limit: in
 def _with_found_blocks(
     write: ReplacementBuilder, node: Node, x: Value, axes: tuple[int, ...]
 ) -> Value:
-    """In stages, with the first of the preferred lengths that divides the size.
+    """Reduce in stages, with the first of the preferred lengths that divides the size.
 
     Where none does, everything is one block, and the reduction is made again of a head and a tail:
     by a loop of one iteration, since branches inside of branches are avoided.

@@ -46,7 +46,7 @@ _HARMLESS = frozenset(
 
 
 def without_elements(out: Graph, node: Node) -> bool:
-    """Put a constant in the place of a node whose result is known to have no elements."""
+    """Put a constant in place of a node whose result is known to have no elements."""
     if node.op in _HARMLESS or node.tag is not None or len(node.outputs) != 1:
         return False
     (result,) = node.outputs
@@ -134,12 +134,12 @@ def _ask(
 
 
 def _instance_normalization(out: Graph, node: Node) -> bool:
-    """Of an image without pixels."""
+    """Handle an instance normalization of images without pixels, which returns its input."""
     return _without_pixels(out, node, _itself)
 
 
 def _roi_align(out: Graph, node: Node) -> bool:
-    """In an image without pixels: zeros, as everywhere outside of an image."""
+    """Handle a ``RoiAlign`` in images without pixels: zeros, as everywhere outside of an image."""
     return _without_pixels(out, node, _zero_regions)
 
 

@@ -79,7 +79,7 @@ class _Decider:
                 self._constant.update((id(v), made) for v in made.outputs)
 
     def _take(self, branch: Graph, node: Node, out: Graph, same: dict[int, Value]) -> None:
-        """The nodes of a branch in the place of its ``If``."""
+        """The nodes of a branch in place of its ``If``."""
         self._constant.update((id(v), None) for v in branch.constants)
         out.constants += branch.constants
         self._emit(branch, out, same)

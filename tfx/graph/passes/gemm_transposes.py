@@ -20,7 +20,7 @@ _LEAST, _MOST = 64, 1 << 20
 
 
 def share_transposes(graph: Graph, threads: int = 1) -> Graph:
-    """A copy of the graph with transpositions of their own for products where that is quicker.
+    """A copy of the graph with transpositions of their own for products where that is faster.
 
     Args:
         graph: The graph, ready to be compiled. Bodies stay as they are.

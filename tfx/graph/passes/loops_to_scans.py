@@ -52,7 +52,7 @@ class _Scanner(Rewriter):
 
 
 def _scan(loop: Node, home: Graph) -> Node | None:
-    """The ``Scan`` that does what a loop does; None: there is none, or it is no quicker.
+    """The ``Scan`` that does what a loop does; None: there is none, or it is no faster.
 
     What it computes of all rows at once is put at the end of ``home``.
     """
@@ -134,7 +134,7 @@ def _turns(node: Node) -> bool:
 
 
 def _copy_of(node: Node, value: Value) -> Node:
-    """A node that hands a value on in the place of another one."""
+    """A node that hands a value on in place of another one."""
     made = Node("Identity", (value,), {}, node.name, node.source)
     made.outputs, made.device = node.outputs, node.device
     return made

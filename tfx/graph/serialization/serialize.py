@@ -1,4 +1,4 @@
-"""Graphs to ONNX models and back.
+"""Graphs to ONNX models; ``deserialize`` is the way back.
 
 Constants become initializers of the main graph (of bodies below it too: they see the outer scope)
 and ``Constant`` nodes in local functions, which have no initializers. A called graph becomes an
