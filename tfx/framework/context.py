@@ -1,7 +1,7 @@
 """The destination of operations: the graph being traced, the recording tapes, the device.
 
-One immutable ``Context`` in one context variable is all the mutable state there is. It follows
-threads and asyncio tasks by itself.
+It is one immutable ``Context`` in one context variable, so threads and asyncio tasks have their
+own. Other modules keep the state of their concerns (summaries, sessions, variable creators).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Context:
 
     Attributes:
         graph: The graph under construction; None: execute eagerly.
-        tapes: Recorders that must be told, outermost first.
+        tapes: Recorders of operations, outermost first.
         device: Canonical device name, or a ``device.DeviceFunction``; None: the default (CPU:0).
         scope: Prefix of node and variable names, such as ``"layer/"``.
         eager_functions: Traced functions run their Python code instead (for debugging).

@@ -110,7 +110,7 @@ class FuncGraph(GraphApi):
             ``node_names``); False for graphs that are kept for others than who happens to call
             first.
         is_element: Whether it is the program of one of many elements, which is then carried out for
-            all of them in the graph around.
+            all of them in the enclosing graph.
         shared_name: What the names of all nodes that are made now have in common, if that is known.
     """
 
@@ -233,7 +233,7 @@ class FuncGraph(GraphApi):
 
     def constant(self, array: np.ndarray[Any, Any], dtype: int) -> ir.Value:
         """A constant; small equal ones are shared, unless a derivative may be taken by one."""
-        # In bodies, constants are told apart by their values: 2.0 that is watched, and 2.0 that
+        # In bodies, constants are distinguished by their values: 2.0 that is watched, and 2.0 that
         # is not, are two. The pass `share` makes one of them when all gradients are taken.
         if array.size > 64 or array.dtype.kind not in _SHARED_KINDS:
             value = self.graph.add_constant(array, dtype, "Const")

@@ -96,7 +96,7 @@ def settled(x: Tensor) -> bool:
 
 
 def guard_of(node: Node | None) -> tuple[Value, Refusal] | None:
-    """Of a node that is such a reshape, the condition and the reason."""
+    """Return the condition and the reason of a reshape that checks; None for other nodes."""
     if node is None or node.op != "Reshape" or node.inputs[1] is None:
         return None
     where = node.inputs[1].node

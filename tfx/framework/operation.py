@@ -217,7 +217,7 @@ class Operation:
         """Run it in a session: only for operations of a ``compat.v1.Graph``.
 
         Args:
-            feed_dict: What to put in the place of tensors.
+            feed_dict: What to put in place of tensors.
             session: The session; None: the default one.
 
         Raises:

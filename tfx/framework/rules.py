@@ -8,9 +8,9 @@ output that nothing depends on is None, which only rules of operators with sever
 Forward mode has tables of its own, filled by ``autodiff``: a rule, or the word that an operator is
 linear or elementwise. Where there is none, the gradient rule is applied twice.
 
-Whoever asks the tables has imported ``ops``. The rules of operators with bodies, of calls and of
-recurrent layers need packages above the walks themselves; they are imported when such an operator
-is first asked for, so that no answer depends on what was imported before.
+Users of the tables have imported ``ops``. The rules of operators with bodies, of calls and of
+recurrent layers need packages above the walks themselves; they are imported at the first look-up of
+such an operator, so that no look-up depends on what was imported before.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Tensor(Operand):
 
     @property
     def value_index(self) -> int:
-        """Which output of its operation it is; eager tensors have none."""
+        """The number of this output of its operation, which eager tensors do not have."""
         raise self._undefined("value_index")
 
     def consumers(self) -> list[Operation]:
@@ -433,7 +433,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def value_index(self) -> int:
-        """Which output of its operation it is."""
+        """The number of this output of its operation."""
         outputs = () if self._symbol.node is None else self._symbol.node.outputs
         return next((i for i, v in enumerate(outputs) if v is self._symbol), 0)
 
@@ -459,7 +459,7 @@ class SymbolicTensor(Tensor):
         """The contents, computed by a session: only for tensors of a ``compat.v1.Graph``.
 
         Args:
-            feed_dict: What to put in the place of other tensors.
+            feed_dict: What to put in place of other tensors.
             session: The session; None: the default one.
 
         Raises:
