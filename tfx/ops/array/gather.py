@@ -336,7 +336,7 @@ def _gather_elements_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 
 @batching("Gather")
 def _gather_batching(op: BatchedOp) -> Results:
-    """By what differs: the table, the places, or both."""
+    """Batch ``Gather`` by the inputs that are batched: the table, the places, or both."""
     axis = op.attrs.get("axis", 0)
     if not op.batched[1]:
         return op.apply(op.inputs, {"axis": shifted(axis)})

@@ -65,7 +65,7 @@ class Folded(NamedTuple):
 
         Args:
             y: Of the shape ``[before, ..., after]``.
-            *sizes: What stands in the place of the axis, as vectors.
+            *sizes: What stands in place of the axis, as vectors.
             axes: How many dimensions that are, None if it is not known.
         """
         result = reshape_to(y, concat_shape(self.before, *sizes, self.after))

@@ -28,7 +28,7 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
     """Raise as soon as the result of an operation holds NaN or infinity.
 
     It concerns the current thread, eager operations and the functions called from here on, which
-    are traced anew with a check behind every operation: for debugging only. To call it twice is to
+    are traced again with a check behind every operation: for debugging only. To call it twice is to
     call it once.
 
     Args:

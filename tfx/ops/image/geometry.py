@@ -462,7 +462,7 @@ def resized(made: Tensor, top: int, targets: Tensor, mode: dict[str, Any]) -> Te
 def _resampled(
     x: Tensor, top: int, method: ResizeMethod, targets: list[int], antialias: bool
 ) -> Tensor:
-    """By a matrix of weights for each axis."""
+    """Resize by a matrix of weights for each axis."""
     rows, columns = (
         constant(weights(str(method), side, target, antialias), x.dtype)
         for side, target in zip(known_sides(x, top), targets, strict=True)

@@ -350,7 +350,7 @@ def _beta(a: Doubles, b: Doubles, x: Doubles) -> Doubles:
 
 
 def _beta_of_large(a: Doubles, b: Doubles, x: Doubles) -> Doubles:
-    """Of two large orders: the narrow density is integrated from ``x`` outwards.
+    """Return the incomplete beta function of large orders, integrated from ``x`` outwards.
 
     It is written around the mean, where the linear terms of its exponent cancel.
     """

@@ -129,7 +129,7 @@ def count_nonzero(
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """Which part of all elements is zero, as a float32 scalar.
+    """Return the fraction of elements that are zero, as a float32 scalar.
 
     Example:
         >>> import tfx as tf

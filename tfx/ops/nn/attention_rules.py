@@ -121,7 +121,7 @@ class _Attention:
         return divide(scalar_like(1, self.q), root)
 
     def _allowed(self, raw: Tensor) -> Tensor | None:
-        """Which keys each query may see; None: all."""
+        """Return a mask of the keys that each query attends to; None means all."""
         conditions: list[Tensor] = []
         if self.mask is not None and self.mask.dtype is dtypes.bool:
             conditions.append(_padded_mask(self.mask, self.keys))

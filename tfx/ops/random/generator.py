@@ -376,7 +376,7 @@ def set_seed(seed: int | None) -> None:
     functions that are called begin at 0, too, and each call in a function's program draws for
     itself. The global seed is that of the moment of tracing.
 
-    ``set_seed`` lets all of them begin anew, in functions with the seeds that they were traced
+    ``set_seed`` lets all of them start over, in functions with the seeds that they were traced
     with. Where there is no global seed, operations without one differ from run to run, and the rest
     take a fixed one. The numbers are not TensorFlow's.
 
