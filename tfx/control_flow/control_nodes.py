@@ -1,8 +1,8 @@
 """``If`` and ``Loop`` nodes: adding them to a graph and telling the tapes.
 
-A tape cannot see into a body. For it such a node is one operation on what it is given, on every
-value of the graphs around that its bodies use, and on the variables that are assigned inside: what
-is read after an assignment depends on the variable.
+A tape cannot see into a body. For it such a node is one operation on the node's inputs, on every
+enclosing value that its bodies use, and on the variables that are assigned inside: a read after an
+assignment depends on the variable.
 """
 
 from __future__ import annotations

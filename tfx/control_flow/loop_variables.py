@@ -408,7 +408,7 @@ def _only_elements(body: Graph, sequence: Value) -> bool:
 
 
 def _read_from(body: Graph, sequence: Value, dense: Value) -> None:
-    """Take slices of a tensor in the place of a sequence's elements."""
+    """Take slices of a tensor in place of a sequence's elements."""
     for node in body.nodes:
         if node.op == "SequenceAt" and node.inputs[0] is sequence:
             node.op, node.attrs = "Gather", {}

@@ -103,7 +103,7 @@ class RecurrentLayout:
     # What is done in it
 
     def mask(self, x: Tensor) -> Tensor | None:
-        """Which steps belong to their sequence, ``[time, (1,) batch, 1]``; None: all."""
+        """Return a mask of the steps in a sequence, ``[time, (1,) batch, 1]``; None means all."""
         if self._lengths is None:
             return None
         end = reshape_to(dimension(x, 0), int64_constant([]))

@@ -87,7 +87,7 @@ class Counting:
         if counter is None or limit is None or limit.shape != ():
             return None
         if (counter.step > 0) != op.startswith("Less"):
-            return None  # it runs for ever, or not at all
+            return None  # it runs forever, or not at all
         found = self._invariant(limit, outer)
         if found is None:
             return None
