@@ -1,7 +1,7 @@
 """Sums of gradients that may be ``IndexedSlices``.
 
-A tensor of which only rows are used has a gradient of few rows. Several such gradients are put one
-behind the other, once, when the sum is needed; a dense gradient among them makes the sum dense.
+A tensor with only a few used rows has a gradient of few rows. Several such gradients are
+concatenated, once, when the sum is needed; a dense gradient among them makes the sum dense.
 """
 
 from __future__ import annotations

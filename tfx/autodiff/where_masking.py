@@ -44,7 +44,7 @@ def masked_seeds() -> Iterator[None]:
 
 
 class Masks:
-    """Which gradients of a reverse walk were masked; values are known by their ``id``.
+    """The masked gradients of a reverse walk; values are known by their ``id``.
 
     Args:
         seeds: Those that it begins with.
