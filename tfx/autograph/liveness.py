@@ -1,4 +1,4 @@
-"""Which names are needed after a statement: what a branch or loop must hand on.
+"""Liveness: the names needed after a statement, which a branch or loop must return.
 
 Works backwards over statements without jumps (``jumps.lower_jumps`` ran before). Knows nothing of
 tensors.

@@ -1,4 +1,4 @@
-"""Which names a piece of a function reads and binds. Knows nothing of tensors.
+"""The names that a piece of a function reads and binds. Knows nothing of tensors.
 
 A *symbol* is a plain name (``x``) or an attribute path on names (``self.x``, ``a.b.c``): what code
 can assign to. Comprehensions, lambdas and nested functions have scopes of their own: of those, what

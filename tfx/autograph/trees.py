@@ -166,7 +166,7 @@ class Visitor:
 
 
 class Transformer(Visitor):
-    """Puts what the methods return in the place of the nodes; a list in the place of statements."""
+    """Puts what the methods return in place of the nodes; a list in place of statements."""
 
     def generic_visit(self, node: ast.AST) -> Any:
         """Transform what is below a node."""

@@ -256,7 +256,7 @@ class TensorList:
         return nest.pack_sequence_as(self.like, list(leaves))
 
     def __tf_flatten__(self) -> tuple[tuple[Any, bool], tuple[Any, ...]]:
-        """As a structure: it can be a loop variable, and the result of a branch."""
+        """Return the list as a structure, which can be a loop variable or a branch's result."""
         return (self.like, self.shrinks), (self.count, *self.arrays)
 
     @classmethod
