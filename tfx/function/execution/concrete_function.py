@@ -230,7 +230,7 @@ class ConcreteFunction:
         return describe(self) if verbose else describe_line(self)
 
     def placement(self) -> Placement:
-        """Which device and execution provider run each node; compiles the graph if need be.
+        """Return the device and execution provider of each node; compiles the graph if need be.
 
         Example:
             >>> import tfx as tf
@@ -475,7 +475,7 @@ class ConcreteFunction:
         return result
 
     def _call_recorded(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """As a pure function of arguments, variables and watched constants, seen by the tapes."""
+        """Call a pure function of its arguments, variables and watched constants under tapes."""
         pure = self._pure
         if pure is None:
             pure = self._pure = self._make_pure()
@@ -538,7 +538,7 @@ class ConcreteFunction:
     def _callee(self) -> tuple[ir.Graph, list[EagerTensor]]:
         """The graph that another one calls, and the constants that are inputs of it.
 
-        A tape may watch an eager tensor: the graph around must know of it.
+        A tape may watch an eager tensor: the enclosing graph must know of it.
         """
         if self._called is None:
             captured = self._func_graph.captured_eager.values()

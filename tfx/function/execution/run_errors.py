@@ -111,7 +111,7 @@ def _named(name: str, graph: Graph) -> Node | None:
 def _met(
     graph: Graph, node: Node, inputs: Sequence[RawValue], compiled: Compile
 ) -> list[Value | None] | None:
-    """The node's inputs with their real shapes; None if they cannot be had."""
+    """The node's inputs with their real shapes; None if they cannot be obtained."""
     try:
         if node in graph.nodes:
             found = iter(_computed(graph, node.inputs, inputs, compiled))

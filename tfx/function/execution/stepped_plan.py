@@ -368,7 +368,7 @@ def _stacked(value: Value, parts: Sequence[RawValue]) -> RawValue:
 
 
 class _Body:
-    """A branch or loop body as a plan of its own; values of the graph around are inputs too."""
+    """A branch or loop body as a plan of its own; values of the enclosing graph are inputs too."""
 
     def __init__(self, body: Graph, device: str, builder: _Builder) -> None:
         free = free_values(body)

@@ -104,7 +104,7 @@ class BodyTangents:
         self._tangents[id(self.tensor(value))] = tangent
 
     def known(self) -> set[int]:
-        """By ``id``, the tensors that have a tangent by now."""
+        """Return by ``id`` the tensors that have a tangent so far."""
         return set(self._tangents)
 
     def tangent(self, value: Value) -> Tensor | None:

@@ -89,7 +89,7 @@ class CustomGradientFunction:
         present(self, function)
 
     def __reduce__(self) -> Any:
-        """By name where that can be imported, as a function is; or with the function's code."""
+        """Pickle by name if it can be imported, as functions are, else with the function's code."""
         function = self._function
         if inspect.ismethod(function):
             return getattr, (function.__self__, function.__name__)

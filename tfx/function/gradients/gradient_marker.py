@@ -2,8 +2,8 @@
 
 The results of the part pass through a ``Call`` of a graph without nodes, which does nothing and is
 gone when the graph is compiled. Its inputs are the results, what the gradient is taken with respect
-to, and what the gradient is computed from; its tag is a ``CustomGradient``. Whoever emits the nodes
-of the graph again under a tape emits the marker too, and the tape gets one record in its place.
+to, and what the gradient is computed from; its tag is a ``CustomGradient``. When the nodes of the
+graph are emitted again under a tape, so is the marker, and the tape gets one record in its place.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Joint:
     Args:
         function: The function.
         needs: Which arguments have gradients.
-        drawn: Results that are arguments here: they must not be drawn anew.
+        drawn: Results that are arguments here: they must not be drawn again.
     """
 
     def __init__(

@@ -140,7 +140,7 @@ class LoopGradient:
     def _take_slices(
         self, records: list[OpRecord], frees: dict[int, Any]
     ) -> list[tuple[SymbolicTensor, Any]]:
-        """Put a tensor of its own in the place of what iteration ``i`` reads at ``x[i]``.
+        """Put a tensor of its own in place of what iteration ``i`` reads at ``x[i]``.
 
         Returns:
             The tensors, and what they are slices of.

@@ -475,7 +475,7 @@ def _function_call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None
 
 @slices_gradient(FUNCTION_CALL)
 def _function_call_slices(op: OpRecord, *given_dys: Any) -> list[Any]:
-    """Gradient of a call: the backward graph over saved values, or everything anew."""
+    """Gradient of a call: the backward graph over saved values, or everything again."""
     dys = [dense(dy) for dy in given_dys]
     pair: Pair = op.attrs["pair"]
     count = len(pair.base.graph.outputs)

@@ -1,4 +1,4 @@
-"""Which values of a forward graph are kept for its backward graph, and which are made again.
+"""The choice of forward values to keep for the backward graph, and of those to recompute.
 
 A value that costs as much to read as to compute is not kept: sizes, comparisons, changes of type
 and of shape. It is computed again from arguments, results and what is kept in any case. Where that

@@ -1,7 +1,7 @@
 """``placement()``: which device and which execution provider run each node of a function.
 
 The table is read off the compiled plan, after optimization: what ONNX Runtime folded away or could
-not give to a GPU is in it. It is made anew when somebody asks, and compiles the plan if need be.
+not give to a GPU is in it. It is made again when somebody asks, and compiles the plan if need be.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``tap``: a function that also returns values from its middle, chosen by name.
 
-The graph is cut out anew with the chosen values among its results; what is inside called functions
+The graph is cut out again with the chosen values among its results; what is inside called functions
 is brought up where a pattern names it. Assignments and host calls stay as they are.
 """
 

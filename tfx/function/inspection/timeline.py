@@ -14,7 +14,7 @@ class Timed(Protocol):
 
     @property
     def start_us(self) -> float:
-        """When it began."""
+        """The start in microseconds."""
 
     @property
     def duration_us(self) -> float:

@@ -153,7 +153,7 @@ def is_known_elsewhere(module: str) -> bool:
 
 
 class Source:
-    """The text of a file, or of what an interactive session keeps in the place of one.
+    """The text of a file, or of what an interactive session keeps in place of one.
 
     Args:
         filename: As code objects have it.

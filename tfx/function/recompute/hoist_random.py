@@ -54,7 +54,7 @@ def draws_inside(node: Node) -> bool:
 
 
 def expand_drawing(graph: Graph, constant: Callable[[Value], Value]) -> None:
-    """Put what calls that draw compute in the place of the calls, in bodies too.
+    """Put what calls that draw compute in place of the calls, in bodies too.
 
     Args:
         graph: Changed in place.
@@ -355,7 +355,7 @@ def _typed(x: Tensor, like: Value, body: BodyGraph) -> SymbolicTensor:
 def _drawn_before(
     node: Node, copy: Node, inside: Mapping[int, Tensor], body: BodyGraph
 ) -> dict[int, Value]:
-    """By the ``id`` of a result of ``copy``, what stands for it."""
+    """Return the values that replace the results of ``copy``, by ``id``."""
     if node.op != DROPOUT:
         given: Sequence[Tensor] = [inside[id(v)] for v in node.outputs]
         if node.op == HOST:

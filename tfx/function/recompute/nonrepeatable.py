@@ -58,7 +58,7 @@ def is_given(node: Node, known: Collection[int]) -> bool:
 
 
 def draw_again(node: Node, mapping: dict[int, Tensor]) -> None:
-    """Put what a node drew in the place of the node, and tell the tapes.
+    """Put what a node drew in place of the node, and tell the tapes.
 
     Args:
         node: See ``is_given``.

@@ -1,6 +1,6 @@
 """Random draws of a computation, kept for its second run by ``recompute_grad``.
 
-Random operators of ONNX draw from a state of their own, and what Python returns cannot be had
+Random operators of ONNX draw from a state of their own, and what Python returns cannot be obtained
 twice: Python is called once. Eagerly a recorder keeps it, and gives it to the operations of the
 second time; of a function that was called, its graph returns it and another one takes it. In a
 trace the nodes of the second time take what those of the first made.

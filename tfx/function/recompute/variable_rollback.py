@@ -86,7 +86,7 @@ class VariableRollback:
     def record(
         self, op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[Tensor]
     ) -> None:
-        """Of operations only those are of interest that read a variable, trainable or not."""
+        """Note the variable that an operation reads, trainable or not; ignore other operations."""
         if op == READ_VARIABLE:
             self.watch_variable(inputs[0])
 

@@ -195,7 +195,7 @@ class Function:
         )
 
     def explain_retraces(self) -> RetraceReport:
-        """Why the function was traced as often as it was.
+        """Return a report on why the function was traced each time.
 
         Returns:
             A sequence with one item for each trace: the nearest earlier trace, and how each
@@ -391,7 +391,7 @@ class Function:
     # Copies
 
     def __reduce__(self) -> Any:
-        """By name, where that can be imported; code travels with the picklers that take code.
+        """Pickle by name if it can be imported, or else with code for picklers that take code.
 
         A pickler that takes names alone gets the traces of a local function, without code. In all
         other cases an unpickled function is as if never called.
@@ -433,7 +433,7 @@ class Function:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Traces are made anew: a copied function is as if never called."""
+        """Traces are made again: a copied function is as if never called."""
         instance = None if self._instance is None else self._instance()
         if instance is not None:
             return getattr(copy.deepcopy(instance, memo), self._python_function.__name__)

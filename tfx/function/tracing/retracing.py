@@ -1,4 +1,4 @@
-"""Why a function was traced more than once: argument by argument, and a warning when it goes on.
+"""Reports of why a function was traced more than once, and a warning when it goes on.
 
 Owns the history of a function's traces: the keys that they were made for, nothing that a key does
 not hold. A key is compared with the nearest earlier one; what differs is told with what to do

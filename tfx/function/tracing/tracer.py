@@ -28,7 +28,7 @@ from tfx.function.tracing.trace_cache import Entry, TraceCache
 from tfx.function.tracing.trace_key import TraceKey, key_accepts, with_shapes
 from tfx.runtime.fork_safe_locks import fork_safe
 
-# One for all functions: two that call each other, traced from two threads, would wait for ever.
+# One for all functions: two that call each other, traced from two threads, would wait forever.
 trace_lock = fork_safe(threading.RLock())
 
 
