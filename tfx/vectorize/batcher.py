@@ -317,7 +317,7 @@ class Batcher:
         return self.loops.run(op, node, reason, self._wanted(node))
 
     def _wanted(self, node: Node) -> list[bool]:
-        """Which results of a node anything uses."""
+        """Return for each result of a node whether anything uses it."""
         graph = self._graph
         if graph is None or len(node.outputs) == 1:
             return [True] * len(node.outputs)

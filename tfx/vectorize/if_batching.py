@@ -64,7 +64,7 @@ def convert_if(batcher: Batcher, node: Node) -> list[BatchedValue]:
 
 
 def differing(batcher: Batcher, node: Node) -> set[int]:
-    """By ``id``, the values that a node or its bodies use and that differ between elements."""
+    """Return by ``id`` the values used by a node or its bodies that differ between elements."""
     return {id(v) for v in batcher.uses(node) if batcher.batched_value(v).batched}
 
 

@@ -33,7 +33,7 @@ def vectorized_map(
     """Apply ``fn`` to all slices of ``elems`` along the first axis at once, and stack the results.
 
     What ``map_fn`` computes one after another is computed by operations on the whole batch:
-    usually much quicker, with more memory. Elements must not depend on each other. Tensors and
+    usually much faster, with more memory. Elements must not depend on each other. Tensors and
     variables from outside are the same for all elements; random numbers differ.
 
     Args:
