@@ -23,7 +23,7 @@ _SWEEPS = 40
 
 
 class _Tournament:
-    """Who meets whom among ``size`` numbers."""
+    """The schedule of a tournament that pairs ``size`` numbers in rounds."""
 
     def __init__(self, size: Tensor) -> None:
         one, two = int64_constant(1), int64_constant(2)

@@ -255,7 +255,7 @@ def _bytes(flags: Tensor) -> Tensor:
 
 
 def _last_of_each(keys: Tensor) -> Tensor:
-    """Which elements have no equal one behind them."""
+    """Return a mask of the elements that are not equal to a later one."""
     later = ox.Trilu(_bytes(_equal(keys, keys)), int64_constant(1), upper=1)
     count = ox.ReduceSum(later, int64_constant([1]), keepdims=0)
     return ox.Equal(count, constant(0, dtypes.int32))
