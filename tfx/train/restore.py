@@ -98,7 +98,7 @@ class Restore:
             self._match([(value, child)])
 
     def changed(self, owner: Any) -> None:
-        """There is something new inside of the attributes of ``owner``."""
+        """Match new parts in the attributes of ``owner``."""
         number = self._number(owner)
         if number is not None:
             self._match([(owner, number)])
@@ -115,7 +115,7 @@ class Restore:
             self.warn("A function is called first")
 
     def created(self, variable: Variable) -> None:
-        """There is a new variable: it may belong where nobody tells."""
+        """Register a new variable, which may belong to a place that nobody has reported."""
         if self._watched is None or self._watched:
             self._watched = None
             awaited_variables.wait(variable)
