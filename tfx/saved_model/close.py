@@ -129,7 +129,7 @@ def _close_variable(variable: Variable) -> None:
 
 
 class Closed(VariableState):
-    """A variable of a loaded object that was closed: its value cannot be had."""
+    """A variable of a loaded object that was closed: its value cannot be obtained."""
 
     __slots__ = ()
 

@@ -21,7 +21,7 @@ from tfx.saved_model.values import to_spec
 
 
 class UnknownSignatureError(NotFoundError, KeyError):
-    """There is no signature of this name."""
+    """An error for a signature name that does not exist."""
 
 
 class Signatures(dict[str, "SignatureFunction"]):
