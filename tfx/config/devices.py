@@ -264,7 +264,7 @@ def get_memory_usage(device: str) -> int:
 
 
 def reset_memory_stats(device: str) -> None:
-    """Start measuring the peak anew.
+    """Start measuring the peak again.
 
     Args:
         device: Name of a logical device with its number, such as ``"GPU:0"``.

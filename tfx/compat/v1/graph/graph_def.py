@@ -94,7 +94,7 @@ def import_graph_def(
 
     Args:
         graph_def: What ``Graph.as_graph_def`` returns, or an ``onnx.ModelProto``.
-        input_map: Tensors to put in the place of inputs, by their names.
+        input_map: Tensors to put in place of inputs, by their names.
         return_elements: Names of tensors (``"y:0"``) and operations to return.
         name: Prefix of the names; None: ``import``.
         op_dict: Accepted for compatibility.

@@ -68,7 +68,7 @@ def reduce_max(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The greatest of the elements, over some axes.
+    """The largest of the elements, over some axes.
 
     Args:
         input_tensor: A tensor.

@@ -171,7 +171,7 @@ def _content(key: Any, value: Value, content: Any) -> EagerTensor:
 
 
 def _array(content: Any, dtype: dtypes.DType) -> np.ndarray[Any, Any]:
-    """As NumPy converts, which rounds 1.7 to the integer 1."""
+    """Convert a feed as NumPy does, which rounds 1.7 to the integer 1."""
     wanted = dtype.as_numpy_dtype
     if dtype is dtypes.string:
         return to_array(content, dtype)

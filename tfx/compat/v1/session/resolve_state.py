@@ -157,7 +157,7 @@ class _Resolver:
         self.queried: list[tuple[Variable, bool]] = []
 
     def feed(self, value: Value, argument: str) -> None:
-        """Put an argument in the place of a value."""
+        """Put an argument in place of a value."""
         given = self.plan.add_argument(argument, value.dtype, value.shape)._symbol
         self._same(given, value, f"{argument}/fed", None)
 

@@ -125,7 +125,7 @@ class BaseSession:
 
         Args:
             fetches: A tensor, operation, variable, name, or a structure of them.
-            feed_dict: Contents to put in the place of tensors, by tensor or name.
+            feed_dict: Contents to put in place of tensors, by tensor or name.
             options: ``RunOptions``: a time limit, cancellation, how much to measure.
             run_metadata: ``RunMetadata`` that gets the timings that ``options`` ask for.
 

@@ -376,7 +376,7 @@ class variable_scope:  # noqa: N801
         stack.close()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """As a decorator: every call of the function is inside the scope."""
+        """Decorate a function: each of its calls is inside the scope."""
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
