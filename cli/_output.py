@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-# A pause that nobody takes for a hang; what is quicker shows nothing.
+# A pause that nobody takes for a hang; what is faster shows nothing.
 _PATIENCE = 0.5
 _TICK = 0.1
 _SIGNS = "|/-\\"

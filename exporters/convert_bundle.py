@@ -57,8 +57,8 @@ class Measured:
         name: Its name.
         is_converted: Whether the new bundle has it.
         detail: Why it has not, or how it was measured.
-        difference: The greatest difference of a number from the old bundle's.
-        relative: The same in parts of the greatest number of that output.
+        difference: The largest difference of a number from the old bundle's.
+        relative: The same in parts of the largest number of that output.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Which concrete functions a bundle offers, and the names of their inputs and outputs."""
+"""The concrete functions that a bundle offers, and the names of their inputs and outputs."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class State:
         self._snapshot = self.snapshot.replaced(updates)
 
     def reload(self, values: Sequence[Value]) -> None:
-        """Put the variables of another version in the place of all; the caller holds ``turn``."""
+        """Put the variables of another version in place of all; the caller holds ``turn``."""
         self._snapshot = Snapshot(tuple(values), version=self.snapshot.version + 1)
 
     def close(self) -> None:
