@@ -234,7 +234,7 @@ _plain: dict[str, Any] = {name: TensorShape.__dict__[name] for name in _NAMES}
 
 
 def enable_v2_tensorshape() -> None:
-    """Let shapes give integers and None, as they do unless told otherwise.
+    """Make shapes return integers and None, which is the default.
 
     Example:
         >>> import tfx as tf

@@ -108,7 +108,7 @@ def broadcast_static_shape(a: RawShape, b: RawShape) -> RawShape:
         b: The raw shape of the other.
 
     Returns:
-        The raw shape. A dimension is None where it cannot be told: a name against another
+        The raw shape. A dimension is None where it is not certain: a name against another
         name or None, since either may turn out to be 1.
 
     Raises:
