@@ -5,7 +5,7 @@ nevertheless, on the child's one thread: who starts a parallel section does the 
 of the pool has begun, and takes back what it gave away. Three things go wrong. A thread that is
 inside ONNX Runtime at the moment of the fork leaves locks that nobody will ever open; so forking
 waits for such threads, and keeps new runs from beginning meanwhile. A thread of the pool that has
-looked for work in vain for some milliseconds lies down to sleep, and holds a lock while it does;
+found no work for some milliseconds goes to sleep, and holds a lock while it does;
 who is to wake it waits for that lock. So forking waits until the pool sleeps. And CUDA does not
 survive a fork at all. Where a child cannot work, it says so at its first run, and never hangs.
 

@@ -150,7 +150,7 @@ def use_threads(options: Any, holder: Any, model: bytes | str) -> None:
         options.use_per_session_threads = False
         return
     options.intra_op_num_threads = _own_threads.count_for(holder, model)
-    # Threads that look for work in vain would take the CPU from those of the next session.
+    # Threads that spin without work would take the CPU from those of the next session.
     options.add_session_config_entry("session.force_spinning_stop", "1")
 
 
