@@ -23,7 +23,7 @@ _SUM_IN_THREAD = 1 << 20
 _PIECE = 4 << 20
 # How far the sums may be behind.
 _BEHIND = 16
-# How much is written before the disk is told to begin.
+# How much is written before writeback is started.
 _FLUSH_EVERY = 32 << 20
 _SYNC_FILE_RANGE_WRITE = 2
 
