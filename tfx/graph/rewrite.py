@@ -1,4 +1,4 @@
-"""``Rewriter``: what passes share. It walks a graph, and a subclass says what becomes of each node.
+"""``Rewriter``, the base of passes: it walks a graph, and subclasses replace nodes.
 
 A pass never changes what it is given. One map of values serves a graph and all below it, since
 bodies see the values of the enclosing graphs; a called graph is rewritten once, since its calls
@@ -40,7 +40,7 @@ class Rewriter:
         """Called after the nodes of a graph, or of a body."""
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
-        """Append to ``out`` what becomes of a node.
+        """Append the replacement of a node to ``out``.
 
         Args:
             node: As it was.

@@ -71,7 +71,7 @@ def _reshape(node: Node) -> tuple[RawDim, ...] | None:
 
 
 def _open(value: Value | None) -> tuple[RawDim, ...] | None:
-    """``elements``; of a vector of which only the length is known, as many unknown ones."""
+    """Return ``elements``; for a vector of known length only, as many unknown ones."""
     known = elements(value)
     if known is not None or value is None or value.shape is None or len(value.shape) != 1:
         return known

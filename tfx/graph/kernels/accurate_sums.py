@@ -72,7 +72,7 @@ class _Kind:
     Attributes:
         limit: Up to that many elements its kernel is as accurate as a sum in pairs.
         first: The reduction of the blocks.
-        rest: The reduction of what came of them.
+        rest: The reduction of their results.
         last: What is done with the result.
         neutral: An element that changes nothing.
         vectors: Whether the kernel of ``first`` adds eight at a time along the last axis.

@@ -23,7 +23,7 @@ from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.tags import Mark
 from tfx.graph.traits import operators
 
-# Operators that the corrections below are for: alone, they are compiled for the shapes at hand if
+# Operators that the corrections below are for: alone, they are compiled for the given shapes if
 # one of their inputs is empty.
 GUARDED = frozenset(
     (
