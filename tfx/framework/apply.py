@@ -1,7 +1,7 @@
 """``apply``: the one place where an operator is executed or becomes a node.
 
 Under a trace the operator is appended to the graph, otherwise its kernel runs: an ONNX Runtime
-session of a single node, kept by operator, attributes and dtypes. Then the tapes are told. Traced
+session of a single node, kept by operator, attributes and dtypes. Then the tapes record it. Traced
 and eager programs give the same numbers because the same kernels run.
 """
 
@@ -315,7 +315,7 @@ def _of_nothing(
 ) -> list[Any] | None:
     """The results of an operator that refused to run, if they have no elements.
 
-    Many kernels take no empty input, though what comes of it is clear.
+    Many kernels take no empty input, though its result is clear.
     """
     given = _described(inputs)
     if not any(v is not None and v.shape is not None and 0 in v.shape for v in given):

@@ -40,17 +40,17 @@ _pending: list[Pending] = []
 
 
 def register(restore: Pending) -> None:
-    """Have ``restore`` told of new parts until ``unregister``."""
+    """Notify ``restore`` of new parts until ``unregister``."""
     _pending.append(restore)
 
 
 def unregister(restore: Pending) -> None:
-    """Stop telling ``restore``; harmless if it is not told."""
+    """Stop notifying ``restore``; harmless if it is not registered."""
     _pending[:] = [item for item in _pending if item is not restore]
 
 
 def pending() -> list[Pending]:
-    """The registered restores, oldest first: who is told last has the last word."""
+    """Return the registered restores, oldest first: the last one takes precedence."""
     return list(_pending)
 
 

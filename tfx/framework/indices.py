@@ -73,7 +73,7 @@ def counted_from_the_front(indices: Tensor, size: Tensor) -> Tensor:
 
 
 def masked(node: Node) -> Value | None:
-    """The indices of which ``from_the_front`` made a node; None: it did not make it."""
+    """Return the indices that a node of ``from_the_front`` converts; None for other nodes."""
     if node.op != _MASK or len(node.inputs) != 2:
         return None
     indices, mask = node.inputs

@@ -2,7 +2,7 @@
 
 Eagerly a variable holds an immutable ORT value and an assignment replaces it. While a function is
 traced the graph holds its current SSA value instead (see ``func_graph``). Values are never written
-in place, so whoever read a variable keeps what it read.
+in place, so a value that was read stays as it was.
 """
 
 from __future__ import annotations
