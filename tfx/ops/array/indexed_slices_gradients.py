@@ -117,7 +117,7 @@ def _concat(op: OpRecord, dy: Any) -> Any:
 
 
 def _between(dy: IndexedSlices, indices: Tensor, start: int, size: int, x: Tensor) -> IndexedSlices:
-    """The rows from ``start`` on, of which there are ``size``."""
+    """Return the ``size`` rows from ``start`` on."""
     inside = ox.And(
         ox.GreaterOrEqual(indices, int64_constant(start)),
         ox.Less(indices, int64_constant(start + size)),

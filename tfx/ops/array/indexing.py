@@ -222,7 +222,7 @@ def _is_foreign_scalar(item: Any) -> bool:
 
 
 def _index(item: Any) -> Index:
-    """An integer, or a tensor of which nothing more is known.
+    """Return an integer, or a tensor that nothing more is known about.
 
     Raises:
         TypeError: it cannot be an index.

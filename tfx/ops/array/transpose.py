@@ -185,7 +185,7 @@ _tensor = tensor
 
 
 def _reversed_where(x: Tensor, axes: Tensor, rank: int) -> Tensor:
-    """``reverse`` along axes of which not even the number is known: each axis is asked for."""
+    """Reverse along an unknown number of axes: each axis is tested at run time."""
     if not rank:
         return identity(x)
     shape, zero, one = x.shape, int64_constant(0), int64_constant(1)

@@ -35,7 +35,7 @@ from tfx.ops.math.elementwise import abs as absolute
 _Array = np.ndarray[Any, Any]
 # Elements shown of each tensor where the caller does not say.
 _SHOWN = 3
-# Tensors of up to so many elements are at hand whole for the message of an assertion in a graph.
+# Tensors of up to so many elements are available whole for the message of an assertion in a graph.
 _SMALL = 256
 
 
@@ -126,7 +126,7 @@ def _all(holds: Tensor) -> Tensor:
 
 
 def _is_kept(x: Tensor, count: int) -> bool:
-    """True if all of a tensor is at hand for a message without cost worth speaking of."""
+    """Return whether all of a tensor is available for a message at negligible cost."""
     if not isinstance(x, SymbolicTensor) or x._symbol.node is None or count < 0:
         return True
     size = x.shape.num_elements()

@@ -1,4 +1,4 @@
-"""``enable_check_numerics``: every operation looked at for NaN and infinity.
+"""``enable_check_numerics``: a check of every operation for NaN and infinity.
 
 The watcher is a recorder as a tape is, so that nothing is slower while there is none. Unlike a tape
 it lasts while a function is traced, where it puts a check behind every operation; being a trait of

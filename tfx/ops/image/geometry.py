@@ -180,7 +180,7 @@ def _cut(x: Tensor, top: int, starts: list[int], sizes: list[int]) -> Tensor:
 
 
 def _rectangle(x: Tensor, top: int, starts: Tensor, sizes: Tensor) -> Tensor:
-    """A part of images of which only a run tells where it is, or whether there is such a part."""
+    """Return a part of images whose position, or existence, is known at run time only."""
     room = shape_vector(x, top, top + 2) - starts - sizes
     inside = not_negative(ox.Concat(starts, room, sizes, axis=0))
     starts = refused_unless(inside, starts, Refusal.SLICED)

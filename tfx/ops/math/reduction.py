@@ -96,7 +96,7 @@ def _restore_axes(op: OpRecord, reduced: Tensor) -> Tensor:
 
 
 def _axes_of(op: OpRecord) -> Tensor | None:
-    """The axes; None: all of them, which an empty list means too unless it is told not to."""
+    """Return the axes; None means all, as does an empty list unless a parameter says otherwise."""
     axes: Tensor | None = op.inputs[1] if len(op.inputs) > 1 else None
     if axes is not None and axes.shape == (0,) and not op.attrs.get("noop_with_empty_axes"):
         return None

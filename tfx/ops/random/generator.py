@@ -229,7 +229,7 @@ class Generator(Module):
     def uniform_full_int(
         self, shape: Any, dtype: DTypeLike = dtypes.uint64, name: str | None = None
     ) -> Tensor:
-        """Integers of which every value of the dtype is equally likely."""
+        """Draw integers uniformly from all values of the dtype."""
         kind = dtypes.as_dtype(dtype)
         if not kind.is_integer:
             raise ValueError(f"uniform_full_int draws integers; got dtype {kind.name}.")
