@@ -199,7 +199,7 @@ def notify_recorders(
 ) -> None:
     """Tell the recorders of an ``If`` or ``Loop``, or of results that one got later.
 
-    The innermost is told first: a forward accumulator adds tangents to the node itself, which is
+    The innermost one is first: a forward accumulator adds tangents to the node itself, which is
     another operation then for those around it.
 
     Args:

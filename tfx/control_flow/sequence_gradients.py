@@ -35,7 +35,7 @@ def _map_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
 
 
 class Part:
-    """The gradient of a sequence of which only one element is used.
+    """Return the gradient of a sequence with only one used element.
 
     Args:
         sequence: The sequence.

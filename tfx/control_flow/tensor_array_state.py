@@ -302,7 +302,7 @@ class ArrayState:
         return zeros(self._placeholder_dims(), self._dtype)
 
     def _blanks(self) -> Tensor:
-        """All elements, none of which was written."""
+        """Return all elements when none was written."""
         assert self._blank is not None
         if not self._shape.is_fully_defined():
             raise InvalidArgumentError(

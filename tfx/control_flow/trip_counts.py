@@ -62,7 +62,7 @@ class Counting:
 
         Returns:
             The number, None where nothing counts; and the rest of the condition, None where the
-            loop runs just so often.
+            loop runs exactly that often.
         """
         node = last.node
         if node is None or node.op != "And":
