@@ -313,7 +313,7 @@ class GradientTape:
     ) -> Any:
         """Derivatives of the sum of the targets with respect to the sources.
 
-        Why a gradient is None is told at the level INFO of the logger ``tfx``.
+        The reason for a gradient of None is logged at level INFO by the logger ``tfx``.
 
         Args:
             target: Tensor, variable or a structure of them.
@@ -520,7 +520,7 @@ def _forgetting(tape: GradientTape) -> Callable[[Any], None]:
     return gone
 
 
-# Lines that were told so already.
+# Lines that were already warned about.
 _told: set[object] = set()
 
 
