@@ -162,7 +162,7 @@ class _Lowerer:
     def _split(
         self, stmt: ast.If, rest: Sequence[ast.stmt], loop: _Loop | None
     ) -> tuple[_Block, _Outcome]:
-        """An ``if`` of which one side always jumps: what follows goes into the other."""
+        """Move what follows an ``if`` with one side that always jumps into the other side."""
         body, orelse = list(stmt.body), list(stmt.orelse)
         if not _always(body):
             body += rest

@@ -18,7 +18,7 @@ from tfx.autograph.trees import at, children, expression, load, negated, stateme
 
 # The name under which converted code finds the runtime operators.
 OPERATORS = "ag__"
-# Parameter by which the operands' lambdas are told from those of the user.
+# Parameter that distinguishes the operands' lambdas from those of the user.
 LATER = "ag_later"
 
 

@@ -155,7 +155,7 @@ class TensorList:
         ]
 
     def shrinking(self) -> TensorList:
-        """The same list, of which elements will be taken away."""
+        """Return the same list, from which elements will be removed."""
         return TensorList(self.arrays, self.count, self.like, True)
 
     def size(self) -> Tensor:
