@@ -186,5 +186,5 @@ def _size(value: Value) -> int | None:
 
 
 def _external(raw: RawValue, number: int) -> ExternalData:
-    """A stand-in, told by its number, for contents that are given to the session directly."""
+    """A numbered stand-in for contents that are given to the session directly."""
     return ExternalData(str(number), 0, 0, tuple(raw.shape()))

@@ -26,7 +26,7 @@ _LONGEST = 16
 def choose_residuals(
     nodes: Sequence[Node], outside: Sequence[Value], given: Collection[int]
 ) -> tuple[list[Value], list[Node]]:
-    """The values to keep so that all that is needed can be had.
+    """Return the values to keep so that all needed values can be computed.
 
     Args:
         nodes: The backward nodes.
@@ -97,8 +97,8 @@ def repeated_nodes(values: Iterable[Value], there: Collection[int]) -> list[Node
     """The forward nodes that make values again, in order.
 
     Args:
-        values: What is wanted.
-        there: By ``id``, what there is.
+        values: The wanted values.
+        there: The available values, by ``id``.
 
     Returns:
         None: something would cost too much, or comes from something else.

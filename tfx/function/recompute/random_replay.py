@@ -162,7 +162,7 @@ class Draws:
         """The computation.
 
         Args:
-            tapes: The recorders that are told of it.
+            tapes: The recorders that record it.
         """
         if self._graph is None:
             # A log that gives comes before one that keeps.

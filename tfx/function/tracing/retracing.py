@@ -1,7 +1,7 @@
 """Reports of why a function was traced more than once, and a warning when it goes on.
 
 Owns the history of a function's traces: the keys that they were made for, nothing that a key does
-not hold. A key is compared with the nearest earlier one; what differs is told with what to do
+not hold. A key is compared with the nearest earlier one; differences are reported with what to do
 about it. Must not know how traces are made or found.
 """
 

@@ -72,7 +72,7 @@ class Tracer:
         self._fresh: int | None = None
 
     def is_fresh(self, concrete: ConcreteFunction) -> bool:
-        """True if a trace was made for the very call that asks; the next one is told no."""
+        """Return whether a trace was made for the present call: True only the first time."""
         fresh = self._fresh == id(concrete)
         if fresh:
             self._fresh = None
