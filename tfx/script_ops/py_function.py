@@ -310,7 +310,7 @@ class _Differentiable:
         self._lock = threading.Lock()
 
     def call(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
-        """Apply it; tapes are told."""
+        """Apply it, and record it on the tapes."""
         context = current()
         watched = any(tape.depends(x) for tape in context.tapes for x in inputs)
         if context.graph is not None:
