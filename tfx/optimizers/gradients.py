@@ -22,7 +22,7 @@ from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.optimizers.formulas import Array, clip, maximum, sqrt
 from tfx.optimizers.rows import Rows, rows_of
 
-# A loop that drops the same gradients at the same line is told once.
+# A loop that drops the same gradients at the same line gets one warning.
 _told: dict[Any, Any] = {}
 
 

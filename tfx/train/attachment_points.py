@@ -1,4 +1,4 @@
-"""Places of a program that can get new parts without anybody being told.
+"""Places of a program that can get new parts without a notification.
 
 A plain list, a dict, an object of a plain class: none reports what is put into it. A ``Place``
 remembers how one looked, so that a later look tells whether a walk over it would be worthwhile.

@@ -186,7 +186,7 @@ class Restore:
             starts: The objects, and the nodes that they are.
             only: Variables to restore, by id; None: all.
             whole: These objects are all there are.
-            patient: Wait for whoever is changing the variables.
+            patient: Wait for the thread that is changing the variables.
         """
         with self._lock:
             self._watched = None

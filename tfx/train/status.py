@@ -1,7 +1,7 @@
 """The result of ``restore``: assertions and a report on what was restored.
 
 Owns TensorFlow's assertions and their messages. Must not know how objects are matched. The one
-decision: whoever asks is shown the whole table, in the error message too. The ``save_counter`` of
+decision: the whole table is always shown, in the error message too. The ``save_counter`` of
 the checkpoint itself never counts, so ``read`` takes what ``save`` wrote and the other way round.
 """
 
