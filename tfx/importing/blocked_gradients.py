@@ -19,7 +19,7 @@ def check_flow(
     *,
     zeros: bool,
 ) -> None:
-    """Refuse a gradient that cannot be computed, or of which a part would be lost.
+    """Refuse a gradient that cannot be computed, or that would lose a part.
 
     Args:
         graph: The model's graph.

@@ -1,6 +1,6 @@
 """Matching of a call's arguments with those that a saved trace was made for.
 
-The one decision: a structure is told by its keys and not by its class, because the classes of a
+The one decision: a structure is known by its keys and not by its class, because the classes of a
 saved program are not there when it is loaded. A list serves for a tuple, and a named tuple for
 another one with the same fields.
 """

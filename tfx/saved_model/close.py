@@ -108,7 +108,7 @@ def close(loaded: Any) -> None:
 
 
 def _close_function(concrete: ConcreteFunction, files: LoadedFiles) -> None:
-    """Let go of its sessions and derivatives; whoever has the function gets an error."""
+    """Release its sessions and derivatives; later uses of the function raise an error."""
     concrete._plan = cast(Plan, _ClosedPlan(f"function {concrete.name!r}", files))
     concrete._freezer = concrete._update = concrete._pure = concrete._called = None
 

@@ -25,7 +25,7 @@ class UnknownSignatureError(NotFoundError, KeyError):
 
 
 class Signatures(dict[str, "SignatureFunction"]):
-    """The signatures of a loaded bundle by name; a mistaken name is told the nearest one."""
+    """The signatures of a loaded bundle by name; errors suggest the nearest name."""
 
     def __missing__(self, name: Any) -> SignatureFunction:
         """Raise the error of a name that is not there."""
