@@ -166,7 +166,7 @@ def _make(name: str, initial: Any, dtype: DType | None, **options: Any) -> Any:
 def _initial(
     name: str, shape: TensorShape | None, dtype: DType, initializer: Any
 ) -> tuple[Any, DType | None]:
-    """The initial value, or a function without arguments that makes it; and its dtype if told."""
+    """Return the initial value, or a function that makes it; and its dtype if given."""
     if initializer is None:
         if shape is None:
             raise ValueError(
