@@ -136,7 +136,7 @@ class State:
         return self._snapshot
 
     def commit(self, updates: Mapping[int, Value]) -> None:
-        """Replace variables; whoever computed the values holds ``turn`` since it read the old."""
+        """Replace variables; the caller has held ``turn`` since it read the old values."""
         self._snapshot = self.snapshot.replaced(updates)
 
     def reload(self, values: Sequence[Value]) -> None:
