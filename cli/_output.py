@@ -1,4 +1,4 @@
-"""What people see: tables, sizes, and a sign of life while something takes long.
+"""Output for people: tables, sizes, and progress of long work.
 
 Owns the looks, on a terminal and in a pipe. Must not know of bundles. The one decision: stdout has
 results and nothing else, in a form that other programs can cut up when it is not a terminal; stderr
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-# A pause that nobody takes for a hang; what is quicker shows nothing.
+# A pause that nobody takes for a hang; what is faster shows nothing.
 _PATIENCE = 0.5
 _TICK = 0.1
 _SIGNS = "|/-\\"

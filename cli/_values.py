@@ -1,7 +1,7 @@
 """Tensors on the command line and in files: reading ``--input``, writing ``--output``.
 
 Owns the notations ``NAME=@FILE``, ``NAME=JSON`` and ``NAME=DTYPE[SHAPE]``. Must not know what the
-tensors are for: dtypes and shapes are checked by whoever takes them. The one decision: a file is
+tensors are for: dtypes and shapes are checked by the receiver. The one decision: a file is
 data only, so nothing that would need pickle is read or written.
 """
 

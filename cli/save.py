@@ -165,7 +165,7 @@ def _attribute(owner: Any, path: str, where: str) -> Any:
 
 
 def _guarded(call: Callable[[], Any], what: str) -> Any:
-    """Call the user's code; an error in it is told with the user's line."""
+    """Call the user's code, and report an error in it with the user's line."""
     try:
         return call()
     except OperationError:

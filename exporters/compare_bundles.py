@@ -2,7 +2,7 @@
 
 Owns the facts of a comparison and their JSON form. Must not print. The one decision: graphs are
 compared by what they are made of, the number of each operator, because names of nodes and values
-say little about what a graph computes; numbers are compared by their greatest difference.
+say little about what a graph computes; numbers are compared by their largest difference.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Difference:
         name: Of what.
         change: "added", "removed" or "changed".
         detail: What it was and is.
-        amount: Of variables of one shape and dtype, the greatest difference of two numbers.
+        amount: Of variables of one shape and dtype, the largest difference of two numbers.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Comparison:
-    """What is different in two bundles; ``same_variables`` counts those with equal values."""
+    """The differences between two bundles; ``same_variables`` counts those with equal values."""
 
     first: str
     second: str

@@ -52,14 +52,14 @@ _MADE_UP_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What became of a signature.
+    """The outcome of converting a signature.
 
     Attributes:
         name: Its name.
         is_converted: Whether the new bundle has it.
         detail: Why it has not, or how it was measured.
-        difference: The greatest difference of a number from the old bundle's.
-        relative: The same in parts of the greatest number of that output.
+        difference: The largest difference of a number from the old bundle's.
+        relative: The same in parts of the largest number of that output.
     """
 
     name: str
@@ -134,7 +134,7 @@ def convert(
 
 
 def _wanted(sources: Sources) -> list[Recorded]:
-    """What the old bundle gives: for its examples, or for made up inputs."""
+    """Return the old bundle's results, for its examples or for generated inputs."""
     replayer = Replayer(sources)
     found: list[Recorded] = []
     for info in replayer.signatures.values():

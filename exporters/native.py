@@ -91,7 +91,7 @@ def save(
         options: See ``SaveOptions``.
 
     Raises:
-        ValueError: a signature cannot be told from its function, the object has no attributes, or
+        ValueError: a signature does not follow from its function, the object has no attributes, or
             saving inside a traced function.
         AlreadyExistsError: the folder exists and is not a bundle.
 

@@ -216,7 +216,7 @@ def _dict_children(edges: list[tuple[Any, int]], path: str) -> Iterator[Child]:
 
 
 def _parts(item: Any, slots: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    """What is saved of an object, by attribute name, position or key."""
+    """Return the saved parts of an object, by attribute name, position or key."""
     if not _has_nodes(item):
         return []
     if isinstance(item, Mapping):

@@ -165,8 +165,8 @@ class GraphWriter:
 
     Attributes:
         files: What was written, for the manifest.
-        opset: The greatest version of the standard domain among the models.
-        ir_version: The greatest version of the format.
+        opset: The largest version of the standard domain among the models.
+        ir_version: The largest version of the format.
         domains: Versions of the other domains.
     """
 

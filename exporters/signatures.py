@@ -1,4 +1,4 @@
-"""Which concrete functions a bundle offers, and the names of their inputs and outputs."""
+"""The concrete functions that a bundle offers, and the names of their inputs and outputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NamedSignature(Protocol):
 
     @property
     def concrete_function(self) -> ConcreteFunction:
-        """What it calls."""
+        """The function that the signature calls."""
 
     @property
     def input_names(self) -> Sequence[str]:

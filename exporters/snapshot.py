@@ -1,4 +1,4 @@
-"""What one save will write: functions, variables with their contents, constants; all in memory.
+"""The content of one save in memory: functions, variables with their contents, constants.
 
 The one decision: everything that can fail, and everything that could change meanwhile, is settled
 here, before a file exists. Values of variables are immutable, so holding them is a snapshot.
@@ -250,7 +250,7 @@ def _can_be_called(concrete: ConcreteFunction) -> bool:
 
 
 def _generality(concrete: ConcreteFunction) -> int:
-    """How many dimensions of the arguments are left open."""
+    """Return the number of dimensions of the arguments that are unknown."""
     return sum(_open_dimensions(spec) for spec in concrete.signature.specs)
 
 

@@ -1,4 +1,4 @@
-"""Where the public names are: module -> names, for ``tfx/__init__.py`` and its stub.
+"""The table of public names, module -> names, for ``tfx/__init__.py`` and its stub.
 
 ``tools/gen_api_stub.py`` writes ``tfx/__init__.pyi`` from this table; a test compares them.
 """

@@ -224,7 +224,7 @@ class Bundle:
         save_again(self._sources, self._state.snapshot, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By its path, with the variables that are no longer as saved; see ``pickle``."""
+        """Pickle by path, with the variables that are no longer as saved; see ``pickle``."""
         snapshot = self._state.snapshot
         changed = {i: snapshot.values[i].array for i in sorted(snapshot.changed)}
         options = (self.device, self._freeze)

@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 
 
 def open_consistently(folder: str | os.PathLike[str], make: Callable[[], _T]) -> _T:
-    """What ``make`` opens of the bundle in a folder, all of it of one save.
+    """Return what ``make`` opens of the bundle in a folder, all of it from one save.
 
     Args:
         folder: The bundle's folder.

@@ -1,4 +1,4 @@
-"""What a caller gives for a tensor, to an array of the declared dtype and shape.
+"""Conversion of a caller's value to an array of the declared dtype and shape.
 
 Owns the rule of conversion: Python numbers, strings and lists of them (JSON too) have no dtype, and
 take the declared one if they fit it; an array has a dtype, and it must be the declared one, as in

@@ -48,7 +48,7 @@ def meant(name: str, known: Iterable[str]) -> str | None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message on an unknown name: what it may have meant, or what there is."""
+    """Return the end of a message on an unknown name: the nearest name, or all of them."""
     names = list(known)
     close = meant(name, names)
     if close is not None:

@@ -48,7 +48,7 @@ _Operator: TypeAlias = tuple[str, str, str]
 
 
 class External(NamedTuple):
-    """Where the bytes of a tensor are: in a file below the model's folder."""
+    """The location of a tensor's bytes, in a file below the model's folder."""
 
     location: str
     offset: int
@@ -67,7 +67,7 @@ class Initializer(NamedTuple):
 
 
 class _Body:
-    """What was seen of a graph or function with all graphs inside it."""
+    """The nodes and operators of a graph or function, with all graphs inside it."""
 
     __slots__ = ("nodes", "operators")
 

@@ -76,7 +76,7 @@ class Sources:
 
     @property
     def fingerprint(self) -> str:
-        """What tells the bundle from any other, also from a later one in the same folder."""
+        """Return a digest that identifies the bundle, also among later ones in the same folder."""
         digest = hashlib.sha256()
         for item in sorted(self.manifest.files, key=lambda item: item.path):
             digest.update(f"{item.path}\0{item.size}\0".encode() + item.sha256)

@@ -1,4 +1,4 @@
-"""Whether the installed ONNX Runtime is new enough for a bundle.
+"""A check that the installed ONNX Runtime is new enough for a bundle.
 
 Owns the comparison of what the manifest requires with what the runtime takes. The one decision:
 the runtime is asked, with a graph of one node, because it publishes its limits nowhere. It is asked

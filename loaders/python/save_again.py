@@ -82,7 +82,7 @@ def _read_graphs(sources: Sources) -> dict[str, OnnxFile]:
 def _held_values(
     graphs: Mapping[str, OnnxFile], snapshot: Snapshot, manifest: Manifest
 ) -> dict[str, dict[str, npt.NDArray[Any]]]:
-    """What graph files hold of changed variables: by file and initializer, the new value."""
+    """Return new values of changed variables that graph files hold, by file and initializer."""
     concretes: tuple[ConcreteFunctionEntry, ...] = manifest.concrete_functions
     held: dict[str, dict[str, npt.NDArray[Any]]] = {}
     for graph in (concrete.graph for concrete in concretes):

@@ -2,7 +2,7 @@
 
 Owns the facts about a signature and the check of what a caller gives. Must not know how a signature
 is run. The one decision: a call is checked in full before anything runs, and the first thing that
-is wrong is told with the argument's name, what came and what was wanted.
+is wrong is reported with the argument's name, what came and what was wanted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEFAULT_SIGNATURE = "serving_default"
 
 @dataclass(frozen=True, slots=True)
 class SignatureInfo:
-    """What a signature takes and gives.
+    """A signature's inputs, outputs and use of variables.
 
     Attributes:
         name: Its name.

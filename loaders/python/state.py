@@ -136,11 +136,11 @@ class State:
         return self._snapshot
 
     def commit(self, updates: Mapping[int, Value]) -> None:
-        """Replace variables; whoever computed the values holds ``turn`` since it read the old."""
+        """Replace variables; the caller has held ``turn`` since it read the old values."""
         self._snapshot = self.snapshot.replaced(updates)
 
     def reload(self, values: Sequence[Value]) -> None:
-        """Put the variables of another version in the place of all; the caller holds ``turn``."""
+        """Put the variables of another version in place of all; the caller holds ``turn``."""
         self._snapshot = Snapshot(tuple(values), version=self.snapshot.version + 1)
 
     def close(self) -> None:

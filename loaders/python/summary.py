@@ -1,4 +1,4 @@
-"""What a bundle says of itself, without opening it for calls.
+"""A bundle's description of itself, read without opening it for calls.
 
 Owns the facts that listings show, and their JSON form. Must not need ONNX Runtime: looking into a
 bundle is instant, and safe for one that nobody trusts yet. The one decision: it tells what a

@@ -2,7 +2,7 @@
 
 Owns the choice of sizes for dimensions that are open and of values for each dtype. Must not call
 anything. The one decision: nobody knows what a model takes, so there is a list of candidates, the
-likeliest first, and whoever calls takes the first one that the model does not refuse.
+likeliest first, and the caller takes the first one that the model does not refuse.
 """
 
 from __future__ import annotations

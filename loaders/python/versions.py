@@ -1,4 +1,4 @@
-"""Whether a bundle is another version of an open one: the same graphs over other variables.
+"""A check that a bundle is another version of an open one: the same graphs, other variables.
 
 Owns the comparison and the words for what differs. Must not know how variables are swapped. The one
 decision: all that a call can meet must be equal (signatures, graphs, constants, the dtypes and

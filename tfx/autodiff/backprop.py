@@ -147,7 +147,7 @@ def _through_records(
 def _by_slices(
     record: OpRecord, needs: tuple[bool, ...], dys: list[Any]
 ) -> tuple[Any, list[Tensor | None]]:
-    """What the rule for slices says, or ``NotImplemented`` and the gradients of results, dense."""
+    """Return a slices rule's result, or ``NotImplemented``; and the results' dense gradients."""
     dys = [sparse.total(dy) for dy in dys]
     rule = SLICE_RULES.get(record.op)
     if rule is not None:
@@ -159,7 +159,7 @@ def _by_slices(
 
 
 def _with(known: Any, dx: Any, x: Any) -> Any:
-    """What is known of the gradient of ``x`` with one more part of it."""
+    """Return the accumulated gradient of ``x`` with one more part added."""
     if isinstance(dx, Tensor) and type(known) is not sparse.SliceSum:
         narrow(dx, x)
         return dx if known is None else _sum(known, dx)
@@ -197,7 +197,7 @@ def narrow(dx: Tensor, x: Any) -> None:
 
 
 def _device_of(record: OpRecord) -> AbstractContextManager[Any]:
-    """Where an operation of a graph was placed: its gradient is computed there too."""
+    """Return the device context of an operation, in which its gradient is computed too."""
     y = record.outputs[0] if record.outputs else None
     if isinstance(y, SymbolicTensor) and y._symbol.node is not None:
         device = y._symbol.node.device
@@ -252,7 +252,7 @@ def input_gradients(
 
 
 def _checked(result: Any, record: OpRecord) -> Sequence[Tensor | None]:
-    """What a rule returned as one gradient for each input."""
+    """Return a rule's result as a tuple of one gradient for each input."""
     if isinstance(result, Tensor) or result is None:
         result = (result,)
     if len(result) != len(record.inputs):

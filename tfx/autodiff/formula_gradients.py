@@ -1,8 +1,8 @@
 """Gradients of operators that are given by a formula: see ``framework.rules.formula``.
 
-The formula's operations are computed again under a recorder, and the walk back goes over its
-records. They are ordinary operations, so whoever differentiates the gradient sees them too. What
-of them the gradient does not need is dropped from a graph, as every dead node is.
+The formula's operations are computed again under a recorder, and the reverse walk goes over its
+records. They are ordinary operations, so the gradient can be differentiated too. Operations that
+the gradient does not need are removed from a graph as dead nodes.
 """
 
 from __future__ import annotations

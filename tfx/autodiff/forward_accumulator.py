@@ -279,7 +279,7 @@ class ForwardAccumulator:
 
 
 def _forgetting(tangents: dict[int, tuple[Any, Tensor]]) -> Callable[[Any], None]:
-    """What removes the tangent of a tensor that is gone; it must not keep the accumulator."""
+    """Return a callback that removes a freed tensor's tangent, without a reference to the owner."""
 
     def forget(ref: Any) -> None:
         tangents.pop(ref.key, None)

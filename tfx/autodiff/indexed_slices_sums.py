@@ -1,7 +1,7 @@
 """Sums of gradients that may be ``IndexedSlices``.
 
-A tensor of which only rows are used has a gradient of few rows. Several such gradients are put one
-behind the other, once, when the sum is needed; a dense gradient among them makes the sum dense.
+A tensor with only a few used rows has a gradient of few rows. Several such gradients are
+concatenated, once, when the sum is needed; a dense gradient among them makes the sum dense.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def total(gradient: Any) -> Any:
 
 
 def through(rule: SliceRule, record: OpRecord, needs: tuple[bool, ...], dys: Sequence[Any]) -> Any:
-    """What a rule for slices says; ``NotImplemented`` where the dense rule has to do it."""
+    """Return the result of a slices rule; ``NotImplemented`` leaves it to the dense rule."""
     op = OpRecord(record.op, record.attrs, record.inputs, record.outputs)
     op.needs = needs
     return rule(op, *dys)

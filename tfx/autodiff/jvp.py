@@ -83,7 +83,7 @@ def _differentiable(x: Any) -> bool:
 
 
 def _device_of(record: OpRecord) -> str | None:
-    """Where an operation of a graph was placed: its tangents are computed there too."""
+    """Return the device of an operation in a graph, on which its tangents are computed too."""
     y = record.outputs[0]
     if isinstance(y, SymbolicTensor) and y._symbol.node is not None:
         return y._symbol.node.device

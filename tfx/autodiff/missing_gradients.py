@@ -1,4 +1,4 @@
-"""Why a gradient is None, in words."""
+"""Explanations of gradients that are None."""
 
 from __future__ import annotations
 

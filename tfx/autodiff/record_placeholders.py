@@ -1,11 +1,11 @@
-"""What a record holds of tensors that its gradient does not read.
+"""Stand-ins in records for tensors that the gradient does not read.
 
-A call of a function is differentiated by a graph whose inputs are known. The tensors that are not
-among them matter to a record only by identity: who made them, who used them. In their place the
-record has a ``StandIn``, so they go as soon as nobody else holds them. Which tensor a stand-in
-means is asked when the records are walked: a tensor that is there still takes its place again, and
-in the place of one that is gone the stand-in itself is what gradients are known by. Both are
-objects that the walk holds, so an ``id`` never means two things.
+A call of a function is differentiated by a graph whose inputs are known. All other tensors matter
+to a record only by identity: which record produced them, which ones used them. The record holds a
+``StandIn`` for each, so that they are freed as soon as nothing else refers to them. Stand-ins are
+resolved when the records are walked: one whose tensor still exists is replaced by the tensor, and
+otherwise gradients are kept under the stand-in itself. The walk holds both objects, so an ``id`` is
+never reused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tfx.framework.tensor import EagerTensor
 
 
 class Unread(NamedTuple):
-    """What the gradient of a call does not read.
+    """The tensors of a call that its gradient does not read.
 
     Attributes:
         inputs: Numbers of arguments.

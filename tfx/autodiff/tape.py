@@ -33,7 +33,7 @@ _log = logging.getLogger("tfx")
 
 
 class UnconnectedGradients(Enum):
-    """What ``gradient`` returns for a source that the target does not depend on.
+    """The results of ``gradient`` for a source that the target does not depend on.
 
     Attributes:
         NONE: None.
@@ -203,7 +203,7 @@ class GradientTape:
                 self._spare(number, unread)
 
     def _stand_in(self, tensor: EagerTensor) -> StandIn:
-        """What records have in place of a tensor: the same one in all of them."""
+        """Return the tensor's stand-in, which is the same one in all records."""
         known = self._stand_ins.get(id(tensor))
         if known is None:
             if self._gone is None:
@@ -229,7 +229,7 @@ class GradientTape:
         return id(x) in self._watched
 
     def tensors(self) -> Iterator[Any]:
-        """What it knows: what is watched, and what was recorded."""
+        """Yield the tensors that the tape knows: watched ones, and those of its records."""
         yield from self._kept
         for record in self._records or ():
             yield from record.inputs
@@ -318,7 +318,7 @@ class GradientTape:
     ) -> Any:
         """Derivatives of the sum of the targets with respect to the sources.
 
-        Why a gradient is None is told at the level INFO of the logger ``tfx``.
+        The reason for a gradient of None is logged at level INFO by the logger ``tfx``.
 
         Args:
             target: Tensor, variable or a structure of them.
@@ -511,7 +511,7 @@ class GradientTape:
 
 
 def _forgetting(tape: GradientTape) -> Callable[[Any], None]:
-    """What tells a tape that a tensor is gone; it must not keep the tape."""
+    """Return a callback that tells a tape of a freed tensor, without a reference to the tape."""
     ref = weakref.ref(tape)
 
     def gone(known: Any) -> None:
@@ -522,7 +522,7 @@ def _forgetting(tape: GradientTape) -> Callable[[Any], None]:
     return gone
 
 
-# Lines that were told so already.
+# Lines that were already warned about.
 _told: set[object] = set()
 
 
@@ -558,7 +558,7 @@ def flat_sources_of(sources: Any) -> list[Any]:
 
 
 def unconnected_kind(value: UnconnectedGradients | str) -> UnconnectedGradients:
-    """What an argument ``unconnected_gradients`` means."""
+    """Convert an argument ``unconnected_gradients`` to its enum value."""
     try:
         return UnconnectedGradients(value)
     except ValueError:

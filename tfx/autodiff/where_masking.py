@@ -44,7 +44,7 @@ def masked_seeds() -> Iterator[None]:
 
 
 class Masks:
-    """Which gradients of a reverse walk were masked; values are known by their ``id``.
+    """The masked gradients of a reverse walk; values are known by their ``id``.
 
     Args:
         seeds: Those that it begins with.
@@ -59,7 +59,7 @@ class Masks:
         self.active = bool(self._chosen)
 
     def after(self, record: OpRecord) -> tuple[bool, bool]:
-        """Whether what a record hands back was masked: by a choice, by a limit."""
+        """Return whether a record's input gradients are masked by a choice, and by a limit."""
         if traits(record.op).masks == "choose":
             return True, False
         if not (self._chosen or self._limited):
@@ -71,7 +71,7 @@ class Masks:
         return chosen, limited or traits(record.op).masks == "limit"
 
     def note(self, x: Any, masked: tuple[bool, bool], first: bool) -> None:
-        """What was handed back to a value; with a part that is not masked the sum is not."""
+        """Note whether a value's gradient is masked; a sum with an unmasked part is not."""
         if not (masked[0] or masked[1] or self._chosen or self._limited):
             return
         for known, is_masked in zip((self._chosen, self._limited), masked, strict=True):
@@ -126,7 +126,7 @@ def mask_singular(rule: Callable[..., Any], op: OpRecord, dy: Tensor) -> Sequenc
 
 
 def _is_singular(op: OpRecord) -> Tensor:
-    """Where the slope may not be finite."""
+    """Return a mask of the elements whose slope may not be finite."""
     x, y = op.inputs[0], op.outputs[0]
     infinite = scalar_like(float("inf"), y)
     singular = ox.Not(ox.Less(ox.Abs(y), infinite))

@@ -24,7 +24,7 @@ _Block = list[ast.stmt]
 
 @dataclass(slots=True)
 class _Outcome:
-    """How a block ends: ``always`` by a jump, and the flags that it may have set."""
+    """The end of a block: ``always`` by a jump, and the flags that it may have set."""
 
     always: bool = False
     flags: set[str] = field(default_factory=set)
@@ -162,7 +162,7 @@ class _Lowerer:
     def _split(
         self, stmt: ast.If, rest: Sequence[ast.stmt], loop: _Loop | None
     ) -> tuple[_Block, _Outcome]:
-        """An ``if`` of which one side always jumps: what follows goes into the other."""
+        """Move what follows an ``if`` with one side that always jumps into the other side."""
         body, orelse = list(stmt.body), list(stmt.orelse)
         if not _always(body):
             body += rest

@@ -50,7 +50,7 @@ def _excludes(decorator: ast.expr) -> bool:
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """What is in a function, nested ones left out."""
+    """Yield the nodes of a function, except those of nested functions."""
     stack = children(node)
     while stack:
         part = stack.pop()

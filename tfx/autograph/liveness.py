@@ -1,4 +1,4 @@
-"""Which names are needed after a statement: what a branch or loop must hand on.
+"""Liveness: the names needed after a statement, which a branch or loop must return.
 
 Works backwards over statements without jumps (``jumps.lower_jumps`` ran before). Knows nothing of
 tensors.
@@ -122,7 +122,7 @@ class _Liveness:
         self._caught: list[set[str]] = []
 
     def block(self, block: Sequence[ast.stmt], after: set[str]) -> set[str]:
-        """What is live before the statements."""
+        """Return the names that are live before the statements."""
         for stmt in reversed(block):
             after = self._statement(stmt, after) | self._closures.everywhere
             for caught in self._caught:

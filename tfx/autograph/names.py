@@ -1,4 +1,4 @@
-"""Which names a piece of a function reads and binds. Knows nothing of tensors.
+"""The names that a piece of a function reads and binds. Knows nothing of tensors.
 
 A *symbol* is a plain name (``x``) or an attribute path on names (``self.x``, ``a.b.c``): what code
 can assign to. Comprehensions, lambdas and nested functions have scopes of their own: of those, what
@@ -16,7 +16,7 @@ from tfx.autograph.trees import Visitor
 
 @dataclass(slots=True)
 class Activity:
-    """What a piece of code does with symbols.
+    """The uses of symbols in a piece of code.
 
     Attributes:
         read: Names read.
@@ -45,7 +45,7 @@ _CHANGING = frozenset(
 
 
 def activity(nodes: Iterable[ast.AST]) -> Activity:
-    """What statements or expressions read and bind in their own scope."""
+    """Return the names that statements or expressions read and bind in their own scope."""
     collector = _Collector()
     for node in nodes:
         collector.visit(node)
@@ -219,5 +219,5 @@ def _holder(node: ast.expr) -> str | None:
 
 
 def _evaluated(args: ast.arguments) -> list[ast.expr]:
-    """What a function definition evaluates where it stands: its defaults."""
+    """Return the expressions that a function definition evaluates in place: its defaults."""
     return [*args.defaults, *(d for d in args.kw_defaults if d is not None)]

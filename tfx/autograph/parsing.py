@@ -18,7 +18,7 @@ from tfx.autograph.trees import clone
 
 
 class SourceError(ValueError):
-    """There is no source to convert; the message says why."""
+    """An error for code without source to convert; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)

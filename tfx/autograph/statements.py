@@ -18,7 +18,7 @@ from tfx.autograph.trees import at, children, expression, load, negated, stateme
 
 # The name under which converted code finds the runtime operators.
 OPERATORS = "ag__"
-# Parameter by which the operands' lambdas are told from those of the user.
+# Parameter that distinguishes the operands' lambdas from those of the user.
 LATER = "ag_later"
 
 
@@ -171,7 +171,7 @@ class StatementConverter:
     # Parts
 
     def _symbols(self, found: Activity, live: set[str]) -> dict[str, bool]:
-        """What a block changes that is seen outside: names first, then attributes and items.
+        """Return the symbols that a block changes and that are visible outside, names first.
 
         Returns:
             Symbols, and whether the block assigns them; of the others only items change.

@@ -88,7 +88,7 @@ class StoreRewriter(AroundScopes, ast.NodeTransformer):
 
 
 def _key_of(node: ast.expr, operators: str) -> ast.expr:
-    """What is between the brackets as an expression: slices become ``slice`` objects."""
+    """Return the subscript as an expression: slices become ``slice`` objects."""
     if isinstance(node, ast.Slice):
         parts = [p or ast.Constant(value=None) for p in (node.lower, node.upper, node.step)]
         made = ast.Call(func=expression(f"{operators}.slice_", node), args=parts, keywords=[])

@@ -42,7 +42,7 @@ def clone(node: _T) -> _T:
 
 
 def _position(place: ast.AST) -> tuple[int, int, int, int]:
-    """Where a node stands; of statements with blocks, the first line of the head alone."""
+    """Return a node's position; for statements with blocks, that of their head's first line."""
     if isinstance(place, ast.stmt) and place.end_lineno != place.lineno:
         head = getattr(place, "test", getattr(place, "iter", None))
         end = place.col_offset + 1
@@ -166,7 +166,7 @@ class Visitor:
 
 
 class Transformer(Visitor):
-    """Puts what the methods return in the place of the nodes; a list in the place of statements."""
+    """Puts what the methods return in place of the nodes; a list in place of statements."""
 
     def generic_visit(self, node: ast.AST) -> Any:
         """Transform what is below a node."""

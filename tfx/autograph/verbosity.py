@@ -1,4 +1,4 @@
-"""What AutoGraph tells about its work: ``set_verbosity`` and ``trace``."""
+"""Log messages of AutoGraph: ``set_verbosity`` and ``trace``."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ Owns the temporary folder beside the target, its lock, and what happens to files
 are in the old folder. Must not know what is written. The one decision: everything is written and
 made durable elsewhere first, and then one exchange of two folders is the save; whatever kills the
 process before that leaves the old bundle, whatever kills it after leaves the new one. Of two saves
-to one path at the same time the first to finish wins, and the other one is told.
+to one path at the same time the first to finish wins, and the other one fails.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def clean_leftovers(target: Path) -> None:
 
 
 def _identity(target: Path) -> tuple[int, ...] | None:
-    """What tells the bundle at a path from a later one; None if there is none."""
+    """Return values that identify the bundle at a path among later ones; None if there is none."""
     try:
         folder, manifest = os.stat(target), os.stat(target / MANIFEST_NAME)
     except OSError:

@@ -1,4 +1,4 @@
-"""What makes a manifest valid: every rule that can be checked without opening another file.
+"""Validation of a manifest: every rule that can be checked without opening another file.
 
 Owns the rules of the lists of the manifest; those of functions, graphs and signatures are in
 ``check_functions``. Must not know of protobuf: it runs on records, after reading and before

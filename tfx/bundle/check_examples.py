@@ -1,4 +1,4 @@
-"""What makes the golden examples of a manifest valid."""
+"""Validation of a manifest's golden examples."""
 
 from __future__ import annotations
 

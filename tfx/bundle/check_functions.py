@@ -1,7 +1,7 @@
 """The rules of functions, concrete functions, graphs and signatures.
 
 Owns what a binding of a graph's inputs and outputs may be. Must not know of ONNX: whether the graph
-file really has these inputs is for whoever opens it. The one decision: every argument leaf, result
+file really has these inputs is checked on opening it. The one decision: every argument leaf, result
 leaf and variable is bound at most once in a graph, and every result exactly once, so that a call
 never has to choose.
 """

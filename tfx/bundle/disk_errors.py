@@ -1,8 +1,8 @@
-"""What a disk refuses, in the errors that programs of ours expect.
+"""Translation of a disk's write errors to tfx's errors.
 
 Owns the translation of the system's error numbers. Must not know what was being written. The one
-decision: full and read-only disks are told as such with the path that was to be written, and every
-other error stays the system's own.
+decision: errors of full and read-only disks say so and name the path that was to be written, and
+every other error stays the system's own.
 """
 
 from __future__ import annotations

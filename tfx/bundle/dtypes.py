@@ -16,7 +16,7 @@ from tfx.core.errors import BundleError
 
 
 class ElementType(NamedTuple):
-    """What the format knows of one dtype; ``bits`` is what an element takes in a file."""
+    """The format's description of a dtype; ``bits`` is the size of an element in a file."""
 
     name: str
     number: int

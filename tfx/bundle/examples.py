@@ -26,7 +26,7 @@ _STEPS = 8
 
 
 def variables_digest(manifest: Manifest) -> bytes:
-    """What ties an example to the variables of a bundle.
+    """Return a digest of the files that hold a bundle's variables, which ties examples to them.
 
     Args:
         manifest: The bundle's manifest.
@@ -87,7 +87,7 @@ def difference(found: npt.NDArray[Any], expected: npt.NDArray[Any], tolerance: f
 
 
 def max_difference(found: npt.NDArray[Any], expected: npt.NDArray[Any]) -> float:
-    """The greatest absolute difference of two arrays of numbers of one shape.
+    """The largest absolute difference of two arrays of numbers of one shape.
 
     NaN counts as equal to NaN; a number beside NaN or another infinity is infinitely far.
     """

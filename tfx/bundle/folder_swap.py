@@ -1,4 +1,4 @@
-"""Putting a finished folder in the place of another: the system calls.
+"""Putting a finished folder in place of another: the system calls.
 
 Owns what is atomic on which system. Must not know what is in the folders. The one decision: where
 the kernel can exchange two folders in one step (Linux, macOS), a reader sees the old or the new one

@@ -23,13 +23,13 @@ _SUM_IN_THREAD = 1 << 20
 _PIECE = 4 << 20
 # How far the sums may be behind.
 _BEHIND = 16
-# How much is written before the disk is told to begin.
+# How much is written before writeback is started.
 _FLUSH_EVERY = 32 << 20
 _SYNC_FILE_RANGE_WRITE = 2
 
 
 class Sum(Protocol):
-    """What sees all bytes, such as an object of ``hashlib``."""
+    """A checksum that is updated with all bytes of a file, such as an object of ``hashlib``."""
 
     def update(self, data: memoryview, /) -> None:
         """Take the next bytes."""
@@ -129,7 +129,7 @@ class HashingWriter:
 
 
 def _begin_to_flush() -> Callable[[int, int, int], None]:
-    """What has the disk begin to write a part of a file: descriptor, first byte, number of bytes.
+    """Return a function that starts writeback of a byte range: (descriptor, first byte, length).
 
     ``fdatasync`` would wait for the disk, and write a journal each time.
     """

@@ -2,7 +2,7 @@
 
 Owns the size of a piece, and the record of what was compared. Must not know what the bytes mean.
 The one decision: beside the SHA-256 of a whole file there are sums of its parts, so that what is
-used of a file can be compared without the rest, by several threads, and several times quicker.
+used of a file can be compared without the rest, by several threads, and several times faster.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EXPECT: int | None = getattr(mmap, "MADV_WILLNEED", None)
 
 
 def piece_count(size: int) -> int:
-    """How many pieces so many bytes have."""
+    """Return the number of pieces in `size` bytes."""
     return -(-size // PIECE)
 
 
@@ -53,7 +53,7 @@ class PieceSums:
 
 
 class Comparison:
-    """Which pieces of a mapped file are known to be those that were written.
+    """The pieces of a mapped file that are verified to be as they were written.
 
     For one caller at a time; it works with several threads itself.
     """

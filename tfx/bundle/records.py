@@ -40,7 +40,7 @@ OutputTarget: TypeAlias = Literal["result", "variable"]
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What a reader needs: ONNX versions, operator domains, and format features by name."""
+    """Requirements on a reader: ONNX versions, operator domains, and format features by name."""
 
     opset: int = 0
     ir_version: int = 0
@@ -67,7 +67,7 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Where a tensor's bytes are: the tensor ``key`` of the safetensors file ``file``."""
+    """The location of a tensor's bytes: the tensor ``key`` of the safetensors file ``file``."""
 
     file: str
     key: str

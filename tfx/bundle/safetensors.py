@@ -40,7 +40,7 @@ _FORGET: int | None = getattr(mmap, "MADV_DONTNEED", None)
 
 
 class WrittenFile(NamedTuple):
-    """What ``write_safetensors`` wrote: for the manifest, and for external data of a graph."""
+    """The result of ``write_safetensors``: entries for the manifest and for ONNX external data."""
 
     size: int
     sha256: bytes

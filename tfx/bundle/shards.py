@@ -28,14 +28,14 @@ INDEX_SUFFIX = ".safetensors.index.json"
 
 
 class Located(NamedTuple):
-    """Where a tensor is in a bundle: its storage, and its bytes for ONNX external data."""
+    """The location of a tensor in a bundle: its storage, and its bytes for ONNX external data."""
 
     storage: Storage
     entry: TensorEntry
 
 
 class WrittenStore(NamedTuple):
-    """What ``write_store`` wrote: entries for the manifest, and where each tensor is."""
+    """The result of ``write_store``: entries for the manifest, and the location of each tensor."""
 
     files: tuple[FileEntry, ...]
     tensors: dict[str, Located]

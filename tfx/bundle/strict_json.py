@@ -7,7 +7,7 @@ from typing import Any
 
 
 def loads(text: str | bytes) -> Any:
-    """What a JSON text says.
+    """Parse a JSON text, and reject duplicate keys and numbers that JSON does not have.
 
     Raises:
         ValueError: It is not JSON, a key comes twice, or a number is none.

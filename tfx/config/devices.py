@@ -84,7 +84,7 @@ def set_visible_devices(
 def get_logical_device_configuration(
     device: PhysicalDevice,
 ) -> list[LogicalDeviceConfiguration] | None:
-    """How a physical device is divided; None: it is not.
+    """Return the logical devices that a physical one is divided into; None: it is not divided.
 
     Args:
         device: One of ``list_physical_devices()``.
@@ -218,7 +218,7 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool:
-    """What ``set_memory_growth`` was told; at first False.
+    """Return the setting of ``set_memory_growth``; initially False.
 
     Args:
         device: One of ``list_physical_devices()``.
@@ -264,7 +264,7 @@ def get_memory_usage(device: str) -> int:
 
 
 def reset_memory_stats(device: str) -> None:
-    """Start measuring the peak anew.
+    """Start measuring the peak again.
 
     Args:
         device: Name of a logical device with its number, such as ``"GPU:0"``.

@@ -46,7 +46,7 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
 
 
 def get_inter_op_parallelism_threads() -> int:
-    """What ``set_inter_op_parallelism_threads`` was told; at first 1."""
+    """Return the setting of ``set_inter_op_parallelism_threads``; initially 1."""
     return _inter_op
 
 

@@ -1,4 +1,4 @@
-"""What a result of both branches becomes: pairs of values, and the result made of the outputs."""
+"""Results common to both branches: pairs of values, joined to one result of the outputs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """``If`` and ``Loop`` nodes: adding them to a graph and telling the tapes.
 
-A tape cannot see into a body. For it such a node is one operation on what it is given, on every
-value of the graphs around that its bodies use, and on the variables that are assigned inside: what
-is read after an assignment depends on the variable.
+A tape cannot see into a body. For it such a node is one operation on the node's inputs, on every
+enclosing value that its bodies use, and on the variables that are assigned inside: a read after an
+assignment depends on the variable.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LeafOf = Callable[[TracedVariable], Any]
 
 
 class ControlSite:
-    """What the gradient rules of ``If`` and ``Loop`` find in a record's attributes.
+    """The data that gradient rules of ``If`` and ``Loop`` find in a record's attributes.
 
     Attributes:
         node: The node.
@@ -199,7 +199,7 @@ def notify_recorders(
 ) -> None:
     """Tell the recorders of an ``If`` or ``Loop``, or of results that one got later.
 
-    The innermost is told first: a forward accumulator adds tangents to the node itself, which is
+    The innermost one is first: a forward accumulator adds tangents to the node itself, which is
     another operation then for those around it.
 
     Args:

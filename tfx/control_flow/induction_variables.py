@@ -1,4 +1,4 @@
-"""Which integers of a loop's body count its iterations."""
+"""Detection of the integers in a loop's body that count its iterations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Counter(NamedTuple):
 
 
 class InductionVariables:
-    """Which integers of a loop's body count the iterations.
+    """The integers of a loop's body that count the iterations.
 
     Args:
         loop: The finished body.
@@ -152,7 +152,7 @@ def counts_up(inside: Value, after: Value) -> bool:
 
 
 def step_of(inside: Value, after: Value) -> int | None:
-    """By how much a carried integer grows in each iteration; None: not by the same."""
+    """Return the increment of a carried integer in each iteration; None if it is not constant."""
     node = after.node
     if node is None or node.op not in ("Add", "Sub") or inside.dtype not in _INTEGERS:
         return None

@@ -24,7 +24,7 @@ def hoist_products(
     """Let a finished body take rows of products that are computed outside.
 
     Args:
-        graph: The graph around.
+        graph: The enclosing graph.
         loop: The body; its variables have outer values already.
         numbers: What is known of its integers.
         count: How often it runs.

@@ -62,7 +62,7 @@ class LoopVariable:
     result: Any = None
 
     def enter(self, loop: LoopGraph) -> Any:
-        """What the body gets."""
+        """Return the variable as the body receives it."""
         return None
 
     def leave(self, loop: LoopGraph, leaf: Any, body: Callable[..., Any]) -> None:
@@ -84,11 +84,11 @@ class LoopVariable:
         """Decide what the loop keeps, now that the body is complete."""
 
     def carried(self) -> Sequence[Carried]:
-        """What goes from iteration to iteration."""
+        """Return the values that are carried from iteration to iteration."""
         return ()
 
     def scans(self) -> Sequence[Value]:
-        """What is collected over the iterations."""
+        """Return the values that are collected over the iterations."""
         return ()
 
     def finish(self, ends: list[SymbolicTensor], rows: list[SymbolicTensor]) -> Any:
@@ -385,7 +385,7 @@ def _same_number(a: Tensor | None, b: Tensor) -> bool:
 
 
 def _origin(value: Value) -> Value:
-    """What a value is a copy of, in another integer type or the same."""
+    """Return the value that `value` is a copy of, in the same or another integer type."""
     while value.node is not None and value.node.op in ("Identity", "Cast", "Max"):
         source, *others = value.node.inputs
         assert source is not None

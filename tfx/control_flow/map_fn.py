@@ -299,7 +299,7 @@ class _Slices:
 
 
 class _Result:
-    """What is known of one tensor of a result."""
+    """The dtype and shape of one tensor of a result, as far as they are known."""
 
     def __init__(self, dtype: DType, shape: TensorShape | None) -> None:
         self.dtype = dtype

@@ -52,7 +52,7 @@ def recurrent_gradients(
 
 
 class _Backward:
-    """What the three have in common."""
+    """The backward computation common to all recurrent layers."""
 
     gates = 1
 
@@ -120,7 +120,7 @@ class _Backward:
         return y if bias is None else ox.Add(y, bias)
 
     def masked(self, x: Tensor, other: float = 0.0) -> Tensor:
-        """What lies behind a sequence's end replaced."""
+        """Return `x` with the elements after each sequence's end replaced."""
         return chosen(self.mask, x, other)
 
     # Backwards
@@ -130,7 +130,7 @@ class _Backward:
         return carried if dy is None else ox.Add(carried, dy)
 
     def passing(self) -> Tensor | None:
-        """What goes past steps behind a sequence's end: 1 there, else 0."""
+        """Return a mask that is 1 at steps after a sequence's end, else 0; None without lengths."""
         if self.mask is None:
             return None
         return cast_to(ox.Not(self.mask), self.x.dtype)

@@ -24,7 +24,7 @@ Step = Callable[[list[Tensor], list[Tensor]], tuple[list[Tensor], list[Tensor]]]
 
 
 class RecurrentLayout:
-    """How a node's tensors lie.
+    """The layout of a recurrent node's tensors.
 
     Args:
         attrs: The node's attributes.
@@ -103,7 +103,7 @@ class RecurrentLayout:
     # What is done in it
 
     def mask(self, x: Tensor) -> Tensor | None:
-        """Which steps belong to their sequence, ``[time, (1,) batch, 1]``; None: all."""
+        """Return a mask of the steps in a sequence, ``[time, (1,) batch, 1]``; None means all."""
         if self._lengths is None:
             return None
         end = reshape_to(dimension(x, 0), int64_constant([]))
@@ -139,7 +139,7 @@ class RecurrentLayout:
         return ox.ReduceSum(y, axes, keepdims=0)
 
     def before(self, states: Tensor, first: Tensor | None) -> Tensor:
-        """What each step begins with: the state before."""
+        """Return the state before each step."""
         if first is None:
             shape = concat_shape(int64_constant([1]), shape_vector(states, 1))
             head = filled(shape, 0, states.dtype)

@@ -53,7 +53,7 @@ def _map_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor | None:
 
 
 class Part:
-    """The gradient of a sequence of which only one element is used.
+    """Return the gradient of a sequence with only one used element.
 
     Args:
         sequence: The sequence.

@@ -252,7 +252,7 @@ def cut(x: Tensor, lengths: Tensor) -> Tensor:
 
 
 def mapped(graph: FuncGraph, inputs: Sequence[Tensor], body: Graph, code: int) -> Tensor:
-    """What a body makes of each element of sequences, as a sequence of dtype ``code``."""
+    """Return a sequence of dtype ``code`` with the body's result for each element of sequences."""
     values = [graph.value_of(t) for t in inputs]
     attrs = {"body": body}
     types: list[tuple[int, ir.RawShape]] = [(dtypes.SEQUENCE + code, None)]

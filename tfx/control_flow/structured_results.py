@@ -1,4 +1,4 @@
-"""What branches and bodies return: leaves as tensors of the body, and how to speak of them."""
+"""Results of branches and bodies: leaves as tensors of the body, and their names in messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tfx.framework.variable import Variable
 
 
 def trace(body: BodyGraph, function: Callable[..., Any], *args: Any) -> Any:
-    """What ``function`` returns while its operations become nodes of ``body``."""
+    """Return the result of ``function``, whose operations become nodes of ``body``."""
     with using(graph=body, tapes=()):
         return function(*args)
 
@@ -38,7 +38,7 @@ def own_all(body: BodyGraph, results: Any) -> list[Any]:
 
 
 def place_of(function: Any) -> str:
-    """Where a function was defined, for messages: ``model.py:12 in step``."""
+    """Return where a function was defined, for messages: ``model.py:12 in step``."""
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     inner = getattr(function, "func", None)
     if code is None and inner is not None:

@@ -334,7 +334,7 @@ class TensorArray(ArrayState):
 
 
 class Flow:
-    """What ``TensorArray.flow`` gives: the elements at one point of the program."""
+    """The result of ``TensorArray.flow``: the elements at one point of the program."""
 
     def __init__(self, array: TensorArray) -> None:
         self._array = array

@@ -1,4 +1,4 @@
-"""What a ``TensorArray`` holds: its elements in one of four forms, and the ways between them."""
+"""The elements of a ``TensorArray`` in one of four forms, and conversions between them."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class ArrayState:
         return other
 
     def _changed(self) -> Self:
-        """What a change is made to: eagerly the array itself."""
+        """Return the state to modify: the array itself eagerly, a copy in a trace."""
         return self if current().graph is None else self._copy()
 
     def _copy_elements(self, other: ArrayState) -> None:
@@ -302,7 +302,7 @@ class ArrayState:
         return [_or(x, absent) for x in chosen]
 
     def _absent(self) -> Tensor:
-        """What an element is that was never written."""
+        """Return the zeros that an element never written stands for."""
         shape = self._shape
         for item in self._items or ():
             if item is not None and not shape.is_fully_defined():
@@ -330,7 +330,7 @@ class ArrayState:
         return zeros(self._placeholder_dims(), self._dtype)
 
     def _blanks(self) -> Tensor:
-        """All elements, none of which was written."""
+        """Return all elements when none was written."""
         assert self._blank is not None
         if not self._shape.is_fully_defined():
             raise InvalidArgumentError(
@@ -342,7 +342,7 @@ class ArrayState:
         return sequences.zeros_of_shape(self._dtype, ox.Concat(size, dims, axis=0))
 
     def _none(self, *, concatenated: bool = False) -> Tensor:
-        """What an array without elements comes to."""
+        """Return the tensor of an array without elements."""
         dims = [0 if d is None else d for d in (self._shape if self._shape.rank else ())]
         return zeros([0, *dims[1:]] if concatenated else [0, *dims], self._dtype)
 

@@ -54,7 +54,7 @@ class Counting:
         self._numbers = numbers
 
     def trip_count(self, last: Value, first: Value) -> tuple[Tensor | None, Value | None]:
-        """How often the loop runs at most, and what else decides whether it goes on.
+        """Return the largest number of iterations, and the rest of the condition.
 
         Args:
             last: The condition after an iteration.
@@ -62,7 +62,7 @@ class Counting:
 
         Returns:
             The number, None where nothing counts; and the rest of the condition, None where the
-            loop runs just so often.
+            loop runs exactly that often.
         """
         node = last.node
         if node is None or node.op != "And":
@@ -87,7 +87,7 @@ class Counting:
         if counter is None or limit is None or limit.shape != ():
             return None
         if (counter.step > 0) != op.startswith("Less"):
-            return None  # it runs for ever, or not at all
+            return None  # it runs forever, or not at all
         found = self._invariant(limit, outer)
         if found is None:
             return None
@@ -188,7 +188,7 @@ def _linear(number: Tensor, step: int, start: int) -> Tensor:
 
 
 def _inputs(value: Value | None, like: Node) -> tuple[Value | None, ...]:
-    """What a value was computed from, by a node of the same operator."""
+    """Return a value's inputs if a node of the same operator computed it, else Nones."""
     node = value.node if value is not None else None
     if node is None or node.op != like.op or len(node.inputs) != len(like.inputs):
         return (None,) * len(like.inputs)
@@ -207,7 +207,7 @@ def _same_operator(one: Node, other: Node) -> bool:
 
 
 def _steps(low: Tensor, high: Tensor, step: int, *, closed: bool) -> Tensor:
-    """How many steps lead from one number to the other, which is left out unless ``closed``."""
+    """Return the number of steps from `low` to `high`, which is excluded unless ``closed``."""
     first, end = static_int(low), static_int(high)
     more = step - 1 + closed
     if first is not None and end is not None:

@@ -293,7 +293,7 @@ class WhileLoop:
         ]
 
     def _states(self, loop: LoopGraph) -> tuple[list[tuple[Any, Value, Value]], dict[int, Value]]:
-        """What becomes of the variables that the body touches.
+        """Return the variables that the body assigns, and those that it only reads.
 
         Returns:
             For those that it assigns the graph's record, the value before and after; and by the

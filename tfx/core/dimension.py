@@ -101,7 +101,7 @@ class Dimension:
             raise ValueError(f"Dimensions {self} and {Dimension(other)} are not compatible.")
 
     def merge_with(self, other: Any) -> Dimension:
-        """What both know together.
+        """Return the dimension that is compatible with both: the known size, if either has one.
 
         Raises:
             ValueError: they are different sizes.
@@ -195,7 +195,7 @@ def _inside() -> bool:
 
 
 class _Old:
-    """What replaces methods of ``TensorShape`` while its dimensions are ``Dimension``s."""
+    """Replacements of the methods of ``TensorShape`` while its dimensions are ``Dimension``s."""
 
     def __getitem__(self: Any, key: SupportsIndex | slice) -> Any:
         if _inside():
@@ -234,7 +234,7 @@ _plain: dict[str, Any] = {name: TensorShape.__dict__[name] for name in _NAMES}
 
 
 def enable_v2_tensorshape() -> None:
-    """Let shapes give integers and None, as they do unless told otherwise.
+    """Make shapes return integers and None, which is the default.
 
     Example:
         >>> import tfx as tf

@@ -108,7 +108,7 @@ def broadcast_static_shape(a: RawShape, b: RawShape) -> RawShape:
         b: The raw shape of the other.
 
     Returns:
-        The raw shape. A dimension is None where it cannot be told: a name against another
+        The raw shape. A dimension is None where it is not certain: a name against another
         name or None, since either may turn out to be 1.
 
     Raises:
@@ -142,7 +142,7 @@ def broadcast_static_shape(a: RawShape, b: RawShape) -> RawShape:
 
 
 def common_shape(a: RawShape, b: RawShape) -> RawShape:
-    """What two shapes have in common."""
+    """Return the most specific shape that describes both, with None where sizes differ."""
     if a is None or b is None or len(a) != len(b):
         return None
     return tuple(x if x == y else None for x, y in zip(a, b, strict=True))

@@ -152,7 +152,7 @@ class DType(Immutable):
         return self._range
 
     def is_compatible_with(self, other: DTypeLike) -> builtins.bool:
-        """Whether `other`, once converted, is this dtype.
+        """Return whether `other`, once converted, is this dtype.
 
         Args:
             other: Anything `as_dtype` takes.
@@ -167,7 +167,7 @@ class DType(Immutable):
         return self is as_dtype(other)
 
     def is_subtype_of(self, other: object) -> builtins.bool:
-        """Whether this dtype may stand where `other` is wanted: only when it is the same."""
+        """Return whether `other` is this dtype: dtypes have no proper subtypes."""
         return self is other
 
     def __eq__(self, other: object) -> builtins.bool:

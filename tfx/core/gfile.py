@@ -127,7 +127,7 @@ class GFile(Closing):
         return True
 
     def tell(self) -> int:
-        """Where we are."""
+        """Return the current position in the file."""
         return self._open().tell()
 
     def size(self) -> int:
@@ -169,7 +169,7 @@ class GFile(Closing):
 
 
 class FileStatistics(NamedTuple):
-    """What ``stat`` says.
+    """The result of ``stat``: a file's length, modification time and kind.
 
     Attributes:
         length: Bytes.

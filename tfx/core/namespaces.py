@@ -105,7 +105,7 @@ def names_of(module: ModuleType) -> list[str]:
 
 
 def explain(module: str, name: str) -> str:
-    """What to say of a name that a namespace does not have."""
+    """Return the error message for a name that a namespace does not have."""
     text = f"module {module!r} has no attribute {name!r}"
     path = module.removeprefix("tfx").removeprefix(".")
     theirs = f"{path}.{name}" if path else name
@@ -140,7 +140,7 @@ def _tensorflow_has(path: str, name: str) -> bool:
 
 
 def _elsewhere(module: str, name: str) -> str | None:
-    """Where else a name is, if anywhere."""
+    """Return the qualified name of `name` in another namespace, or None."""
     for other in _everywhere():
         if other not in (module, f"tfx.{module}") and name in names_of(sys.modules[other]):
             return f"{other}.{name}"
@@ -148,7 +148,7 @@ def _elsewhere(module: str, name: str) -> str | None:
 
 
 def _advice(name: str) -> str:
-    """What to do without something of TensorFlow's."""
+    """Return advice for replacing a TensorFlow name that tfx lacks, or an empty string."""
     parts = name.removeprefix("compat.v1.").split(".")
     for end in range(len(parts), 0, -1):
         found = _INSTEAD.get(".".join(parts[:end]))

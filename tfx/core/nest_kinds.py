@@ -1,4 +1,4 @@
-"""Which classes are nested structures, and how each is taken apart and put together.
+"""The classes that are nested structures, and how each is taken apart and rebuilt.
 
 Owns the table of kinds. It must not know what is done with structures; that is `nest.py`.
 
@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 
 
 class Kind(NamedTuple):
-    """How one class of structures is taken apart and put together."""
+    """The functions that take one class of structures apart and rebuild it."""
 
     keys: Callable[[Any], list[Any]]
     values: Callable[[Any], Iterable[Any]]

@@ -1,4 +1,4 @@
-"""Which distribution brings ONNX Runtime, and what to type where none does or two do.
+"""The distributions that contain ONNX Runtime, and the commands that repair an installation.
 
 ``onnxruntime`` (24 MB) and ``onnxruntime-gpu`` (255 MB) write the same files. Where both are
 installed the one that was written last is there, and removing either removes it: then the folder is

@@ -1,8 +1,8 @@
-"""What graphs refuse when they run: the contents that an operation cannot take.
+"""Run-time failures of graphs, for contents that an operation cannot accept.
 
-ONNX has no operator that fails. A graph that must fail asks for a reshape to a dimension that
-cannot be, another one for each reason, and whoever runs it reads the reason from the runtime's
-message: also that of a graph that was saved, so the numbers of the reasons never change.
+ONNX has no operator that fails. A graph that must fail reshapes to an impossible dimension, with
+one number for each reason, which is read back from the runtime's message. Saved graphs contain
+these numbers, so they never change.
 """
 
 from __future__ import annotations

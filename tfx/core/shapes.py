@@ -408,5 +408,5 @@ def as_shape(shape: ShapeLike) -> TensorShape:
 
 
 def unknown_shape(rank: int | None = None) -> TensorShape:
-    """Returns the shape of which at most the rank is known."""
+    """Returns the shape with the rank, if known, and unknown dimensions."""
     return TensorShape.from_raw(None if rank is None else (None,) * rank)

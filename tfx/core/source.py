@@ -116,7 +116,7 @@ def is_internal(filename: str) -> bool:
 
 
 def _numpy_folder() -> tuple[str, ...]:
-    """Where NumPy is: `np.sum(tensor)` of the user's reaches us through its own Python code."""
+    """Return NumPy's folder: its Python code lies between a user's `np.sum(tensor)` and tfx."""
     numpy = sys.modules.get("numpy")
     return () if numpy is None else (os.path.dirname(str(numpy.__file__)) + os.sep,)
 

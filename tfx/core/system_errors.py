@@ -1,4 +1,4 @@
-"""What the system says when there is no room: a full disk, a quota, a limit of the process.
+"""System errors for exhausted space: a full disk, a quota, a limit of the process.
 
 Owns which error numbers these are. A write to an open file fails without the file's name, so
 ``writing`` puts it there.

@@ -118,7 +118,7 @@ def _filter_frames(error: BaseException) -> None:
     steps = list(_steps(error.__traceback__))
     own = [is_own(step.tb_frame.f_code.co_filename) for step in steps]
     if own[-1]:
-        # Who asks later where it was raised (`raised_inside`) must still be told.
+        # `raised_inside` must still find later where it was raised.
         setattr(error, INSIDE_MARK, True)
     if not any(own):
         return

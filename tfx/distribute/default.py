@@ -28,7 +28,7 @@ _crossing: ContextVar[bool] = ContextVar("tfx_cross_replica", default=False)
 
 
 class ReduceOp(Enum):
-    """How values of several replicas become one."""
+    """The reductions of values of several replicas to one."""
 
     SUM = "SUM"
     MEAN = "MEAN"
@@ -58,7 +58,7 @@ class RunOptions(NamedTuple):
 
 
 class InputContext:
-    """What a function that makes a data set for one input pipeline is told.
+    """The arguments of a function that makes a data set for one input pipeline.
 
     Args:
         num_input_pipelines: How many there are.
@@ -97,7 +97,7 @@ class InputContext:
 
 
 class ReplicaContext:
-    """Where the code of a replica runs; from ``get_replica_context``.
+    """The context in which a replica's code runs; from ``get_replica_context``.
 
     Args:
         strategy: The strategy.
@@ -113,7 +113,7 @@ class ReplicaContext:
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """How many replicas there are: 1."""
+        """The number of replicas: 1."""
         return self._strategy.num_replicas_in_sync
 
     @property
@@ -175,19 +175,19 @@ class ReplicaContext:
 
 
 class Strategy:
-    """How computation is distributed; the only one is that of ``get_strategy``."""
+    """A distribution of computation; the only one is that of ``get_strategy``."""
 
     def __init__(self) -> None:
         self.extended = StrategyExtended(self)
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """How many replicas there are: 1."""
+        """The number of replicas: 1."""
         return 1
 
     @property
     def cluster_resolver(self) -> None:
-        """What knows the machines of a cluster: there is none."""
+        """The resolver of a cluster's machines, which is None."""
         return None
 
     @contextmanager
@@ -315,7 +315,7 @@ class Strategy:
 
 
 class StrategyExtended:
-    """What libraries that are written for strategies ask of them; ``strategy.extended``.
+    """The interface for libraries that are written for strategies; ``strategy.extended``.
 
     Args:
         strategy: The strategy.
@@ -400,7 +400,7 @@ class StrategyExtended:
         return value
 
     def non_slot_devices(self, var_list: Sequence[Any]) -> Any:
-        """Where variables that belong to no other variable are."""
+        """Return the place of variables that belong to no other variable."""
         return min(var_list, key=lambda v: v.name)
 
     @property

@@ -245,7 +245,7 @@ def _replacement(plain: Any, rules: list[tuple[_Rule, Callable[..., Any], Any]])
 
 
 def _replace(plain: Any, other: Any) -> None:
-    """Put a function in the place of another in the public modules."""
+    """Put a function in place of another in the public modules."""
     import tfx
 
     for name in _FACES:

@@ -1,7 +1,7 @@
 """``apply``: the one place where an operator is executed or becomes a node.
 
 Under a trace the operator is appended to the graph, otherwise its kernel runs: an ONNX Runtime
-session of a single node, kept by operator, attributes and dtypes. Then the tapes are told. Traced
+session of a single node, kept by operator, attributes and dtypes. Then the tapes record it. Traced
 and eager programs give the same numbers because the same kernels run.
 """
 
@@ -99,7 +99,7 @@ _kernels: OrderedDict[Any, Kernel] = OrderedDict()
 
 
 def kernel_count() -> int:
-    """How many single-operator sessions exist."""
+    """Return the number of cached single-operator sessions."""
     return len(_kernels)
 
 
@@ -272,7 +272,7 @@ def _shapes_if_empty(inputs: Sequence[Any]) -> tuple[Any, ...] | None:
 def _stages(
     op: str, inputs: Sequence[Any], attrs: dict[str, Any]
 ) -> tuple[Blocks | None, tuple[Any, ...] | None]:
-    """How to sum many elements, and what the kernel must know of shapes for it; None: nothing."""
+    """Return the blocks for a long sum, and the shapes its kernel must know; None if not needed."""
     x = inputs[0]
     shape = x._raw.shape()
     if math.prod(shape) <= LEAST:
@@ -300,7 +300,7 @@ def _may_be_long(inputs: Sequence[Any]) -> bool:
 
 
 def _is_long(op: str, inputs: Sequence[Any], shape: Sequence[int], attrs: dict[str, Any]) -> bool:
-    """Whether an operator sums more inside of its kernel than that does well."""
+    """Return whether an operator sums more elements than its kernel sums accurately."""
     if op in long_products.MULTIPLIED:
         return long_products.is_long(op, shape, inputs[1]._raw.shape(), attrs)
     if op in losses.LOSSES:
@@ -315,7 +315,7 @@ def _of_nothing(
 ) -> list[Any] | None:
     """The results of an operator that refused to run, if they have no elements.
 
-    Many kernels take no empty input, though what comes of it is clear.
+    Many kernels take no empty input, though its result is clear.
     """
     given = _described(inputs)
     if not any(v is not None and v.shape is not None and 0 in v.shape for v in given):
@@ -398,7 +398,7 @@ def _described(inputs: Sequence[Tensor | None]) -> list[ir.Value | None]:
 def _failure(
     error: Exception, op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any]
 ) -> OpError:
-    """What to raise for a kernel's failure: onnx's view of the real shapes if it has one."""
+    """Return the exception for a kernel's failure, with onnx's message for these shapes if any."""
     translated = translate(error)
     given = _described(inputs)
     source = user_frame()

@@ -33,12 +33,12 @@ class Awaited(VariableState):
         self.looks_left = _LOOKS
 
     def read(self, variable: Variable) -> RawValue:
-        """What it is after the restores have looked for it."""
+        """Return the stored value after pending restores have been matched with it."""
         self.before_assignment(variable)
         return stored(variable)
 
     def before_assignment(self, variable: Variable) -> None:
-        """What is restored comes before what is assigned."""
+        """Resolve pending restores, so that an assignment comes after what is restored."""
         if getattr(_local, "looking", False):
             return
         self.looks_left -= 1

@@ -1,6 +1,6 @@
 """Graphs of branches and loop bodies while Python builds them.
 
-A body may use the values of the graphs around it: nothing becomes an input, an outer tensor is just
+A body may use the values of its enclosing graphs: nothing becomes an input, an outer tensor is just
 its value. Constants belong to the function around, where equal ones are shared. Variables go on
 being SSA: a body has its own current value of each variable that it touches, and whoever adds the
 ``If`` or ``Loop`` carries what was assigned.
@@ -26,7 +26,7 @@ class BodyGraph(FuncGraph):
 
     Args:
         name: Name, such as ``"cond_true"``.
-        parent: The graph around.
+        parent: The enclosing graph.
 
     Attributes:
         outer: By the ``id`` of a value from outside, the value and the tensor that it was used by.
@@ -48,7 +48,7 @@ class BodyGraph(FuncGraph):
         self.outer_variables: dict[int, tuple[ir.Value, Variable]] = {}
 
     def value_of(self, tensor: Tensor) -> ir.Value:
-        """The value that a tensor is; those of the graphs around are used as they are."""
+        """The value that a tensor is; those of the enclosing graphs are used as they are."""
         if isinstance(tensor, SymbolicTensor):
             if tensor._graph is self:
                 return tensor._symbol
@@ -87,7 +87,7 @@ class BodyGraph(FuncGraph):
         return self.parent.generator_for(seed)
 
     def leak_message(self, tensor: SymbolicTensor, user: str) -> str:
-        """What to say where one of this body's tensors is used outside of it."""
+        """Return the message for a tensor of this body that is used outside of it."""
         return (
             f"{tensor!r} was made in {self.name!r}, a branch or loop body, and cannot be used in "
             f"{user!r}: it exists only while that body runs. Return it from the body (from both "

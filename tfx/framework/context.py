@@ -1,7 +1,7 @@
-"""Where operations go: the graph being traced, the recording tapes, the device.
+"""The destination of operations: the graph being traced, the recording tapes, the device.
 
-One immutable ``Context`` in one context variable is all the mutable state there is. It follows
-threads and asyncio tasks by itself.
+It is one immutable ``Context`` in one context variable, so threads and asyncio tasks have their
+own. Other modules keep the state of their concerns (summaries, sessions, variable creators).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SCOPE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.\\/>-]*")
 
 
 class Recorder(Protocol):
-    """What a tape must offer to be told of operations."""
+    """The interface of a tape that records operations."""
 
     def record(
         self,
@@ -42,7 +42,7 @@ class Recorder(Protocol):
 
 
 class _Key:
-    """What a trace depends on: a device and traits; told apart by what they are."""
+    """The part of a context that a trace depends on: a device and traits, compared by value."""
 
     __slots__ = ("device", "traits")
 
@@ -67,7 +67,7 @@ class Context:
 
     Attributes:
         graph: The graph under construction; None: execute eagerly.
-        tapes: Recorders that must be told, outermost first.
+        tapes: Recorders of operations, outermost first.
         device: Canonical device name, or a ``device.DeviceFunction``; None: the default (CPU:0).
         scope: Prefix of node and variable names, such as ``"layer/"``.
         eager_functions: Traced functions run their Python code instead (for debugging).

@@ -144,7 +144,7 @@ def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
 
 
 def _made_by(value: Any, made: Any, dtype: DType | None) -> Tensor:
-    """What ``value.__tf_tensor__`` returned, as a tensor.
+    """Convert the result of ``value.__tf_tensor__`` to a tensor.
 
     TensorFlow's own tensors return themselves: of those, and of whatever else is no tensor of ours,
     the contents are taken, and nothing is asked again.
@@ -248,7 +248,7 @@ def embed(array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def contains_tensor(value: Sequence[Any]) -> bool:
-    """Whether there is a tensor or a variable in nested lists."""
+    """Return whether nested lists contain a tensor or a variable."""
     return any(
         isinstance(v, Tensor)
         or getattr(v, "_is_tfx_variable", False)

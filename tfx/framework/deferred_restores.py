@@ -4,8 +4,8 @@ Owns the list of restores that still hold values for parts that do not exist yet
 ``AutoTrackable``, the base class that reports assignments to them. Must not know what a checkpoint
 is: a restore is anything with the methods of ``Pending``. The one decision: only the assignment of
 an attribute and the creation of a variable are watched, and only while some restore is pending.
-Whoever creates state inside of a container that was assigned earlier says so with ``changed``;
-what programs put into their containers is found when it is used, see ``awaited_variables``.
+Code that creates state inside of a container that was assigned earlier calls ``changed``; what
+programs put into their containers is found when it is used, see ``awaited_variables``.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class Pending(Protocol):
         """``owner.name`` is ``value`` from now on."""
 
     def changed(self, owner: Any) -> None:
-        """There is something new inside of the attributes of ``owner``."""
+        """Note that the attributes of ``owner`` contain something new."""
 
     def traced(self, variables: Iterable[Any], created: Iterable[Any]) -> None:
         """A function that uses ``variables``, and created some, is about to run first."""
 
     def created(self, variable: Any) -> None:
-        """There is a new variable."""
+        """Note that a variable was created."""
 
     def look(self) -> bool:
         """An awaiting variable is about to be used; whether looking again later makes sense."""
@@ -40,17 +40,17 @@ _pending: list[Pending] = []
 
 
 def register(restore: Pending) -> None:
-    """Have ``restore`` told of new parts until ``unregister``."""
+    """Notify ``restore`` of new parts until ``unregister``."""
     _pending.append(restore)
 
 
 def unregister(restore: Pending) -> None:
-    """Stop telling ``restore``; harmless if it is not told."""
+    """Stop notifying ``restore``; harmless if it is not registered."""
     _pending[:] = [item for item in _pending if item is not restore]
 
 
 def pending() -> list[Pending]:
-    """The registered restores, oldest first: who is told last has the last word."""
+    """Return the registered restores, oldest first: the last one takes precedence."""
     return list(_pending)
 
 

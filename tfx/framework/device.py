@@ -23,7 +23,7 @@ DEFAULT_DEVICE = "CPU:0"
 
 @dataclass(frozen=True, slots=True)
 class PlacedOperation:
-    """What a device function is told of an operation.
+    """The description of an operation that a device function receives.
 
     Attributes:
         type: The ONNX operator, such as ``"MatMul"``.

@@ -110,7 +110,7 @@ class FuncGraph(GraphApi):
             ``node_names``); False for graphs that are kept for others than who happens to call
             first.
         is_element: Whether it is the program of one of many elements, which is then carried out for
-            all of them in the graph around.
+            all of them in the enclosing graph.
         shared_name: What the names of all nodes that are made now have in common, if that is known.
     """
 
@@ -233,7 +233,7 @@ class FuncGraph(GraphApi):
 
     def constant(self, array: np.ndarray[Any, Any], dtype: int) -> ir.Value:
         """A constant; small equal ones are shared, unless a derivative may be taken by one."""
-        # In bodies, constants are told apart by their values: 2.0 that is watched, and 2.0 that
+        # In bodies, constants are distinguished by their values: 2.0 that is watched, and 2.0 that
         # is not, are two. The pass `share` makes one of them when all gradients are taken.
         if array.size > 64 or array.dtype.kind not in _SHARED_KINDS:
             value = self.graph.add_constant(array, dtype, "Const")
@@ -283,7 +283,7 @@ class FuncGraph(GraphApi):
         return value
 
     def leak_message(self, tensor: SymbolicTensor, user: str) -> str:
-        """What to say where one of this graph's tensors is used outside of it."""
+        """Return the message for a tensor of this graph that is used outside of it."""
         return (
             f"{tensor!r} belongs to function {self.name!r} and cannot be used in {user!r}: it "
             "leaked out of the trace. Return it from the function, or store it in a Variable."
@@ -364,7 +364,7 @@ class FuncGraph(GraphApi):
         """Random numbers are about to be drawn from a state, which will be advanced."""
 
     def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[Any]:
-        """What is added inside the ``with`` block comes after ``control_inputs``, as it does."""
+        """Return a context that does nothing: a function's operations run in program order."""
         return nullcontext()
 
     def add_no_op(self, inputs: Sequence[Any], name: str) -> Any:
@@ -375,7 +375,7 @@ class FuncGraph(GraphApi):
         """Refuse a part of the graph that cannot be a function; here every part can."""
 
     def run_in_session(self, fetch: Any, feed_dict: Any, session: Any) -> Any:
-        """What ``Tensor.eval`` and ``Operation.run`` do: for graphs that sessions run.
+        """Run a fetch for ``Tensor.eval`` or ``Operation.run``; only graphs of sessions can.
 
         Raises:
             RuntimeError: this is the graph of a function.

@@ -32,7 +32,7 @@ def remake_with(wrapper: Any, make: Make) -> None:
 
 
 def maker_of(wrapper: types.FunctionType) -> Make | None:
-    """How to make a wrapper again; None for functions that are none."""
+    """Return the function that makes a wrapper again; None for other functions."""
     found = wrapper.__dict__.get(_FIELD)
     if found is None or found[0] is not wrapper.__code__:
         return None
@@ -71,5 +71,5 @@ def note(file: str, function: str, reason: str) -> None:
 
 
 def reason_at(place: SourceLocation) -> str:
-    """What to say of the function at a place of the user's: a sentence, or nothing."""
+    """Return why AutoGraph did not convert the function at a place, or an empty string."""
     return _reasons.get((place.file, place.function), "")

@@ -88,7 +88,7 @@ class GraphApi(WithVariables):
 
     @property
     def structured_outputs(self) -> Any:
-        """What the function returns as tensors of this graph; None while it is traced."""
+        """The function's structured result as tensors of this graph; None while it is traced."""
         outputs = iter(self.outputs)
         flat = [None if x is None else next(outputs) for x in nest.flatten(self._results)]
         return nest.pack_sequence_as(self._results, flat)
@@ -105,12 +105,12 @@ class GraphApi(WithVariables):
 
     @property
     def outputs(self) -> list[SymbolicTensor]:
-        """What the function returns, without structure."""
+        """The function's results, flattened."""
         return [self._tensor(v) for v in self.graph.outputs[: self._result_count]]
 
     @property
     def captures(self) -> list[tuple[Any, SymbolicTensor]]:
-        """What the graph uses from outside, and the input that stands for it.
+        """Pairs of a value from outside of the graph and the input that represents it.
 
         Tensors of enclosing functions, then variables that are read.
         """
@@ -142,7 +142,7 @@ class GraphApi(WithVariables):
 
     @property
     def version(self) -> int:
-        """How many operations there are."""
+        """The number of operations."""
         return len(self.graph.inputs) + len(self.graph.constants) + len(self.graph.nodes)
 
     def state_entering_by(self, value: ir.Value) -> TracedVariable | None:

@@ -72,7 +72,7 @@ def refused_if_negative(x: Tensor, reason: Refusal) -> Tensor:
 
 
 def not_negative(x: Tensor) -> Tensor:
-    """Whether all of some integers are 0 or more, a boolean scalar."""
+    """Return a boolean scalar that is true if all integers are 0 or more."""
     with using(tapes=()):
         if x.dtype not in _COMPARED:
             x = ox.Cast(x, to=dtypes.int64.onnx)
@@ -96,7 +96,7 @@ def settled(x: Tensor) -> bool:
 
 
 def guard_of(node: Node | None) -> tuple[Value, Refusal] | None:
-    """Of a node that is such a reshape, the condition and the reason."""
+    """Return the condition and the reason of a reshape that checks; None for other nodes."""
     if node is None or node.op != "Reshape" or node.inputs[1] is None:
         return None
     where = node.inputs[1].node
@@ -110,7 +110,7 @@ def guard_of(node: Node | None) -> tuple[Value, Refusal] | None:
 
 
 def unguarded(x: SymbolicTensor) -> SymbolicTensor:
-    """What ``refused_unless`` was given, where a tensor comes from it."""
+    """Return the tensor that ``refused_unless`` was given, if `x` comes from it, else `x`."""
     node = x._symbol.node
     if node is not None and node.op == "Squeeze" and node.inputs[0] is not None:
         node = node.inputs[0].node

@@ -21,7 +21,7 @@ _MASK = "BitwiseAnd"
 
 
 def contents(x: Tensor) -> np.ndarray[Any, Any] | None:
-    """What a tensor holds, where that is known now and costs nothing to read."""
+    """Return a tensor's contents if they are known now and cost nothing to read, else None."""
     if isinstance(x, EagerTensor):
         return None if values.gpu_in_use else x.view()
     assert isinstance(x, SymbolicTensor)
@@ -73,7 +73,7 @@ def counted_from_the_front(indices: Tensor, size: Tensor) -> Tensor:
 
 
 def masked(node: Node) -> Value | None:
-    """The indices of which ``from_the_front`` made a node; None: it did not make it."""
+    """Return the indices that a node of ``from_the_front`` converts; None for other nodes."""
     if node.op != _MASK or len(node.inputs) != 2:
         return None
     indices, mask = node.inputs

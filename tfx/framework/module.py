@@ -167,7 +167,7 @@ def _is_trainable(leaf: Any) -> bool:
 
 
 def _leaves(value: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """What nested containers hold, in order (mappings by sorted key), with the places in them."""
+    """Yield the leaves of nested containers with their paths; mappings by sorted key."""
     waiting: list[tuple[tuple[Any, ...], Any]] = [((), value)]
     entered: set[int] = set()  # a list may hold itself
     while waiting:

@@ -78,7 +78,7 @@ _OPERATORS = _table(
 
 
 class _Face(NamedTuple):
-    """What a function's frame says about the names of its nodes.
+    """The properties of a function that name the nodes made in its frame.
 
     Attributes:
         assigns: Whether the function is a variable's method, which has assigned when it is done.
@@ -158,7 +158,7 @@ _faces: dict[int, _Face] = {}
 
 
 class Place(NamedTuple):
-    """Where many nodes are made by one call of the user: what their names have in common.
+    """The common part of the names of nodes that one call of the user makes.
 
     Attributes:
         scope: The name scope.
@@ -215,7 +215,7 @@ def _place_of(graph: FuncGraph) -> Place | None:
 
 
 def _prefix(scope: str, face: _Face, variables: dict[str, Any]) -> str:
-    """What stands before the operator where the user called no single operation."""
+    """Return the name prefix for nodes of a call that is not one single operation."""
     if not face.label or scope.endswith(f"{face.label}/"):
         return scope
     return _base(scope, face, variables) + "/"

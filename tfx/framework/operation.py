@@ -110,7 +110,7 @@ class Operation:
 
     @property
     def control_inputs(self) -> list[Operation]:
-        """What must have run before besides its inputs.
+        """The operations that must run before this one, beside those of its inputs.
 
         State is values in a graph, so order follows from inputs; only what Python does (printing,
         asserting) follows the one before it.
@@ -217,7 +217,7 @@ class Operation:
         """Run it in a session: only for operations of a ``compat.v1.Graph``.
 
         Args:
-            feed_dict: What to put in the place of tensors.
+            feed_dict: What to put in place of tensors.
             session: The session; None: the default one.
 
         Raises:
@@ -246,7 +246,7 @@ def operations_of(graph: FuncGraph) -> list[Operation]:
 
 
 def operation_of(tensor: SymbolicTensor) -> Operation:
-    """What makes a tensor."""
+    """Return the operation that produces a tensor."""
     value = tensor._symbol
     return Operation(value.node or value, tensor._graph)
 

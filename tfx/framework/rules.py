@@ -8,9 +8,9 @@ output that nothing depends on is None, which only rules of operators with sever
 Forward mode has tables of its own, filled by ``ops`` too: a rule, or the word that an operator is
 linear or elementwise. Where there is none, the gradient rule is applied twice.
 
-Whoever asks the tables has imported ``ops``. The rules of operators with bodies, of calls and of
-recurrent layers need packages above the walks themselves; they are imported when such an operator
-is first asked for, so that no answer depends on what was imported before.
+Users of the tables have imported ``ops``. The rules of operators with bodies, of calls and of
+recurrent layers need packages above the walks themselves; they are imported at the first look-up of
+such an operator, so that no look-up depends on what was imported before.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ EXTENDED_CONTROL = "widened"
 
 
 class ExtendedControl:
-    """What the forward rules of ``If`` and ``Loop`` return: they add tangents to the node itself.
+    """The result of forward rules of ``If`` and ``Loop``, which extend the node by tangents.
 
     Attributes:
         tangents: Of the record's results.
@@ -264,7 +264,7 @@ def linear_inputs(op: str) -> tuple[int, ...] | None:
 
 
 def forward_status_of(op: str) -> str | None:
-    """How forward mode treats an operator.
+    """Return how forward mode differentiates an operator.
 
     Returns:
         ``"rule"``, ``"linear"``, ``"elementwise"``, ``"formula"``, ``"double reverse"`` (the

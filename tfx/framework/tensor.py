@@ -84,7 +84,7 @@ class Tensor(Immutable, Operand):
 
     @property
     def value_index(self) -> int:
-        """Which output of its operation it is; eager tensors have none."""
+        """The number of this output of its operation, which eager tensors do not have."""
         raise self._undefined("value_index")
 
     def consumers(self) -> list[Operation]:
@@ -186,13 +186,13 @@ class EagerTensor(Tensor):
 
     @property
     def device(self) -> str:
-        """Where it was made: ``"/job:localhost/replica:0/task:0/device:CPU:0"`` and the like."""
+        """The device of the tensor, such as ``"/job:localhost/replica:0/task:0/device:CPU:0"``."""
         made = getattr(self, "_device", None)
         return full_name(values.device_of(self._raw) if made is None else made)
 
     @property
     def backing_device(self) -> str:
-        """Where the memory is."""
+        """The device that holds the memory."""
         return self.device
 
     def cpu(self) -> Tensor:
@@ -396,7 +396,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of the shape while tracing."""
+        """The static shape, as far as it is known while tracing."""
         shape = self._shape
         if shape is None:
             shape = self._shape = TensorShape(self._symbol.shape)
@@ -420,7 +420,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def value_index(self) -> int:
-        """Which output of its operation it is."""
+        """The number of this output of its operation."""
         outputs = () if self._symbol.node is None else self._symbol.node.outputs
         return next((i for i, v in enumerate(outputs) if v is self._symbol), 0)
 
@@ -444,7 +444,7 @@ class SymbolicTensor(Tensor):
         """The contents, computed by a session: only for tensors of a ``compat.v1.Graph``.
 
         Args:
-            feed_dict: What to put in the place of other tensors.
+            feed_dict: What to put in place of other tensors.
             session: The session; None: the default one.
 
         Raises:
@@ -465,7 +465,7 @@ class SymbolicTensor(Tensor):
         )
 
     def _unconverted(self) -> str:
-        """What to say about control flow that AutoGraph did not convert."""
+        """Return the explanation for control flow that AutoGraph did not convert."""
         reason = reason_at(user_frame())
         return reason or (
             "AutoGraph converts control flow on tensors, but not in comprehensions, in libraries, "

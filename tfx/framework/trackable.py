@@ -1,4 +1,4 @@
-"""What an object consists of: the walk that checkpoints and bundles are made from.
+"""The parts of an object: the walk that checkpoints and bundles are made from.
 
 Owns the rules of what counts as a part of an object:
 
@@ -214,7 +214,7 @@ def _decoded_part(part: str) -> str:
 
 
 def _is_open(kind: type) -> bool:
-    """True if the attributes of objects of a class are looked at."""
+    """True if the attributes of objects of a class are visited."""
     known = _open_types.get(kind)
     if known is None:
         known = _open_types[kind] = _classify(kind)

@@ -2,7 +2,7 @@
 
 Eagerly a variable holds an immutable ORT value and an assignment replaces it. While a function is
 traced the graph holds its current SSA value instead (see ``func_graph``). Values are never written
-in place, so whoever read a variable keeps what it read.
+in place, so a value that was read stays as it was.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Origin(Protocol):
     """Files that a variable was loaded from."""
 
     def reduced(self, variable: Variable) -> tuple[Any, ...] | None:
-        """How to pickle the variable; None if its value is no longer the one in the files."""
+        """Return the variable's pickle; None if its value is no longer the one in the files."""
 
 
 class VariableSynchronization(Enum):
@@ -215,12 +215,12 @@ class Variable(Operand, metaclass=VariableKind):
 
     @property
     def constraint(self) -> Callable[[Tensor], Any] | None:
-        """What optimizers apply to each new value."""
+        """The function that optimizers apply to each new value, or None."""
         return self._constraint
 
     @property
     def device(self) -> str:
-        """Where the value is: on the device of the scope that the variable was made in."""
+        """The device of the value: that of the device scope in which the variable was made."""
         return full_name(self._home)
 
     @property
@@ -345,7 +345,7 @@ class Variable(Operand, metaclass=VariableKind):
 
     @property
     def _in_graph_mode(self) -> bool:
-        """Whether sessions hold the value."""
+        """Return whether sessions hold the value."""
         return False
 
     @property
@@ -625,7 +625,7 @@ class Variable(Operand, metaclass=VariableKind):
 
     @property
     def _facts(self) -> dict[str, Any]:
-        """What copies have in common with it, beside the value; defaults are left out."""
+        """Return the properties that copies share, except the value; defaults are left out."""
         facts = {
             "trainable": self._trainable,
             "name": self._name.removesuffix(":0"),
@@ -721,5 +721,5 @@ def _matching(variable: Variable, value: Any) -> Tensor:
 
 
 def seeds_of(variable: Variable) -> tuple[int, ...] | None:
-    """What the state of a random operation in a graph begins with; None: of other variables."""
+    """Return the initial state of a graph's random operation; None for other variables."""
     return getattr(variable, "seeds", None)  # variables of sessions have none

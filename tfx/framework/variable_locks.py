@@ -145,7 +145,7 @@ class SwapCounters:
         return self._lock
 
     def after_fork(self) -> None:
-        """In a forked child: what another thread had begun is over, as that thread is gone."""
+        """End another thread's installation in a forked child, where that thread does not exist."""
         if not _is_free(self._lock):
             self._lock = threading.RLock()
             self.done = self.begun
@@ -155,7 +155,7 @@ installs = SwapCounters()
 
 
 def after_fork() -> None:
-    """In a forked child: make anew the locks that threads of the parent hold for ever.
+    """In a forked child: replace the locks that threads of the parent held.
 
     Where Python code forks in the middle of a call, its own thread holds all, and goes on.
     """

@@ -1,4 +1,4 @@
-"""Who wants to know of assignments of variables, just before they are made."""
+"""Observers that are called just before a variable is assigned."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _slot: Any = vars(Variable)["_raw"]
 
 
 class VariableState:
-    """How a variable that is not ready gives its value. Subclasses say what differs."""
+    """The state of a variable whose reads and writes need more than its stored value."""
 
     def read(self, variable: Variable) -> RawValue:
         """The value for this use; ``set_ready`` where no other use needs to ask."""

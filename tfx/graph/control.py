@@ -82,57 +82,57 @@ class Loop:
 
     @property
     def condition(self) -> Value | None:
-        """Whether there is a first iteration; None: there is."""
+        """The condition for the first iteration; None means true."""
         return self.node.inputs[1]
 
     @property
     def iteration(self) -> Value:
-        """In the body, the number of the iteration, from 0."""
+        """The number of the iteration in the body, from 0."""
         return self.body.inputs[0]
 
     @property
     def entered(self) -> Value:
-        """In the body, the condition that let the iteration begin: always true."""
+        """The condition of the iteration in the body, which is always true there."""
         return self.body.inputs[1]
 
     @property
     def goes_on(self) -> Value:
-        """In the body, whether another iteration follows."""
+        """The condition in the body for another iteration."""
         return self.body.outputs[0]
 
     @property
     def carried_count(self) -> int:
-        """How many values are carried."""
+        """The number of carried values."""
         return len(self.body.inputs) - _HEAD
 
     @property
     def initial(self) -> tuple[Value | None, ...]:
-        """What is carried, before the first iteration."""
+        """The carried values before the first iteration."""
         return self.node.inputs[_HEAD:]
 
     @property
     def before(self) -> list[Value]:
-        """What is carried, at the beginning of an iteration."""
+        """The carried values at the beginning of an iteration, as inputs of the body."""
         return self.body.inputs[_HEAD:]
 
     @property
     def after(self) -> list[Value]:
-        """What is carried, at the end of an iteration."""
+        """The carried values at the end of an iteration, as outputs of the body."""
         return self.body.outputs[1 : 1 + self.carried_count]
 
     @property
     def final(self) -> tuple[Value, ...]:
-        """What is carried, after the last iteration."""
+        """The carried values after the last iteration."""
         return self.node.outputs[: self.carried_count]
 
     @property
     def each(self) -> list[Value]:
-        """What is collected, of one iteration."""
+        """The collected values of one iteration, as outputs of the body."""
         return self.body.outputs[1 + self.carried_count :]
 
     @property
     def rows(self) -> tuple[Value, ...]:
-        """What is collected, of all iterations."""
+        """The collected values of all iterations, stacked along axis 0."""
         return self.node.outputs[self.carried_count :]
 
     @property
@@ -148,11 +148,11 @@ class Loop:
 
     @property
     def results(self) -> list[tuple[Value, Value]]:
-        """In the body and outside, what is carried on and then what is collected."""
+        """Pairs of results in the body and outside: carried values, then collected ones."""
         return list(zip(self.body.outputs[1:], self.node.outputs, strict=True))
 
     def trip_count(self) -> RawDim:
-        """How often the body runs, where that is known for certain; else None."""
+        """Return the number of iterations if it is certain, else None."""
         limit = self.limit
         if limit is None or self.condition is not None:
             return None
@@ -209,7 +209,7 @@ class Loop:
     def state_needed(
         self, results: Iterable[int], needed: Callable[[Sequence[Value]], Collection[int]]
     ) -> set[int]:
-        """Which of the carried values some results depend on.
+        """Return the numbers of the carried values that some results depend on.
 
         Args:
             results: Numbers of the results.
@@ -263,14 +263,14 @@ class If:
 
     @property
     def condition(self) -> Value:
-        """Which branch is taken, a boolean scalar."""
+        """The condition that selects a branch, a boolean scalar."""
         value = self.node.inputs[0]
         assert value is not None
         return value
 
     @property
     def branches(self) -> tuple[Graph, Graph]:
-        """What is taken if the condition holds, and what if not."""
+        """The branch taken when the condition is true, then the one taken when it is false."""
         return self.then, self.otherwise
 
     @property

@@ -97,7 +97,7 @@ def replace_values(graph: Graph, replacements: Mapping[int, Value]) -> None:
 
 
 def captured_values(bodies: Iterable[Graph]) -> list[Value]:
-    """Values of the graphs around that the bodies use, constants left out, each once."""
+    """Values of the enclosing graphs that the bodies use, constants left out, each once."""
     found: dict[int, Value] = {}
     for body in bodies:
         for value in free_values(body):
@@ -107,7 +107,7 @@ def captured_values(bodies: Iterable[Graph]) -> list[Value]:
 
 
 def uses(graph: Graph, value: Value) -> int:
-    """How often a graph, with the bodies in it, uses a value."""
+    """Return the number of uses of a value in a graph, including the bodies in it."""
     count = sum(v is value for v in graph.outputs)
     for node in graph.nodes:
         count += sum(v is value for v in node.inputs)

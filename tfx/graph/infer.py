@@ -73,7 +73,7 @@ def infer(
 
 
 def _key_of_two(op: str, inputs: Sequence[Value | None], outputs: int | None) -> Any:
-    """The key of an operator on two values of which types alone are known: the usual case."""
+    """Return the key of an operator on two values with unknown contents; None for others."""
     x, y = inputs
     if x is None or y is None or x.const is not None or y.const is not None:
         return None

@@ -39,7 +39,7 @@ HOST = "Host"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class HostCall:
-    """What Python does in the middle of a graph: print, check, write a summary, call a function.
+    """A Python call in the middle of a graph: print, check, write a summary, call a function.
 
     Attributes:
         kind: What it is: ``"print"``, ``"assert"``, ``"summary"``, ``"py_function"``...

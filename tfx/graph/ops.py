@@ -1,7 +1,7 @@
 """Constructors of ONNX operators, ``b.Add(x, y)`` and ``b.Softmax(x, axis=-1)``, for every builder.
 
-Whoever writes nodes is a builder: eager code and traces, passes, readers of models. They differ in
-``apply``; the constructors are the same, so mathematics is written once for all of them. Inputs are
+Everything that writes nodes has a builder: eager code and traces, passes, readers of models. Their
+``apply`` differs; the constructors are the same, so mathematics is written once for all. Inputs are
 positional in the standard's order (None for an optional one left out), attributes are keywords.
 The types are in ``ops.pyi``, which ``tools/gen_operator_stubs.py`` writes from the standard.
 """

@@ -81,7 +81,7 @@ class ReplacementBuilder(Ops[Value]):
         return self._out.add_node(op, inputs, attrs, types, name=label, source=source).outputs
 
     def last(self) -> Value:
-        """What the last operation made."""
+        """The first result of the last operation."""
         return self._out.nodes[-1].outputs[0]
 
     def finish(self) -> bool:

@@ -1,7 +1,7 @@
-"""``Rewriter``: what passes share. It walks a graph, and a subclass says what becomes of each node.
+"""``Rewriter``, the base of passes: it walks a graph, and subclasses replace nodes.
 
 A pass never changes what it is given. One map of values serves a graph and all below it, since
-bodies see the values of the graphs around them; a called graph is rewritten once, since its calls
+bodies see the values of the enclosing graphs; a called graph is rewritten once, since its calls
 must go on sharing one function.
 """
 
@@ -40,7 +40,7 @@ class Rewriter:
         """Called after the nodes of a graph, or of a body."""
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
-        """Append to ``out`` what becomes of a node.
+        """Append the replacement of a node to ``out``.
 
         Args:
             node: As it was.
@@ -62,11 +62,11 @@ class Rewriter:
         return node.replaced(inputs, attrs)
 
     def body(self, graph: Graph, node: Node) -> Graph:
-        """What becomes of a graph that a node holds."""
+        """Return the rewritten form of a graph that a node holds."""
         return self.callee(graph) if node.op == CALL else self.run(graph)
 
     def callee(self, graph: Graph) -> Graph:
-        """What becomes of a called graph."""
+        """Return the rewritten form of a called graph; each is rewritten once."""
         known = self._callees.get(id(graph))
         if known is None:
             known = self._callees[id(graph)] = graph, self.run(graph)
@@ -77,11 +77,11 @@ class Rewriter:
         self._same[id(old)] = new
 
     def value(self, v: Value) -> Value:
-        """What stands for a value now."""
+        """Return the replacement of a value, or the value itself."""
         return self._same.get(id(v), v)
 
     def replaced(self, inputs: Sequence[Value | None]) -> Inputs:
-        """What stands for inputs now."""
+        """Return inputs with replaced values substituted."""
         same = self._same
         if not same or not any(id(v) in same for v in inputs):
             return tuple(inputs)

@@ -23,7 +23,7 @@ IR_VERSION = 10
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """What the ONNX standard says about an operator.
+    """The ONNX standard's description of an operator.
 
     Attributes:
         name: ONNX operator type.

@@ -1,4 +1,4 @@
-"""What a graph consists of, in numbers: operators, dimensions, sizes.
+"""Statistics of a graph: operators, dimensions, sizes.
 
 To be compared before and after passes, and to see where memory goes.
 """
@@ -20,7 +20,7 @@ _LARGEST = 5
 
 @dataclass(frozen=True, slots=True)
 class PassEffect:
-    """What one pass did to a graph on its way to the kernels.
+    """The effect of one pass on the number of nodes.
 
     Attributes:
         name: The pass: ``copies`` and ``dead nodes`` are removed, ``dead state`` is what branches
@@ -178,7 +178,7 @@ def summarize(
 
 
 def count_nodes(graph: Graph) -> int:
-    """How many nodes there are, those of bodies and called graphs included, each once."""
+    """Return the number of nodes, counting those of each body and called graph once."""
     return len(graph.nodes) + sum(len(part.nodes) for part in graph.subgraphs())
 
 

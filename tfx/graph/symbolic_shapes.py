@@ -99,7 +99,7 @@ def _reshape(node: Node) -> tuple[RawDim, ...] | None:
 
 
 def _open(value: Value | None) -> tuple[RawDim, ...] | None:
-    """``elements``; of a vector of which only the length is known, as many unknown ones."""
+    """Return ``elements``; for a vector of known length only, as many unknown ones."""
     known = elements(value)
     if known is not None or value is None or value.shape is None or len(value.shape) != 1:
         return known
@@ -243,7 +243,7 @@ def _slice_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
 
 
 def _cut(size: RawDim, first: RawDim, last: RawDim, step: RawDim) -> RawDim:
-    """How much a slice leaves of an axis, where all of it is numbers."""
+    """Return the length of a slice of an axis if all arguments are known integers, else None."""
     if not (isinstance(size, int) and isinstance(first, int) and isinstance(last, int)):
         return None
     return len(range(size)[first:last:step]) if isinstance(step, int) and step else None
@@ -356,7 +356,7 @@ def reshaped(
 
 
 def _remaining(source: RawShape, target: Sequence[RawDim]) -> RawDim:
-    """What -1 stands for: the source's elements over the target's, where symbols cancel out."""
+    """Return the size that -1 stands for: the source's elements over the target's; else None."""
     if source is None:
         return None
     rest = list(source)

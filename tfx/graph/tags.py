@@ -11,7 +11,7 @@ import enum
 
 
 class Tag:
-    """What a node has to say beside its operator, inputs and attributes."""
+    """A note on a node beside its operator, inputs and attributes."""
 
     __slots__ = ()
 

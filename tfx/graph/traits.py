@@ -14,7 +14,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpTraits:
-    """What the schema does not say of an operator.
+    """Properties of an operator that its schema does not state.
 
     Attributes:
         elementwise: Element ``i`` of the result comes from element ``i`` of the one operand, or of
@@ -24,7 +24,7 @@ class OpTraits:
         cost: Against reading the result once: ``free`` takes no longer, ``cheap`` less than
             keeping it for later.
         cheap_on_shapes: Cheap on the short integer vectors that describe shapes.
-        speculative: Cannot fail, so it may be computed in vain.
+        speculative: Cannot fail, so it may be computed although its result may be unused.
         shape_only: Depends on the form of its inputs, not on their contents.
         size_from: Numbers of the inputs whose contents decide the size of the result.
         size_unknown: Only a run tells the size of the result.
@@ -290,7 +290,7 @@ def traits(op: str) -> OpTraits:
 
 
 def operators(holds: Callable[[OpTraits], object]) -> tuple[str, ...]:
-    """The operators of which something holds, sorted.
+    """Return the operators that have a trait, sorted.
 
     Args:
         holds: Tells from the facts about one.

@@ -109,7 +109,7 @@ def _of_number(value: Value) -> Limits | None:
 
 
 def _collected(node: Node, value: Value) -> Value | None:
-    """What each iteration gives for a result that has one row for each; None: it is another."""
+    """Return the per-iteration value of a stacked result of a loop; None for any other result."""
     if node.op == "Loop":
         return next((found.each for found in Loop(node).scanned if found.rows is value), None)
     body = node.attrs.get("body")

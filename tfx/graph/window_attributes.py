@@ -25,7 +25,7 @@ _LISTS = {
 
 
 def window_problem(op: str, inputs: Sequence[Value | None], attrs: Attributes) -> str:
-    """What is wrong with the attributes of a convolution or pool; empty: nothing.
+    """Return what is wrong with the attributes of a convolution or pool; empty if nothing is.
 
     Args:
         op: An operator that slides a window.

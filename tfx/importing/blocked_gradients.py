@@ -1,4 +1,4 @@
-"""Where in a graph no gradient flows: operators between outputs and inputs that have none."""
+"""A check for operators between outputs and inputs through which no gradient flows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check_flow(
     *,
     zeros: bool,
 ) -> None:
-    """Refuse a gradient that cannot be computed, or of which a part would be lost.
+    """Refuse a gradient that cannot be computed, or that would lose a part.
 
     Args:
         graph: The model's graph.

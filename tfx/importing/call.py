@@ -96,7 +96,7 @@ class Call:
 
     @property
     def direct(self) -> Callable[..., Any]:
-        """What takes the inputs by position."""
+        """The function that takes the inputs by position."""
         return self._with_arrays if self._arrays else self.function
 
     def _with_arrays(self, *tensors: Any) -> Any:

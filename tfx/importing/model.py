@@ -263,7 +263,7 @@ class ImportedModel(Module):
 
     @property
     def signatures(self) -> dict[str, Any]:
-        """What ``saved_model.save`` offers: the model under its own names."""
+        """The signatures that ``saved_model.save`` offers: the model under its own names."""
         usable = not any(p.sequence or p.optional for p in self._self_ports)
         return {"serving_default": self} if usable else {}
 
@@ -309,7 +309,7 @@ class ImportedModel(Module):
         return _restored, (data, self.name, flags, shapes, values), others
 
     def __setstate__(self, others: dict[str, Any]) -> None:
-        """What was set on the model besides."""
+        """Restore the other attributes that were set on the model."""
         vars(self).update(others)
 
     def __repr__(self) -> str:

@@ -32,7 +32,7 @@ def taken_apart(sequence: Tensor) -> list[Tensor]:
 
 
 def _joined(sequence: Tensor, code: int, *ops: str) -> Tensor:
-    """What operators make of each element, as one vector."""
+    """Apply operators to each element, and join the results to one vector."""
     graph = current().graph
     assert graph is not None
     body = Graph("each", graph.graph)

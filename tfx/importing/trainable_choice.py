@@ -1,4 +1,4 @@
-"""Which weights are trained: what ``import_onnx``'s ``trainable`` says."""
+"""The choice of trained weights by ``import_onnx``'s ``trainable``."""
 
 from __future__ import annotations
 

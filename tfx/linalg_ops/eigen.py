@@ -21,14 +21,14 @@ from tfx.ops.math.reduction import reduce_max, reduce_sum
 
 
 class Eigh(NamedTuple):
-    """What ``eigh`` returns."""
+    """The results of ``eigh``."""
 
     e: Tensor
     v: Tensor
 
 
 class Svd(NamedTuple):
-    """What ``svd`` returns."""
+    """The results of ``svd``."""
 
     s: Tensor
     u: Tensor
@@ -222,7 +222,7 @@ def _tiny(s: Tensor) -> Tensor:
 def matrix_rank(
     a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """How many singular values are not zero.
+    """Return the number of singular values that are not zero.
 
     Args:
         a: ``[..., m, n]`` of a floating dtype, of static size.

@@ -25,7 +25,7 @@ _COMPLEX = {
 
 
 class Eig(NamedTuple):
-    """What ``eig`` returns.
+    """The results of ``eig``.
 
     Attributes:
         e: Eigenvalues ``[..., n]``.

@@ -23,7 +23,7 @@ _SWEEPS = 40
 
 
 class _Tournament:
-    """Who meets whom among ``size`` numbers."""
+    """The schedule of a tournament that pairs ``size`` numbers in rounds."""
 
     def __init__(self, size: Tensor) -> None:
         one, two = int64_constant(1), int64_constant(2)
@@ -44,11 +44,11 @@ class _Tournament:
         return ox.Where(lonely, self.rounds, met)
 
     def first(self, partners: Tensor) -> Tensor:
-        """Whether each number is the smaller one of its pair."""
+        """Return whether each number is the smaller one of its pair."""
         return ox.Less(self._all, partners)
 
     def paired(self, partners: Tensor) -> Tensor:
-        """Whether each number has a partner."""
+        """Return whether each number has a partner."""
         return ox.Not(ox.Equal(self._all, partners))
 
 

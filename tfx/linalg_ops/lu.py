@@ -38,14 +38,14 @@ from tfx.ops.math.reduction import reduce_prod, reduce_sum
 
 
 class Lu(NamedTuple):
-    """What ``lu`` returns."""
+    """The results of ``lu``."""
 
     lu: Tensor
     p: Tensor
 
 
 class LogMatrixDeterminant(NamedTuple):
-    """What ``slogdet`` returns."""
+    """The results of ``slogdet``."""
 
     sign: Tensor
     log_abs_determinant: Tensor

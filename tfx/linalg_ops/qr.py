@@ -28,7 +28,7 @@ from tfx.ops.linalg.matmul import matmul, swap_last_two
 
 
 class Qr(NamedTuple):
-    """What ``qr`` returns."""
+    """The results of ``qr``."""
 
     q: Tensor
     r: Tensor

@@ -1,4 +1,4 @@
-"""What the decompositions share: batches as one axis, loops over rows, gradients of gradients."""
+"""Helpers shared by the decompositions: batches as one axis, row loops, higher gradients."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def row(x: Tensor, j: Tensor) -> Tensor:
 
 
 def either(eager: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
-    """What a gradient uses for a decomposition.
+    """Return the form of a decomposition that its gradient uses.
 
     A graph of a gradient is built at once: with gradients of its own in it, it had no end. There
     the second derivative goes through the loop.

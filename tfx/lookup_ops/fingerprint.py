@@ -1,7 +1,7 @@
 """The hash by which words that are in no vocabulary are put into buckets.
 
 Programs that were trained with TensorFlow expect the same buckets, so this is FarmHash's
-``Fingerprint64``, a function whose results are fixed for ever.
+``Fingerprint64``, a function whose results are fixed forever.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class MutableHashTable(KeyedTable, Module):
 
     @property
     def default_value(self) -> Tensor:
-        """What keys have that are not in the table."""
+        """The value for keys that are not in the table."""
         return self._default
 
     def size(self, name: str | None = None) -> Tensor:
@@ -159,7 +159,7 @@ class MutableHashTable(KeyedTable, Module):
             variable.assign(ox.Compress(variable.read_value(), kept, axis=0))
 
     def _find(self, keys: Tensor) -> tuple[Tensor, Tensor]:
-        """Whether each key is there, and where."""
+        """Return whether each key is in the table, and its position."""
         held = self.table_keys.read_value()
         flat = ox.Reshape(keys, int64_constant([-1]))
         hits = cast_to(_equal(flat, held), dtypes.int32)

@@ -194,7 +194,7 @@ class StaticHashTable(StaticTable):
 
     @property
     def default_value(self) -> Tensor:
-        """What keys have that are not in the table."""
+        """The value for keys that are not in the table."""
         return self._default
 
     def size(self, name: str | None = None) -> Tensor:
@@ -282,7 +282,7 @@ class StaticVocabularyTable(StaticTable):
 
     @property
     def num_oov_buckets(self) -> int:
-        """How many ids there are for words that are not in the vocabulary."""
+        """The number of ids for words that are not in the vocabulary."""
         return self._buckets
 
     def size(self, name: str | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Where the content of a table comes from: tensors, or a text file."""
+"""Sources of a table's contents: tensors, or a text file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INTEGERS = (dtypes.int32, dtypes.int64)
 
 
 class TextFileIndex:
-    """What of a line a ``TextFileInitializer`` takes.
+    """The part of a line that a ``TextFileInitializer`` takes.
 
     Attributes:
         WHOLE_LINE: The line itself.
@@ -32,7 +32,7 @@ class TextFileIndex:
 
 
 class TableInitializerBase:
-    """What all initializers have: the dtypes, and the content.
+    """The common base of all initializers: the dtypes, and the content.
 
     Args:
         key_dtype: Of the keys.

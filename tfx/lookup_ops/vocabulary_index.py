@@ -25,7 +25,7 @@ _LONGEST_ROW = 64
 
 
 def positions(keys: Tensor, words: list[Any]) -> Tensor:
-    """Where keys stand in a vocabulary.
+    """Return the positions of keys in a vocabulary.
 
     Args:
         keys: Strings, or int64, of any shape.

@@ -129,7 +129,7 @@ def _rows(chances: Tensor, states: Tensor) -> Tensor:
 
 
 def _sums(alpha: Tensor, skips: Tensor, never: Tensor) -> Tensor:
-    """What leads into each state: itself, the one before, and over a blank the one before that."""
+    """Sum over each state's predecessors: itself, the one before, and over a blank the next."""
     edge = broadcast_to(never, [shape(alpha)[0], 2])
     padded = concat([edge, alpha], 1)
     two = where(skips, padded[:, :-2], never)

@@ -189,12 +189,12 @@ def _triangle(m: Any, upper: bool, k: Any) -> Tensor:
 
 
 def tril(m: Any, k: int = 0) -> Tensor:
-    """What is at and below the k-th diagonal, else zeros."""
+    """Return the elements at and below the k-th diagonal, else zeros."""
     return _triangle(m, False, k)
 
 
 def triu(m: Any, k: int = 0) -> Tensor:
-    """What is at and above the k-th diagonal, else zeros."""
+    """Return the elements at and above the k-th diagonal, else zeros."""
     return _triangle(m, True, k)
 
 

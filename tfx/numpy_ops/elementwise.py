@@ -50,13 +50,13 @@ def _binary(name: str, compute: Function, *, real: bool = False, logical: bool =
 
 
 def truth(x: Any) -> Tensor:
-    """Whether elements are not 0."""
+    """Return whether elements are not 0."""
     found = array(x)
     return found if found.dtype.is_bool else comparison.not_equal(found, scalar_like(0, found))
 
 
 def _of_truth(of_truth: Function, of_numbers: Function) -> Function:
-    """What is another function for bool."""
+    """Return a function that applies one function to bools, and another one to numbers."""
     return lambda a, b: of_truth(a, b) if a.dtype.is_bool else of_numbers(a, b)
 
 
@@ -252,7 +252,7 @@ def nonzero(a: Any) -> list[Tensor]:
 def isclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
-    """Whether numbers differ by at most ``atol + rtol * abs(b)``.
+    """Return whether numbers differ by at most ``atol + rtol * abs(b)``.
 
     Example:
         >>> import tfx.experimental.numpy as tnp
@@ -301,7 +301,7 @@ def lcm(x1: Any, x2: Any) -> Tensor:
 
 
 def signbit(x: Any) -> Tensor:
-    """Whether the sign bit is set, that of -0.0 included."""
+    """Return whether the sign bit is set, that of -0.0 included."""
     found = array(x)
     if not found.dtype.is_floating:
         return found < 0

@@ -373,7 +373,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Tensor:
 
 
 def masking_xor(a: Tensor, b: Tensor) -> Tensor:
-    """Whether booleans differ."""
+    """Return whether booleans differ."""
     return ox.Xor(a, b)
 
 

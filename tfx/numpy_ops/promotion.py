@@ -1,4 +1,4 @@
-"""What NumPy makes of arguments: their dtypes, which dtype they share, and arrays of them."""
+"""NumPy's treatment of arguments: their dtypes, the dtype they share, and arrays of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _narrow = False
 
 
 def prefer_float32(wanted: bool) -> None:
-    """Whether Python floats, and what is made of integers, are float32 and not float64."""
+    """Set whether Python floats, and results from integers, are float32 instead of float64."""
     global _narrow
     _narrow = wanted
 
@@ -28,7 +28,7 @@ def default_float() -> DType:
 
 
 def _numpy_kind(x: Any) -> Any:
-    """What NumPy's rules take for an argument: a dtype, or a Python number."""
+    """Return an argument's dtype for NumPy's promotion rules, or a Python number."""
     if isinstance(x, Tensor | Variable):
         return np.dtype(x.dtype.as_numpy_dtype)
     if isinstance(x, DType):

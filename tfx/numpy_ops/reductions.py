@@ -17,7 +17,7 @@ from tfx.ops.math import cumulative, reduction, statistics
 
 
 def _summed(x: Any, dtype: Any) -> Tensor:
-    """What sums and products add up: small integers and booleans as the default integer."""
+    """Convert the operand of a sum or product: small integers and booleans to 64-bit ones."""
     found = array(x)
     if dtype is not None:
         return cast_to(found, dtypes.as_dtype(dtype))
@@ -99,17 +99,17 @@ def ptp(a: Any, axis: Any = None, keepdims: Any = None) -> Tensor:
 
 
 def all(a: Any, axis: Any = None, keepdims: Any = None) -> Tensor:
-    """Whether all elements over axes are not 0."""
+    """Return whether all elements over axes are not 0."""
     return reduction.reduce_all(elementwise.truth(a), axis, bool(keepdims))
 
 
 def any(a: Any, axis: Any = None, keepdims: Any = None) -> Tensor:
-    """Whether an element over axes is not 0."""
+    """Return whether any element over axes is not 0."""
     return reduction.reduce_any(elementwise.truth(a), axis, bool(keepdims))
 
 
 def count_nonzero(a: Any, axis: Any = None) -> Tensor:
-    """How many elements over axes are not 0."""
+    """Count the elements over axes that are not 0."""
     return sum(elementwise.truth(a), axis)
 
 
@@ -119,12 +119,12 @@ def _ravelled(x: Any, axis: Any) -> tuple[Tensor, int]:
 
 
 def argmax(a: Any, axis: Any = None) -> Tensor:
-    """Where the largest element is; without an axis, in the ravelled array."""
+    """Return the index of the largest element; without an axis, in the ravelled array."""
     return argmax_ops.argmax(*_ravelled(a, axis))
 
 
 def argmin(a: Any, axis: Any = None) -> Tensor:
-    """Where the smallest element is."""
+    """Return the index of the smallest element; without an axis, in the ravelled array."""
     return argmax_ops.argmin(*_ravelled(a, axis))
 
 
@@ -203,12 +203,12 @@ def argsort(a: Any, axis: int | None = -1, kind: str = "quicksort", order: None 
 def allclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Tensor:
-    """Whether all numbers are close; see ``isclose``."""
+    """Return whether all numbers are close; see ``isclose``."""
     return reduction.reduce_all(elementwise.isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: Any, a2: Any) -> Tensor:
-    """Whether shapes and elements are equal."""
+    """Return whether shapes and elements are equal."""
     x, y = array(a1), array(a2)
     if not x.shape.is_compatible_with(y.shape):
         return array(False)

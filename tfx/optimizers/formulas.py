@@ -1,4 +1,4 @@
-"""What update rules are written with.
+"""Arithmetic helpers for writing update rules.
 
 Arithmetic is attached to tensors at run time, where type checkers do not see it: rules work on
 ``Array``, and the functions here return it.

@@ -12,7 +12,7 @@ from tfx.optimizers.rows import takes_rows
 
 
 class Ftrl(Optimizer):
-    """Follow the regularized leader: variables are computed anew from sums in each step.
+    """Follow the regularized leader: variables are computed again from sums in each step.
 
     Args:
         learning_rate: A number, schedule or callable.

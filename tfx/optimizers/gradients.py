@@ -1,4 +1,4 @@
-"""What happens to gradients before the update rule sees them: small transforms of a list.
+"""Transforms of gradients before the update rule sees them, each from list to list.
 
 Nothing here knows an optimizer. Gradients are tensors (or ``Rows``) of the dtype that the update
 computes in: the variable's own, or float32 for the half-precision ones, whose range squares leave.
@@ -22,12 +22,12 @@ from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.optimizers.formulas import Array, clip, maximum, sqrt
 from tfx.optimizers.rows import Rows, rows_of
 
-# A loop that drops the same gradients at the same line is told once.
+# A loop that drops the same gradients at the same line gets one warning.
 _told: dict[Any, Any] = {}
 
 
 def compute_dtype(variable: Variable) -> DType:
-    """What the update of a variable is computed in, and its slots are kept in."""
+    """Return the dtype that a variable's update is computed in and its slots are kept in."""
     return dtypes.float32 if variable.dtype.size < 4 else variable.dtype
 
 

@@ -1,9 +1,9 @@
-"""``Rows``: the gradient of a table of which a step used a few rows, in the formulas of updates.
+"""``Rows``: the gradient of a table that a step used few rows of, in the formulas of updates.
 
-It behaves like the dense gradient, of which it holds the rows that are not zero. What is linear in
-the gradient is computed of the rows alone; where they meet a whole table (``table + rows``) they
-are added to its rows. A square, or what else is not linear, first adds up the rows that are there
-twice. So no dense gradient is ever made, and a rule is written once for both.
+It behaves like the dense gradient, but holds only the rows that are not zero. Operations linear in
+the gradient are computed on these rows; added to a whole table (``table + rows``), they are added
+to its rows. A square, or another non-linear operation, first sums rows that occur twice. So no
+dense gradient is ever made, and a rule is written once for both.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Rows:
         return Rows(values, rows.indices, rows.size, distinct=rows.distinct)
 
     def slices(self) -> IndexedSlices:
-        """What is added to a table: rows that are there twice add up."""
+        """Return the update of a table as slices; rows that occur twice add up."""
         rows = self if self._once is None else self._once
         return IndexedSlices(rows.values, rows.indices)
 

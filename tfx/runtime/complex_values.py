@@ -41,7 +41,7 @@ class ComplexValue:
         return f"tensor({self._array.dtype})"
 
     def device_name(self) -> str:
-        """Where the memory is: always the host."""
+        """Return the device of the memory, which is always the host."""
         return "Cpu"
 
     def tensor_size_in_bytes(self) -> int:
@@ -49,7 +49,7 @@ class ComplexValue:
         return self._array.nbytes
 
     def data_ptr(self) -> int:
-        """Where the memory begins."""
+        """Return the address of the array's first byte."""
         return self._array.ctypes.data
 
     def numpy(self) -> npt.NDArray[Any]:

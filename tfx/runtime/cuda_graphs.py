@@ -25,7 +25,7 @@ from tfx.runtime.values import RawValue
 ENABLE = {"enable_cuda_graph": "1"}
 _GRAPH = "gpu_graph_id"
 _WITHOUT = "-1"  # the graph id that means: neither capture nor replay
-# Graphs hold their buffers for ever: few shapes only.
+# Graphs hold their buffers forever: few shapes only.
 MAX_GRAPHS = 4
 # Calls with one combination of shapes before it is captured.
 _WARM_CALLS = 2
@@ -131,7 +131,7 @@ class CapturingRunner:
             return graph.run(feeds)
 
     def captured(self) -> int:
-        """How many graphs were captured."""
+        """The number of captured graphs."""
         return len(self._graphs)
 
     def _run_first(

@@ -1,11 +1,11 @@
-"""What ``os.fork()`` needs: a child of a process that ran sessions goes on running them.
+"""Support for ``os.fork()``: a child of a process that ran sessions can run them too.
 
 A forked child has a copy of ONNX Runtime's memory, but none of its threads. Sessions work there
 nevertheless, on the child's one thread: who starts a parallel section does the work that no thread
 of the pool has begun, and takes back what it gave away. Three things go wrong. A thread that is
 inside ONNX Runtime at the moment of the fork leaves locks that nobody will ever open; so forking
 waits for such threads, and keeps new runs from beginning meanwhile. A thread of the pool that has
-looked for work in vain for some milliseconds lies down to sleep, and holds a lock while it does;
+found no work for some milliseconds goes to sleep, and holds a lock while it does;
 who is to wake it waits for that lock. So forking waits until the pool sleeps. And CUDA does not
 survive a fork at all. Where a child cannot work, it says so at its first run, and never hangs.
 
@@ -28,7 +28,7 @@ from tfx.runtime.values import RawValue
 # Seconds that a fork waits for runs of other threads.
 PATIENCE = 10.0
 # Seconds that it waits for threads that Python does not know to fall asleep. Those of the pool need
-# a few milliseconds; those of other libraries may compute for ever, and need not concern us.
+# a few milliseconds; those of other libraries may compute forever, and need not concern us.
 POOL_PATIENCE = 1.0
 _TASKS = "/proc/self/task"
 _INSTEAD = (
@@ -38,7 +38,7 @@ _INSTEAD = (
 
 
 class _State:
-    """What this process knows of forks.
+    """The process-wide state of fork handling.
 
     Attributes:
         started: Whether a session exists.

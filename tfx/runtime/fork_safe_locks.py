@@ -1,6 +1,6 @@
 """Locks that a forked child can take, even where a thread of the parent held them.
 
-A child has none of its parent's other threads, so what they had locked would stay locked for ever.
+A child has none of its parent's other threads, so what they had locked would stay locked forever.
 What such a lock guards here is consistent at every moment: caches that are filled by one step.
 """
 

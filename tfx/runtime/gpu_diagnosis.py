@@ -1,4 +1,4 @@
-"""Why no GPU can be used: what is not installed, not loaded or not there, and what mends it.
+"""Reasons why no GPU can be used: what is not installed, not loaded or absent, and the remedy.
 
 ONNX Runtime says it in lines on stderr and goes on with the CPU; here it becomes the text of an
 exception. Looked for once in a process, when a GPU is first asked for.
@@ -23,7 +23,7 @@ _NO_LIBRARY = "cannot open shared object file"
 
 @functools.cache
 def gpu_trouble() -> str | None:
-    """Why no GPU can be used, and the command that mends it; None: one can.
+    """Return why no GPU can be used, with the command that corrects it; None if one can be used.
 
     The text continues a sentence: "Device '/GPU:0' was asked for, but ...".
     """
@@ -93,7 +93,7 @@ def _mend_flavour() -> str:
 
 
 def _absent_libraries(absent: dict[str, str]) -> str:
-    """What to say of libraries that the provider needs and that cannot be loaded."""
+    """Return the error message for libraries that the provider needs but cannot load."""
     reasons = []
     for name, reason in absent.items():
         plain = _NO_LIBRARY in reason and reason.startswith(name)

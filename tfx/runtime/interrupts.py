@@ -3,7 +3,7 @@
 Python runs signal handlers between two instructions of the main thread, so none runs while ONNX
 Runtime computes there. But the descriptor of ``signal.set_wakeup_fd`` is written to at once. A
 thread that reads from it sets the ``terminate`` flag of the main thread's run options; the run ends
-with an error at its next node, and Python raises ``KeyboardInterrupt`` in the place of that error.
+with an error at its next node, and Python raises ``KeyboardInterrupt`` in place of that error.
 
 Nothing of this costs a run anything. That has a price: all calls without options of their own share
 one object of run options, so that the runs of other threads are ended as well. These are repeated
@@ -38,7 +38,7 @@ PAUSE = 0.001
 
 
 class _State:
-    """What this process knows of its signals.
+    """The process-wide state of signal handling.
 
     Attributes:
         reader: The end of the pipe that the thread reads; -1: there is none.
@@ -243,7 +243,7 @@ def _watch(state: _State, reader: int) -> None:
 
 
 def _after_in_child() -> None:
-    """In a forked child the thread is gone, and the pipe is the parent's."""
+    """Reset the state in a forked child: it lacks the thread, and the pipe is the parent's."""
     global _state
     before, _state = _state, _State()
     for one in _shared:

@@ -20,17 +20,17 @@ from onnxruntime.capi import onnxruntime_pybind11_state as _ort
 
 from tfx.runtime.values import CPU_DEVICE, RawValue
 
-# Fewer inputs are quicker by name; of more outputs each costs more to bind than it saves.
+# Fewer inputs are faster by name; of more outputs each costs more to bind than it saves.
 _LEAST_INPUTS = 8
 _MOST_OUTPUTS = 2
 # What is kept alive must not be missed: inputs and model together, in bytes.
 _MOST_BYTES = 1 << 20
-# Calls that go by name after one in which most inputs were new: binding them all is no quicker.
+# Calls that go by name after one in which most inputs were new: binding them all is no faster.
 _REST = 15
 
 
 def serves(input_bytes: Sequence[int | None], outputs: int, model_bytes: int) -> bool:
-    """True if a kept binding is quicker and harmless.
+    """True if a kept binding is faster and harmless.
 
     Args:
         input_bytes: Size of each input, None where only a call tells.
@@ -50,7 +50,7 @@ class KeptRunner:
 
     Args:
         session: ONNX Runtime's C-level session.
-        plainly: Its plain runner, for the calls that are quicker so.
+        plainly: Its plain runner, for the calls that are faster so.
         inputs: Names of all inputs, in the order in which every call gives them.
         outputs: Names of the outputs, which every call wants.
     """

@@ -1,4 +1,4 @@
-"""Which element types the installed ONNX Runtime has kernels for, operator by operator.
+"""The element types that the installed ONNX Runtime has kernels for, by operator.
 
 ONNX allows far more types than the CPU provider implements (no float64 Conv, no bfloat16 Add).
 The table is read from the runtime itself, once, so that it is right for every release.

@@ -47,7 +47,7 @@ class LogicalDevice:
 
 @dataclass(frozen=True, slots=True)
 class LogicalDeviceConfiguration:
-    """What a logical device may use of the physical one.
+    """The share of a physical device that a logical device may use.
 
     Attributes:
         memory_limit: Megabytes that each session's arena may grow to on a GPU; None: no limit.
@@ -100,7 +100,7 @@ def logical_devices(
 
 
 def count(kind: str, physical: Lister) -> int:
-    """How many logical devices of a kind there are."""
+    """Return the number of logical devices of a kind."""
     if kind == "CPU" and not state.divisions and not state.visible:
         return 1
     return len(logical_devices(kind, physical))

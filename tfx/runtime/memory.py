@@ -127,7 +127,7 @@ def to_dlpack(value: RawValue, **options: Any) -> Any:
         **options: ``stream``, ``max_version``, ``dl_device`` and ``copy`` of DLPack's protocol.
 
     Raises:
-        BufferError: the options ask for what cannot be had.
+        BufferError: the options ask for what cannot be obtained.
     """
     version = options.get("max_version")
     if options.get("copy") is False:

@@ -25,6 +25,6 @@ def new_run_options(severity: int = SILENT, verbosity: int = 0, tag: str = "") -
     return options
 
 
-# ONNX Runtime is quicker with run options than without any (2.1 against 2.6 us on a tiny graph).
+# ONNX Runtime is faster with run options than without any (2.1 against 2.6 us on a tiny graph).
 # Only ``interrupts`` may set their ``terminate``: it ends the runs of all threads, see there.
 RUN_OPTIONS = new_run_options()

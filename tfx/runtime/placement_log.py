@@ -1,7 +1,7 @@
 """``set_log_device_placement``: a line on stderr for everything that runs, and where.
 
 A layer around sessions (see ``run_hooks``), so that it costs nothing while it is off. Operations
-run eagerly are told at each call, the nodes of functions once, when the function is compiled.
+run eagerly are logged at each call, nodes of functions once, when the function is compiled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tfx.runtime.run_hooks import Run
 from tfx.runtime.values import RawValue
 
 _on = False
-# Compiled functions that were told, or that were there before the log was turned on.
+# Compiled functions that were logged, or that existed before the log was turned on.
 _told: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
@@ -35,7 +35,7 @@ def set_log_device_placement(enabled: bool) -> None:
     """
     global _on
     if enabled and not _on:
-        run_hooks.add_layer(_telling)  # functions there are: noted, not told
+        run_hooks.add_layer(_telling)  # existing functions: noted, not logged
         _on = True
     elif not enabled:
         _on = False
@@ -43,7 +43,7 @@ def set_log_device_placement(enabled: bool) -> None:
 
 
 def get_log_device_placement() -> bool:
-    """True if it is told on stderr where operations run."""
+    """True if the devices of operations are logged on stderr."""
     return _on
 
 

@@ -62,7 +62,7 @@ def to_int8(model: Any) -> Any:
 
 @contextlib.contextmanager
 def _told(dtype: str) -> Iterator[None]:
-    """The tools print and log; what they raise is told as an error of ours."""
+    """Silence the tools' prints and logs, and raise their exceptions as tfx errors."""
     root = logging.getLogger()
     level = root.level
     root.setLevel(logging.ERROR)

@@ -1,9 +1,9 @@
-"""How to come between the callers of sessions and ONNX Runtime, at no cost while nobody does.
+"""Layers between the callers of sessions and ONNX Runtime, which cost nothing while unused.
 
-Whoever calls a session often keeps its C-level runner in an attribute ``run_raw``, so that a call
-costs nothing more. Such *holders* are known here by weak references. A *layer* makes a runner out
-of a runner; adding one replaces the attribute of every holder, those to come included. Two layers
-exist: calls with options of their own (``run_hook``), and what a fork needs (``runtime.fork``).
+Objects that call a session often keep its C-level runner in an attribute ``run_raw``, so that a
+call has no overhead. Such *holders* are registered here by weak references. A *layer* wraps a
+runner; adding one replaces the attribute of every holder, later ones included. Two layers exist:
+calls with options (``run_hook``), and the wait for a fork (``runtime.fork``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Layer = Callable[[Any, Run], Run]
 
 
 class Around(Protocol):
-    """What runs sessions in place of the plain call."""
+    """A replacement for the plain run of a session."""
 
     def run(
         self, holder: Any, raw: Run, feeds: dict[str, RawValue], outputs: list[str]

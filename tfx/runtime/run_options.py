@@ -27,7 +27,7 @@ from tfx.runtime.values import RawValue
 
 
 class Recorder(Protocol):
-    """What measures the runs of sessions; see ``profile.Recorder``."""
+    """The interface of an object that measures runs of sessions; see ``profile.Recorder``."""
 
     def run(
         self,
@@ -102,7 +102,7 @@ class CancellationManager:
 
 @dataclass(kw_only=True)
 class RunOptions:
-    """How to run a call; see ``Function.with_options``.
+    """Options of a call; see ``Function.with_options``.
 
     Args:
         trace_level: ``RunOptions.FULL_TRACE`` (or another level above ``NO_TRACE``) measures every
@@ -193,7 +193,7 @@ class Call:
 
     @property
     def outer_recorder(self) -> Recorder | None:
-        """What measures the call around this one."""
+        """The recorder of the enclosing call, or None."""
         return None if self._outer is None else self._outer.recorder
 
     def stop(self, kind: type[OpError], what: str) -> None:

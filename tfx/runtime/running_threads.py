@@ -1,7 +1,7 @@
-"""Which threads are inside ONNX Runtime, told by their innermost Python frames.
+"""Detection of threads inside ONNX Runtime by their innermost Python frames.
 
-Nothing is counted when a run begins or ends, so that a run costs nothing: whoever wants to know
-looks at the frames of the threads. A thread that is about to run counts as one that runs.
+Nothing is counted when a run begins or ends, so that a run costs nothing: queries look at the
+frames of the threads. A thread that is about to run counts as one that runs.
 """
 
 from __future__ import annotations

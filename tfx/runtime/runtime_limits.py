@@ -1,4 +1,4 @@
-"""What the installed ONNX Runtime can load.
+"""The capabilities of the installed ONNX Runtime.
 
 The one decision: it is asked. A table of versions would be wrong with the next release.
 """
@@ -21,7 +21,7 @@ _FIRST = 18
 
 @functools.cache
 def supported_opset() -> int:
-    """The greatest version of ONNX's standard operators that models may use here.
+    """The largest version of ONNX's standard operators that models may use here.
 
     Example:
         >>> supported_opset() >= 21

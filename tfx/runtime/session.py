@@ -52,7 +52,7 @@ _log = logging.getLogger("tfx")
 # For what is not of a session: each one on a GPU warns that CUDA is no plugin.
 _ERRORS_ONLY = 3
 _RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
-# Release 1.31 may end the process when it puts a branch whose condition is constant in the place of
+# Release 1.31 may end the process when it puts a branch whose condition is constant in place of
 # its `If`, which is part of this.
 _FOLDING = "ConstantFolding"
 _DATA_FOLDER = "session.model_external_initializers_file_folder_path"
@@ -96,7 +96,7 @@ def translate(error: Exception) -> errors.OpError:
 
 
 def kernel_reason(message: str) -> str:
-    """What a kernel said, without ONNX Runtime's bookkeeping (status, node, source file)."""
+    """Return a kernel's own message, without ONNX Runtime's status, node name and source file."""
     lines = [line for line in message.strip().splitlines() if line]
     last = lines[-1] if lines else message
     for marker in ("Status Message:", "was false."):
@@ -125,7 +125,7 @@ _FAR = 1 << 40
 
 
 def _position(index: int, size: str | None) -> str:
-    """What is said of an index out of range; a negative one may come without its sign bit."""
+    """Return the message for an index out of range; a negative one may have lost its sign bit."""
     if index < -(2**62) or _FAR // 2 <= index < 2 * _FAR:
         return "the coordinates of an element are out of range"
     for bits in (31, 63):
@@ -262,7 +262,7 @@ class Session:
         return Session(**{**self._recipe, "capture": False}, profile_prefix=prefix)
 
     def assignments(self) -> list[tuple[str, str, str]]:
-        """Which execution provider runs each node: node name, operator, provider.
+        """Return the execution provider of each node: node name, operator, provider.
 
         Nodes are those left after ONNX Runtime's optimizations, before it fuses them. On the CPU
         there is one provider only, and nothing is recorded.

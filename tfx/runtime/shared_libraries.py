@@ -2,7 +2,7 @@
 
 ONNX Runtime prints a line on stderr for a provider that it cannot load, runs on the CPU and says no
 more. So the libraries that its CUDA provider needs are loaded here first, from the system or from
-the wheels that carry them, and what is missing is told by name.
+the wheels that carry them, and missing ones are reported by name.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def needed(path: Path) -> list[str]:
         file.seek(dynamic[1])
         entries = list(struct.iter_unpack("<qQ", file.read(dynamic[3] // 16 * 16)))
         address = next((value for tag, value in entries if tag == _STRTAB), 0)
-        # The table of names is told by its address in memory.
+        # The table of names is given by its address in memory.
         for kind, offset, virtual, length in segments:
             if kind == _LOAD and virtual <= address < virtual + length:
                 place = offset + address - virtual
@@ -74,7 +74,7 @@ def load(name: str) -> ctypes.CDLL:
 
 
 def _in_wheels(name: str) -> Iterator[Path]:
-    """Where installed wheels have the library: ``site-packages/nvidia/<part>/lib/<name>``."""
+    """Yield a library's paths in installed wheels: ``site-packages/nvidia/<part>/lib/<name>``."""
     for folder in sys.path:
         yield from sorted(Path(folder or ".").glob(f"nvidia/*/lib/{name}"))
         yield from sorted(Path(folder or ".").glob(f"nvidia/*/bin/**/{name}"))

@@ -1,4 +1,4 @@
-"""How many threads the process may use, and the one pool that every session of ours shares.
+"""Thread counts of the process, and the one thread pool that all sessions of tfx share.
 
 ONNX Runtime gives each session a pool of its own unless the environment of the process has pools
 for all. We want those, sized by what the process is *allowed* to use (CPU affinity and cgroup
@@ -50,7 +50,7 @@ _requested: int | None = None
 
 
 class OwnThreads:
-    """Which sessions have threads of their own where no pool can be shared.
+    """The choice of sessions that have threads of their own where no pool can be shared.
 
     Sessions without an operator that is worth it run on the thread that calls them; the others get
     threads while fewer than ``limit`` exist.
@@ -150,7 +150,7 @@ def use_threads(options: Any, holder: Any, model: bytes | str) -> None:
         options.use_per_session_threads = False
         return
     options.intra_op_num_threads = _own_threads.count_for(holder, model)
-    # Threads that look for work in vain would take the CPU from those of the next session.
+    # Threads that spin without work would take the CPU from those of the next session.
     options.add_session_config_entry("session.force_spinning_stop", "1")
 
 

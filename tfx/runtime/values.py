@@ -183,7 +183,7 @@ def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
 
 
 def _takes_a_flag() -> bool:
-    """True if ``OrtValue.from_dlpack`` must be told of booleans (to release 1.31)."""
+    """True if ``OrtValue.from_dlpack`` needs a flag for booleans (up to release 1.31)."""
     try:
         _ort.OrtValue.from_dlpack(np.zeros(1, np.uint8).__dlpack__(), False)
     except TypeError:

@@ -1,6 +1,6 @@
-"""Whether the arguments of a call are those that a saved trace was made for.
+"""Matching of a call's arguments with those that a saved trace was made for.
 
-The one decision: a structure is told by its keys and not by its class, because the classes of a
+The one decision: a structure is known by its keys and not by its class, because the classes of a
 saved program are not there when it is loaded. A list serves for a tuple, and a named tuple for
 another one with the same fields.
 """
@@ -80,7 +80,7 @@ def _match(
 
 
 def _kind_of(value: Any) -> Kind | None:
-    """How an argument was taken apart when it was saved: dataclasses are structures of fields."""
+    """Return how an argument was decomposed for saving: dataclasses into their fields."""
     return expanded_kind_of(value) or kind_of(value)
 
 

@@ -1,7 +1,7 @@
 """A trace's arguments and results as the manifest has them, as Python structures of tensors.
 
 The one decision: leaves of a structure may be numbered in any order, so the order in which they lie
-flattened is always told with the structure.
+flattened always comes with the structure.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def _close_variable(variable: Variable) -> None:
 
 
 class Closed(VariableState):
-    """A variable of a loaded object that was closed: its value cannot be had."""
+    """A variable of a loaded object that was closed: its value cannot be obtained."""
 
     __slots__ = ()
 
@@ -152,7 +152,7 @@ _closed = Closed()
 
 
 class _ClosedPlan:
-    """What a function of a closed object has in the place of a session."""
+    """The plan of a function of a closed object: every use of it raises."""
 
     def __init__(self, what: str, files: LoadedFiles) -> None:
         self._what, self._files = what, files

@@ -259,7 +259,7 @@ class _Loader:
 
 
 def _default_name(path: str, *, reachable: bool) -> str:
-    """What a variable is called whose name is not stored: the end of its path."""
+    """Return the name of a variable whose name is not stored: the end of its path."""
     return path.rpartition("/")[2] if reachable else path.removeprefix("untracked/")
 
 

@@ -16,7 +16,7 @@ from tfx.saved_model.variable_swap import assign, reload
 
 @cover
 class LoadedObject(Module):
-    """What ``load`` returns: attributes of the saved object, and ``signatures``.
+    """The result of ``load``: attributes of the saved object, and ``signatures``.
 
     What an attribute of the saved object is called hides a method of that name here; the functions
     of ``tf.saved_model`` do the same.

@@ -21,11 +21,11 @@ from tfx.saved_model.values import to_spec
 
 
 class UnknownSignatureError(NotFoundError, KeyError):
-    """There is no signature of this name."""
+    """An error for a signature name that does not exist."""
 
 
 class Signatures(dict[str, "SignatureFunction"]):
-    """The signatures of a loaded bundle by name; a mistaken name is told the nearest one."""
+    """The signatures of a loaded bundle by name; errors suggest the nearest name."""
 
     def __missing__(self, name: Any) -> SignatureFunction:
         """Raise the error of a name that is not there."""

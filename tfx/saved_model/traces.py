@@ -82,7 +82,7 @@ class Trace:
 
 
 class LoadedFiles:
-    """What was opened of a bundle: manifest, mapped weights and graphs, variables.
+    """The opened files of a bundle: manifest, mapped weights and graphs, variables.
 
     All files are mapped, so a save over the bundle does not disturb who has loaded it.
 
@@ -217,7 +217,7 @@ class LoadedFiles:
         self._adopt()
 
     def reduced(self, variable: Variable) -> tuple[Any, ...] | None:
-        """How to pickle one of the variables; None if it was assigned."""
+        """Return one of the variables' pickle; None if it was assigned."""
         number = self._numbers.get(id(variable))
         if number is None or self.closed or stored(variable) is not self.saved[number]:
             return None

@@ -24,7 +24,7 @@ class Unchecked(VariableState):
         return stored(variable)
 
     def write(self, variable: Variable, value: RawValue) -> None:
-        """What is replaced needs no check."""
+        """Store a new value without checking the old one, which is replaced."""
         set_ready(variable)
         super().write(variable, value)
 

@@ -153,7 +153,7 @@ def numpy_function(
 
 
 def _decorator(operation: Callable[..., Any], tout: Any, **options: Any) -> Any:
-    """What ``@tf.py_function(Tout=...)`` makes of a function: it takes its tensors."""
+    """Return a decorator for ``@tf.py_function(Tout=...)``: the function then takes tensors."""
 
     def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
@@ -175,7 +175,7 @@ _AS_IT_IS = nullcontext()
 
 
 def _outside() -> AbstractContextManager[Any]:
-    """Where the Python code runs: as if nothing were around it."""
+    """Return the context of the Python code: no graph, tapes or name scope."""
     context = current()
     if context.graph is None and not context.tapes and not context.scope:
         return _AS_IT_IS
@@ -310,7 +310,7 @@ class _Differentiable:
         self._lock = threading.Lock()
 
     def call(self, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
-        """Apply it; tapes are told."""
+        """Apply it, and record it on the tapes."""
         context = current()
         watched = any(tape.depends(x) for tape in context.tapes for x in inputs)
         if context.graph is not None:

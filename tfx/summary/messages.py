@@ -58,7 +58,7 @@ def tensor_message(array: np.ndarray[Any, Any]) -> pb.Tensor:
 
 
 def plugin(name: str, content: bytes = b"", description: str | None = None) -> pb.Metadata:
-    """What tells TensorBoard which plugin shows a value."""
+    """Return the metadata that tells TensorBoard which plugin shows a value."""
     data = pb.Metadata.PluginData(plugin_name=name, content=content)
     return pb.Metadata(plugin_data=data, summary_description=description or "")
 

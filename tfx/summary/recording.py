@@ -208,7 +208,7 @@ def record_if(condition: Any) -> AbstractContextManager[None]:
 
 
 def should_record_summaries() -> Tensor:
-    """Whether there is a default writer and the condition holds, as a bool tensor.
+    """Return whether there is a default writer and the condition holds, as a bool tensor.
 
     Inside a function it is what holds whenever the function runs.
 

@@ -40,7 +40,7 @@ def _advance(state: int, data: bytes) -> int:
 
 @cache
 def _lane_tables() -> tuple[tuple[int, ...], ...]:
-    """What a state becomes over a lane of zero bytes, for each byte of the state alone."""
+    """Return, for each byte of the state, its states after a lane of zero bytes."""
     zeros = bytes(_LANE)
     bits = [_advance(1 << i, zeros) for i in range(32)]
 

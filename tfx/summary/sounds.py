@@ -13,7 +13,7 @@ from tfx.summary import event_pb2 as pb
 from tfx.summary.messages import plugin, value_summary
 from tfx.summary.recording import NOTHING, record, skipped, summary_scope
 
-# What the audio plugin is told of WAV: its number.
+# The number of WAV for the audio plugin.
 WAV_CONTENT = pb.AudioData(encoding=11).SerializeToString()
 
 

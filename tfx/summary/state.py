@@ -1,4 +1,4 @@
-"""What is recorded where: the default writer, the condition and the default step.
+"""The settings of recording: the default writer, the condition and the default step.
 
 They belong to the thread (or task). A summary takes them when it happens: eagerly at once, inside a
 function whenever that runs, so one traced function writes to the writer of each of its callers.
@@ -34,7 +34,7 @@ class InTrace:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What summaries depend on besides their arguments.
+    """The settings that summaries depend on besides their arguments.
 
     Attributes:
         writer: The default writer.

@@ -28,7 +28,7 @@ def assert_close(
     Args:
         actual: Tensor, variable, array, number, list of numbers or a structure of these.
         expected: The same structure.
-        rtol: Allowed difference relative to the expected number; None goes by the coarser dtype
+        rtol: Allowed difference relative to the expected number; None: that of the coarser dtype
             of the two: 1e-7 for float64, 1e-5 for float32, 2e-3 for float16, 2e-2 for bfloat16.
         atol: Allowed absolute difference; None: 1e-9, 1e-6, 1e-3 and 1e-2.
 

@@ -102,7 +102,7 @@ class Writer:
         """Wait for the checkpoint that is being written.
 
         Raises:
-            OpError: it could not be written, and nobody has been told yet.
+            OpError: it could not be written, and this has not been raised yet.
         """
         saving, self._saving = self._saving, None
         if saving is None:

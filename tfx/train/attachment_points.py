@@ -1,4 +1,4 @@
-"""Places of a program that can get new parts without anybody being told.
+"""Places of a program that can get new parts without a notification.
 
 A plain list, a dict, an object of a plain class: none reports what is put into it. A ``Place``
 remembers how one looked, so that a later look tells whether a walk over it would be worthwhile.
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 def mark_of(item: Any) -> tuple[int, ...]:
-    """What an object has in it; other numbers mean other parts."""
+    """Return numbers that identify the parts of an object; other numbers mean other parts."""
     if isinstance(item, Mapping):
         return tuple(map(id, item.values()))
     if isinstance(item, list | tuple):

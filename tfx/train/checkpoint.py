@@ -96,7 +96,7 @@ class Checkpoint(AutoTrackable):
 
     @property
     def save_counter(self) -> Variable:
-        """How often ``save`` was called; saved and restored with the rest."""
+        """The number of calls of ``save``; saved and restored with the rest."""
         if self._self_counter is None:
             with init_scope():
                 self._self_counter = Variable(0, dtype=dtypes.int64, trainable=False, name=COUNTER)

@@ -1,4 +1,4 @@
-"""What there is in a folder of checkpoints, and in a checkpoint, for people and programs."""
+"""Listings of a folder of checkpoints and of one checkpoint, for people and programs."""
 
 from __future__ import annotations
 

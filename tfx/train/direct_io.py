@@ -1,10 +1,10 @@
 """Reads that go from the disk straight into the memory where values stay.
 
-Owns what such reads ask of places in files and in memory, and the question whether the system has
-a file's bytes in its cache, whence they come quicker. Must not know what is read. The one decision:
-this is never more than a quicker way; where the system does not offer it, or it fails, the caller
-reads the same bytes the usual way. It is quicker because several great requests are under way at
-once, and the processor neither copies the bytes nor makes room for a second copy of them.
+Owns the alignment that such reads need in files and in memory, and the check whether the system
+has a file's bytes in its cache, which is faster to read. Must not know what is read. The one
+decision: direct reads are optional; where the system does not offer them, or one fails, the caller
+reads the same bytes the usual way. They are faster because several large requests run at once, and
+the processor neither copies the bytes nor allocates memory for a second copy.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _POLL_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class CheckpointState:
-    """What a folder's ``checkpoint`` file says; paths are complete.
+    """The contents of a folder's ``checkpoint`` file; paths are complete.
 
     Attributes:
         model_checkpoint_path: The latest checkpoint.
@@ -144,7 +144,7 @@ def checkpoints_iterator(
     Args:
         checkpoint_dir: The folder; it need not exist yet.
         min_interval_secs: Least time between two of them.
-        timeout: Seconds to wait for a new one; None waits for ever.
+        timeout: Seconds to wait for a new one; None waits forever.
         timeout_fn: Called when that time is over; True ends the iteration, False goes on waiting.
             None ends it.
 

@@ -15,7 +15,7 @@ class ShardingCallback:
 
     @property
     def description(self) -> str:
-        """What the policy does."""
+        """A description of the policy."""
         return "One file, or several where one would be too large."
 
     @property
@@ -41,7 +41,7 @@ class MaxShardSizePolicy(ShardingCallback):
 
     @property
     def description(self) -> str:
-        """What the policy does."""
+        """A description of the policy."""
         return "Split tensors into shards with a max shard size."
 
     @property
@@ -55,7 +55,7 @@ class ShardByDevicePolicy(ShardingCallback):
 
     @property
     def description(self) -> str:
-        """What the policy does."""
+        """A description of the policy."""
         return "Split tensors into shards based on their device spec task."
 
 
@@ -102,7 +102,7 @@ class CheckpointOptions:
 
     @property
     def background(self) -> bool:
-        """Whether to write in the background."""
+        """True if checkpoints are written in the background, by either name of the option."""
         return self.enable_async or self.experimental_enable_async_checkpoint
 
     @property

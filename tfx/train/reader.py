@@ -355,7 +355,7 @@ def _check_version(metadata: dict[str, str], path: Path) -> None:
 
 
 def _shared(file: Payload) -> dict[str, str]:
-    """What all shards of a checkpoint say alike."""
+    """Return the metadata that all shards of a checkpoint share."""
     return {k: v for k, v in file.file.metadata.items() if k != HEADER_KEY}
 
 

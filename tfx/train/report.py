@@ -1,4 +1,4 @@
-"""What became of each value and each variable in a restore, as a table for people and programs.
+"""The outcome of a restore for each value and variable, as a table for people and programs.
 
 Owns the rows, the suggestions for what may only have another name, and the text. Must not know how
 objects are matched. The one decision: a suggestion is made only between a value and a variable of
@@ -37,7 +37,7 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What became of one value of the checkpoint, or of one variable of the program.
+    """The outcome for one value of the checkpoint, or for one variable of the program.
 
     Attributes:
         outcome: ``restored``; ``missing``: a variable for which the checkpoint has no value;
@@ -156,7 +156,7 @@ def _suggestions(rows: Sequence[Row], fixed: frozenset[str]) -> dict[str, str]:
 
 
 def _likeness(key: str, path: str) -> float:
-    """How alike two names are; whole parts in common count for more than letters."""
+    """Return how similar two names are; whole parts in common count for more than letters."""
     a, b = path_parts(key), path_parts(path)
     parts = difflib.SequenceMatcher(None, a, b).ratio()
     if not parts and max(len(a), len(b)) > 1:

@@ -98,7 +98,7 @@ class Restore:
             self._match([(value, child)])
 
     def changed(self, owner: Any) -> None:
-        """There is something new inside of the attributes of ``owner``."""
+        """Match new parts in the attributes of ``owner``."""
         number = self._number(owner)
         if number is not None:
             self._match([(owner, number)])
@@ -115,7 +115,7 @@ class Restore:
             self.warn("A function is called first")
 
     def created(self, variable: Variable) -> None:
-        """There is a new variable: it may belong where nobody tells."""
+        """Register a new variable, which may belong to a place that nobody has reported."""
         if self._watched is None or self._watched:
             self._watched = None
             awaited_variables.wait(variable)
@@ -186,7 +186,7 @@ class Restore:
             starts: The objects, and the nodes that they are.
             only: Variables to restore, by id; None: all.
             whole: These objects are all there are.
-            patient: Wait for whoever is changing the variables.
+            patient: Wait for the thread that is changing the variables.
         """
         with self._lock:
             self._watched = None
@@ -319,7 +319,7 @@ class Restore:
         return sorted(self._key(n) for n in left)
 
     def report(self, root: Any, also_root: Any) -> RestoreReport:
-        """What became of each value, and of each variable that ``root`` has now."""
+        """Return the outcome for each value, and for each variable that ``root`` has now."""
         walked = walk(root, also_root=also_root)
         paths = {id(node.item): path_text(node.path) for node in walked if node.is_variable}
         plan = _Plan(self, only=set())

@@ -1,7 +1,7 @@
-"""What ``restore`` returns: assertions and a report on what was restored.
+"""The result of ``restore``: assertions and a report on what was restored.
 
 Owns TensorFlow's assertions and their messages. Must not know how objects are matched. The one
-decision: whoever asks is shown the whole table, in the error message too. The ``save_counter`` of
+decision: the whole table is always shown, in the error message too. The ``save_counter`` of
 the checkpoint itself never counts, so ``read`` takes what ``save`` wrote and the other way round.
 """
 
@@ -36,7 +36,7 @@ class CheckpointLoadStatus:
 
     @property
     def report(self) -> RestoreReport:
-        """What became of each value of the checkpoint and of each variable of the program."""
+        """Return the outcome for each value of the checkpoint and each variable of the program."""
         self._restore.settle()
         return self._restore.report(self._root, self._also_root)
 

@@ -1,11 +1,11 @@
-"""Reading the values of one checkpoint file into memory of the program's own.
+"""Reading the values of one checkpoint file into memory that the program owns.
 
-Owns the order of reads: pieces from the beginning to the end of the file, as disks like it best, by
-several threads that read on while others compare what they have read, in parts that are still near
-the processor, with its CRC-32; great values that the system does not have in memory come straight
-from the disk. Must not know of objects. The one decision: values are copied out of
-an open file and never mapped, so whatever happens to the file later, also in place, variables keep
-what was restored, and a deleted file can still be read.
+Owns the order of reads: pieces from the beginning to the end of the file, the fastest order for
+disks, by several threads that read ahead while others verify the CRC-32 of parts that are still in
+the processor's cache; large values outside of the system's cache are read directly from the disk.
+Must not know of objects. The one decision: values are copied out of an open file and never mapped,
+so variables keep what was restored whatever happens to the file later, even if it is overwritten in
+place, and a deleted file can still be read.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Payload:
             done.result()
 
     def _take_batch(self, batch: list[_Part], direct: Direct) -> None:
-        """Read and compare neighbours, in the way that suits the greatest of them."""
+        """Read and compare neighbours, in the way that suits the largest of them."""
         greatest = max(batch, key=lambda part: part.size)
         fits = direct.fits(greatest.into, greatest.offset)
         # Its beginning may be there only because what comes before was read the usual way.

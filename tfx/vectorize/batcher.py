@@ -91,7 +91,7 @@ class Batcher:
         batched_values[id(value)] = BatchedValue(tensor, batched)
 
     def batched_value(self, value: Value) -> BatchedValue:
-        """What a value is for all elements."""
+        """Return the batched value of a value."""
         known = self._batched_values.get(id(value))
         if known is not None:
             return known
@@ -148,7 +148,7 @@ class Batcher:
         )
 
     def uses(self, node: Node) -> list[Value]:
-        """What a node and its bodies use; constants only where they stand for something else."""
+        """Return the values that a node and its bodies use; constants only where replaced."""
         used = {id(v): v for v in node.inputs if v is not None}
         for body in [] if node.op == CALL else node.bodies():
             for v in free_values(body):
@@ -233,7 +233,7 @@ class Batcher:
         self._set(node, results)
 
     def _host(self, node: Node) -> list[BatchedValue]:
-        """What Python does: once, or for one element after another."""
+        """Batch a host call: once if no input is batched, else for one element after another."""
         if any(self.batched_value(v).batched for v in node.inputs if v is not None):
             return loop_fallback.host_loop(self, node)
         return loop_fallback.repeated(self, node)
@@ -288,7 +288,7 @@ class Batcher:
         return batched_values
 
     def _guarded(self, node: Node, condition: Value, reason: Refusal) -> BatchedValue:
-        """What one of the elements cannot take fails for all."""
+        """Batch a guard: an element that is refused makes the whole batch fail."""
         (data, _) = node.inputs
         assert data is not None
         x = self.batched_value(data)
@@ -317,7 +317,7 @@ class Batcher:
         return self.loops.run(op, node, reason, self._wanted(node))
 
     def _wanted(self, node: Node) -> list[bool]:
-        """Which results of a node anything uses."""
+        """Return for each result of a node whether anything uses it."""
         graph = self._graph
         if graph is None or len(node.outputs) == 1:
             return [True] * len(node.outputs)
@@ -326,7 +326,7 @@ class Batcher:
         return [id(v) in used for v in node.outputs]
 
     def _of_shape(self, node: Node, x: Tensor | None) -> Tensor:
-        """What an operator says of the shape of one element."""
+        """Return the result of an operator on shapes for one element."""
         assert x is not None
         if node.op in ("SequenceLength", "OptionalHasElement"):
             return apply(node.op, (x,))

@@ -39,7 +39,7 @@ def function_of(graph: Graph) -> PureFunction:
 
 
 def _key(graph: Graph) -> Hashable | None:
-    """Equal for graphs that are the same in all respects; None: it is not told."""
+    """Return a key that is equal for graphs equal in all respects; None if there is none."""
     facts: list[Hashable] = []
     size = 0
     for inner in _graphs(graph):

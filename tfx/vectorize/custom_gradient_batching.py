@@ -60,7 +60,7 @@ class _BatchedGradient:
         self._rest = list(batched_values[tag.results + len(tag.present) :])
 
     def __call__(self, *dys: Tensor) -> list[Tensor | None]:
-        """What a tape calls."""
+        """Return the batched gradients of the inputs, as a tape's backward function."""
         inner = self._loops.for_body()
         given = [*(BatchedValue(dy, self._differs) for dy in dys), *self._rest]
         for value, batched_value in zip(self._tag.graph.inputs, given, strict=True):

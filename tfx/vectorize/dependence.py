@@ -1,4 +1,4 @@
-"""Which values of a graph differ between elements, before anything is converted.
+"""Analysis of which values of a graph differ between elements, before anything is converted.
 
 The one rule: what is computed from a value that differs, differs, and so does what is drawn at
 random. Branches and loops need to know that of their results before their bodies are converted.
@@ -48,7 +48,7 @@ def batched_values(graph: Graph, batched: Iterable[Value | None], same_draws: bo
 
     Args:
         graph: A graph or body.
-        batched: Values that differ: inputs of the graph, values of the graphs around it.
+        batched: Values that differ: inputs of the graph, values of its enclosing graphs.
         same_draws: Whether the same is drawn for all elements.
 
     Returns:

@@ -63,7 +63,7 @@ def hessians(
 
 
 class _Walk(GradientTape):
-    """What a tape would have recorded of the graph being traced.
+    """A tape that takes its records from the nodes of the graph being traced.
 
     Args:
         x: What to differentiate by.

@@ -64,7 +64,7 @@ def convert_if(batcher: Batcher, node: Node) -> list[BatchedValue]:
 
 
 def differing(batcher: Batcher, node: Node) -> set[int]:
-    """By ``id``, the values that a node or its bodies use and that differ between elements."""
+    """Return by ``id`` the values used by a node or its bodies that differ between elements."""
     return {id(v) for v in batcher.uses(node) if batcher.batched_value(v).batched}
 
 
@@ -134,7 +134,7 @@ def assign(
 
 
 def _read_again(variable: Variable, batched_value: BatchedValue) -> Tensor:
-    """What was assigned the second time: no variable's value, but tapes see a read of it."""
+    """Return a value assigned in a second run: no variable's value, but tapes record a read."""
     value = stop_gradient(batched_value.tensor)
     graph = current().graph
     if isinstance(value, SymbolicTensor) and value._symbol.node is not None and graph is not None:

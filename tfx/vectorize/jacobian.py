@@ -246,7 +246,7 @@ class _Part:
         self._known = _tensors_of(records, graph)
 
     def _tensor(self, value: Value) -> Tensor:
-        """A value of the graph around by the tensor that tapes know it by."""
+        """A value of the enclosing graph by the tensor that tapes know it by."""
         known = self._known.get(id(value))
         return SymbolicTensor(value, self._graph) if known is None else known
 

@@ -57,7 +57,7 @@ class _Loop:
     """A loop of equally many iterations for all elements.
 
     Args:
-        batcher: Converts the graph around.
+        batcher: Converts the enclosing graph.
         node: The loop of one element.
         carried: For each carried value whether it differs between elements.
         scanned: The same for each collected one.
@@ -215,7 +215,7 @@ class _MaskedLoop(_Loop):
         return batched_values
 
     def _start(self, limit: BatchedValue | None, going: BatchedValue | None) -> Tensor:
-        """Which elements begin."""
+        """Return a mask of the elements that run a first iteration."""
         lead = ox.Unsqueeze(self.batcher.size, int64_constant([0]))
         zero = ox.Expand(int64_constant(0), lead)
         start = ox.Equal(zero, int64_constant(0))

@@ -1,4 +1,4 @@
-"""Where a rule is missing: the operator in a loop over the elements, with one warning.
+"""Fallbacks for operators without a batching rule: a loop over the elements, with a warning.
 
 An operator whose derivative is given by a formula of other operators is batched through those. What
 Python does, and operators with bodies of their own, run for one element after another.
@@ -36,7 +36,7 @@ _WHOLE = "The whole function runs for one element after another."
 
 
 class Fallback:
-    """What to do where a rule is missing.
+    """The treatment of an operator without a batching rule.
 
     Args:
         allowed: Run the operator in a loop; False: refuse.
@@ -216,7 +216,7 @@ def _host_name(node: Node) -> str:
 
 
 def used_by(node: Node) -> list[Value]:
-    """What a node uses, in its bodies too, constants left out."""
+    """Return the values that a node and its bodies use, except constants."""
     used = {id(v): v for v in node.inputs if v is not None}
     for body in [] if node.op == CALL else node.bodies():
         used.update({id(v): v for v in free_values(body) if v.const is None})

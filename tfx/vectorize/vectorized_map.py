@@ -33,7 +33,7 @@ def vectorized_map(
     """Apply ``fn`` to all slices of ``elems`` along the first axis at once, and stack the results.
 
     What ``map_fn`` computes one after another is computed by operations on the whole batch:
-    usually much quicker, with more memory. Elements must not depend on each other. Tensors and
+    usually much faster, with more memory. Elements must not depend on each other. Tensors and
     variables from outside are the same for all elements; random numbers differ.
 
     Args:
@@ -132,7 +132,7 @@ def _size(tensors: Sequence[Tensor]) -> tuple[Tensor, int | None]:
 
 
 def _row(x: Tensor, size: Tensor, static_size: int | None) -> tuple[Tensor, bool]:
-    """What the batcher gets of one of ``elems``: a single element is the same for all."""
+    """Return one of ``elems`` and whether it is batched: a single element serves all."""
     lead = x.shape[0] if x.shape.rank else None
     if lead == 1 and static_size != 1:
         return ox.Squeeze(x, int64_constant([0])), False

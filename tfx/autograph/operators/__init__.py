@@ -1,4 +1,4 @@
-"""What converted code calls: one operator for each construct.
+"""The operators that converted code calls, one for each construct.
 
 Each decides by what it is given: Python values go the way of Python, tensors of a function being
 traced become operations.

@@ -30,7 +30,7 @@ _PYTHON_PRINT = builtins.print
 
 
 def counterpart(function: Any, convert: Callable[[Any], Any]) -> Any:
-    """What to call in place of a builtin.
+    """Return the replacement of a builtin for converted code.
 
     Args:
         function: A builtin function or type.

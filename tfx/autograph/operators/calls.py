@@ -26,7 +26,7 @@ _OPERATORS = __name__.rpartition(".")[0]
 
 
 def call(callee: Any) -> Any:
-    """What to call in place of ``callee``."""
+    """Return the converted form of ``callee``, or ``callee`` itself."""
     kind = type(callee)
     if kind is types.FunctionType:
         return converted(callee)
@@ -50,7 +50,7 @@ def call(callee: Any) -> Any:
 
 
 def entry(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What a traced function runs: any callable with its control flow converted."""
+    """Return the converted form of the function that is traced: any callable."""
     result: Callable[..., Any] = call(function)
     return result
 
@@ -108,7 +108,7 @@ def _callable_object(callee: Any) -> Any:
 
 
 def _call_method(cls: type) -> Any:
-    """What calling an instance of the class runs."""
+    """Return the function that calling an instance of the class runs, or None."""
     for base in cls.__mro__:
         if "__call__" in base.__dict__:
             return base.__dict__["__call__"]

@@ -34,7 +34,7 @@ from tfx.graph.traits import traits
 from tfx.ops.math.comparison import logical_and, logical_or
 
 _BRANCHES = ("main", "else")
-# What may be computed in vain: so many operations, with so many results each.
+# Limits of speculative computation: the number of operations, and of results of each.
 _FEW = 16
 
 

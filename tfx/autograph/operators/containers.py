@@ -39,7 +39,7 @@ def contains(positive: bool, item: Any, container: Any) -> Any:
 
 
 def _is_among(item: Any, elements: list[Any]) -> Any:
-    """Whether one of some elements is the item, or equal to it."""
+    """Return whether an element is the item or equal to it: a bool, or a tensor of the graph."""
     if any(element is item for element in elements):
         return True
     found: Any = False

@@ -1,4 +1,4 @@
-"""Which functions are left as they are, and what is said about those that cannot be converted."""
+"""The functions that are not converted, and messages on those that cannot be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ``for`` loop of the graph can run over: a number of steps, and an item for each."""
+"""The iteration space of a ``for`` loop of the graph: a number of steps and an item for each."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class _PeelError(TypeError):
 
 @dataclass(slots=True)
 class Start:
-    """How a loop begins.
+    """The start of a loop: its condition, its step, and how to run the first iteration outside.
 
     Attributes:
         runs: Whether it is known to run at least once.
@@ -221,7 +221,7 @@ class LoopVariables:
         self._state.write(self._packed(tensors))
 
     def leave(self) -> list[Any]:
-        """What the iteration made of the loop variables."""
+        """Return the loop variables after an iteration."""
         found = self._state.read()
         result = []
         symbols = self._state.symbols
@@ -254,7 +254,7 @@ class LoopVariables:
     # Checks
 
     def _told(self, symbol: str, new: Any) -> str:
-        """What a symbol is after an iteration, for messages."""
+        """Describe a symbol's value after an iteration, for messages."""
         return told(new, symbol, self._block)
 
     def _as_list(self, number: int, old: Any, new: Any) -> Any:
@@ -451,7 +451,7 @@ def _shape_of(spec: Any) -> TensorShape | None:
 
 
 def _relaxed(before: TensorShape, after: TensorShape) -> str:
-    """What both shapes are, as source text."""
+    """Return the most specific shape that is compatible with both, as source text."""
     common = before.most_specific_compatible_shape(after)
     return "None" if common.rank is None else repr(common.as_list())
 

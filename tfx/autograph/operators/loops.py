@@ -75,7 +75,7 @@ def while_stmt(
 
 
 def _as_condition(value: Any) -> Any:
-    """What is tested: of a list of the graph, whether it has elements."""
+    """Return the value to test: of a list of the graph, whether it has elements."""
     return value.count > 0 if isinstance(value, TensorList) else value
 
 
@@ -254,7 +254,7 @@ class _StagedFor(_StagedWhile):
         self._variables.run(self._attempt, start)
 
     def _runs(self) -> Any:
-        """Whether there is an item."""
+        """Return whether there is a next item."""
         return self._steps.length > self._first
 
     def _first_step(self) -> None:

@@ -1,4 +1,4 @@
-"""When a construct goes into the graph, and what Python values become there."""
+"""The decision whether a construct goes into the graph, and conversion of Python values there."""
 
 from __future__ import annotations
 

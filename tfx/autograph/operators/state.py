@@ -49,7 +49,7 @@ _active = _Active()
 
 
 class State:
-    """What the symbols of a statement are.
+    """The values of a statement's symbols.
 
     Args:
         getter: Reads them.
@@ -212,7 +212,7 @@ class State:
 
 
 def _references() -> int:
-    """How many references are seen to an object that only a list holds."""
+    """Return the reference count of an object that only a list holds."""
     holder = [[]]  # type: ignore[var-annotated]
     return sys.getrefcount(holder[0])
 

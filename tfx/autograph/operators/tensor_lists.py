@@ -155,11 +155,11 @@ class TensorList:
         ]
 
     def shrinking(self) -> TensorList:
-        """The same list, of which elements will be taken away."""
+        """Return the same list, from which elements will be removed."""
         return TensorList(self.arrays, self.count, self.like, True)
 
     def size(self) -> Tensor:
-        """How many elements there are."""
+        """Return the number of elements."""
         return self.count
 
     def stack(self) -> Any:
@@ -184,7 +184,7 @@ class TensorList:
         return stacked
 
     def __tf_stack__(self, axis: int) -> Tensor:
-        """What ``tf.stack`` makes of it."""
+        """Return the result of ``tf.stack`` for this list."""
         stacked = convert_to_tensor(self.stack())
         rank = stacked.shape.rank
         if axis == 0 or rank is None:
@@ -194,7 +194,7 @@ class TensorList:
         return transpose(stacked, [*others[:place], 0, *others[place:]])
 
     def __tf_concat__(self, axis: Any) -> Tensor:
-        """What ``tf.concat`` makes of it."""
+        """Return the result of ``tf.concat`` for this list."""
         array = self.array
         if axis == 0 and not self.shrinks:
             return array.concat()
@@ -256,7 +256,7 @@ class TensorList:
         return nest.pack_sequence_as(self.like, list(leaves))
 
     def __tf_flatten__(self) -> tuple[tuple[Any, bool], tuple[Any, ...]]:
-        """As a structure: it can be a loop variable, and the result of a branch."""
+        """Return the list as a structure, which can be a loop variable or a branch's result."""
         return (self.like, self.shrinks), (self.count, *self.arrays)
 
     @classmethod

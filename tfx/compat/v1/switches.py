@@ -1,4 +1,4 @@
-"""Switches between behaviours of which there is one here: they are accepted and change nothing."""
+"""Switches between behaviours: tfx has only one, so they are accepted and change nothing."""
 
 from __future__ import annotations
 

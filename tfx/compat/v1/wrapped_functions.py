@@ -372,7 +372,7 @@ def _result(whole: FunctionGraph, x: Any, operations: list[Operation]) -> Symbol
 
 
 def _actions(whole: FunctionGraph, feeds: Sequence[Value]) -> list[Node]:
-    """What a call runs for its own sake: all that changes something, if it can be computed."""
+    """Return the nodes that a call runs for their effects, as far as they can be computed."""
     fed = {id(v): v for v in feeds}
     return [
         node

@@ -162,7 +162,7 @@ def _resolved(cls: type, name: str, hint: Any) -> Any:
 
 
 def _check_hint(hint: Any, where: str) -> None:
-    """Whether a field can be of this type."""
+    """Check that a field may have this type."""
     if isinstance(hint, TensorSpec) or hint in _PLAIN or hint is None or hint is Tensor:
         return
     if isinstance(hint, type) and issubclass(hint, ExtensionType | TypeSpec | Variable):

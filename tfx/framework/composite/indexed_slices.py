@@ -123,7 +123,7 @@ def slices_like(slices: IndexedSlices, values: Any, indices: Any = None) -> Tens
 
 
 def _form_of(form: SymbolicTensor, values: Any) -> TensorShape:
-    """What is known while tracing: the shape if it is a constant, else the rows' own."""
+    """Return the dense shape as far as tracing knows it: a constant, else the rows' own shape."""
     const = form._symbol.const
     if const is not None:
         return TensorShape(const.tolist())

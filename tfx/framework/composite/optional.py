@@ -94,7 +94,7 @@ class Optional:
         return _made(element_spec, ())
 
     def has_value(self, name: str | None = None) -> Tensor:
-        """Whether there is a value, as a boolean scalar.
+        """Return whether there is a value, as a boolean scalar.
 
         Example:
             >>> import tfx as tf

@@ -100,7 +100,7 @@ def _may_write(function: Any) -> bool:
 
 
 async def _finished(future: Any) -> None:
-    """Wait for a call that was told to stop, however often the task is cancelled meanwhile."""
+    """Wait for a call that was asked to stop, however often the task is cancelled meanwhile."""
     import asyncio
 
     while not future.done():

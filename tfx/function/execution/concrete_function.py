@@ -124,7 +124,7 @@ class ConcreteFunction(TakesOptions, WithVariables):
 
     @property
     def structured_outputs(self) -> Any:
-        """What a call returns, tensors replaced by specs."""
+        """The structure of a call's result, tensors replaced by specs."""
         specs = iter(
             TensorSpec(TensorShape(v.shape), from_onnx(v.dtype), name=None)
             for v in self._func_graph.graph.outputs[: self._program.result_count]
@@ -134,7 +134,7 @@ class ConcreteFunction(TakesOptions, WithVariables):
 
     @property
     def output_dtypes(self) -> Any:
-        """What a call returns, tensors replaced by dtypes."""
+        """The structure of a call's result, tensors replaced by dtypes."""
         return nest.map_structure(
             lambda s: None if s is None else s.dtype,
             self.structured_outputs,
@@ -143,7 +143,7 @@ class ConcreteFunction(TakesOptions, WithVariables):
 
     @property
     def output_shapes(self) -> Any:
-        """What a call returns, tensors replaced by shapes."""
+        """The structure of a call's result, tensors replaced by shapes."""
         return nest.map_structure(
             lambda s: None if s is None else s.shape,
             self.structured_outputs,
@@ -151,7 +151,7 @@ class ConcreteFunction(TakesOptions, WithVariables):
         )
 
     def bindings(self) -> list[tuple[str, int, Variable | None]]:
-        """What each input of the graph is: its kind, its number and, if it is one, the variable.
+        """Return kind, number and variable (or None) of each input of the graph.
 
         The kinds are ``"argument"``, ``"capture"`` and ``"variable"``.
         """
@@ -184,7 +184,7 @@ class ConcreteFunction(TakesOptions, WithVariables):
         return describe(self) if verbose else describe_line(self)
 
     def placement(self) -> Placement:
-        """Which device and execution provider run each node; compiles the graph if need be.
+        """Return the device and execution provider of each node; compiles the graph if need be.
 
         Example:
             >>> import tfx as tf

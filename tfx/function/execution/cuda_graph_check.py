@@ -1,4 +1,4 @@
-"""Which graphs may run as CUDA graphs: their shapes are fixed, and replaying them changes nothing.
+"""The check that a graph may run as a CUDA graph: fixed shapes, and the same work in each replay.
 
 A CUDA graph is the kernels of one run with their parameters. What a kernel takes from the host (a
 seed, the length of a loop) is the same in each replay.

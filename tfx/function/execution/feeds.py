@@ -13,7 +13,7 @@ from typing import Any
 
 from tfx.runtime.values import RawValue
 
-# Of more inputs a display is no quicker.
+# Of more inputs a display is no faster.
 _MOST = 32
 
 

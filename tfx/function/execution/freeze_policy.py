@@ -1,4 +1,4 @@
-"""When a function that only reads its variables runs on a frozen plan.
+"""The policy when a function that only reads its variables runs on a frozen plan.
 
 The frozen plan is made once a function was called a number of times without any of its variables
 changing, and dropped when one changes.

@@ -106,7 +106,7 @@ class HostState:
             )
 
     def _sequence(self, variable: Any, before: RawValue) -> RawValue:
-        """The state of the sequence that this code draws: begun anew when the generator was."""
+        """The state of the sequence that this code draws: restarted when the generator was."""
         key = id(variable)
         if key in self._sequences:
             last, state = self._sequences[key]

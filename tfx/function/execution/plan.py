@@ -175,7 +175,7 @@ def _run_nothing(feeds: dict[str, RawValue], outputs: list[str], options: Any) -
 
 
 def _compiled(graph: Graph) -> Run:
-    """What runs a part of a graph that failed."""
+    """Return a function that runs a part of a failed graph."""
     plan, count = Plan(graph), len(graph.outputs)
 
     def run(inputs: Sequence[RawValue]) -> Sequence[RawValue]:
@@ -202,5 +202,5 @@ def _size(value: Value) -> int | None:
 
 
 def _external(raw: RawValue, number: int) -> ExternalData:
-    """A stand-in, told by its number, for contents that are given to the session directly."""
+    """A numbered stand-in for contents that are given to the session directly."""
     return ExternalData(str(number), 0, 0, tuple(raw.shape()))

@@ -22,7 +22,7 @@ _KINDS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[OpError]
 
 
 def error_of(error: Exception, place: str) -> OpError:
-    """What to raise instead of an exception, with that as its cause.
+    """Return the tfx error for an exception that user code raised.
 
     Args:
         error: What the code raised; no error of tfx, which is raised as it is.

@@ -33,7 +33,7 @@ def unique_outputs(graph: ir.Graph) -> tuple[ir.Graph, list[int]]:
 
 
 def result_packer(results: Any, places: Sequence[int]) -> Packer:
-    """What makes a structure like ``results`` out of raw outputs.
+    """Return a function that builds a structure like ``results`` from raw outputs.
 
     Args:
         results: A structure of tensors and None, or one tensor.

@@ -1,4 +1,4 @@
-"""What went wrong in a run: the operator, the shapes that it met and the user's line.
+"""Diagnosis of a failed run: the operator, its run-time shapes and the user's line.
 
 ONNX Runtime names the node that failed, and the branches and loops around it. The shapes are found
 by running the part of the graph before that node once more, as nothing in a graph has effects; in a
@@ -111,7 +111,7 @@ def _named(name: str, graph: Graph) -> Node | None:
 def _met(
     graph: Graph, node: Node, inputs: Sequence[RawValue], compiled: Compile
 ) -> list[Value | None] | None:
-    """The node's inputs with their real shapes; None if they cannot be had."""
+    """The node's inputs with their real shapes; None if they cannot be obtained."""
     try:
         if node in graph.nodes:
             found = iter(_computed(graph, node.inputs, inputs, compiled))

@@ -373,7 +373,7 @@ class LoopStep(Step):
 
 
 def _stacked(value: Value, parts: Sequence[RawValue]) -> RawValue:
-    """What a loop collected, along a new first dimension."""
+    """Return a loop's collected values, stacked along a new first dimension."""
     dtype = dtypes.from_onnx(value.dtype)
     if parts:
         return from_array(np.stack([EagerTensor(p, dtype).view() for p in parts]))._raw
@@ -382,7 +382,7 @@ def _stacked(value: Value, parts: Sequence[RawValue]) -> RawValue:
 
 
 class _Body:
-    """A branch or loop body as a plan of its own; values of the graph around are inputs too."""
+    """A branch or loop body as a plan of its own; values of the enclosing graph are inputs too."""
 
     def __init__(self, body: Graph, device: str, builder: _Builder) -> None:
         free = free_values(body)

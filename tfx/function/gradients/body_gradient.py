@@ -286,7 +286,7 @@ def _is_of_form(node: Node) -> bool:
 
 
 def watched_constants(known: Mapping[int, Any]) -> frozenset[int]:
-    """By ``id``, the values that are constants among those that tapes know tensors of."""
+    """Return by ``id`` the constants among the values whose tensors the tapes know."""
     return frozenset(
         key
         for key, x in known.items()

@@ -88,7 +88,7 @@ class BodyTangents(BodyTensors):
         self._tangents[id(self.tensor(value))] = tangent
 
     def known(self) -> set[int]:
-        """By ``id``, the tensors that have a tangent by now."""
+        """Return by ``id`` the tensors that have a tangent so far."""
         return set(self._tangents)
 
     def tangent(self, value: Value) -> Tensor | None:
@@ -165,7 +165,7 @@ def in_order(nodes: Sequence[Node]) -> list[Node]:
 
 
 class NodeTangents(ABC):
-    """What forward mode added to one ``If`` or ``Loop``. Subclasses say how.
+    """The tangents that forward mode adds to one ``If`` or ``Loop``.
 
     Args:
         op: The node's record.
@@ -234,7 +234,7 @@ class NodeTangents(ABC):
         nodes[place:] = in_order(nodes[place:])
 
     def give(self, tensor: Tensor) -> Value:
-        """What the node is given as one more input, which is one of its record, too."""
+        """Add an input to the node and to its record, and return its value."""
         self._complete_given()
         self.given.append(tensor)
         return self.owner.value_of(tensor)

@@ -89,7 +89,7 @@ class CustomGradientFunction:
         present(self, function)
 
     def __reduce__(self) -> Any:
-        """By name where that can be imported, as a function is; or with the function's code."""
+        """Pickle by name if it can be imported, as functions are, else with the function's code."""
         function = self._function
         if inspect.ismethod(function):
             return getattr, (function.__self__, function.__name__)
@@ -237,7 +237,7 @@ class _Rule:
 
 
 def _gradient(g: Any, x: Tensor) -> Any:
-    """What a gradient function returned for an input; slices stay slices in eager mode."""
+    """Return a gradient function's result for one input; slices stay slices in eager mode."""
     if g is None or not x.dtype.is_floating:
         return None
     if type(g) is not IndexedSlices:

@@ -1,9 +1,9 @@
-"""How a graph remembers that a part of it has a gradient of its own.
+"""Markers in a graph for parts with a custom gradient.
 
 The results of the part pass through a ``Call`` of a graph without nodes, which does nothing and is
 gone when the graph is compiled. Its inputs are the results, what the gradient is taken with respect
-to, and what the gradient is computed from; its tag is a ``CustomGradient``. Whoever emits the nodes
-of the graph again under a tape emits the marker too, and the tape gets one record in its place.
+to, and what the gradient is computed from; its tag is a ``CustomGradient``. When the nodes of the
+graph are emitted again under a tape, so is the marker, and the tape gets one record in its place.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class GradientGraph(FuncGraph):
 
     @property
     def used(self) -> list[Tensor]:
-        """What is used from outside, as the tapes around know it, in order of the inputs."""
+        """Return the captured values as the enclosing tapes know them, in order of the inputs."""
         return [self._eager.get(id(t._symbol), t) for t, _ in self.captured.values()]
 
     def read(self, variable: Any) -> SymbolicTensor:
@@ -128,7 +128,7 @@ def record(backward: Backward, inputs: Sequence[Tensor], results: Sequence[Tenso
 
 
 def not_saved(node: Node) -> Backward:
-    """What tapes call for the gradient of a part whose own gradient is not in the bundle.
+    """Return a gradient function that raises: the part's custom gradient is not in the bundle.
 
     Args:
         node: The copy that stands for the part's result.

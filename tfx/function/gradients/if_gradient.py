@@ -133,6 +133,6 @@ class IfGradient:
 
 
 def _form_of(source: Any) -> RawShape:
-    """What is sure of a source's shape: of what a branch that was not taken kept it is 0."""
+    """Return the certain part of a source's shape: 0 may mean a branch that was not taken."""
     shape: RawShape = source.shape.symbolic
     return None if shape is None else tuple(None if d == 0 else d for d in shape)

@@ -19,7 +19,7 @@ def _if_forward(op: OpRecord, *tangents: Tensor | None) -> ExtendedControl:
 
 
 class IfTangents(NodeTangents):
-    """What forward mode added to an ``If``."""
+    """The tangents that forward mode adds to an ``If``."""
 
     def __init__(
         self, op: OpRecord, tangents: Sequence[Tensor | None], store: dict[int, NodeTangents]

@@ -38,7 +38,7 @@ def inline_nodes(
         source: A finished graph.
         mapping: Tensor of the target for each value of the source by ``id``; must hold the inputs,
             gets everything else. What a node drew (see ``nonrepeatable``) may be there too: it is
-            not drawn anew then.
+            not drawn again then.
         target: The graph under construction.
         leaves: Variables by ``id`` and the tensors that tapes know them by: what was read after an
             assignment depends on the variable and not on the value that it was assigned.

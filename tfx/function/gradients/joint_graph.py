@@ -33,7 +33,7 @@ class Joint:
     Args:
         function: The function.
         needs: Which arguments have gradients.
-        drawn: Results that are arguments here: they must not be drawn anew.
+        drawn: Results that are arguments here: they must not be drawn again.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Joint:
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether the gradient of a node leaves the node itself alone and asks for nothing but it."""
+    """Return whether a node's gradient needs nothing but the node itself, unchanged."""
     if traits(node.op).bodies or node.device is not None:
         return False
     if node.tag is not None and node.tag is not Mark.STOP_GRADIENT:
@@ -176,7 +176,7 @@ class Gradients:
         return folded
 
     def outside(self) -> list[Value]:
-        """What the nodes use, and the results, that none of them makes; constants included."""
+        """Return values that the nodes use, and results, that no node makes; constants included."""
         made = set(map(id, self.seeds))
         found: dict[int, Value] = {}
         for node in self.nodes:

@@ -141,7 +141,7 @@ class LoopGradient:
     def _take_slices(
         self, records: list[OpRecord], frees: dict[int, Any]
     ) -> list[tuple[SymbolicTensor, Any]]:
-        """Put a tensor of its own in the place of what iteration ``i`` reads at ``x[i]``.
+        """Put a tensor of its own in place of what iteration ``i`` reads at ``x[i]``.
 
         Returns:
             The tensors, and what they are slices of.
@@ -283,7 +283,7 @@ class LoopGradient:
         return self._collect(active, taken, results[: len(results) - len(left)], total, count)
 
     def _collected_before(self, keys: list[int], first: int) -> dict[int, Tensor]:
-        """What the backward loop would only collect again: results of the forward loop.
+        """Return values that the backward loop only collects again, as results of the forward loop.
 
         Args:
             keys: Of the body's outputs from ``first`` on; those that are found here are removed.
@@ -308,7 +308,7 @@ class LoopGradient:
     def _parts(
         self, states: dict[int, Tensor], frees: dict[int, Any], found: dict[int, Tensor | None]
     ) -> dict[int, list[Tensor]]:
-        """What an iteration adds to the gradient of each thing that the body uses."""
+        """Return an iteration's contributions to the gradient of each value that the body uses."""
         parts: dict[int, list[Tensor]] = {}
         for key in frees:
             dx = found[key]
@@ -432,7 +432,7 @@ class LoopGradient:
     # What the forward loop is asked for
 
     def _given(self) -> dict[int, Callable[[], Value]]:
-        """What stands for the iteration's number and the carried integers that count iterations."""
+        """Return replacements of the iteration's number and of carried iteration counters."""
         found: dict[int, Callable[[], Value]] = {}
         kinds = {id(v): v.dtype for v in self._loop.body.inputs}
         for key, start in self._starts().items():
@@ -467,7 +467,7 @@ class LoopGradient:
 
 
 def _goes_up(value: Value | None, starts: dict[int, int]) -> bool | None:
-    """Whether a value is the iteration's number, or counts down to 0 (False); None: neither.
+    """Return whether a value is the iteration's number (True) or counts down (False); else None.
 
     What counts down in a backward loop counts up again in the backward loop of that one.
     """

@@ -1,4 +1,4 @@
-"""What a backward loop needs of each forward iteration: collected by the forward loop.
+"""Forward values that a backward loop needs in each iteration, collected by the forward loop.
 
 A value of one shape becomes a scan output. One whose shape may change from an iteration to the next
 is put into a sequence that the loop carries. There are no sequences of sequences: what a loop
@@ -169,7 +169,7 @@ class LoopResiduals:
         return self._new(whole)
 
     def trip_count(self) -> Tensor:
-        """How often the loop ran, an int64 scalar."""
+        """Return the number of iterations that the loop ran, an int64 scalar."""
         loop, limit = self._loop, self._op.inputs[0]
         if loop.condition is None and limit is not None:
             return limit if loop.trip_count() is not None else ox.Max(limit, int64_constant(0))

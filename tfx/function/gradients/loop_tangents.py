@@ -27,7 +27,7 @@ def _loop_forward(op: OpRecord, *tangents: Tensor | None) -> ExtendedControl:
 
 
 class LoopTangents(NodeTangents):
-    """What forward mode added to a ``Loop``."""
+    """The tangents that forward mode adds to a ``Loop``."""
 
     def __init__(
         self, op: OpRecord, tangents: Sequence[Tensor | None], store: dict[int, NodeTangents]

@@ -465,7 +465,7 @@ def _function_call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None
 
 @slices_gradient(FUNCTION_CALL)
 def _function_call_slices(op: OpRecord, *given_dys: Any) -> list[Any]:
-    """Gradient of a call: the backward graph over saved values, or everything anew."""
+    """Gradient of a call: the backward graph over saved values, or everything again."""
     dys = [dense(dy) for dy in given_dys]
     pair: Pair = op.attrs["pair"]
     count = len(pair.base.graph.outputs)
@@ -488,7 +488,7 @@ def _function_call_slices(op: OpRecord, *given_dys: Any) -> list[Any]:
 
 
 def _of_arguments(op: OpRecord, found: Sequence[Tensor], present: Sequence[int]) -> list[Any]:
-    """What a function returned as one gradient for each argument of a call."""
+    """Return a backward function's results as one gradient for each argument of a call."""
     needs = op.attrs["pair"].needs
     wanted = [x for x, n in zip(op.inputs, needs, strict=True) if n]
     values = iter(_put_together(found, present, wanted))
@@ -496,7 +496,7 @@ def _of_arguments(op: OpRecord, found: Sequence[Tensor], present: Sequence[int])
 
 
 def _given_to(backward: Backward, op: OpRecord) -> list[Tensor] | None:
-    """What a backward function reads of a call; None: some of it is gone."""
+    """Return the tensors of a call that a backward function reads; None if one was freed."""
     given = [op.inputs[i] if kind == "argument" else op.outputs[i] for kind, i in backward.origins]
     return None if any(type(x) is StandIn for x in given) else given
 

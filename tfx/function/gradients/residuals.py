@@ -1,4 +1,4 @@
-"""Which values of a forward graph are kept for its backward graph, and which are made again.
+"""The choice of forward values to keep for the backward graph, and of those to recompute.
 
 A value that costs as much to read as to compute is not kept: sizes, comparisons, changes of type
 and of shape. It is computed again from arguments, results and what is kept in any case. Where that
@@ -26,7 +26,7 @@ _LONGEST = 16
 def choose_residuals(
     nodes: Sequence[Node], outside: Sequence[Value], given: Collection[int]
 ) -> tuple[list[Value], list[Node]]:
-    """The values to keep so that all that is needed can be had.
+    """Return the values to keep so that all needed values can be computed.
 
     Args:
         nodes: The backward nodes.
@@ -104,8 +104,8 @@ def repeated_nodes(values: Iterable[Value], there: Collection[int]) -> list[Node
     """The forward nodes that make values again, in order.
 
     Args:
-        values: What is wanted.
-        there: By ``id``, what there is.
+        values: The wanted values.
+        there: The available values, by ``id``.
 
     Returns:
         None: something would cost too much, or comes from something else.
@@ -141,7 +141,7 @@ def _is_quick(node: Node) -> bool:
 
 
 def _cheapest_source(value: Value, given: Collection[int]) -> Value:
-    """What a value was made from, as long as that is no larger and the rest is at hand."""
+    """Return the value at the start of quick conversions to `value` that is no larger than it."""
     while id(value) not in given:
         node = value.node
         if node is None or not traits(node.op).form or not _is_quick(node):

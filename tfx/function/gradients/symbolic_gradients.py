@@ -27,7 +27,7 @@ from tfx.ops.array.creation import ones_like, zeros_like
 
 
 class AggregationMethod:
-    """How gradients are added up: accepted for compatibility, they always are at once."""
+    """The ways to sum gradients, accepted for compatibility: they are always summed at once."""
 
     ADD_N = 0
     DEFAULT = 0

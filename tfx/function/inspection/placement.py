@@ -1,7 +1,7 @@
 """``placement()``: which device and which execution provider run each node of a function.
 
 The table is read off the compiled plan, after optimization: what ONNX Runtime folded away or could
-not give to a GPU is in it. It is made anew when somebody asks, and compiles the plan if need be.
+not give to a GPU is in it. It is made again when somebody asks, and compiles the plan if need be.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HEADINGS = ("node", "operator", "device", "provider", "why")
 
 @dataclass(frozen=True, slots=True)
 class NodePlacement:
-    """Where one node runs.
+    """The placement of one node.
 
     Attributes:
         node: Its name in the graph.
@@ -44,7 +44,7 @@ class NodePlacement:
 
 
 class Placement(Sequence[NodePlacement]):
-    """Where the nodes of one trace run; printed, a table.
+    """The placement of one trace's nodes; printed as a table.
 
     Attributes:
         function: The trace's name and signature.
@@ -98,7 +98,7 @@ def signature_line(graph: FuncGraph) -> str:
 
 
 def placement(name: str, device: str, plan: Any) -> Placement:
-    """Where the nodes of a compiled function run.
+    """Return the placement of a compiled function's nodes.
 
     Args:
         name: Name and signature of the trace.
@@ -148,7 +148,7 @@ def _session_rows(plan: Plan, device: str) -> Iterator[NodePlacement]:
 
 
 def _assigned_name(name: str, path: str, assigned: Mapping[str, Any]) -> str:
-    """What ONNX Runtime calls a node: those of called functions get names when it inlines them."""
+    """Return ONNX Runtime's name of a node: it renames nodes of functions that it inlines."""
     if name == path or path in assigned:
         return path
     inlined = (n for n in assigned if n.startswith("_inlfunc_") and n.endswith(f"_{name}"))
@@ -182,7 +182,7 @@ def _gpu_reason(provider: str, where: str, device: str) -> str:
 def labelled(
     pack: Callable[[Sequence[Any], list[DType]], Any], device: str
 ) -> Callable[[Sequence[Any], list[DType]], Any]:
-    """What makes a function's results, with the logical CPU noted that the function runs on.
+    """Return a packer of results that labels them with the function's logical CPU.
 
     Args:
         pack: Makes them.

@@ -246,7 +246,7 @@ class profile:  # noqa: N801
         self._call: Call | None = None
 
     def __enter__(self) -> RunMetadata:
-        """What will hold the timings after the block."""
+        """Start recording, and return the object that holds the timings after the block."""
         self._recorder = Recorder()
         self._call = Call(RunOptions(), recorder=self._recorder)
         self._active = self._call.active()

@@ -94,7 +94,7 @@ class _Index:
 
 
 class Fusions:
-    """Which nodes of the graph each executed node stands for.
+    """The nodes of the graph that each executed node represents.
 
     Args:
         names: The graph.
@@ -133,7 +133,7 @@ class Fusions:
 
 
 class _Neighbours:
-    """Which nodes of a graph give a node its inputs, and which take its outputs.
+    """The producers and consumers of each node of a graph.
 
     Attributes:
         places: The number of each node, by id.

@@ -120,7 +120,7 @@ class NodeExecStats:
 
 @dataclass(frozen=True, slots=True)
 class DeviceStepStats:
-    """What ran on one device, with TensorFlow's names."""
+    """The nodes that ran on one device, with TensorFlow's names."""
 
     device: str
     node_stats: list[NodeExecStats] = field(default_factory=list)
@@ -128,7 +128,7 @@ class DeviceStepStats:
 
 @dataclass(frozen=True, slots=True)
 class StepStats:
-    """What ran, with TensorFlow's names."""
+    """The nodes that ran, by device, with TensorFlow's names."""
 
     dev_stats: list[DeviceStepStats] = field(default_factory=list)
 
@@ -181,7 +181,7 @@ class RunMetadata:
         return StepStats(list(devices.values()))
 
     def rows(self, by: By = "node") -> list[Row]:
-        """What took how long, longest first.
+        """Return timings by group, longest first.
 
         Args:
             by: What becomes one row: ``"node"``, ``"op"`` (operator), ``"source"`` (line of the
@@ -216,7 +216,7 @@ class RunMetadata:
         return sorted(rows, key=lambda r: -r.total_us)
 
     def table(self, by: By = "node", limit: int | None = 30) -> str:
-        """What took how long as text, longest first.
+        """Return timings by group as a text table, longest first.
 
         Args:
             by: See ``rows``.
@@ -234,7 +234,7 @@ class RunMetadata:
         return f"{self._summary()}\n{text}{rest}"
 
     def timeline(self, width: int = 50, limit: int | None = 60) -> str:
-        """What ran when, as bars of text: each run, and its nodes below it.
+        """Return each run and its nodes in time as bars of text.
 
         Args:
             width: Columns of the bars.

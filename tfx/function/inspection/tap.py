@@ -1,6 +1,6 @@
 """``tap``: a function that also returns values from its middle, chosen by name.
 
-The graph is cut out anew with the chosen values among its results; what is inside called functions
+The graph is cut out again with the chosen values among its results; what is inside called functions
 is brought up where a pattern names it. Assignments and host calls stay as they are.
 """
 
@@ -156,7 +156,7 @@ def tapped(concrete: ConcreteFunction, patterns: Sequence[str]) -> ConcreteFunct
 
 
 def _find(source: FuncGraph, patterns: Sequence[str]) -> tuple[Graph, dict[str, Value]]:
-    """What fits, by name in sorted order, and the graph that it is in."""
+    """Return the matching values, sorted by name, and the graph that they are in."""
     graph = source.graph
     top = dict(_named(graph.nodes))
     found = {name: v for name, v in top.items() if _fits(name, v, patterns)}

@@ -14,11 +14,11 @@ class Timed(Protocol):
 
     @property
     def start_us(self) -> float:
-        """When it began."""
+        """The start in microseconds."""
 
     @property
     def duration_us(self) -> float:
-        """How long it took."""
+        """The duration in microseconds."""
 
 
 def timeline(items: Sequence[tuple[int, str, Timed]], width: int, limit: int | None) -> str:

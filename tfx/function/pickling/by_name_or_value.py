@@ -1,4 +1,4 @@
-"""What a pickler takes: the names of functions, or their code.
+"""Pickles of functions by name or with their code, as the pickler prefers.
 
 ``pickle`` takes functions by name alone; cloudpickle (and with it joblib, Dask, Ray and Spark)
 takes the code of those that the reading process cannot import. What ``__reduce__`` returns does not
@@ -30,7 +30,7 @@ NOTHING: Reduced = (bool, ())
 
 
 class Choice:
-    """What stands for an object in a pickle, which depends on the pickler.
+    """A stand-in for an object whose pickled form depends on the pickler.
 
     Args:
         code: For picklers that take code.
@@ -58,7 +58,7 @@ def choose(code: Callable[[], Reduced], names: Callable[[], Reduced]) -> types.C
 
 
 def chosen(value: Any) -> Any:
-    """What a pickle holds where ``choose`` was put."""
+    """Return the chosen form from a loaded pickle in which ``choose`` was used."""
     return value.cell_contents if isinstance(value, types.CellType) else value
 
 
@@ -80,7 +80,7 @@ def reduced(
     code: Callable[[], Reduced],
     without_code: Callable[[], Reduced | None] = lambda: None,
 ) -> Any:
-    """What ``__reduce__`` returns for an object that is made of a Python function.
+    """Return the result of ``__reduce__`` for an object made of a Python function.
 
     By name, where other processes can import that. Otherwise its class is made empty first, since
     what the code refers to may refer to the object; ``__setstate__`` then gets what ``code`` made,
@@ -118,7 +118,7 @@ def place_of(thing: Any) -> tuple[str, str] | None:
 
 
 def lookup(module: str, name: str) -> Any:
-    """What a qualified name means in a module that is loaded; None if nothing."""
+    """Return the object of a qualified name in a loaded module, or None."""
     place: Any = sys.modules.get(module)
     for part in name.split("."):
         place = getattr(place, part, None)
@@ -153,7 +153,7 @@ def is_known_elsewhere(module: str) -> bool:
 
 
 class Source:
-    """The text of a file, or of what an interactive session keeps in the place of one.
+    """The text of a file, or of what an interactive session keeps in place of one.
 
     Args:
         filename: As code objects have it.

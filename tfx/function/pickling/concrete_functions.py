@@ -69,7 +69,7 @@ def parts_of(concrete: Any) -> dict[str, Any]:
 
 
 def carry(function: Any, traces: Sequence[Any]) -> Any:
-    """What ``__reduce__`` returns for a function that carries its traces."""
+    """Return the result of ``__reduce__`` for a function that is pickled with its traces."""
     parts = (
         function.name,
         getattr(function, "__doc__", None),
@@ -137,7 +137,7 @@ def plain_signature(parameters: Parameters) -> inspect.Signature:
 
 
 def from_parts(parts: dict[str, Any]) -> tuple[FuncGraph, CallSignature, Any, str]:
-    """What ``ConcreteFunction`` is made of.
+    """Return the constructor arguments of a pickled ``ConcreteFunction``.
 
     Args:
         parts: What ``parts_of`` gave.

@@ -1,4 +1,4 @@
-"""What is drawn in branches and loops as results of the graph around, and back again.
+"""Random draws in branches and loops as results of the enclosing graph, and their replay.
 
 A loop collects what each iteration drew, as its gradient would; a branch that was not taken gives
 nothing. A second computation reads from there. Calls that draw are expanded first.
@@ -54,7 +54,7 @@ def draws_inside(node: Node) -> bool:
 
 
 def expand_drawing(graph: Graph, constant: Callable[[Value], Value]) -> None:
-    """Put what calls that draw compute in the place of the calls, in bodies too.
+    """Put what calls that draw compute in place of the calls, in bodies too.
 
     Args:
         graph: Changed in place.
@@ -326,7 +326,7 @@ def _given_inside(
     body: BodyGraph,
     given: Mapping[int, Tensor],
 ) -> tuple[dict[int, Tensor], list[Node]]:
-    """What was drawn by the ``id`` of the body's values, and the nodes that take it."""
+    """Return the given draws by ``id`` of the body's values, and the nodes that read them."""
     if node.op == "If":
         pairs = zip(old.outputs, node.outputs, strict=True)
         return {id(value): given[id(y)] for value, y in pairs if id(y) in given}, []
@@ -367,7 +367,7 @@ def _typed(x: Tensor, like: Value, body: BodyGraph) -> SymbolicTensor:
 def _drawn_before(
     node: Node, copy: Node, inside: Mapping[int, Tensor], body: BodyGraph
 ) -> dict[int, Value]:
-    """By the ``id`` of a result of ``copy``, what stands for it."""
+    """Return the values that replace the results of ``copy``, by ``id``."""
     if node.op != DROPOUT:
         given: Sequence[Tensor] = [inside[id(v)] for v in node.outputs]
         if node.op == HOST:

@@ -1,4 +1,4 @@
-"""What computing it again would not give again: random numbers, and what Python returned.
+"""Results that a second computation would not repeat: random numbers and results of Python.
 
 A second derivative may need a forward part once more. What it drew the first time is kept then,
 as a result of the forward graph, and stands in the second computation as an argument.
@@ -38,13 +38,13 @@ def _trains(node: Node) -> bool:
 
 
 def results_of(node: Node) -> int:
-    """How many results a node has when tapes look on: a dropout also tells what it dropped."""
+    """Return the number of results under a tape: a dropout also returns its mask."""
     count = len(node.outputs)
     return 2 if count == 1 and node.op == DROPOUT and _trains(node) else count
 
 
 def drawn_of(node: Node) -> tuple[Value, ...]:
-    """What a node drew. Of a dropout that is its mask."""
+    """Return the values that a node drew; a dropout's is its mask."""
     return node.outputs[1:2] if node.op == DROPOUT else node.outputs
 
 
@@ -58,7 +58,7 @@ def is_given(node: Node, known: Collection[int]) -> bool:
 
 
 def draw_again(node: Node, mapping: dict[int, Tensor]) -> None:
-    """Put what a node drew in the place of the node, and tell the tapes.
+    """Put what a node drew in place of the node, and tell the tapes.
 
     Args:
         node: See ``is_given``.
@@ -84,7 +84,7 @@ def draw_again(node: Node, mapping: dict[int, Tensor]) -> None:
 def give_results(
     node: Node, inputs: Sequence[Tensor], results: Sequence[Tensor]
 ) -> Sequence[Tensor]:
-    """What a host call returned the first time, with the gradient that the call has.
+    """Return a host call's earlier results, with the gradient of the call.
 
     Args:
         node: The host call.

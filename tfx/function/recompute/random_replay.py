@@ -1,6 +1,6 @@
-"""What a computation draws, kept for the second time that it is carried out by ``recompute_grad``.
+"""Random draws of a computation, kept for its second run by ``recompute_grad``.
 
-Random operators of ONNX draw from a state of their own, and what Python returns cannot be had
+Random operators of ONNX draw from a state of their own, and what Python returns cannot be obtained
 twice: Python is called once. Eagerly a recorder keeps it, and gives it to the operations of the
 second time; of a function that was called, its graph returns it and another one takes it. In a
 trace the nodes of the second time take what those of the first made.
@@ -55,7 +55,7 @@ class RandomLog:
         self._kept.append(kept)
 
     def take(self) -> _Kept:
-        """What was drawn in this place the first time."""
+        """Return the draw at the same place of the first run."""
         assert self._next is not None
         if self._next == len(self._kept):
             raise _differs(None)
@@ -105,7 +105,7 @@ def active_logs() -> list[RandomLog]:
 def run_once(
     logs: Sequence[RandomLog], compute: Callable[[], Sequence[Tensor]], origin: Any = None
 ) -> tuple[list[Tensor], Any]:
-    """What is computed, unless it was already.
+    """Return the kept results of a computation, or compute and keep them.
 
     Args:
         logs: The active ones.
@@ -148,7 +148,7 @@ def _differs(node: Node | None) -> InvalidArgumentError:
 
 
 class Draws:
-    """What a computation draws; made right before it, in the context that it is done in."""
+    """The draws of a computation; create it right before, in the same context."""
 
     def __init__(self) -> None:
         graph = current().graph
@@ -162,7 +162,7 @@ class Draws:
         """The computation.
 
         Args:
-            tapes: The recorders that are told of it.
+            tapes: The recorders that record it.
         """
         if self._graph is None:
             # A log that gives comes before one that keeps.
@@ -232,7 +232,7 @@ class Draws:
 
 
 def _alias(old: Value, new: Value, node: Node, graph: FuncGraph) -> Node:
-    """What gives a value the place of what a node drew."""
+    """Return a node that replaces a draw by an existing value."""
     name = graph.graph.unique_name(f"{node.name}/again")
     alias = Node("Identity", (old,), {}, name, node.source, outputs=(new,), device=node.device)
     new.node = alias

@@ -35,7 +35,7 @@ Delay = Callable[[Sequence[Tensor]], Sequence[Tensor]]
 
 
 class VariableRollback:
-    """What variables were before a computation; made right before it."""
+    """The values of variables before a computation; create it right before."""
 
     def __init__(self) -> None:
         self._graph = current().graph
@@ -86,7 +86,7 @@ class VariableRollback:
     def record(
         self, op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[Tensor]
     ) -> None:
-        """Of operations only those are of interest that read a variable, trainable or not."""
+        """Note the variable that an operation reads, trainable or not; ignore other operations."""
         if op == READ_VARIABLE:
             self.watch_variable(inputs[0])
 
@@ -212,7 +212,7 @@ def _as_read(graph: FuncGraph, state: TracedVariable) -> Any:
 
 
 def _untag(graph: FuncGraph, mark: int, variables: set[int]) -> None:
-    """What was assigned the second time is no variable's value, and carries no gradient either."""
+    """Remove the tags of values assigned in a second run: they are no variables' values."""
     for node in graph.graph.nodes[mark:]:
         if isinstance(node.tag, Assigned):
             assigned = node.tag.outputs

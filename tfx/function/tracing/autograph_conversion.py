@@ -1,4 +1,4 @@
-"""What a trace runs: the Python function with its control flow converted, unless that is off.
+"""The Python function that a trace runs: with control flow converted, unless that is off.
 
 Conversion happens when a function is traced, never when it is called; the package that does it is
 imported with the first trace.

@@ -1,4 +1,4 @@
-"""What can be decorated: functions, methods, callables of every kind, and what they are called.
+"""Checks and names of what can be decorated: functions, methods, all kinds of callables.
 
 Owns the way from a decorated object to a Python function that can be traced, and the weak binding
 of methods to their instances.
@@ -38,7 +38,7 @@ def weak_method(function: Callable[..., Any], reference: weakref.ref[Any]) -> Ca
 
 
 def checked_callable(given: Any) -> Any:
-    """What was decorated, as something that can be called.
+    """Return the decorated object after checking that it can be called.
 
     Raises:
         TypeError: it cannot.

@@ -98,7 +98,7 @@ class Function(TakesOptions, WithVariables):
         return self._parameters
 
     def experimental_get_tracing_count(self) -> int:
-        """How many times the Python function was traced."""
+        """Return how many times the Python function was traced."""
         return self._tracer.count
 
     def concrete_functions(self) -> list[ConcreteFunction]:
@@ -164,7 +164,7 @@ class Function(TakesOptions, WithVariables):
         )
 
     def placement(self) -> Placements:
-        """Where the nodes of each trace made so far run; print it for a table.
+        """Return the placement of the nodes of each trace made so far; print it for a table.
 
         Example:
             >>> import tfx as tf
@@ -189,7 +189,7 @@ class Function(TakesOptions, WithVariables):
         )
 
     def explain_retraces(self) -> RetraceReport:
-        """Why the function was traced as often as it was.
+        """Return a report on why the function was traced each time.
 
         Returns:
             A sequence with one item for each trace: the nearest earlier trace, and how each
@@ -341,7 +341,7 @@ class Function(TakesOptions, WithVariables):
     # Copies
 
     def __reduce__(self) -> Any:
-        """By name, where that can be imported; code travels with the picklers that take code.
+        """Pickle by name if it can be imported, or else with code for picklers that take code.
 
         A pickler that takes names alone gets the traces of a local function, without code. In all
         other cases an unpickled function is as if never called.
@@ -356,12 +356,12 @@ class Function(TakesOptions, WithVariables):
         return carry(self, traces) if traces else None
 
     def _coded(self) -> Any:
-        """How the function is pickled with its code: what ``__setstate__`` gets."""
+        """Return the pickled state of the function with its code, for ``__setstate__``."""
         return tuple, ((*self._parts, source_of(self._python_function)),)
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        """What makes the function, traces apart."""
+        """Return the parts that the function is made from, except its traces."""
         given = (self._python_function, self._name, *self._made_with)
         return given, self._tracer.keeps_variables, self._is_static
 
@@ -383,7 +383,7 @@ class Function(TakesOptions, WithVariables):
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """Traces are made anew: a copied function is as if never called."""
+        """Traces are made again: a copied function is as if never called."""
         instance = None if self._instance is None else self._instance()
         if instance is not None:
             return getattr(copy.deepcopy(instance, memo), self._python_function.__name__)
@@ -426,7 +426,7 @@ class Method(Function):
 
 @cover
 class Binding:
-    """What the methods of one instance share.
+    """The state that the methods of one instance share.
 
     Attributes:
         reference: The instance.

@@ -1,4 +1,4 @@
-"""What the inputs of a traced graph are: arguments, captured tensors, values of variables.
+"""The inputs of a traced graph: arguments, captured tensors, values of variables.
 
 Owns the correspondence between a graph's inputs and what a call fills them with, worked out once
 for each trace.
@@ -53,7 +53,7 @@ def sources_in_written(
 
 
 def dimension_map(callee: ir.Graph, actual: Sequence[ir.Value]) -> dict[str, ir.RawDim]:
-    """What each symbolic dimension of the callee is at this call."""
+    """Return the size that each symbolic dimension of the callee has in this call."""
     dims: dict[str, ir.RawDim] = {}
     for formal, value in zip(callee.inputs, actual, strict=True):
         if formal.shape is not None and value.shape is not None:

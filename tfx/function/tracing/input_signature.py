@@ -230,7 +230,7 @@ def _fit_open(function: str, argument: str, spec: OpenSpec, value: Any) -> Any:
 
 
 def _nearest_structure(spec: Any, value: Any) -> str:
-    """What to change in a structure so that it fits, where that is one thing."""
+    """Return advice for a structure that one change makes fit, or an empty string."""
     wanted, given = expanded_kind_of(spec), expanded_kind_of(value)
     if wanted is None or given is None:
         return ""
@@ -245,7 +245,7 @@ def _nearest_structure(spec: Any, value: Any) -> str:
 
 
 def trace_specs(spec: Any, value: Any) -> Any:
-    """What a trace is made for: an element with everything that it leaves open from a call.
+    """Return the specs to trace for: an element, with its open parts taken from a call.
 
     Args:
         spec: The element.

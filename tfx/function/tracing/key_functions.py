@@ -43,7 +43,7 @@ _numbers = itertools.count(1)
 
 
 def call_form(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What extractors are found by: how many positional arguments, and the names of others."""
+    """Return the key of a call's extractor: the positional count and the keyword names."""
     return (len(args), *kwargs) if kwargs else len(args)
 
 
@@ -172,7 +172,7 @@ class KeyFunctions:
 
 
 class _UnsupportedError(Exception):
-    """There is no extractor for these arguments."""
+    """An error for arguments that no extractor supports."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -313,7 +313,7 @@ class _Writer:
         self._walk_all(inner)
 
     def _object(self, variable: str, kind: Any) -> None:
-        """By identity or by value, as ``keys`` decides it."""
+        """Add a value that is compared by identity or by value, as ``keys`` decides it."""
         special = kind is types.MethodType or getattr(kind, "_tfx_is_method", False)
         if special or issubclass(kind, Tensor | TensorSpec) or _is_array(kind):
             raise _UnsupportedError

@@ -15,7 +15,7 @@ from tfx.function.tracing.trace_key import shapes_of, with_shapes
 
 
 class Relaxed:
-    """What the calls of one function had in common."""
+    """The shapes that the calls of one function have in common."""
 
     def __init__(self) -> None:
         # Key without shapes -> the shapes that cover all calls of this kind.

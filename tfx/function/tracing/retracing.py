@@ -1,7 +1,7 @@
-"""Why a function was traced more than once: argument by argument, and a warning when it goes on.
+"""Reports of why a function was traced more than once, and a warning when it goes on.
 
 Owns the history of a function's traces: the keys that they were made for, nothing that a key does
-not hold. A key is compared with the nearest earlier one; what differs is told with what to do
+not hold. A key is compared with the nearest earlier one; differences are reported with what to do
 about it. Must not know how traces are made or found.
 """
 
@@ -42,7 +42,7 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How an argument differs from that of an earlier trace.
+    """The difference between an argument and that of an earlier trace.
 
     Attributes:
         argument: The argument, with the way to the part of it: ``"batch['x'][0]"``.
@@ -60,7 +60,7 @@ class Difference:
 
     @property
     def advice(self) -> str:
-        """What can be done about it."""
+        """Advice for avoiding such a retrace."""
         return _ADVICE[self.kind]
 
     def __str__(self) -> str:

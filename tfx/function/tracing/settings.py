@@ -52,5 +52,5 @@ def set_function_trace_limit(limit: int | None) -> None:
 
 
 def function_trace_limit() -> int | None:
-    """How many traces each function keeps; None: any number."""
+    """Return the number of traces that each function keeps; None means any number."""
     return _trace_limit

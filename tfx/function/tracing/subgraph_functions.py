@@ -283,7 +283,7 @@ def _check_distinct(kept: Sequence[tuple[Any, ir.Value | None]]) -> None:
 
 
 class _Fetches:
-    """What is fetched: values in order, nodes to carry out, and the structure around them."""
+    """The fetches of a call: values in order, nodes to run, and the structure around them."""
 
     def __init__(self, source: FuncGraph, fetches: Any) -> None:
         self.values: list[ir.Value] = []
@@ -377,7 +377,7 @@ def _spec(value: ir.Value, name: str) -> TensorSpec:
 
 
 def _narrowed(value: ir.Value, spec: TensorSpec, name: str) -> TensorSpec:
-    """What the graph and a spec both say of an argument."""
+    """Return the spec of an argument that satisfies both the graph and `spec`."""
     have = _spec(value, spec.name or name)
     if have.dtype is not spec.dtype or not have.shape.is_compatible_with(spec.shape):
         raise ValueError(

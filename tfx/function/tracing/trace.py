@@ -204,7 +204,7 @@ def _say_where(error: Exception, name: str) -> None:
 
 
 def _remedy(returned: Any) -> str:
-    """What to do about a result that is no tensor, where that is known."""
+    """Return advice about a result that is no tensor, or an empty string."""
     if inspect.iscoroutine(returned):
         returned.close()  # nobody will await it
         return (
@@ -233,7 +233,7 @@ def _raw_shape(tensor: Tensor) -> RawShape:
 
 
 def _structure(values: Any) -> Any:
-    """What must not change: the paths and identities of all leaves."""
+    """Return the structure that must not change: the paths and identities of all leaves."""
     return [
         (path, leaf if isinstance(leaf, int | float | str | np.generic) else id(leaf))
         for path, leaf in nest.flatten_with_path(list(values), expand_composites=True)

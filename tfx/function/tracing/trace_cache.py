@@ -97,7 +97,7 @@ class TraceCache:
         *,
         pinned: bool = False,
     ) -> Entry:
-        """Add a trace in the place of the one that the key had; make room for it.
+        """Add a trace in place of the one that the key had; make room for it.
 
         Args:
             key: Its key.

@@ -1,4 +1,4 @@
-"""What decides which trace serves a call: a key made of the call's arguments.
+"""The key of a call's arguments, which decides the trace that serves the call.
 
 Owns ``TraceKey``, the arguments of a call taken apart into tensors and a key, and the rules by
 which a trace for one key serves calls with another. Of tensors the key holds dtype and shape; of

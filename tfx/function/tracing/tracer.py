@@ -28,7 +28,7 @@ from tfx.function.tracing.trace_cache import Entry, TraceCache
 from tfx.function.tracing.trace_key import TraceKey, key_accepts, with_shapes
 from tfx.runtime.fork_safe_locks import fork_safe
 
-# One for all functions: two that call each other, traced from two threads, would wait for ever.
+# One for all functions: two that call each other, traced from two threads, would wait forever.
 trace_lock = fork_safe(threading.RLock())
 
 
@@ -72,7 +72,7 @@ class Tracer:
         self._fresh: int | None = None
 
     def is_fresh(self, concrete: ConcreteFunction) -> bool:
-        """True if a trace was made for the very call that asks; the next one is told no."""
+        """Return whether a trace was made for the present call: True only the first time."""
         fresh = self._fresh == id(concrete)
         if fresh:
             self._fresh = None

@@ -5,7 +5,7 @@ Seen in ONNX Runtime 1.31 on the CPU:
 - ``Sigmoid`` is a rational approximation with an absolute error of 1e-7. It gives 3.58e-7 for
   3.06e-7 at -15 and 0 from -18 on, in float64 from -37 on, so that the logarithm of a probability
   is minus infinity where it should be -18. ``e / (1 + e)`` with ``e = exp(x)`` is relatively
-  accurate down to denormal numbers, and in float64 quicker than the kernel. (``Softsign`` is that
+  accurate down to denormal numbers, and in float64 faster than the kernel. (``Softsign`` is that
   quotient in one kernel, which providers other than the CPU's lack.)
 - ``Tanh`` in float32 gives up to 1.0000002, and ``log(1 - tanh(x) ** 2)`` is NaN then.
 - ``Softplus`` in float32 takes three times what its formula takes.
@@ -119,7 +119,7 @@ def clipped(nodes: Sequence[Node]) -> set[int]:
 def gates(body: Graph) -> set[int]:
     """The ids of results that are gates of a recurrent network, whose kernels are left alone.
 
-    They are made anew in each iteration, where two more operators cost a tenth of the time, and
+    They are made again in each iteration, where two more operators cost a tenth of the time, and
     scale what is summed: there an absolute error of 1e-7 is one unit in the last place of 1.
 
     Args:
@@ -148,7 +148,7 @@ def _bounds(node: Node) -> tuple[float, float] | None:
 
 
 def _origins(y: Value) -> set[int]:
-    """What an activation is of, and what that was scaled from: their product is no gate's."""
+    """Return ids of an activation's input and its factors; a product with those is no gate."""
     assert y.node is not None
     (x,) = y.node.inputs
     if x is None:

@@ -67,12 +67,12 @@ _SHORT = 32
 
 @dataclass(frozen=True)
 class _Kind:
-    """How a reduction is made of several.
+    """The decomposition of a long reduction into several shorter ones.
 
     Attributes:
         limit: Up to that many elements its kernel is as accurate as a sum in pairs.
         first: The reduction of the blocks.
-        rest: The reduction of what came of them.
+        rest: The reduction of their results.
         last: What is done with the result.
         neutral: An element that changes nothing.
         vectors: Whether the kernel of ``first`` adds eight at a time along the last axis.
@@ -134,7 +134,7 @@ WIDE = Blocks((), (0, 0), 0, False, False)
 def blocks_for(
     op: str, dtype: int, shape: tuple[int, ...], axes: tuple[int, ...] | None
 ) -> Blocks | None:
-    """What to do about a reduction of a given shape alone; None: nothing.
+    """Return the blocks for a reduction of a given shape; None if its kernel is accurate enough.
 
     Args:
         op: The reduction.
@@ -290,7 +290,7 @@ def _part(
 
 
 def _tag_of_part(op: str) -> Tag:
-    """What is summed in parts was asked for NaN as a whole."""
+    """Return the tag of a partial sum: the whole input has already been checked for NaN."""
     return Clean(Mark.PART_OF_SUM) if op == "ReduceLogSumExp" else Mark.PART_OF_SUM
 
 
@@ -327,7 +327,7 @@ def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
 def _finished(
     write: ReplacementBuilder, node: Node, kind: _Kind, result: Value, divisor: Value | None
 ) -> None:
-    """What is done with the sum in float64, and its own type."""
+    """Apply what follows the sum, and cast the result from float64 to the output's type."""
     if divisor is not None:
         result = write.Div(result, divisor)
     if kind.last is not None:
@@ -339,7 +339,7 @@ def _finished(
 
 
 def _count(write: ReplacementBuilder, x: Value, axes: Sequence[int]) -> Value:
-    """How many elements are reduced to one, in the type of their sum."""
+    """Return the number of elements reduced to one, in the type of their sum."""
     wide = _type_of_sums(x.dtype)
     assert x.shape is not None
     known = [d for d in (x.shape[a] for a in axes) if isinstance(d, int)]
@@ -590,7 +590,7 @@ def _is_long(write: ReplacementBuilder, x: Value, axes: Sequence[int], limit: in
 def _with_found_blocks(
     write: ReplacementBuilder, node: Node, x: Value, axes: tuple[int, ...]
 ) -> Value:
-    """In stages, with the first of the preferred lengths that divides the size.
+    """Reduce in stages, with the first of the preferred lengths that divides the size.
 
     Where none does, everything is one block, and the reduction is made again of a head and a tail:
     by a loop of one iteration, since branches inside of branches are avoided.

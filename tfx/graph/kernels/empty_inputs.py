@@ -23,7 +23,7 @@ from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.tags import Mark
 from tfx.graph.traits import operators
 
-# Operators that the corrections below are for: alone, they are compiled for the shapes at hand if
+# Operators that the corrections below are for: alone, they are compiled for the given shapes if
 # one of their inputs is empty.
 GUARDED = frozenset(
     (
@@ -46,7 +46,7 @@ _HARMLESS = frozenset(
 
 
 def without_elements(out: Graph, node: Node) -> bool:
-    """Put a constant in the place of a node whose result is known to have no elements."""
+    """Put a constant in place of a node whose result is known to have no elements."""
     if node.op in _HARMLESS or node.tag is not None or len(node.outputs) != 1:
         return False
     (result,) = node.outputs
@@ -96,7 +96,7 @@ def _conv(out: Graph, node: Node) -> bool:
 
 
 def _convolve_zeros(write: ReplacementBuilder, node: Node) -> Value:
-    """What a convolution without channels is: one of a channel (of each group) of zeros."""
+    """Write a convolution without channels as one over a channel of zeros (in each group)."""
     x, w, *bias = node.inputs
     assert x is not None
     assert w is not None
@@ -145,12 +145,12 @@ def _ask(
 
 
 def _instance_normalization(out: Graph, node: Node) -> bool:
-    """Of an image without pixels."""
+    """Handle an instance normalization of images without pixels, which returns its input."""
     return _without_pixels(out, node, _itself)
 
 
 def _roi_align(out: Graph, node: Node) -> bool:
-    """In an image without pixels: zeros, as everywhere outside of an image."""
+    """Handle a ``RoiAlign`` in images without pixels: zeros, as everywhere outside of an image."""
     return _without_pixels(out, node, _zero_regions)
 
 
@@ -211,7 +211,7 @@ def _attention(out: Graph, node: Node) -> bool:
 
 
 def _attention_of_heads(out: Graph, node: Node) -> bool:
-    """Where the number of heads is known at run time only."""
+    """Write the check of an attention for zero heads, if their number is known at run time only."""
     q, k = node.inputs[:2]
     assert q is not None
     assert k is not None

@@ -1,4 +1,4 @@
-"""Whether a GPU has a kernel for a node: found out by compiling the node alone.
+"""A test whether a GPU has a kernel for a node, by compiling the node alone.
 
 ONNX Runtime lists the CPU provider's kernels, but not those of CUDA: listing them makes every
 provider there is, and one whose libraries are missing ends the process. Asked only for nodes that

@@ -251,7 +251,7 @@ def _range(out: Graph, node: Node) -> bool:
 
 
 def _any(write: ReplacementBuilder, x: Value) -> Value:
-    """Whether an element is not 0."""
+    """Return a scalar that is true if any element is not 0."""
     found = write.Cast(write.Cast(x, to=_BOOL), to=_UINT8)
     return write.Cast(write.ReduceMax(found, keepdims=0), to=_BOOL)
 

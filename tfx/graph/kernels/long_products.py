@@ -5,7 +5,7 @@ than one element after the other. Of float32 between 0 and 1 a dot product of 4.
 1e-5, one with four rows by 8e-5, of ten million by 3e-4. Here such a product becomes many, of
 blocks of the factors, and the sum of theirs (see ``sums``). Where the inner axis is the first one,
 blocks are views; where it is the last one, they are copied to lie together, since the kernel for
-one row alone is twenty times slower. Two vectors are multiplied and summed, which is quicker than
+one row alone is twenty times slower. Two vectors are multiplied and summed, which is faster than
 their product. Products of two matrices are as accurate as those of NumPy's library, and stay.
 """
 
@@ -34,7 +34,7 @@ _SHORTEST, _LONGEST = 512, 32768
 
 @dataclass(frozen=True)
 class _Form:
-    """How the factors lie.
+    """The layout of the factors of a product of a matrix and a vector.
 
     Attributes:
         size: Elements along the inner axis.
@@ -50,7 +50,7 @@ class _Form:
 
 
 def _form(op: str, left: RawShape, right: RawShape, attrs: Attributes) -> _Form | None:
-    """How the factors of a product of matrix and vector lie; None: it is none, or is short."""
+    """Return the layout of a long product of a matrix and a vector; None for any other product."""
     if not left or not right:
         return None
     if op == "Gemm":
@@ -81,7 +81,7 @@ def _form_of_gemm(
 
 
 def is_long(op: str, left: Sequence[int], right: Sequence[int], attrs: Attributes) -> bool:
-    """Whether an operator is a product of a matrix and a vector that are long.
+    """Return whether an operator is a product of a long matrix and a long vector.
 
     Args:
         op: ``MatMul`` or ``Gemm``.
@@ -124,7 +124,7 @@ def _product(out: Graph, node: Node, asks: bool) -> bool:
 
 
 def _is_vector(matrix: Value, form: _Form) -> bool:
-    """Whether the matrix is one row or column."""
+    """Return whether the matrix has a single row or column, so that it is a vector too."""
     assert matrix.shape is not None
     return all(d == 1 for d in (matrix.shape[:-1] if form.rows else matrix.shape[1:]))
 
@@ -185,7 +185,7 @@ def _in_blocks(
 
 
 def _scaled(write: ReplacementBuilder, node: Node, y: Value) -> Value:
-    """What ``Gemm`` does besides."""
+    """Apply ``alpha``, ``beta`` and the added input of ``Gemm`` to the product."""
     if node.op != "Gemm":
         return y
 

@@ -24,7 +24,7 @@ _LIMIT = 1024
 
 
 def is_long(op: str, shape: Sequence[RawDim], attrs: Attributes) -> bool:
-    """Whether the losses of many targets are added.
+    """Return whether a loss reduces over more targets than its kernel sums accurately.
 
     Args:
         op: The operator.

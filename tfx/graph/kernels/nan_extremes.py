@@ -34,7 +34,7 @@ class Clean(Tag):
 _FLOAT, _INT32, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 6, 10, 11, 16
 _FLOATING = frozenset((_FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16))
 _FAR = 2**31 - 1
-# Up to so many elements squares are quicker than a second look.
+# Up to so many elements squares are faster than a second look.
 _SMALL = 1 << 14
 
 

@@ -6,7 +6,7 @@ deviations, of normals around 100 by 3e-3. ``GroupNormalization`` has no kernel;
 ``mean(x**2) - mean(x)**2`` in its place, which has lost all digits there (4.6 standard deviations).
 Mean and variance are therefore reductions of their own where the normalized axes are long, in two
 passes. Up to a thousand elements the kernels are as accurate as a sum in pairs, up to 4096 where
-the axes lie last; they are kept, since one kernel is quicker than eight. On a GPU all are right.
+the axes lie last; they are kept, since one kernel is faster than eight. On a GPU all are right.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Reduce: TypeAlias = Callable[[str, Value, Sequence[int]], Value]
 
 @dataclass(frozen=True)
 class _Kind:
-    """How an operator is written by its definition.
+    """The decomposition of an operator into the terms of its definition.
 
     Attributes:
         limit: Up to that many elements its kernel is accurate.
@@ -118,7 +118,7 @@ class _Definition:
 
 
 def _layer(d: _Definition) -> list[Value]:
-    """In the type of the scale at the end, which may be narrow."""
+    """Write a layer normalization; the result has the type of the scale, which may be narrow."""
     mean, centered, variance = d.moments(d.x, d.axes)
     deviation = d.deviation(variance)
     _, scale, *bias = d.node.inputs
@@ -155,7 +155,7 @@ def _instance(d: _Definition) -> list[Value]:
 
 
 def _in_shape_of(d: _Definition, y: Value) -> Value:
-    """In the shape of the input."""
+    """Return `y` in the shape of the input."""
     made = d.write.Reshape(y, d.write.Shape(d.given), allowzero=1)
     made.shape = d.given.shape
     return made
@@ -192,7 +192,7 @@ def _mean_variance(d: _Definition) -> list[Value]:
 
 
 def _batch(d: _Definition) -> list[Value]:
-    """By the batch's moments, which the running ones move towards."""
+    """Write a batch normalization by the batch's moments, and update the running moments."""
     mean, centered, variance = d.moments(d.x, d.axes)
     made = [d.scaled(centered, d.deviation(variance))]
     momentum = d.node.attrs.get("momentum", 0.9)
@@ -225,7 +225,7 @@ def _positions(rank: int, attrs: Attributes) -> Sequence[int]:
 
 
 def _all_but_channels(rank: int, attrs: Attributes) -> Sequence[int]:
-    """Of a batch norm that computes moments at all."""
+    """Return the axes of a batch norm that computes moments, and none of one that does not."""
     return [0, *range(2, rank)] if attrs.get("training_mode") else []
 
 
@@ -247,7 +247,7 @@ _KINDS = {
 
 
 def is_long(op: str, shape: Sequence[RawDim], attrs: Attributes) -> bool:
-    """Whether more is normalized than the kernel does well.
+    """Return whether more elements are normalized than the kernel sums accurately.
 
     Args:
         op: The operator.
@@ -263,7 +263,7 @@ def is_long(op: str, shape: Sequence[RawDim], attrs: Attributes) -> bool:
 
 
 def _normalization(out: Graph, node: Node, asks: bool) -> bool:
-    """By its definition, where it is long."""
+    """Write a normalization by its definition if it is long."""
     x = node.inputs[0]
     if node.tag is not None or x is None or not x.shape or x.dtype not in _REAL:
         return False
@@ -303,7 +303,7 @@ def _normalization(out: Graph, node: Node, asks: bool) -> bool:
 def _in_branch(
     write: ReplacementBuilder, node: Node, *, kind: _Kind, axes: Sequence[int]
 ) -> list[Value]:
-    """Of sizes that are known at run time only."""
+    """Write a normalization whose sizes are known at run time only, for one branch of an ``If``."""
 
     def reduce(op: str, y: Value, places: Sequence[int]) -> Value:
         return reduced_in_branch(write, node, op, y, tuple(places))
@@ -312,7 +312,7 @@ def _in_branch(
 
 
 def _is_short(node: Node, axes: Sequence[int]) -> bool:
-    """Whether the scale tells that few elements are normalized, though the input does not."""
+    """Return whether the scale's shape proves that few elements are normalized."""
     kind = _KINDS[node.op]
     scale = node.inputs[1] if kind.axes is _trailing else None
     if scale is None or scale.shape is None or len(scale.shape) != len(axes):

@@ -12,7 +12,7 @@ from tfx.core.errors import BundleError, UnimplementedError
 from tfx.graph.serialization import protos
 
 _AP = onnx.AttributeProto
-# Fields by the type that they are of, for models from before attributes told their type.
+# Fields by the type that they are of, for old models whose attributes do not state their type.
 _FIELDS = (
     ("t", _AP.TENSOR), ("g", _AP.GRAPH), ("s", _AP.STRING), ("f", _AP.FLOAT), ("i", _AP.INT),
 )  # fmt: skip
@@ -20,7 +20,7 @@ _LISTS = (("ints", _AP.INTS), ("floats", _AP.FLOATS), ("strings", _AP.STRINGS))
 
 
 def kind_of(attribute: onnx.AttributeProto) -> int:
-    """The type of an attribute, told or found out."""
+    """Return the type of an attribute, stated or inferred."""
     if attribute.type:
         return int(attribute.type)
     for name, kind in _FIELDS:

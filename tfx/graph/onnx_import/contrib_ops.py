@@ -23,7 +23,7 @@ def is_known(domain: str, op: str) -> bool:
 
 
 def refusal(domain: str, op: str) -> str:
-    """Why an operator is refused, and what to do."""
+    """Return why an operator is refused, and what to do."""
     advice = "export the model with standard operators"
     if domain in (_MS, "com.microsoft.nchwc"):
         advice = "export the model without ONNX Runtime's own optimizations"

@@ -22,7 +22,7 @@ _Array = np.ndarray[Any, Any]
 
 
 def folded(op: str, inputs: Sequence[Value | None], attrs: dict[str, Any]) -> _Array | None:
-    """What a node gives, if it is shape code on known contents.
+    """Return the result of a node that is shape code on known contents, else None.
 
     Args:
         op: Its operator, of our opset.

@@ -1,4 +1,4 @@
-"""Nodes in the place of a node of another opset: what the rules of ``opset_upgrades`` write with.
+"""Nodes in place of a node of another opset: what the rules of ``opset_upgrades`` write with.
 
 An old operator is rewritten where its inputs have types already, so rules know ranks and contents
 and need no guesses. The table of rules is here, the rules are in ``opset_upgrades``.

@@ -99,7 +99,7 @@ def _linear_regressor(e: ImportBuilder, old: Old) -> Value:
 
 @upgrade("LinearClassifier", until=_ANY, domain=_ML)
 def _linear_classifier(e: ImportBuilder, old: Old) -> Sequence[Value | None]:
-    """The label of the greatest score, and the scores."""
+    """The label of the largest score, and the scores."""
     strings = old.attrs.get("classlabels_strings")
     labels = strings or old.attrs.get("classlabels_ints") or []
     rows = len(old.attrs.get("intercepts") or labels)

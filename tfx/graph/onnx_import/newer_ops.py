@@ -20,7 +20,7 @@ from tfx.graph.serialization import protos
 def newer_function(
     name: str, opset: int, given: Sequence[Any], attributes: Sequence[onnx.AttributeProto]
 ) -> onnx.FunctionProto | None:
-    """What an operator of the standard domain does in older operators.
+    """Return the function that defines an operator of a newer opset in older operators.
 
     Args:
         name: The operator.

@@ -201,7 +201,7 @@ _HANDLERS: dict[str, Handler] = {
 
 
 def plain(e: ImportBuilder, value: Known, name: str) -> Value | None:
-    """What other operators take.
+    """Return the plain value of a possibly optional one, for operators that take no optional.
 
     Raises:
         UnimplementedError: it is an optional value without contents.

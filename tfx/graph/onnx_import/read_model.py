@@ -407,7 +407,7 @@ class _Reader:
         attributes: Sequence[onnx.AttributeProto],
         scope: Scope,
     ) -> Sequence[Known]:
-        """The nodes of a local function in the place of its call."""
+        """The nodes of a local function in place of its call."""
         identity = (function.domain, function.name, function.overload)
         if identity in self._open:
             raise BundleError(f"function {function.name!r} of the model calls itself.")

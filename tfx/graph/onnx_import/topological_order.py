@@ -70,7 +70,7 @@ def check_size(model: onnx.ModelProto, most: int) -> None:
 
 
 def used_names(node: onnx.NodeProto) -> set[str]:
-    """What a node takes from around it, its bodies included."""
+    """Return the names that a node reads from the enclosing graph, in its bodies too."""
     names = {name for name in node.input if name}
     for attribute in node.attribute:
         for body in _graphs(attribute):

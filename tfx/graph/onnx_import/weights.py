@@ -1,4 +1,4 @@
-"""Which constants of a model become variables, and which of those are for training.
+"""The choice of a model's constants that become variables, and of those that are trained.
 
 Floating-point initializers do, except scalars and what operators take as a setting (scales of a
 Resize, bounds of a Clip, parameters of a quantization). Whole numbers decide shapes and stay

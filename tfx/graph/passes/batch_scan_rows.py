@@ -25,7 +25,7 @@ _MOST_IN_ROW, _MOST = 8192, 1 << 22
 
 
 class Row(NamedTuple):
-    """What a ``Scan`` goes through.
+    """A row that a ``Scan`` reads in each iteration.
 
     Attributes:
         value: The row, in the body.
@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 
 def compute_for_all(home: Graph, scan: Graph, rows: Sequence[Row], count: int) -> list[Row]:
-    """Move nodes from a body to the graph around it; the rows that the body takes then.
+    """Move nodes from a body to the enclosing graph; the rows that the body takes then.
 
     Args:
         home: Gets the nodes, at its end.
@@ -79,7 +79,7 @@ def compute_for_all(home: Graph, scan: Graph, rows: Sequence[Row], count: int) -
 
 
 def _move(node: Node, home: Graph, scan: Graph, known: dict[int, Row], count: int) -> None:
-    """Compute a node's result for all rows, in the graph around the body."""
+    """Compute a node's result for all rows, in the enclosing graph."""
     for v in node.inputs:
         if v is not None and v.const is not None and any(v is c for c in scan.constants):
             scan.constants = [c for c in scan.constants if c is not v]
@@ -96,7 +96,7 @@ def _move(node: Node, home: Graph, scan: Graph, known: dict[int, Row], count: in
 def _factors(
     node: Node, products: Mapping[int, Node], known: Mapping[int, Row]
 ) -> tuple[Node, Value, Value, Value] | None:
-    """Of a product of a product: the latter, what is no row in it, and the two rows."""
+    """Return the inner of two nested products, its factor that is no row, and the two rows."""
     if node.op != "Mul" or node.tag is not None:
         return None
     for x, other in (node.inputs, node.inputs[::-1]):

@@ -1,4 +1,4 @@
-"""What becomes of the markers of custom gradients in a graph that is saved."""
+"""Treatment of custom gradient markers in a graph that is saved."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class _Dropper:
 
 
 def _zero(graph: Graph, node: Node, output: Value) -> Node:
-    """What stands for an output of a call that was left out: False, "nothing was written"."""
+    """Return a node for an output of a removed call: False, that is "nothing was written"."""
     zero = np.zeros((), from_onnx(output.dtype).as_numpy_dtype)
     value = graph.add_constant(zero, output.dtype)
     stand_in = Node("Identity", (value,), {}, node.name, node.source, outputs=(output,))

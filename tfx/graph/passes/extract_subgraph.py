@@ -1,6 +1,6 @@
 """Cut a part out of a graph: from values that will be given to values that are wanted.
 
-The part is emitted anew, so that what happens to it never touches what was traced. Names survive.
+The part is emitted again, so that what happens to it never touches what was traced. Names survive.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tfx.graph.symbolic_shapes import propagate
 
 
 class Part:
-    """What has to run for some values of a graph.
+    """The part of a graph that must run to compute given values.
 
     Args:
         graph: The graph.
@@ -85,7 +85,7 @@ class Emitter:
         self._unsure: set[int] = set()
 
     def give(self, value: Value, stand_in: Value, *, computed: bool) -> None:
-        """Put a value of the target in the place of one that will not be computed.
+        """Put a value of the target in place of one that will not be computed.
 
         Args:
             value: The value here.

@@ -79,7 +79,7 @@ class _Decider:
                 self._constant.update((id(v), made) for v in made.outputs)
 
     def _take(self, branch: Graph, node: Node, out: Graph, same: dict[int, Value]) -> None:
-        """The nodes of a branch in the place of its ``If``."""
+        """The nodes of a branch in place of its ``If``."""
         self._constant.update((id(v), None) for v in branch.constants)
         out.constants += branch.constants
         self._emit(branch, out, same)
@@ -105,7 +105,7 @@ class _Decider:
         return all(v is None or id(v) in self._constant for v in node.inputs)
 
     def _contents(self, value: Value) -> np.ndarray[Any, Any] | None:
-        """What a constant value is; None: it is not constant, or cannot be computed."""
+        """Return the contents of a constant value; None if not constant or not computable."""
         if id(value) not in self._constant:
             return None
         if value.const is not None:
@@ -145,7 +145,7 @@ class _Decider:
 
 
 def _static_sizes(node: Node) -> np.ndarray[Any, Any] | None:
-    """What a ``Shape`` of a static shape gives."""
+    """Return the result of a ``Shape`` node if the shape is static, else None."""
     value = node.inputs[0] if node.op == "Shape" else None
     if value is None or value.shape is None:
         return None

@@ -195,7 +195,7 @@ class _Folder(Rewriter):
         return [np.array(to_numpy(found[i])) for i in range(len(wanted))]
 
     def _source(self, value: Value | None, given: dict[int, Value]) -> Value | None:
-        """What a node that is run alone takes: the result of another such node, or a constant."""
+        """Return a node's input for the folding run: a pending node's result, or a constant."""
         if value is None:
             return None
         pending = self._pending.get(id(value))

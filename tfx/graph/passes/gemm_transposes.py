@@ -20,7 +20,7 @@ _LEAST, _MOST = 64, 1 << 20
 
 
 def share_transposes(graph: Graph, threads: int = 1) -> Graph:
-    """A copy of the graph with transpositions of their own for products where that is quicker.
+    """A copy of the graph with transpositions of their own for products where that is faster.
 
     Args:
         graph: The graph, ready to be compiled. Bodies stay as they are.
@@ -66,7 +66,7 @@ def _is_turned(node: Node) -> bool:
 
 
 def _width(node: Node) -> int:
-    """How many columns the result has; 0: unknown."""
+    """Return the number of columns of the result; 0 if unknown."""
     shape = node.outputs[0].shape
     width = shape[1] if shape is not None and len(shape) == 2 else None
     return width if isinstance(width, int) else 0

@@ -1,4 +1,4 @@
-"""Put the nodes of called graphs in the place of the calls."""
+"""Put the nodes of called graphs in place of the calls."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Expander:
         for made, formal in zip(call.outputs, callee.outputs, strict=True):
             if prefix:
                 values[id(made)] = inner.get(id(formal), formal)
-            else:  # the graph around knows this value: it keeps its identity
+            else:  # the enclosing graph knows this value: it keeps its identity
                 self._alias(call, inner.get(id(formal), formal), made)
 
     def _alias(self, call: Node, value: Value, made: Value) -> None:

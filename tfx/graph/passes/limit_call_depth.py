@@ -30,7 +30,7 @@ def limit_call_depth(graph: Graph, limit: int = LIMIT) -> Graph:
 
 
 def _heights(graph: Graph) -> dict[int, int]:
-    """How many calls stand inside each other, in a graph and in each below it, by ``id``."""
+    """Return the depth of nested calls in a graph and in each graph below it, by ``id``."""
     heights: dict[int, int] = {}
     stack = [graph]
     while stack:

@@ -52,7 +52,7 @@ class _Scanner(Rewriter):
 
 
 def _scan(loop: Node, home: Graph) -> Node | None:
-    """The ``Scan`` that does what a loop does; None: there is none, or it is no quicker.
+    """The ``Scan`` that does what a loop does; None: there is none, or it is no faster.
 
     What it computes of all rows at once is put at the end of ``home``.
     """
@@ -156,7 +156,7 @@ def _row(node: Node, backwards: bool) -> Row:
 
 
 def _trip_count(loop: Loop) -> int | None:
-    """How often a loop runs, if that is a constant and nothing else ends it."""
+    """Return the trip count if it is constant and nothing else ends the loop, else None."""
     limit, condition = loop.limit, loop.condition
     if limit is None or limit.const is None:
         return None

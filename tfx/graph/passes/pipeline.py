@@ -29,7 +29,7 @@ def prepare(
     known: Mapping[Value, RawValue] | None = None,
     effects: list[PassEffect] | None = None,
 ) -> Graph:
-    """What is compiled and what is saved: no copies, no dead nodes, only kernels that exist.
+    """Prepare a graph to be compiled or saved: no copies, no dead nodes, only existing kernels.
 
     What is constant is computed, what is the same is computed once. Each pass is checked by
     ``verify`` where that is enabled.

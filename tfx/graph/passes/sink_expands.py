@@ -29,7 +29,7 @@ def sink_expands(graph: Graph) -> Graph:
 
 
 class _Expanded(NamedTuple):
-    """What an expanded value was made from, and the vector that has its shape."""
+    """The value before an expansion, and the vector that holds the expanded shape."""
 
     before: Value
     shape: Value

@@ -1,4 +1,4 @@
-"""Graphs to ONNX models and back.
+"""Graphs to ONNX models; ``deserialize`` is the way back.
 
 Constants become initializers of the main graph (of bodies below it too: they see the outer scope)
 and ``Constant`` nodes in local functions, which have no initializers. A called graph becomes an
@@ -36,7 +36,10 @@ PRESENT_KEY = "tfx.gradient.inputs"
 
 @dataclass(frozen=True, slots=True)
 class ExternalData:
-    """Where an initializer's bytes are: a file beside the model, offset and length in bytes."""
+    """The location of an initializer's bytes in a file beside the model.
+
+    Offset and length are in bytes.
+    """
 
     location: str
     offset: int

@@ -155,7 +155,7 @@ def _write_arrays(
 
 
 def operator_counts(data: bytes, path: str) -> Counter[str]:
-    """How often a model has each operator, bodies of branches, loops and functions included.
+    """Count a model's operators, in bodies of branches, loops and functions too.
 
     Args:
         data: The model's bytes.

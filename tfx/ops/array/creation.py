@@ -1,7 +1,7 @@
-"""Tensors made from nothing: ``zeros``, ``ones``, ``fill``, ``eye``, ``range``, ``linspace``.
+"""Tensors of given shapes: ``zeros``, ``ones``, ``zeros_like``, ``ones_like``, ``fill``, ``eye``.
 
-While a function is traced they are nodes that make the elements when the graph runs, never stored
-data, however large the tensor is.
+While a function is traced they are nodes that compute the elements when the graph runs, never
+stored data, however large the tensor is. ``range`` and ``linspace`` are in ``ranges``.
 """
 
 from __future__ import annotations

@@ -339,7 +339,7 @@ linear("Gather", "GatherND", "GatherElements", inputs=(0,))
 
 @batching("Gather")
 def _gather_batching(op: BatchedOp) -> Results:
-    """By what differs: the table, the places, or both."""
+    """Batch ``Gather`` by the inputs that are batched: the table, the places, or both."""
     axis = op.attrs.get("axis", 0)
     if not op.batched[1]:
         return op.apply(op.inputs, {"axis": shifted(axis)})
@@ -350,7 +350,7 @@ def _gather_batching(op: BatchedOp) -> Results:
 def gathered(
     x: Tensor, index: Tensor, axis: int, batched: Sequence[bool], rank: int, places: int
 ) -> Tensor:
-    """What is at places that differ between elements.
+    """Gather with places that differ between elements of a batch.
 
     Args:
         x: The table.

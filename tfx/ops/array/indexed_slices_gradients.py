@@ -93,7 +93,7 @@ def _add(op: OpRecord, dy: Any) -> Any:
 
 @slices_gradient("Concat", hands_on=True)
 def _concat(op: OpRecord, dy: Any) -> Any:
-    """To each tensor the rows that are its own."""
+    """Give each tensor the rows of the gradient that are its own."""
     axis, known = op.attrs["axis"], all(x.shape.is_fully_defined() for x in op.inputs)
     if not isinstance(dy, IndexedSlices) or not known:
         return NotImplemented
@@ -117,7 +117,7 @@ def _concat(op: OpRecord, dy: Any) -> Any:
 
 
 def _between(dy: IndexedSlices, indices: Tensor, start: int, size: int, x: Tensor) -> IndexedSlices:
-    """The rows from ``start`` on, of which there are ``size``."""
+    """Return the ``size`` rows from ``start`` on."""
     inside = ox.And(
         ox.GreaterOrEqual(indices, int64_constant(start)),
         ox.Less(indices, int64_constant(start + size)),

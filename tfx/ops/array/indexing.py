@@ -50,7 +50,7 @@ class _Bounds(NamedTuple):
 
 
 class _Plan:
-    """What an index does, axis by axis."""
+    """The decomposition of an index into slices, picks, gathers and new axes."""
 
     __slots__ = ("gathers", "new_axes", "picks", "slices")
 
@@ -222,7 +222,7 @@ def _is_foreign_scalar(item: Any) -> bool:
 
 
 def _index(item: Any) -> Index:
-    """An integer, or a tensor of which nothing more is known.
+    """Return an integer, or a tensor that nothing more is known about.
 
     Raises:
         TypeError: it cannot be an index.

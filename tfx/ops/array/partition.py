@@ -210,7 +210,7 @@ def histogram_fixed_width(
     dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """How many values fall into each bin; see ``histogram_fixed_width_bins``.
+    """Count the values that fall into each bin; see ``histogram_fixed_width_bins``.
 
     Example:
         >>> import tfx as tf
@@ -234,7 +234,7 @@ def confusion_matrix(
     dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """How often each class was predicted for each label.
+    """Count how often each class was predicted for each label.
 
     Args:
         labels: Vector of class numbers: rows.

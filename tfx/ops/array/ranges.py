@@ -92,7 +92,7 @@ def range(
 
 
 def _of_floats(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
-    """As many as a quotient of the dtype itself says, each one a multiple of the difference."""
+    """Return the range of floats; its length is a quotient of the dtype, its elements multiples."""
     numbers = [_number(x) for x in (start, limit, delta)]
     _check_range(*numbers)
     first, last, step = numbers

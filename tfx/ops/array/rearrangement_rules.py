@@ -58,7 +58,7 @@ def _space_to_depth_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 @gradient("CenterCropPad")
 def _center_crop_pad_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    """What was cropped is padded and what was padded is cropped, both around the middle."""
+    """Return the gradient with cropped axes padded and padded axes cropped, around the middle."""
     x = op.inputs[0]
     sizes, axes = shape_vector(x), op.attrs.get("axes")
     if axes:
@@ -72,7 +72,7 @@ linear("DepthToSpace", "SpaceToDepth", "CenterCropPad", inputs=(0,))
 
 @gradient("TensorScatter")
 def _tensor_scatter_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    """What was overwritten gets nothing, what was written gets its place's gradient."""
+    """Return zeros for overwritten elements of the cache, and the update's gathered gradient."""
     cache, update, *starts = op.inputs
     rank = known_rank(cache, op.op)
     axis = op.attrs.get("axis", -2) % rank

@@ -100,7 +100,7 @@ def _without_arithmetic(x: Tensor, target: Tensor) -> Tensor | None:
 
 
 def _empty_target(x: Tensor, target: list[int]) -> Tensor:
-    """What -1 stands for beside a 0: the axes of length 0 are left out of the account."""
+    """Return the target with -1 resolved beside a 0; axes of length 0 do not count."""
     shape = static_dims(x)
     if shape is None or 0 not in shape:
         return int64_constant(target)

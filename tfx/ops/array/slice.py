@@ -141,7 +141,7 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """What ``input_[begin:end:strides, ...]`` means, spelled with numbers and bit masks.
+    """Slice a tensor like ``input_[begin:end:strides, ...]``, given as numbers and bit masks.
 
     Args:
         input_: Tensor.
@@ -356,7 +356,7 @@ def _slice_batching(op: BatchedOp) -> Results:
 
 
 def _count(op: BatchedOp) -> int:
-    """How many axes are cut."""
+    """Return the number of sliced axes."""
     shape = op.input(1).shape
     count: int | None = shape[-1] if shape.rank else None
     if count is None:

@@ -26,7 +26,7 @@ from tfx.ops.common.shapes import (
 
 
 class TopKV2(NamedTuple):
-    """What ``top_k`` returns."""
+    """The result of ``top_k``."""
 
     values: Tensor
     indices: Tensor
@@ -250,7 +250,7 @@ def _top_k_forward(op: OpRecord, tangent: Tensor | None, _: None) -> Sequence[Te
 
 
 def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Tensor:
-    """Whether the prediction for each target is among the ``k`` largest of its row.
+    """Return whether each target's prediction is among the ``k`` largest of its row.
 
     Args:
         targets: Integers ``[batch]``: the column that counts.
@@ -290,7 +290,7 @@ def searchsorted(
     out_type: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """Where values would have to be inserted for a sorted sequence to stay sorted.
+    """Return the indices at which values can be inserted so that a sorted sequence stays sorted.
 
     Args:
         sorted_sequence: ``[..., n]``, ascending along the last axis.

@@ -122,7 +122,7 @@ def _transposed_late(x: Tensor, perm: Tensor) -> Tensor:
 
 
 def _strides(sizes: Tensor) -> Tensor:
-    """How many elements lie behind one step along each axis."""
+    """Return the number of elements that one step along each axis passes."""
     behind = ox.Slice(sizes, int64_constant([1]), int64_constant([INT64_MAX]))
     padded = ox.Concat(behind, int64_constant([1]), axis=0)
     # The running product from the end; CumProd would need a newer opset.
@@ -188,7 +188,7 @@ _tensor = tensor
 
 
 def _reversed_where(x: Tensor, axes: Tensor, rank: int) -> Tensor:
-    """``reverse`` along axes of which not even the number is known: each axis is asked for."""
+    """Reverse along an unknown number of axes: each axis is tested at run time."""
     if not rank:
         return identity(x)
     shape, zero, one = x.shape, int64_constant(0), int64_constant(1)

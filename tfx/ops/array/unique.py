@@ -1,4 +1,4 @@
-"""What occurs in a tensor and how often: ``unique``, ``unique_with_counts``, ``bincount``."""
+"""Distinct elements and their counts: ``unique``, ``unique_with_counts``, ``bincount``."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from tfx.ops.common.shapes import (
 
 
 class Unique(NamedTuple):
-    """What ``unique`` returns."""
+    """The result of ``unique``."""
 
     y: Tensor
     idx: Tensor
 
 
 class UniqueWithCounts(NamedTuple):
-    """What ``unique_with_counts`` returns."""
+    """The result of ``unique_with_counts``."""
 
     y: Tensor
     idx: Tensor
@@ -118,7 +118,7 @@ def bincount(
     axis: int | None = None,
     binary_output: bool = False,
 ) -> Tensor:
-    """How often each of the numbers 0, 1, 2... occurs.
+    """Count the occurrences of each of the numbers 0, 1, 2...
 
     Args:
         arr: Integers, 0 or more.

@@ -1,1 +1,1 @@
-"""What the operation families share: arguments, shapes, operators of tensors."""
+"""Helpers shared by the operation families: arguments, shapes, operators of tensors."""

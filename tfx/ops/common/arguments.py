@@ -1,4 +1,4 @@
-"""What the operation families share: argument conversion, axes, broadcasting in gradients."""
+"""Helpers shared by the operation families: conversion, axes, broadcasting in gradients."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tensor(x: Any, dtype: DTypeLike | None = None) -> Tensor:
 
 
 def numpy_of(x: Any) -> np.ndarray[Any, Any]:
-    """What is known now of an argument as an array: a tensor of a trace refuses."""
+    """Return an argument's contents as an array; a tensor of a trace raises."""
     found: Any = tensor(x)
     array: np.ndarray[Any, Any] = found.numpy()
     return array
@@ -70,7 +70,7 @@ _promotion: Callable[[Any, Any], tuple[Tensor, Tensor]] | None = None
 
 
 def set_promotion(convert: Callable[[Any, Any], tuple[Tensor, Tensor]] | None) -> None:
-    """What operands of two dtypes are converted by; None: they are refused."""
+    """Set the conversion of operands of two dtypes; None refuses such operands."""
     global _promotion
     _promotion = convert
 
@@ -147,7 +147,7 @@ def _raw_shape(x: Tensor) -> tuple[int | str | None, ...] | None:
 
 
 def _known_pattern(have: tuple[int | str | None, ...], want: tuple[int | str | None, ...]) -> bool:
-    """Whether each axis is known to be broadcast or not."""
+    """Return whether it is known for each axis if it is broadcast."""
     tail = have[len(have) - len(want) :]
     return all(
         w == 1 or (w is not None and w == h) or isinstance(w, int)

@@ -252,7 +252,7 @@ def operators() -> list[str]:
 
 
 def status_of(op: str) -> str:
-    """How an operator is batched, for documentation.
+    """Return how an operator is batched, for documentation.
 
     Returns:
         ``"rule"``; ``"body"``: its bodies are converted; ``"shape"``: the result is the same for

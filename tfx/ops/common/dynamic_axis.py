@@ -61,11 +61,11 @@ class Folded(NamedTuple):
     rank: int | None
 
     def unfolded(self, y: Tensor, *sizes: Tensor, axes: int | None = 1) -> Tensor:
-        """What was computed of ``x``, with all dimensions again.
+        """Return a result computed from the folded ``x`` with all dimensions restored.
 
         Args:
             y: Of the shape ``[before, ..., after]``.
-            *sizes: What stands in the place of the axis, as vectors.
+            *sizes: What stands in place of the axis, as vectors.
             axes: How many dimensions that are, None if it is not known.
         """
         result = reshape_to(y, concat_shape(self.before, *sizes, self.after))

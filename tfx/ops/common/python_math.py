@@ -1,4 +1,4 @@
-"""What the functions of mathematics that Python computes share: dtypes, shapes, gradients.
+"""Mathematical functions that Python computes: their dtypes, shapes and gradients.
 
 The decision: a function takes and returns float64 arrays of one shape and knows nothing of tensors.
 Tensors of narrower dtypes are widened for it, and its result is rounded once.

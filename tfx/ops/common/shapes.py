@@ -152,7 +152,7 @@ def as_int64_shape(x: Tensor) -> Tensor:
 
 
 def shape_argument(shape: Any, op: str) -> Tensor:
-    """What a user gave as a shape, as an int64 vector.
+    """Convert a shape given by the user to an int64 vector.
 
     Args:
         shape: TensorShape, list of ints and scalar tensors, integer tensor or int. A list whose

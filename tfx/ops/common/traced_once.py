@@ -2,7 +2,7 @@
 
 A random generator is some 150 operators. Run one by one they cost 6 us each, and every use in a
 trace would repeat them. A composite is traced once per combination of dtypes and options: eagerly
-it is one ONNX Runtime session, in a trace one call of an ONNX local function. Tapes are not told,
+it is one ONNX Runtime session, in a trace one call of an ONNX local function. Tapes ignore it,
 so it is only for computations that no gradient goes through.
 """
 

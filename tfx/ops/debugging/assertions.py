@@ -35,7 +35,7 @@ from tfx.ops.math.elementwise import abs as absolute
 _Array = np.ndarray[Any, Any]
 # Elements shown of each tensor where the caller does not say.
 _SHOWN = 3
-# Tensors of up to so many elements are at hand whole for the message of an assertion in a graph.
+# Tensors of up to so many elements are available whole for the message of an assertion in a graph.
 _SMALL = 256
 
 
@@ -126,7 +126,7 @@ def _all(holds: Tensor) -> Tensor:
 
 
 def _is_kept(x: Tensor, count: int) -> bool:
-    """True if all of a tensor is at hand for a message without cost worth speaking of."""
+    """Return whether all of a tensor is available for a message at negligible cost."""
     if not isinstance(x, SymbolicTensor) or x._symbol.node is None or count < 0:
         return True
     size = x.shape.num_elements()
@@ -134,7 +134,7 @@ def _is_kept(x: Tensor, count: int) -> bool:
 
 
 def _first(x: Tensor, count: int) -> Tensor:
-    """What is kept of another one: one element more than is shown says that there are more."""
+    """Return the first elements: one more than is shown, which tells that there are more."""
     flat = ox.Reshape(x, int64_constant([-1]))
     return ox.Slice(flat, int64_constant([0]), int64_constant([count + 1]))
 
@@ -188,7 +188,7 @@ def _known(x: Tensor) -> _Array | None:
 
 
 def _differences(left: _Array, right: _Array, wrong: _Array, count: int) -> str:
-    """Where two arrays differ, the values there, and their first elements."""
+    """Describe the positions at which two arrays differ, the values there, and first elements."""
     lines = []
     if wrong.ndim:
         places = np.argwhere(wrong)[: count if count >= 0 else None]

@@ -1,4 +1,4 @@
-"""``enable_check_numerics``: every operation looked at for NaN and infinity.
+"""``enable_check_numerics``: a check of every operation for NaN and infinity.
 
 The watcher is a recorder as a tape is, so that nothing is slower while there is none. Unlike a tape
 it lasts while a function is traced, where it puts a check behind every operation; being a trait of
@@ -28,7 +28,7 @@ def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int =
     """Raise as soon as the result of an operation holds NaN or infinity.
 
     It concerns the current thread, eager operations and the functions called from here on, which
-    are traced anew with a check behind every operation: for debugging only. To call it twice is to
+    are traced again with a check behind every operation: for debugging only. To call it twice is to
     call it once.
 
     Args:

@@ -87,7 +87,7 @@ def print(
 
 
 def _writer(stream: Any) -> Callable[[str], Any]:
-    """What writes a text. Standard streams are looked up then: they may be redirected by then."""
+    """Return a function that writes a text; it looks up standard streams at each call."""
     if stream is None or stream in (sys.stderr, sys.__stderr__):
         return lambda text: sys.stderr.write(text)
     if stream in (sys.stdout, sys.__stdout__):

@@ -193,7 +193,7 @@ _Checker: TypeAlias = "Callable[[Sequence[_Shape], Sequence[int | None]], bool]"
 
 
 class _WrongShape(Exception):  # noqa: N818
-    """What a checker found wrong."""
+    """The failure of a static check, with its message."""
 
 
 def _check(

@@ -84,7 +84,7 @@ def crop_and_resize(
 
 
 def _places(low: Tensor, high: Tensor, side: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Where the rows of each result lie in its image, ``[n, count]``, and whether inside."""
+    """Return the rows of each result in its image, ``[n, count]``, and whether they are inside."""
     last = cast_to(side - 1, dtypes.float32)
     if count > 1:
         steps = constant(np.arange(count, dtype=np.float32))

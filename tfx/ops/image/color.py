@@ -238,7 +238,7 @@ def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
 
 
 def _shares(hue: Tensor) -> list[Tensor]:
-    """Where red, green and blue are between the smallest (0) and the largest channel (1)."""
+    """Return the levels of red, green and blue between the smallest (0) and largest channel (1)."""
     six, one, zero = (scalar_like(n, hue) for n in (6, 1, 0))
     shares = []
     for start, sign in ((3, 1), (2, -1), (4, -1)):

@@ -27,7 +27,7 @@ from tfx.ops.random.random import uniform
 
 
 class ResizeMethod(StrEnum):
-    """How ``resize`` finds pixels between others."""
+    """The interpolation methods of ``resize``."""
 
     BILINEAR = "bilinear"
     NEAREST_NEIGHBOR = "nearest"
@@ -180,7 +180,7 @@ def _cut(x: Tensor, top: int, starts: list[int], sizes: list[int]) -> Tensor:
 
 
 def _rectangle(x: Tensor, top: int, starts: Tensor, sizes: Tensor) -> Tensor:
-    """A part of images of which only a run tells where it is, or whether there is such a part."""
+    """Return a part of images whose position, or existence, is known at run time only."""
     room = shape_vector(x, top, top + 2) - starts - sizes
     inside = not_negative(ox.Concat(starts, room, sizes, axis=0))
     starts = refused_unless(inside, starts, Refusal.SLICED)
@@ -422,7 +422,7 @@ def resize(
 
 
 def _plain(how: ResizeMethod, antialias: bool) -> bool:
-    """Whether ONNX's operator does it, whatever the sizes are."""
+    """Return whether ONNX's operator supports a method for all sizes."""
     return how is ResizeMethod.NEAREST_NEIGHBOR or (how in _MODES and not antialias)
 
 
@@ -462,7 +462,7 @@ def resized(made: Tensor, top: int, targets: Tensor, mode: dict[str, Any]) -> Te
 def _resampled(
     x: Tensor, top: int, method: ResizeMethod, targets: list[int], antialias: bool
 ) -> Tensor:
-    """By a matrix of weights for each axis."""
+    """Resize by a matrix of weights for each axis."""
     rows, columns = (
         constant(weights(str(method), side, target, antialias), x.dtype)
         for side, target in zip(known_sides(x, top), targets, strict=True)

@@ -43,7 +43,7 @@ KERNELS: dict[str, Kernel] = {
 
 
 def weights(method: str, side: int, target: int, antialias: bool) -> Any:
-    """How much each of ``side`` pixels counts in each of ``target`` ones: ``[target, side]``."""
+    """Return the weights of ``side`` pixels in ``target`` resampled ones: ``[target, side]``."""
     scale = side / target
     if method == "area":
         starts = np.arange(target)[:, None] * scale

@@ -99,7 +99,7 @@ class _Resizing:
         return self._mode == "nearest" and factor >= 1 and factor.is_integer() and known
 
     def matrix(self, number: int, axis: int) -> Tensor:
-        """Row ``i`` is what becomes of the unit vector ``i`` of an axis."""
+        """Return a matrix whose row ``i`` is the result for the unit vector ``i`` of an axis."""
         x = self._x
         size = dimension(x, axis)
         steps = count_up(size)

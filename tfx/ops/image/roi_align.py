@@ -1,4 +1,4 @@
-"""What ``RoiAlign`` and ``MaxRoiPool`` compute, for their gradients.
+"""Gradient and batching rules of ``RoiAlign`` and ``MaxRoiPool``.
 
 ``RoiAlign`` reads each cell of a region at a few points, linearly; gradients go to the images and
 to the corners of the regions. ``MaxRoiPool`` takes the largest element of each cell; the gradient
@@ -116,7 +116,7 @@ def _edge_taps(at: Tensor, size: Tensor) -> tuple[Taps, Tensor]:
 
 
 def _counted(taps: _CellTaps, axes: tuple[int, ...]) -> Tensor:
-    """How many points a cell has along one axis: ``[r, h or 1, w or 1, 1]``."""
+    """Return the number of points of each cell along given axes: ``[r, h or 1, w or 1, 1]``."""
     total = ox.ReduceSum(taps.real, int64_constant(axes), keepdims=1)
     return ox.Squeeze(total, int64_constant([3, 4, 5]))
 

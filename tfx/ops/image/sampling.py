@@ -118,7 +118,7 @@ def reflected_outside(place: Tensor, weight: Tensor, size: Tensor, *, at_centers
 
 
 def _clamped(place: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """As indices; NaN becomes 0, so that no index is ever outside."""
+    """Return places as indices within the limits; NaN becomes the lowest."""
     safe = ox.Where(ox.IsNaN(place), low, place)
     return cast_to(ox.Max(ox.Min(safe, high), low), dtypes.int64)
 

@@ -1,4 +1,4 @@
-"""What ``GridSample``, ``AffineGrid`` and ``DeformConv`` compute, for their gradients.
+"""Gradient and batching rules of ``GridSample``, ``AffineGrid`` and ``DeformConv``.
 
 Imported models bring these operators. Gradients go to the images, to the positions at which they
 are read (not in mode nearest, where it is zero), to filters and to masks. At the edges between two

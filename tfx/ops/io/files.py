@@ -183,7 +183,7 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Ten
 
 
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
-    """What ``encode_base64`` made strings of.
+    """Decode strings made by ``encode_base64``.
 
     Raises:
         InvalidArgumentError: no base64.

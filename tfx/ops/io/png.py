@@ -258,7 +258,7 @@ def _plain_row(kind: int, line: Any, above: Any, step: int) -> Any:
 
 
 def _nearest(a: int, b: int, c: int) -> int:
-    """Which of three bytes is nearest to ``a + b - c``."""
+    """Return which of three bytes is nearest to ``a + b - c``."""
     to_a, to_b, to_c = abs(b - c), abs(a - c), abs(a + b - 2 * c)
     if to_a <= to_b and to_a <= to_c:
         return a

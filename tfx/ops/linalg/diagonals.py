@@ -67,7 +67,7 @@ def _longest(rows: int, columns: int, low: int, high: int) -> int:
 
 
 def _shifts(number: Any, rows: int, columns: int, length: int, align: str) -> Any:
-    """How far the elements of each diagonal are moved to the right."""
+    """Return how far the elements of each diagonal are shifted to the right."""
     own = np.minimum(rows + np.minimum(number, 0), columns - np.maximum(number, 0))
     upper, lower = align.split("_")
     right = np.where(number >= 0, upper == "RIGHT", lower == "RIGHT")

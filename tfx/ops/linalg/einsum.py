@@ -211,7 +211,7 @@ def _check_sizes(equation: str, tensors: Sequence[Tensor], labels: list[list[Lab
 def _order(
     operands: Sequence[Operand], result: Sequence[Label], optimize: str
 ) -> list[tuple[int, ...]]:
-    """Which operands to contract, one group after the other."""
+    """Return the order of contractions, as groups of numbers of operands."""
     if len(operands) < 3:
         return [(0, 1)] if len(operands) == 2 else []
     numbers: dict[Label, int] = {}

@@ -1,4 +1,4 @@
-"""Where the largest and the smallest elements are."""
+"""Positions of the largest and smallest elements: ``argmax`` and ``argmin``."""
 
 from __future__ import annotations
 

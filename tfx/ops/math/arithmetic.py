@@ -306,7 +306,7 @@ def _pow_slope(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _fixed_number(y: Tensor) -> float | None:
-    """An exponent that is one number known now, of which no tape wants the gradient."""
+    """Return an exponent that is one known number and needs no gradient, else None."""
     if current().tapes or y.shape.rank != 0 or not y.dtype.is_floating:
         return None
     const = y.view() if isinstance(y, EagerTensor) else symbol_of(y).const

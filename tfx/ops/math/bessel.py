@@ -219,7 +219,7 @@ def _y1_slope(x: Tensor) -> Tensor:
 
 
 def _coefficients(order: int, count: int) -> list[float]:
-    """Of the asymptotic series in ``1 / x``."""
+    """Return coefficients of the asymptotic series in ``1 / x``."""
     found = [1.0]
     for k in range(1, count):
         found.append(found[-1] * (4 * order**2 - (2 * k - 1) ** 2) / (8 * k))

@@ -1,4 +1,4 @@
-"""Numbers looked at as bits, and the parts of complex numbers.
+"""Numbers reinterpreted as bits, and the parts of complex numbers.
 
 ONNX Runtime has no kernel that takes complex numbers; Python computes with them, so functions with
 one cannot be saved, except where a tensor of real numbers is its own result.

@@ -191,5 +191,5 @@ def stop_gradient(input: Any, name: str | None = None) -> Tensor:
 
 @batching("CastLike")
 def _cast_like_batching(op: BatchedOp) -> Results:
-    """Of the second input only the type counts."""
+    """Batch ``CastLike``: only the type of the second input counts."""
     return op.apply((op.full(0), op.input(1)))

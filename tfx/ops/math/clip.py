@@ -1,4 +1,4 @@
-"""Bringing values, or the norms of tensors, into a range."""
+"""``clip_by_value``, with the rules of ``Clip``. Norms are clipped in ``ops/linalg/norms.py``."""
 
 from __future__ import annotations
 

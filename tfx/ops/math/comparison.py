@@ -142,7 +142,7 @@ def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Tensor:
-    """Whether exactly one of ``x`` and ``y`` is true, with broadcasting.
+    """Return whether exactly one of ``x`` and ``y`` is true, with broadcasting.
 
     Example:
         >>> import tfx as tf

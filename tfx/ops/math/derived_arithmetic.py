@@ -141,7 +141,7 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """What ``truncatediv`` leaves over, as C's ``%`` and ``fmod``: it has the sign of ``x``.
+    """Return the remainder of ``truncatediv``, as C's ``%`` and ``fmod``: it has the sign of ``x``.
 
     Example:
         >>> import tfx as tf
@@ -166,7 +166,7 @@ def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element, in row order, is at least as large as the one before.
+    """Return whether each element, in row order, is at least as large as the one before.
 
     Example:
         >>> import tfx as tf
@@ -177,7 +177,7 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
 
 
 def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element, in row order, is larger than the one before.
+    """Return whether each element, in row order, is larger than the one before.
 
     Example:
         >>> import tfx as tf

@@ -278,7 +278,7 @@ no_gradient("Floor", "Ceil", "Round", why="the result is piecewise constant")
 
 
 def is_nan(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element is NaN.
+    """Return whether each element is NaN.
 
     Example:
         >>> import tfx as tf
@@ -289,7 +289,7 @@ def is_nan(x: Any, name: str | None = None) -> Tensor:
 
 
 def is_inf(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element is infinite, of either sign.
+    """Return whether each element is infinite, of either sign.
 
     Example:
         >>> import tfx as tf
@@ -303,7 +303,7 @@ no_gradient("IsNaN", "IsInf", why="the result is boolean")
 
 
 def is_finite(x: Any, name: str | None = None) -> Tensor:
-    """Whether each element is neither infinite nor NaN.
+    """Return whether each element is neither infinite nor NaN.
 
     Example:
         >>> import tfx as tf

@@ -151,7 +151,7 @@ def _where(condition: Tensor, x: Tensor | float, y: Tensor | float) -> Tensor:
 
 
 def _reflect(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Where ``x`` is below 1/2, the argument that is not, and the distance to an integer.
+    """Return the mask of ``x < 1/2``, the reflected argument, and its distance to an integer.
 
     The distance is 1/2 where there is no reflection, so that nothing is infinite there.
     """
@@ -161,7 +161,7 @@ def _reflect(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _shift(w: Tensor) -> tuple[Tensor, Tensor]:
-    """Where ``w`` is too small for the series, and an argument that is not."""
+    """Return the mask of ``w`` too small for the series, and the arguments shifted where it is."""
     small = less(w, float(_SHIFT))
     return small, _where(small, add(w, float(_SHIFT)), w)
 

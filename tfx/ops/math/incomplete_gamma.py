@@ -160,7 +160,7 @@ def _gammas(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def _has_small_upper(a: Doubles, x: Doubles) -> NDArray[np.bool_]:
-    """Where ``1 - P`` would lose digits although ``x < a + 1``."""
+    """Return the mask of elements for which ``1 - P`` loses digits although ``x < a + 1``."""
     logs = np.log(np.where((x > 0) & (x <= 0.5), x, 0.5))
     found: NDArray[np.bool_] = np.where(x <= 0.5, -0.4 / logs >= a, (x <= 1.1) & (x * 1.1 >= a))
     return found & (a < 0.5)
@@ -197,7 +197,7 @@ def _temme(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def _distance(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
-    """How far ``x`` is from ``a`` in standard deviations, and that over the root of ``a``."""
+    """Return ``x - a`` in standard deviations, and the same over the root of ``a``."""
     d = (x - a) / a
     eta = np.sign(d) * np.sqrt(-2 * _log1p_less(d))
     u = eta * np.sqrt(a)
@@ -343,7 +343,7 @@ def _beta(a: Doubles, b: Doubles, x: Doubles) -> Doubles:
 
 
 def _beta_of_large(a: Doubles, b: Doubles, x: Doubles) -> Doubles:
-    """Of two large orders: the narrow density is integrated from ``x`` outwards.
+    """Return the incomplete beta function of large orders, integrated from ``x`` outwards.
 
     It is written around the mean, where the linear terms of its exponent cancel.
     """

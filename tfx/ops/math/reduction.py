@@ -98,7 +98,7 @@ def _restore_axes(op: OpRecord, reduced: Tensor) -> Tensor:
 
 
 def _axes_of(op: OpRecord) -> Tensor | None:
-    """The axes; None: all of them, which an empty list means too unless it is told not to."""
+    """Return the axes; None means all, as does an empty list unless a parameter says otherwise."""
     axes: Tensor | None = op.inputs[1] if len(op.inputs) > 1 else None
     if axes is not None and axes.shape == (0,) and not op.attrs.get("noop_with_empty_axes"):
         return None
@@ -177,7 +177,7 @@ def reduce_mean(
 
 
 def _static_count(x: Tensor, axes: list[int] | Tensor | None) -> int | None:
-    """How many elements make one of the result, where that is known."""
+    """Return the number of elements reduced to one if it is static, else None."""
     shape = x.shape
     if shape.rank is None or isinstance(axes, Tensor):
         return None
@@ -188,7 +188,7 @@ def _static_count(x: Tensor, axes: list[int] | Tensor | None) -> int | None:
 
 
 def element_count(x: Tensor, axes: list[int] | Tensor | None) -> Tensor:
-    """How many elements make one of a reduction's result, as an int64 scalar.
+    """Return the number of elements reduced to one, as an int64 scalar.
 
     Args:
         x: What is reduced.
@@ -384,7 +384,7 @@ def product_of_zeros(count: Tensor, others: Tensor, squares: Tensor) -> Tensor:
 def reduce_all(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Whether all elements over axes are true; of no elements True.
+    """Return whether all elements over axes are true; True over no elements.
 
     Example:
         >>> import tfx as tf
@@ -397,7 +397,7 @@ def reduce_all(
 def reduce_any(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """Whether some element over axes is true; of no elements False.
+    """Return whether any element over axes is true; False over no elements.
 
     Example:
         >>> import tfx as tf

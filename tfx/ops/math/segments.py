@@ -251,7 +251,7 @@ class _Segments:
         return self._reduce(self.data, self._tail, reduction, start)
 
     def counts(self) -> Tensor:
-        """How many rows each segment has, at least 1, to divide by."""
+        """Return the number of rows of each segment, at least 1, as a divisor."""
         found = self._numbers()
         return ox.Max(found, scalar_like(1, found))
 
@@ -276,7 +276,7 @@ class _Segments:
 
 
 def _lead(x: Tensor, ids: Tensor, op: str) -> int:
-    """How many axes the numbers of the segments have."""
+    """Return the rank of the segment numbers, after checking that it fits the data."""
     have, lead = raw_shape(x), raw_shape(ids)
     if have is None or lead is None:
         raise ValueError(

@@ -105,7 +105,7 @@ def count_nonzero(
     dtype: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """How many elements over axes are not zero (not empty, for strings).
+    """Count the elements over axes that are not zero (not empty, for strings).
 
     Args:
         input: Tensor of a number, bool or string dtype, or a value convertible to one.
@@ -129,7 +129,7 @@ def count_nonzero(
 
 
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
-    """Which part of all elements is zero, as a float32 scalar.
+    """Return the fraction of elements that are zero, as a float32 scalar.
 
     Example:
         >>> import tfx as tf

@@ -36,7 +36,7 @@ def _celu_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 @gradient("Mish")
 def _mish_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    """Of ``x * tanh(softplus(x))``."""
+    """Return the gradient of ``x * tanh(softplus(x))``."""
     (x,) = op.inputs
     bent = tanh(softplus(x))
     slope = multiply(sigmoid(x), tanh_slope(ox, bent))
@@ -45,7 +45,7 @@ def _mish_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 @gradient("Swish")
 def _swish_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    """Of ``x * sigmoid(alpha * x)``."""
+    """Return the gradient of ``x * sigmoid(alpha * x)``."""
     (x,) = op.inputs
     scaled = multiply(x, op.attrs.get("alpha", 1.0))
     gate = sigmoid(scaled)
@@ -63,7 +63,7 @@ def _hard_sigmoid_grad(op: OpRecord, dy: Tensor) -> Tensor:
 
 @gradient("HardSwish")
 def _hard_swish_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    """Of ``x * max(0, min(1, x / 6 + 1/2))``: 0 up to -3, 1 from 3 on."""
+    """Return the gradient of ``x * max(0, min(1, x / 6 + 1/2))``: 0 up to -3, 1 from 3 on."""
     (x,) = op.inputs
     middle = multiply(dy, add(divide(x, 3.0), 0.5))
     return _where("Greater", x, -3, _where("Less", x, 3, middle, dy), scalar_like(0, dy))

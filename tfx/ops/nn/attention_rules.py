@@ -86,7 +86,7 @@ class _Attention:
         return x if past is None else ox.Concat(cast_to(past, self.kind), x, axis=2)
 
     def _repeats(self) -> Tensor | None:
-        """How many query heads share a head of the keys; None: each has its own."""
+        """Return the number of query heads for each head of the keys; None if each has its own."""
         mine, theirs = dimension(self.q, 1), dimension(self.keys, 1)
         known = static_ints(mine), static_ints(theirs)
         if None not in known and known[0] == known[1]:
@@ -122,7 +122,7 @@ class _Attention:
         return divide(scalar_like(1, self.q), root)
 
     def _allowed(self, raw: Tensor) -> Tensor | None:
-        """Which keys each query may see; None: all."""
+        """Return a mask of the keys that each query attends to; None means all."""
         conditions: list[Tensor] = []
         if self.mask is not None and self.mask.dtype is dtypes.bool:
             conditions.append(_padded_mask(self.mask, self.keys))
@@ -149,7 +149,7 @@ class _Attention:
         return any(self.attrs.get(f"{side}_window_size", -1) >= 0 for side in ("left", "right"))
 
     def _offset(self) -> Tensor:
-        """How many keys precede the first query."""
+        """Return the number of keys before the first query."""
         if self.past_key is not None:
             return ox.Squeeze(dimension(self.past_key, 2))
         if self.lengths is not None:

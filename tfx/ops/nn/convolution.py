@@ -182,7 +182,7 @@ def kernel_of(w: Tensor, axes: int, op: str) -> tuple[int, ...]:
 
 
 def _groups(x: Tensor, w: Tensor, op: str) -> int:
-    """How many groups the channels fall into."""
+    """Return the number of groups that the channels are divided into."""
     channels, depth = x.shape[1], w.shape[-2]
     if channels is None or depth is None or channels == depth:
         return 1

@@ -236,7 +236,7 @@ def _channels_last(x: Tensor) -> Tensor:
 
 
 def _patches(x: Tensor, dy: Tensor, window: Window) -> Tensor:
-    """What the window sees at each position: ``[n, positions, taps, c]``.
+    """Return the elements in the window at each position: ``[n, positions, taps, c]``.
 
     One ``Gather`` of whole runs of channels, which is much faster than a slice for each tap.
     """
@@ -274,7 +274,7 @@ def _known(sizes: Sequence[int | None]) -> list[int]:
 
 
 def _taps(window: Window) -> np.ndarray[Any, Any]:
-    """Where the taps of a window are: ``[taps, axes]``."""
+    """Return the positions of a window's taps: ``[taps, axes]``."""
     axes = len(window.kernel)
     grid = np.stack(np.meshgrid(*(np.arange(k) for k in window.kernel), indexing="ij"), -1)
     taps: np.ndarray[Any, Any] = (grid * np.array(window.dilations)).reshape(-1, axes)

@@ -17,7 +17,7 @@ from tfx.ops.nn.softmax import softmax
 
 
 class FusedBatchNorm(NamedTuple):
-    """What ``raw_ops.FusedBatchNorm`` returns."""
+    """The results of ``raw_ops.FusedBatchNorm``."""
 
     y: Tensor
     batch_mean: Tensor
@@ -27,7 +27,7 @@ class FusedBatchNorm(NamedTuple):
 
 
 class FusedBatchNormV2(NamedTuple):
-    """What ``raw_ops.FusedBatchNormV2`` returns."""
+    """The results of ``raw_ops.FusedBatchNormV2``."""
 
     y: Tensor
     batch_mean: Tensor
@@ -37,7 +37,7 @@ class FusedBatchNormV2(NamedTuple):
 
 
 class FusedBatchNormV3(NamedTuple):
-    """What ``raw_ops.FusedBatchNormV3`` returns."""
+    """The results of ``raw_ops.FusedBatchNormV3``."""
 
     y: Tensor
     batch_mean: Tensor
@@ -48,7 +48,7 @@ class FusedBatchNormV3(NamedTuple):
 
 
 class CrossEntropy(NamedTuple):
-    """What the raw cross entropies return."""
+    """The results of the raw cross entropies."""
 
     loss: Tensor
     backprop: Tensor

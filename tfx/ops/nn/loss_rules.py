@@ -107,7 +107,7 @@ def _over_all(x: Tensor) -> Tensor:
 
 
 def _weights(op: BatchedOp, scores: Tensor, labels: Tensor) -> Tensor:
-    """What each row counts: its class's weight, nothing where the label is to be ignored."""
+    """Return the weight of each row: that of its class, or 0 where the label is ignored."""
     known = {k: v for k, v in op.attrs.items() if k == "ignore_index"}
     ones = filled(shape_vector(scores), -1, scores.dtype)
     found = ox.NegativeLogLikelihoodLoss(

@@ -44,7 +44,7 @@ _EPSILON = 1e-5
 
 
 def wide(dtype: DType) -> DType:
-    """What to compute in: float32 for 16-bit types."""
+    """Return the dtype to compute in: float32 for 16-bit types."""
     return dtypes.float32 if dtype.size < 4 else dtype
 
 

@@ -371,7 +371,7 @@ def _window_counts(
     sizes: Sequence[int | None],
     counts: Sequence[int | None],
 ) -> Tensor:
-    """How many elements each window is the mean of; broadcasts to the result."""
+    """Return the number of elements each window averages; it broadcasts to the result."""
     include = bool(op.attrs.get("count_include_pad", 0))
     total = math.prod(window.kernel)
     pads = window.pads(sizes)
@@ -454,7 +454,7 @@ def _max_pool_batching(op: BatchedOp) -> Results:
 
 
 def _starts(op: BatchedOp, like: Tensor, length: Tensor) -> Tensor:
-    """Where each element begins, if each has ``length`` numbers: ``[size, 1, 1, ...]``."""
+    """Return the start of each element of ``length`` numbers: ``[size, 1, 1, ...]``."""
     count = ox.Reshape(op.size, int64_constant([]))
     numbers = ox.Range(int64_constant(0), count, int64_constant(1))
     starts = ox.Mul(numbers, length)

@@ -27,7 +27,7 @@ from tfx.ops.random.random import uniform
 
 
 class Candidates(NamedTuple):
-    """What a sampler returns."""
+    """The results of a candidate sampler."""
 
     sampled_candidates: Tensor
     true_expected_count: Tensor
@@ -137,7 +137,7 @@ def _drawn(
 
 
 def _tries(share: Any, count: int) -> float:
-    """How many draws are expected until ``count`` different classes were drawn."""
+    """Return the expected number of draws until ``count`` different classes are drawn."""
     if count >= len(share):
         return math.inf
     low, high = 0.0, float(count)

@@ -41,7 +41,7 @@ linear("Col2Im", inputs=(0,))
 
 
 def _places(op: OpRecord, i: int, block_shape: Tensor, size: Tensor) -> Tensor:
-    """Where each tap of a block lies at each position along axis ``i``: ``[taps, positions]``."""
+    """Return positions of a block's taps along axis ``i``: ``[taps, positions]``."""
     attrs, one = op.attrs, int64_constant([1])
     stride = int64_constant([attrs["strides"][i] if attrs.get("strides") else 1])
     dilation = int64_constant([attrs["dilations"][i] if attrs.get("dilations") else 1])

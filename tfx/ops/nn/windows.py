@@ -29,7 +29,7 @@ _FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the channels are.
+    """A data format: the number of spatial axes and the place of the channels.
 
     Attributes:
         axes: How many spatial axes there are.

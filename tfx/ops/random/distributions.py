@@ -33,7 +33,7 @@ _INTEGERS = (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64)
 
 
 class Source(Protocol):
-    """Where random bits come from."""
+    """A source of random numbers."""
 
     def draw(self, sampler: Composite, shape: Tensor, *parameters: Tensor, dtype: DType) -> Tensor:
         """Numbers of the given shape by a sampler of ``_samplers``."""
@@ -90,7 +90,7 @@ def accepted(dtype: DTypeLike, among: Sequence[DType], op: str) -> DType:
 
 
 def _size(shape: Any) -> Tensor:
-    """What a user gave as the shape of random numbers.
+    """Convert the shape of random numbers given by the user to an int64 vector.
 
     Raises:
         InvalidArgumentError: a negative dimension.

@@ -229,7 +229,7 @@ class Generator(Module):
     def uniform_full_int(
         self, shape: Any, dtype: DTypeLike = dtypes.uint64, name: str | None = None
     ) -> Tensor:
-        """Integers of which every value of the dtype is equally likely."""
+        """Draw integers uniformly from all values of the dtype."""
         kind = dtypes.as_dtype(dtype)
         if not kind.is_integer:
             raise ValueError(f"uniform_full_int draws integers; got dtype {kind.name}.")
@@ -322,7 +322,7 @@ def _fresh_state() -> Tensor:
 
 
 class _Global:
-    """What is the process's own: the global seed and the generators of eager operations."""
+    """The process's global seed and the generators of its eager operations."""
 
     def __init__(self) -> None:
         self.lock = fork_safe(threading.RLock())
@@ -376,7 +376,7 @@ def set_seed(seed: int | None) -> None:
     functions that are called begin at 0, too, and each call in a function's program draws for
     itself. The global seed is that of the moment of tracing.
 
-    ``set_seed`` lets all of them begin anew, in functions with the seeds that they were traced
+    ``set_seed`` lets all of them start over, in functions with the seeds that they were traced
     with. Where there is no global seed, operations without one differ from run to run, and the rest
     take a fixed one. The numbers are not TensorFlow's.
 
@@ -403,7 +403,7 @@ def set_seed(seed: int | None) -> None:
 
 
 def _first_state(seeds: tuple[int, ...]) -> Tensor:
-    """What a sequence of some seeds begins with; of none: something that was never there."""
+    """Return the initial state of a sequence with given seeds; without seeds a fresh one."""
     if not seeds:
         return _fresh_state()
     number = seeds[0] if len(seeds) == 1 else _mixed(*seeds)

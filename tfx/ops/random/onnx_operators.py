@@ -16,7 +16,7 @@ def _like_batching(op: BatchedOp) -> Results:
 
 @batching("RandomNormal", "RandomUniform")
 def _of_shape_batching(op: BatchedOp) -> Results:
-    """By the operator that takes the shape of a tensor: the number of elements may be unknown."""
+    """Batch by the operator that takes a tensor's shape: the number of elements may be unknown."""
     attrs = {k: v for k, v in op.attrs.items() if k != "shape"}
     attrs.setdefault("dtype", _FLOAT)
     whole = concat_shapes(op.lead(), int64_constant(list(op.attrs["shape"])))

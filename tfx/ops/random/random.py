@@ -352,7 +352,7 @@ def stateless_binomial(
     output_dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
-    """How many of ``counts`` trials succeed, each with a chance ``probs``; a function of ``seed``.
+    """Draw numbers of successes in ``counts`` trials of chance ``probs``; a function of ``seed``.
 
     Args:
         shape: Shape of the result, which the parameters broadcast to.

@@ -130,7 +130,7 @@ def _loop(
 
 
 def _not_all(done: Tensor) -> Tensor:
-    """Whether some are false."""
+    """Return a scalar that is true if any element is false."""
     least = ox.ReduceMin(cast_to(done, dtypes.uint8), keepdims=0)
     return ox.Not(cast_to(least, dtypes.bool))
 
@@ -179,7 +179,7 @@ def _log_factorial(k: Tensor) -> Tensor:
 
 
 def _inverted(u: Tensor, first: Tensor, ratio: Callable[[Tensor], Tensor]) -> Tensor:
-    """How many terms of a distribution pass a uniform number; ``ratio(k)``: term k by k - 1."""
+    """Return the number of terms below a uniform number; ``ratio(k)`` is term k over term k - 1."""
 
     def step(
         i: Tensor, term: Tensor, total: Tensor, count: Tensor

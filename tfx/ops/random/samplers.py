@@ -159,7 +159,7 @@ def _truncated_normal(origin: Tensor, count: Tensor, stateful: bool, dtype: DTyp
 
 
 def _full_range(origin: Tensor, count: Tensor, stateful: bool, dtype: DType) -> Tensor:
-    """Integers of which every value of the dtype is equally likely."""
+    """Return integers drawn uniformly from all values of the dtype."""
     draw = bits64 if dtype.size == 8 else bits32
     return cast_to(draw(origin, count, stateful), dtype)
 

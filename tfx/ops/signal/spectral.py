@@ -313,7 +313,7 @@ def linear_to_mel_weight_matrix(
     dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
-    """What each frequency of a spectrogram gives to each band of the mel scale.
+    """Return the weight of each frequency of a spectrogram in each band of the mel scale.
 
     Args:
         num_mel_bins: Bands.

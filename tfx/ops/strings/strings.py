@@ -125,7 +125,7 @@ def _empty_texts(shape: list[int]) -> Any:
 
 
 def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Whether each whole string matches a regular expression (in RE2's syntax).
+    """Return whether each whole string matches a regular expression (in RE2's syntax).
 
     Args:
         input: Tensor of strings.

@@ -1,4 +1,4 @@
-"""What Python does in a graph, such as printing, as operations that can be run and waited for."""
+"""Host calls in a graph, such as printing, as operations that can be run and waited for."""
 
 from __future__ import annotations
 

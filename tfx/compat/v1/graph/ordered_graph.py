@@ -71,7 +71,7 @@ class OrderedGraph(Graph):
 
     @property
     def active(self) -> tuple[Node, ...]:
-        """What a node that is added now comes after."""
+        """Return the nodes that the next added node has control dependencies on."""
         return self._active
 
     @contextmanager

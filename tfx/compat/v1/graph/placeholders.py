@@ -60,7 +60,7 @@ def add_placeholder(
     unique = graph.ordered.unique_name(f"{current().scope}{name}/dims").removesuffix("/dims")
     raw = shape.symbolic
     if raw is not None:
-        # Unknown dimensions are told apart by name, so that shapes computed from them stay known.
+        # Unknown dimensions have distinct names, so that shapes computed from them stay known.
         raw = tuple(f"{unique}.d{i}" if d is None else d for i, d in enumerate(raw))
     node = graph.add_pseudo(
         pseudo_ops.PLACEHOLDER, (), [(dtype.onnx, raw)], name=f"{current().scope}{name}"

@@ -119,7 +119,7 @@ def argmax(
     dimension: Any = None,
     output_type: DTypeLike = dtypes.int64,
 ) -> Tensor:
-    """Where the greatest element is along an axis.
+    """Return the index of the largest element along an axis.
 
     Args:
         input: A tensor.
@@ -139,7 +139,7 @@ def argmin(
     dimension: Any = None,
     output_type: DTypeLike = dtypes.int64,
 ) -> Tensor:
-    """Where the least element is along an axis; see ``argmax``."""
+    """Return the index of the smallest element along an axis; see ``argmax``."""
     axis = one_of("axis", axis, "dimension", dimension)
     return argmax_ops.argmin(input, axis, output_type=output_type)
 

@@ -17,7 +17,7 @@ from tfx.ops.linalg.einsum import einsum
 
 
 class ResizeMethod:
-    """How ``resize`` finds pixels between others."""
+    """The interpolation methods of ``resize``."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1

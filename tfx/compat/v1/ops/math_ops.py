@@ -68,7 +68,7 @@ def reduce_max(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The greatest of the elements, over some axes.
+    """The largest of the elements, over some axes.
 
     Args:
         input_tensor: A tensor.
@@ -134,7 +134,7 @@ def reduce_all(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Whether all of the elements are true, over some axes.
+    """Return whether all elements over some axes are true.
 
     Args:
         input_tensor: A tensor.
@@ -156,7 +156,7 @@ def reduce_any(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Whether any of the elements are true, over some axes.
+    """Return whether any element over some axes is true.
 
     Args:
         input_tensor: A tensor.

@@ -199,7 +199,7 @@ def max_pool(
     name: str | None = None,
     input: Any = None,
 ) -> Tensor:
-    """The greatest element of each window; see ``tf.nn.max_pool2d``.
+    """The largest element of each window; see ``tf.nn.max_pool2d``.
 
     Args:
         value: ``[batch, height, width, channels]``.

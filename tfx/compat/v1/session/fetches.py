@@ -1,4 +1,4 @@
-"""What ``Session.run`` is asked for and given: fetches and feeds as values of the graph."""
+"""Fetches and feeds of ``Session.run`` as values of the graph."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _variable(graph: Graph, variable: Variable) -> SymbolicTensor:
 
 
 def feeds_of(graph: Graph, feed_dict: Any) -> list[tuple[Value, EagerTensor]]:
-    """What is fed: values of the graph and their contents.
+    """Return the fed values of the graph with their contents.
 
     Raises:
         TypeError: a key that is not a tensor of the graph, or contents that do not fit its dtype.
@@ -169,7 +169,7 @@ def _content(key: Any, value: Value, content: Any) -> EagerTensor:
 
 
 def _array(content: Any, dtype: dtypes.DType) -> np.ndarray[Any, Any]:
-    """As NumPy converts, which rounds 1.7 to the integer 1."""
+    """Convert a feed as NumPy does, which rounds 1.7 to the integer 1."""
     wanted = dtype.as_numpy_dtype
     if dtype is dtypes.string:
         return to_array(content, dtype)

@@ -29,7 +29,7 @@ Memory = Callable[[Variable], Variable]
 
 
 class Resolved:
-    """What ``resolve`` made.
+    """The result of ``resolve``.
 
     Attributes:
         func_graph: A graph whose arguments are the feeds and whose outputs are the fetches, then
@@ -124,7 +124,7 @@ class _Resolver:
         self.queried: list[tuple[Variable, bool]] = []
 
     def feed(self, value: Value, argument: str) -> None:
-        """Put an argument in the place of a value."""
+        """Put an argument in place of a value."""
         given = self.plan.add_argument(argument, value.dtype, value.shape)._symbol
         self._same(given, value, f"{argument}/fed", None)
 

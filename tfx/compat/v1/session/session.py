@@ -27,7 +27,7 @@ from tfx.runtime.fork_safe_locks import fork_safe
 
 
 class Cell(Variable):
-    """What a session holds for a variable of its graph; empty until it is assigned."""
+    """A session's storage of a variable of its graph; empty until it is assigned."""
 
     __slots__ = ()
 
@@ -47,7 +47,7 @@ class Cell(Variable):
 
 
 class BaseSession:
-    """What ``Session`` and ``InteractiveSession`` have in common.
+    """The common base of ``Session`` and ``InteractiveSession``.
 
     Args:
         target: Accepted for compatibility: there is one process. Must be empty.
@@ -122,7 +122,7 @@ class BaseSession:
 
         Args:
             fetches: A tensor, operation, variable, name, or a structure of them.
-            feed_dict: Contents to put in the place of tensors, by tensor or name.
+            feed_dict: Contents to put in place of tensors, by tensor or name.
             options: ``RunOptions``: a time limit, cancellation, how much to measure.
             run_metadata: ``RunMetadata`` that gets the timings that ``options`` ask for.
 
@@ -226,7 +226,7 @@ class BaseSession:
                 cell._swap(tensor._raw)
 
     def memory(self, variable: Variable) -> Variable:
-        """What holds the value of a variable: made when the session first meets it.
+        """Return the variable that stores a variable's value, created at its first use here.
 
         A variable that the graph did not make holds its own.
         """

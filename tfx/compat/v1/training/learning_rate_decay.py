@@ -68,7 +68,7 @@ def _ratio(
     staircase: bool = False,
     limit: bool = False,
 ) -> Tensor:
-    """How many times ``decay_steps`` have gone by."""
+    """Return the number of ``decay_steps`` that have passed."""
     step, steps = cast(global_step, rate.dtype), cast(decay_steps, rate.dtype)
     ratio: Tensor = (minimum(step, steps) if limit else step) / steps
     return floor(ratio) if staircase else ratio

@@ -18,7 +18,7 @@ from tfx.ops.nn import losses as formulas
 
 
 class Reduction:
-    """How the losses of a batch become one.
+    """The reductions of the losses of a batch.
 
     Attributes:
         NONE: Not at all.

@@ -224,7 +224,7 @@ class Optimizer:
         """Make the variables that are kept for all of them together."""
 
     def _prepare(self) -> Any:
-        """What ``_update`` needs for every variable."""
+        """Return the data that ``_update`` needs for every variable."""
         return None
 
     def _finish(self, shared: Any) -> None:

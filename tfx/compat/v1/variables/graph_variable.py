@@ -169,7 +169,7 @@ class GraphVariable(Variable):
 
     @property
     def device(self) -> str:
-        """Where the value is: what a scope said; empty: decided by the session."""
+        """The device of the value: that of the scope; empty: decided by the session."""
         return self._asked if self._raw is None else super().device
 
     @property
@@ -190,7 +190,7 @@ class GraphVariable(Variable):
 
     @property
     def initial_value(self) -> Tensor:
-        """What the initializer assigns."""
+        """The tensor that the initializer assigns."""
         return self._initial_value
 
     def initialized_value(self) -> Tensor:
@@ -227,7 +227,7 @@ class GraphVariable(Variable):
         self._graph.run_in_session(self.initializer, {self.initializer.inputs[0]: value}, session)
 
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """Whether the session holds a value of it, as a tensor."""
+        """Return whether the session holds a value of the variable, as a tensor."""
         graph = self._graph
         node = graph.add_pseudo(
             pseudo_ops.IS_INITIALIZED,

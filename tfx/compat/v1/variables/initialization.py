@@ -135,7 +135,7 @@ def tables_initializer(name: str = "init_all_tables") -> Any:
 
 
 def is_variable_initialized(variable: Any) -> Tensor:
-    """Whether a session holds a value of a variable, as a tensor."""
+    """Return whether a session holds a value of a variable, as a tensor."""
     if isinstance(variable, GraphVariable) and is_building():
         return variable.is_initialized()
     return creation.ones([], dtypes.bool)

@@ -30,7 +30,7 @@ AUTO_REUSE = _Reuse.AUTO_REUSE
 
 
 class VariableScope:
-    """What ``get_variable`` does inside a ``variable_scope``.
+    """The settings of ``get_variable`` inside a ``variable_scope``.
 
     Attributes:
         name: Prefix of variables' names, without the last ``/``.
@@ -93,7 +93,7 @@ class VariableScope:
         self.use_resource = use_resource
 
     def get_collection(self, name: Any) -> list[Any]:
-        """What a collection holds from this scope."""
+        """Return the items of a collection that belong to this scope."""
         return building().get_collection(name, f"{self.name}/" if self.name else None)
 
     def global_variables(self) -> list[Any]:
@@ -173,7 +173,7 @@ class VariableScope:
 
 
 def _true_getter(name: str, shape: Any = None, **options: Any) -> Any:
-    """What a custom getter calls to get the variable."""
+    """Get or create a variable; a custom getter calls this."""
     for unused in ("caching_device", "partitioner", "use_resource"):
         options.pop(unused, None)
     defaults: dict[str, Any] = {
@@ -376,7 +376,7 @@ class variable_scope:  # noqa: N801
         stack.close()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """As a decorator: every call of the function is inside the scope."""
+        """Decorate a function: each of its calls is inside the scope."""
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:

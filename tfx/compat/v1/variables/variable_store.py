@@ -166,7 +166,7 @@ def _make(name: str, initial: Any, dtype: DType | None, **options: Any) -> Any:
 def _initial(
     name: str, shape: TensorShape | None, dtype: DType, initializer: Any
 ) -> tuple[Any, DType | None]:
-    """The initial value, or a function without arguments that makes it; and its dtype if told."""
+    """Return the initial value, or a function that makes it; and its dtype if given."""
     if initializer is None:
         if shape is None:
             raise ValueError(
@@ -226,7 +226,7 @@ def _takes_nothing(function: Callable[..., Any]) -> bool:
 
 
 def default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
-    """What a variable starts from where nobody says: Glorot's uniform numbers, or zeros."""
+    """Return the initializer of a variable that is given none: Glorot's uniform, or zeros."""
     if dtype.is_floating:
         return GlorotUniform()
     if dtype.is_integer or dtype.is_bool or dtype is dtypes.string:
