@@ -190,10 +190,14 @@ class Graph:
         nodes: In program order.
         outputs: May repeat values and may be inputs or constants.
         parent: The graph around this one if this is a body, whose values it may use freely.
+        slopes: For a graph of this library that computes element by element and whose one result
+            has known derivatives: each by an input, as a function of the inputs (``framework``'s
+            tensors). What differentiates a call of it need not look inside.
         library: Whether it is a part of this library, of which people want to see the name only.
     """
 
     library = False
+    slopes: Sequence[Callable[..., Any]] = ()
 
     def __init__(self, name: str, parent: Graph | None = None) -> None:
         self.name = name

@@ -59,6 +59,7 @@ from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
 from tfx.graph.traits import traits
 from tfx.ops.array.creation import zeros
 from tfx.ops.array.indexed_slices import dense, dense_shape_of
+from tfx.ops.common.traced_once import slope_gradients, slope_tangents
 from tfx.runtime.fork_safe_locks import fork_safe
 
 FUNCTION_CALL = "FunctionCall"
@@ -537,6 +538,8 @@ def _by_all_results(op: OpRecord, dys: list[Any], present: Sequence[int]) -> lis
 @gradient(CALL)
 def _call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None]:
     """The derivative of the called graph, dense."""
+    if op.attrs["graph"].slopes:
+        return slope_gradients(op, *dys)
     if is_write(op.attrs["graph"]):
         return write_gradient(op, *dys)  # type: ignore[arg-type]
     found = _call_slices(op, *dys)
@@ -546,7 +549,7 @@ def _call_grad(op: OpRecord, *dys: Tensor | None) -> list[Tensor | None]:
 @slices_gradient(CALL)
 def _call_slices(op: OpRecord, *given_dys: Any) -> Any:
     """The derivative of the called graph, which computes it again but for what it drew."""
-    if is_write(op.attrs["graph"]):
+    if is_write(op.attrs["graph"]) or op.attrs["graph"].slopes:
         return NotImplemented
     dys = [dense(dy) for dy in given_dys]
     called = _with_leaves(op.attrs["graph"], op.attrs.get("states", ()))
@@ -566,6 +569,8 @@ def _call_slices(op: OpRecord, *given_dys: Any) -> Any:
 def _call_forward(op: OpRecord, *tangents: Tensor | None) -> Sequence[Tensor | None]:
     """The called graph with tangents is called: in place of it where that can be."""
     graph, states = op.attrs["graph"], op.attrs.get("states", ())
+    if graph.slopes:
+        return [slope_tangents(op, *tangents)]
     if is_write(graph):
         return [write_forward(op, *tangents)]
     mask = tuple(t is not None for t in tangents)

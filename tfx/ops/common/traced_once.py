@@ -1,9 +1,9 @@
-"""``Composite``: integer work of many operators as one session or one call node.
+"""``Composite``: work of many operators as one session or one call node.
 
 A random generator is some 150 operators. Run one by one they cost 6 us each, and every use in a
 trace would repeat them. A composite is traced once per combination of dtypes and options: eagerly
-it is one ONNX Runtime session, in a trace one call of an ONNX local function. Tapes ignore it,
-so it is only for computations that no gradient goes through.
+it is one ONNX Runtime session, in a trace one call of an ONNX local function. Tapes ignore one
+without slopes, so that is only for computations that no gradient goes through.
 """
 
 from __future__ import annotations
@@ -12,17 +12,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfx.core import dtypes
+from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.device import DEFAULT_DEVICE, placed
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.node_names import name_node
+from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
 from tfx.graph import ir
 from tfx.graph.passes.pipeline import prepare
 from tfx.graph.serialization.serialize import to_model
+from tfx.ops.common.arguments import unbroadcast
 from tfx.runtime.session import Session
 
 Body = Callable[..., Sequence[Tensor]]
+Slope = Callable[..., Tensor]
 
 
 class Composite:
@@ -32,10 +36,13 @@ class Composite:
         body: Takes tensors (and hashable options by keyword), returns a sequence of tensors. It is
             always called under a trace.
         name: Name of the local function; None takes the body's.
+        slopes: Where it computes element by element: the derivative by each input, given all
+            inputs as tensors. Without them no gradient flows through it eagerly.
     """
 
-    def __init__(self, body: Body, name: str | None = None) -> None:
+    def __init__(self, body: Body, name: str | None = None, slopes: Sequence[Slope] = ()) -> None:
         self._body = body
+        self._slopes = slopes
         self._name = name or body.__name__.strip("_")
         self._graphs: dict[Any, ir.Graph] = {}
         self._sessions: dict[Any, Session] = {}
@@ -57,13 +64,19 @@ class Composite:
             graph = self._graphs[key] = self._trace(inputs, options)
         context = current()
         if context.graph is not None:
-            return _call(context.graph, graph, inputs, shapes)
-        device = placed(context.device, self._name, self._name, inputs) or DEFAULT_DEVICE
-        return self._run(graph, (key, device), inputs, device)
+            results = _call(context.graph, graph, inputs, shapes)
+        else:
+            device = placed(context.device, self._name, self._name, inputs) or DEFAULT_DEVICE
+            results = self._run(graph, (key, device), inputs, device)
+        if self._slopes:
+            for tape in context.tapes:
+                tape.record(ir.CALL, {"graph": graph}, inputs, results)
+        return results
 
     def _trace(self, inputs: Sequence[Tensor], options: dict[str, Any]) -> ir.Graph:
         traced = FuncGraph(self._name)
         traced.named_after_calls, traced.graph.library = False, True
+        traced.graph.slopes = self._slopes
         with using(graph=traced, tapes=(), scope="", device=None):
             arguments = [
                 traced.add_argument(f"x{i}", x.dtype.onnx, _of_rank(x.shape.rank))
@@ -107,3 +120,24 @@ def _call(
     )
     name.given_to(node)
     return tuple(SymbolicTensor(v, trace) for v in node.outputs)
+
+
+def slope_gradients(op: OpRecord, dy: Tensor | None) -> list[Tensor | None]:
+    """The gradient rule of a call of a graph with slopes."""
+    if dy is None:
+        return [None] * len(op.inputs)
+    slopes = op.attrs["graph"].slopes
+    return [
+        unbroadcast(ox.Mul(dy, slope(*op.inputs)), x) if needed else None
+        for slope, x, needed in zip(slopes, op.inputs, op.needs, strict=True)
+    ]
+
+
+def slope_tangents(op: OpRecord, *tangents: Tensor | None) -> Tensor | None:
+    """The forward rule of a call of a graph with slopes."""
+    total: Tensor | None = None
+    for slope, tangent in zip(op.attrs["graph"].slopes, tangents, strict=True):
+        if tangent is not None:
+            part = ox.Mul(tangent, slope(*op.inputs))
+            total = part if total is None else ox.Add(total, part)
+    return total

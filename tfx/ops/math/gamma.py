@@ -18,6 +18,7 @@ from tfx.ops.common.arguments import cast_to, require_dtype, tensor
 from tfx.ops.math.arithmetic import add, divide, multiply, subtract
 from tfx.ops.math.comparison import equal, less
 from tfx.ops.math.elementwise import abs, is_inf, log, log1p, negative, reciprocal, round, square
+from tfx.ops.math.piecewise import where
 from tfx.ops.math.reduction import reduce_sum
 from tfx.ops.math.trigonometry import cos, sin
 
@@ -62,8 +63,8 @@ def lgamma(x: Any, name: str | None = None) -> Tensor:
     # Below 1/2 the recurrence takes one step up; only negative numbers are reflected.
     raised = ox.And(reflected, less(0.0, wide))
     reflected = ox.And(reflected, ox.Not(raised))
-    w = _where(raised, add(wide, 1.0), w)
-    near, z = less(w, float(_SHIFT)), _where(less(w, float(_SHIFT)), float(_SHIFT), w)
+    w = where(raised, add(wide, 1.0), w)
+    near, z = less(w, float(_SHIFT)), where(less(w, float(_SHIFT)), float(_SHIFT), w)
     half = subtract(z, 0.5)
     stirling = add(
         subtract(multiply(half, subtract(log(z), 1.0)), 0.5), 0.5 * math.log(2 * math.pi)
@@ -71,15 +72,15 @@ def lgamma(x: Any, name: str | None = None) -> Tensor:
     stirling = add(
         stirling, _series(z, [b / (2 * k * (2 * k - 1)) for k, b in _numbered()], odd=True)
     )
-    value = _where(near, _near_two(_where(near, w, 2.0)), stirling)
-    value = subtract(value, log(_where(raised, wide, 1.0)))
+    value = where(near, _near_two(where(near, w, 2.0)), stirling)
+    value = subtract(value, log(where(raised, wide, 1.0)))
     tiny = less(abs(wide), _TINY)  # where the sine of pi times it is denormal
-    mirror = subtract(math.log(math.pi), log(abs(sin(multiply(_where(tiny, 0.5, r), math.pi)))))
-    value = _where(reflected, subtract(mirror, value), value)
-    value = _where(tiny, negative(log(abs(_where(tiny, wide, 1.0)))), value)
+    mirror = subtract(math.log(math.pi), log(abs(sin(multiply(where(tiny, 0.5, r), math.pi)))))
+    value = where(reflected, subtract(mirror, value), value)
+    value = where(tiny, negative(log(abs(where(tiny, wide, 1.0)))), value)
     # From -2**52 down all numbers are whole.
     endless = ox.Or(is_inf(wide), less(wide, -(2.0**52)))
-    return cast_to(_where(endless, math.inf, value), x.dtype)
+    return cast_to(where(endless, math.inf, value), x.dtype)
 
 
 def _near_two(w: Tensor) -> Tensor:
@@ -90,14 +91,14 @@ def _near_two(w: Tensor) -> Tensor:
     product = convert_to_tensor(1.0, dtypes.float64)
     for _ in range(_SHIFT - 2):
         large = less(2.5, w)
-        w = _where(large, subtract(w, 1.0), w)
-        product = multiply(product, _where(large, w, 1.0))
+        w = where(large, subtract(w, 1.0), w)
+        product = multiply(product, where(large, w, 1.0))
     low = less(w, 1.5)
-    z = subtract(w, _where(low, 1.0, 2.0))
+    z = subtract(w, where(low, 1.0, 2.0))
     total = convert_to_tensor(_AROUND_TWO[-1], dtypes.float64)
     for c in _AROUND_TWO[-2::-1]:
         total = add(multiply(total, z), c)
-    return add(subtract(multiply(total, z), log1p(_where(low, z, 0.0))), log(product))
+    return add(subtract(multiply(total, z), log1p(where(low, z, 0.0))), log(product))
 
 
 def digamma(x: Any, name: str | None = None) -> Tensor:
@@ -115,15 +116,15 @@ def digamma(x: Any, name: str | None = None) -> Tensor:
     small, z = _shift(w)
     series = _series(z, [b / (2 * k) for k, b in _numbered()], odd=False)
     value = subtract(subtract(log(z), divide(0.5, z)), series)
-    summands = _where(small, w, 1.0)
+    summands = where(small, w, 1.0)
     harmonic = reciprocal(summands)
     for i in range(1, _SHIFT):
         harmonic = add(harmonic, reciprocal(add(summands, float(i))))
-    value = subtract(value, _where(small, harmonic, 0.0))
+    value = subtract(value, where(small, harmonic, 0.0))
     pole = equal(r, 0.0)
-    angle = multiply(_where(pole, math.nan, r), math.pi)
+    angle = multiply(where(pole, math.nan, r), math.pi)
     mirror = divide(multiply(math.pi, cos(angle)), sin(angle))
-    return cast_to(_where(reflected, subtract(value, mirror), value), x.dtype)
+    return cast_to(where(reflected, subtract(value, mirror), value), x.dtype)
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:
@@ -145,25 +146,20 @@ def in_double(x: Any, op: str) -> tuple[Tensor, Tensor]:
     return a, cast_to(a, dtypes.float64)
 
 
-def _where(condition: Tensor, x: Tensor | float, y: Tensor | float) -> Tensor:
-    a, b = convert_to_tensor(x, dtypes.float64), convert_to_tensor(y, dtypes.float64)
-    return ox.Where(condition, a, b)
-
-
 def _reflect(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the mask of ``x < 1/2``, the reflected argument, and its distance to an integer.
 
     The distance is 1/2 where there is no reflection, so that nothing is infinite there.
     """
     reflected = less(x, 0.5)
-    distance = _where(reflected, subtract(x, round(x)), 0.5)
-    return reflected, _where(reflected, subtract(1.0, x), x), distance
+    distance = where(reflected, subtract(x, round(x)), 0.5)
+    return reflected, where(reflected, subtract(1.0, x), x), distance
 
 
 def _shift(w: Tensor) -> tuple[Tensor, Tensor]:
     """Return the mask of ``w`` too small for the series, and the arguments shifted where it is."""
     small = less(w, float(_SHIFT))
-    return small, _where(small, add(w, float(_SHIFT)), w)
+    return small, where(small, add(w, float(_SHIFT)), w)
 
 
 def _numbered() -> list[tuple[int, float]]:

@@ -1,10 +1,8 @@
 """Functions that are integrals: Dawson's, the exponential one, Fresnel's, the dilogarithm.
 
-The decision: series near 0, asymptotic series far away, and sums that are exact to the last digits
-between. Python computes them, so a function with one cannot be saved. In float32 they are rounded
-correctly almost always. In float64 ``dawsn`` and ``spence`` are accurate to 8 units in the last
-place, ``expint`` to 32 (near its zero to 4e-16), and Fresnel's have an absolute error of 3e-14,
-since a sum of waves stands for them up to 6.
+The decision: tables of polynomials (``special_tables``) for each function's smooth part. In float32
+they are rounded correctly almost always. In float64 they are accurate to 8 units in the last place;
+near zeros of ``expint`` and far along Fresnel's waves the error is absolute, 1e-15.
 """
 
 from __future__ import annotations
@@ -12,21 +10,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like
-from tfx.ops.common.python_math import Doubles, computed
-from tfx.ops.math.arithmetic import divide, multiply, subtract
-from tfx.ops.math.comparison import equal
-from tfx.ops.math.elementwise import exp, log, negative, square
+from tfx.ops.math import special_tables as tables
+from tfx.ops.math.arithmetic import add, divide, multiply, subtract
+from tfx.ops.math.comparison import equal, greater, greater_equal, less, less_equal
+from tfx.ops.math.elementwise import abs, exp, is_inf, log, log1p, negative, square
+from tfx.ops.math.piecewise import SpecialFunction, number, piecewise, where
 from tfx.ops.math.trigonometry import cos, sin
 
 _EULER = 0.57721566490153286
-_FAR = 40.0  # of the exponential integral
-_FAR_WAVES = 6.0  # of Fresnel's integrals
-_STEP = 0.25  # of the sum for Dawson's integral: exp(-(pi / 2 / 0.25)**2) is 7e-18
+_HUGE = 1e150  # stands for infinity where quotients are formed; its square is finite
+_FAR_DAWSON = 1e8  # from here on one term is all
+_NEAR_WAVES = 2.0  # up to here Fresnel's integrals are polynomials
 
 
 def dawsn(x: Any, name: str | None = None) -> Tensor:
@@ -47,11 +44,7 @@ def dawsn(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.special.dawsn([0.0, 1.0]).numpy()
         array([0.       , 0.5380795], dtype=float32)
     """
-
-    def slope(x: Tensor) -> Tensor:
-        return subtract(1.0, multiply(multiply(x, 2.0), dawsn(x)))
-
-    return computed("Dawsn", "math.special.dawsn", _dawson, (x,), (slope,))
+    return _dawsn(x)
 
 
 def expint(x: Any, name: str | None = None) -> Tensor:
@@ -62,7 +55,7 @@ def expint(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.special.expint([1.0, 2.0]).numpy()
         array([1.8951178, 4.954234 ], dtype=float32)
     """
-    return computed("Expint", "math.special.expint", _expint, (x,), (lambda x: divide(exp(x), x),))
+    return _expint(x)
 
 
 def fresnel_cos(x: Any, name: str | None = None) -> Tensor:
@@ -73,8 +66,7 @@ def fresnel_cos(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.special.fresnel_cos([0.0, 1.0]).numpy()
         array([0.       , 0.7798934], dtype=float32)
     """
-    kind = "math.special.fresnel_cos"
-    return computed("FresnelCos", kind, lambda x: _fresnel(x)[0], (x,), (lambda x: cos(_phase(x)),))
+    return _fresnel_cos(x)
 
 
 def fresnel_sin(x: Any, name: str | None = None) -> Tensor:
@@ -85,8 +77,7 @@ def fresnel_sin(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.special.fresnel_sin([0.0, 1.0]).numpy()
         array([0.        , 0.43825915], dtype=float32)
     """
-    kind = "math.special.fresnel_sin"
-    return computed("FresnelSin", kind, lambda x: _fresnel(x)[1], (x,), (lambda x: sin(_phase(x)),))
+    return _fresnel_sin(x)
 
 
 def spence(x: Any, name: str | None = None) -> Tensor:
@@ -97,117 +88,129 @@ def spence(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.special.spence([1.0, 2.0]).numpy()
         array([ 0.      , -0.822467], dtype=float32)
     """
+    return _spence(x)
 
-    def slope(x: Tensor) -> Tensor:
-        one = scalar_like(1, x)
-        rest = subtract(one, x)
-        at_one = equal(x, one)
-        quotient = divide(log(x), ox.Where(at_one, one, rest))
-        return ox.Where(at_one, negative(one), quotient)
 
-    return computed("Spence", "math.special.spence", _spence, (x,), (slope,))
+# Derivatives
 
 
 def _phase(x: Tensor) -> Tensor:
     return multiply(square(x), math.pi / 2)
 
 
-def _dawson(x: Doubles) -> Doubles:
-    """Rybicki's sum over the odd multiples of a step, around the even one nearest to ``x``."""
-    size = np.abs(x)
-    small = size < 0.2
-    s = np.where(small, size, 0.0)
-    series, term = np.zeros(x.shape), s
-    for k in range(14):
-        series = series + term
-        term = term * (-2 * s * s / (2 * k + 3))
-    far = ~(size < 1e7)
-    y = np.where(small | far, 1.0, size)
-    middle = 2 * np.round(y / (2 * _STEP))
-    rest = y - middle * _STEP
-    total = np.zeros(x.shape)
-    for n in range(-27, 28, 2):
-        total += np.exp(-((rest - n * _STEP) ** 2)) / (n + middle)
-    value = np.where(small, series, total / math.sqrt(math.pi))
-    value = np.where(far, 0.5 / np.where(far, size, 1.0), value)
-    return np.where(np.isnan(x), np.nan, np.copysign(value, x))
+def _dawsn_slope(x: Tensor) -> Tensor:
+    return subtract(1.0, multiply(multiply(x, 2.0), dawsn(x)))
 
 
-def _expint(x: Doubles) -> Doubles:
-    size = np.abs(x)
-    series = (x < _FAR) & (x > -1)
-    s = np.where(series, x, 1.0)
-    near, term = _EULER + np.log(np.abs(s)), np.ones(x.shape)
-    for k in range(1, 160):
-        term = term * s / k
-        near = near + term / k
-    y = np.where(x >= _FAR, size, _FAR)
-    total, term = np.ones(x.shape), np.ones(x.shape)
-    for k in range(1, 40):
-        term = term * k / y
-        total = total + term
-    root = np.exp(y / 2)  # exp(y) itself is infinite before the quotient is
-    far = root / y * total * root
-    below = _below(np.where(x <= -1, size, 1.0))
-    value = np.where(series, near, np.where(x > 0, far, below))
-    value = np.where(x == np.inf, np.inf, np.where(x == -np.inf, -0.0, value))
-    return np.where(x == 0, -np.inf, np.where(np.isnan(x), np.nan, value))
+def _spence_slope(x: Tensor) -> Tensor:
+    one = scalar_like(1, x)
+    rest = subtract(one, x)
+    at_one = equal(x, one)
+    quotient = divide(log(x), ox.Where(at_one, one, rest))
+    return ox.Where(at_one, negative(one), quotient)
 
 
-def _below(y: Doubles) -> Doubles:
-    """``Ei(-y)`` for ``y`` from 1 on: a continued fraction, from its end."""
-    tail = np.zeros(y.shape)
-    for n in range(120, 0, -1):
-        tail = n * n / (y + 2 * n + 1 - tail)
-    return -np.exp(-y) / (y + 1 - tail)
+# Values, for float64 without NaN
 
 
-def _fresnel(x: Doubles) -> tuple[Doubles, Doubles]:
-    size = np.abs(x)
-    far = size > _FAR_WAVES
-    near = np.where(far | np.isnan(x), 0.0, size)
-    cosine, sine = np.zeros(x.shape), np.zeros(x.shape)
-    for node, weight in zip(*np.polynomial.legendre.leggauss(96), strict=True):
-        phase = math.pi / 2 * (near * (node + 1) / 2) ** 2
-        cosine += weight * near / 2 * np.cos(phase)
-        sine += weight * near / 2 * np.sin(phase)
-    y = np.where(far & (size < np.inf), size, 1e8)
-    z = 1 / (math.pi * y * y)
-    f, g = np.zeros(x.shape), np.zeros(x.shape)
-    for m in range(12, -1, -1):  # (4 m - 1)!! and (4 m + 1)!!
-        f = f * (-z * z * (4 * m + 1) * (4 * m + 3)) + 1
-        g = g * (-z * z * (4 * m + 3) * (4 * m + 5)) + 1
-    f, g = f / (math.pi * y), g * z / (math.pi * y)
-    phase = math.pi / 2 * _square_mod_4(y)
-    cosine = np.where(far, 0.5 + f * np.sin(phase) - g * np.cos(phase), cosine)
-    sine = np.where(far, 0.5 - f * np.cos(phase) - g * np.sin(phase), sine)
-    missing = np.isnan(x)
-    return (
-        np.where(missing, np.nan, np.copysign(cosine, x)),
-        np.where(missing, np.nan, np.copysign(sine, x)),
+def _dawson(x: Tensor) -> Tensor:
+    far = greater(abs(x), _FAR_DAWSON)
+    size = where(far, _FAR_DAWSON, abs(x))
+    smooth = piecewise(tables.DAWSN, multiply(divide(size, add(size, 2.0)), 16.0))
+    value = divide(size, add(multiply(square(size), 2.0), 1.0))
+    value = where(far, divide(0.5, where(far, abs(x), 1.0)), multiply(smooth, value))
+    return multiply(value, _side(x))
+
+
+def _ei(x: Tensor) -> Tensor:
+    near = ox.And(greater(x, -1.0), less(x, 6.0))
+    s = where(ox.And(near, ox.Not(equal(x, 0.0))), x, 1.0)
+    series = multiply(s, piecewise(tables.EXPINT_NEAR, add(s, 1.0)))
+    inside = add(add(log(abs(s)), _EULER), series)
+    y = where(greater_equal(x, 6.0), ox.Min(x, number(_HUGE)), 6.0)
+    root = exp(multiply(y, 0.5))  # exp(y) itself is infinite before the quotient is
+    far = piecewise(tables.EXPINT_FAR, divide(16 * 6.0, y))
+    above = multiply(multiply(divide(root, y), far), root)
+    z = where(less_equal(x, -1.0), ox.Min(negative(x), number(_HUGE)), 1.0)
+    beyond = subtract(z, 1.0)
+    smooth = piecewise(tables.EXPINT_BELOW, multiply(divide(beyond, add(beyond, 4.0)), 8.0))
+    below = negative(multiply(divide(exp(negative(z)), z), smooth))
+    value = where(near, inside, where(greater(x, 0.0), above, below))
+    value = where(is_inf(x), where(greater(x, 0.0), math.inf, -0.0), value)
+    return where(equal(x, 0.0), -math.inf, value)
+
+
+def _fresnel(x: Tensor) -> tuple[Tensor, Tensor]:
+    size = abs(x)
+    far = greater(size, _NEAR_WAVES)
+    s = where(far, 1.0, size)
+    position = multiply(s, 4.0)
+    cosine = multiply(s, piecewise(tables.FRESNEL_C, position))
+    cube = multiply(s, square(s))
+    sine = multiply(cube, piecewise(tables.FRESNEL_S, position))
+    y = where(far, ox.Min(size, number(_HUGE)), _NEAR_WAVES)
+    position = divide(8 * _NEAR_WAVES, y)
+    scale = divide(1 / math.pi, y)
+    f = multiply(piecewise(tables.FRESNEL_F, position), scale)
+    g = multiply(
+        piecewise(tables.FRESNEL_G, position), divide(divide(scale, y), multiply(y, math.pi))
     )
+    phase = multiply(_square_mod_4(y), math.pi / 2)
+    c, s_ = cos(phase), sin(phase)
+    wave_c = subtract(add(multiply(f, s_), 0.5), multiply(g, c))
+    wave_s = subtract(subtract(0.5, multiply(f, c)), multiply(g, s_))
+    side = _side(x)
+    return multiply(where(far, wave_c, cosine), side), multiply(where(far, wave_s, sine), side)
 
 
-def _square_mod_4(y: Doubles) -> Doubles:
+def _side(x: Tensor) -> Tensor:
+    """-1 or 1; at 0 it is 0 with the sign that it has."""
+    return where(less(x, 0.0), -1.0, where(equal(x, 0.0), x, 1.0))
+
+
+def _square_mod_4(y: Tensor) -> Tensor:
     """``fmod(y * y, 4)`` without the rounding of the square."""
-    high = (y * 134217729.0) - (y * 134217729.0 - y)
-    low = y - high
-    whole = np.fmod(high * high, 4.0) + np.fmod(2 * high * low, 4.0) + low * low
-    found: Doubles = np.where(y < 2.0**50, np.fmod(whole, 4.0), 0.0)
-    return found
+    four = number(4)
+    small = less(y, 2.0**50)  # from there on squares are multiples of 4
+    y = where(small, y, 0.0)
+    split = multiply(y, 134217729.0)
+    high = subtract(split, subtract(split, y))
+    low = subtract(y, high)
+    crossed = multiply(multiply(high, low), 2.0)
+    parts = [ox.Mod(square(high), four, fmod=1), ox.Mod(crossed, four, fmod=1), square(low)]
+    return ox.Mod(add(add(parts[0], parts[1]), parts[2]), four, fmod=1)
 
 
-def _spence(x: Doubles) -> Doubles:
-    large = x > 1.5
-    y = np.where(large, 1 / np.where(large, x, 1.0), x)
-    small = y < 0.5
-    z = np.where(small, y, 1 - y)
-    series, power = np.zeros(x.shape), np.ones(x.shape)
-    for k in range(1, 64):
-        power = power * z
-        series = series + power / (k * k)
-    inside = small & (y > 0)
-    logs = np.where(inside, np.log(np.where(inside, y, 1.0)) * np.log1p(-np.where(small, y, 0)), 0)
-    value = np.where(small, math.pi**2 / 6 - logs - series, series)
-    value = np.where(large, -0.5 * np.log(np.where(large, x, 1.0)) ** 2 - value, value)
-    return np.where((x < 0) | np.isnan(x), np.nan, value)
+def _dilogarithm(x: Tensor) -> Tensor:
+    large = greater(x, 1.5)
+    negative_ = less(x, 0.0)
+    y = where(negative_, 1.0, where(large, divide(1.0, where(large, x, 1.0)), x))
+    small = less(y, 0.5)
+    z = where(small, y, subtract(1.0, y))
+    # Up to 1 / 2 the series converges; below 0 it is the reflection's.
+    series = _li2(z)
+    inside = ox.And(small, greater(y, 0.0))
+    logs = multiply(log(where(inside, y, 1.0)), log1p(negative(where(inside, y, 0.0))))
+    value = where(
+        small, subtract(subtract(math.pi**2 / 6, where(inside, logs, 0.0)), series), series
+    )
+    square_log = square(log(where(large, x, 1.0)))
+    value = where(large, subtract(multiply(square_log, -0.5), value), value)
+    return where(negative_, math.nan, value)
+
+
+def _li2(z: Tensor) -> Tensor:
+    """The dilogarithm from -1/2 to 1/2."""
+    below = less(z, 0.0)
+    # Landen's identity brings what is below 0 to 0 up to 1/3.
+    turned = divide(z, subtract(z, 1.0))
+    place = where(below, turned, z)
+    value = multiply(place, piecewise(tables.SPENCE, multiply(place, 4.0)))
+    return where(below, subtract(multiply(square(log1p(negative(z))), -0.5), value), value)
+
+
+_dawsn = SpecialFunction("Dawsn", _dawson, _dawsn_slope)
+_expint = SpecialFunction("Expint", _ei, lambda x: divide(exp(x), x))
+_fresnel_cos = SpecialFunction("FresnelCos", lambda x: _fresnel(x)[0], lambda x: cos(_phase(x)))
+_fresnel_sin = SpecialFunction("FresnelSin", lambda x: _fresnel(x)[1], lambda x: sin(_phase(x)))
+_spence = SpecialFunction("Spence", _dilogarithm, _spence_slope)

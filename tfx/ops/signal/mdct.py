@@ -24,8 +24,8 @@ from tfx.ops.array.transpose import reverse, roll
 from tfx.ops.common.arguments import static_int, static_ints, tensor
 from tfx.ops.common.shapes import known_rank, shape_argument
 from tfx.ops.math.arithmetic import floordiv, multiply, subtract
-from tfx.ops.math.bessel import scaled_i0
 from tfx.ops.math.elementwise import negative
+from tfx.ops.math.special_tables import I0E
 from tfx.ops.signal.spectral import dct, frame, overlap_and_add, vorbis_window, window_tensor
 
 Window = Callable[..., Any]
@@ -95,8 +95,19 @@ def _kaiser(size: int, beta: float) -> Any:
         return np.ones(1)
     places = 2 * np.arange(size) / (size - 1) - 1
     inner = abs(beta) * np.sqrt(np.maximum(0.0, 1 - places**2))
-    top = scaled_i0(np.array([abs(beta)]))
-    return scaled_i0(inner) / top * np.exp(inner - abs(beta))
+    inner_i0, top = (_scaled_i0(b) for b in (inner, np.array([abs(beta)])))
+    return inner_i0 / top * np.exp(inner - abs(beta))
+
+
+def _scaled_i0(x: Any) -> Any:
+    """``bessel_i0e`` of numbers from 0 on that are known now."""
+    position = x / (x + 4) * len(I0E)
+    piece = np.minimum(position.astype(int), len(I0E) - 1)
+    inside = 2 * (position - piece) - 1
+    total = np.zeros(x.shape)
+    for column in np.array(I0E).T[::-1]:
+        total = total * inside + column[piece]
+    return total / np.sqrt(1 + x)
 
 
 def _length(value: Any) -> int:

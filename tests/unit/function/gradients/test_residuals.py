@@ -12,6 +12,7 @@ import pytest
 
 import tfx as tf
 from tfx.core.dtypes import from_onnx
+from tfx.function.execution import stepped_plan
 from tfx.function.gradients import pure_function
 from tfx.graph.ir import Value
 
@@ -162,7 +163,7 @@ def test_second_derivatives() -> None:
 
 def test_nothing_is_traced_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {"body": 0, "joint": 0, "plan": 0}
-    joint, make_plan = pure_function.Joint.__init__, pure_function.make_plan
+    joint, make_plan = pure_function.Joint.__init__, stepped_plan.make_plan
 
     def counting(self: Any, *args: Any) -> None:
         counts["joint"] += 1
@@ -173,7 +174,7 @@ def test_nothing_is_traced_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         return make_plan(*args, **options)
 
     monkeypatch.setattr(pure_function.Joint, "__init__", counting)
-    monkeypatch.setattr(pure_function, "make_plan", planning)
+    monkeypatch.setattr(stepped_plan, "make_plan", planning)
 
     @tf.function
     def f(x: Any) -> Any:

@@ -61,3 +61,43 @@ def test_in_a_function(name):
     y = tf.function(f, input_signature=[tf.TensorSpec([None, None], tf.float16)])(x)
     assert y.dtype == tf.float16
     assert_close(y, f(x))
+
+
+@pytest.mark.parametrize("name", [*REFERENCES, "bessel_i0e", "bessel_k1", "bessel_j1", "bessel_y0"])
+def test_saved(name, tmp_path):
+    f = getattr(tf.math.special, name)
+
+    def both(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return y, tape.gradient(y, x)
+
+    module = tf.Module()
+    module.both = tf.function(both, input_signature=[tf.TensorSpec([None, 2], tf.float64)])
+    tf.saved_model.save(module, tmp_path / "bundle")
+    x = tf.constant([[0.25, 1.5], [3.0, 44.0]], tf.float64)
+    found = tf.saved_model.load(tmp_path / "bundle").both(x)
+    for have, expected in zip(found, both(x), strict=True):
+        assert_close(have, expected)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_without_elements_and_of_unknown_rank(name):
+    f = getattr(tf.math.special, name)
+    assert f(tf.zeros([0, 3])).shape == (0, 3)
+    g = tf.function(f, input_signature=[tf.TensorSpec(None, tf.float32)])
+    assert_close(g(tf.constant([[0.5]])), f(tf.constant([[0.5]])))
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_forward_mode_and_batches(name):
+    f = getattr(tf.math.special, name)
+    x = tf.constant([0.5, 2.5], tf.float64)
+    with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+        y = f(x)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        again = f(x)
+    assert_close(accumulator.jvp(y), tape.gradient(again, x))
+    assert_close(tf.vectorized_map(f, x), f(x))
