@@ -354,7 +354,10 @@ class FuncGraph(GraphApi):
 
     def read_states(self) -> list[TracedVariable]:
         """The variables whose entry value is an input, in order of the inputs."""
-        return [s for s in self.states.values() if s.entry is not None]
+        # A variable that a branch or loop assigned may be known before it is read.
+        places = {id(v): i for i, v in enumerate(self.graph.inputs)}
+        read = [s for s in self.states.values() if s.entry is not None]
+        return sorted(read, key=lambda s: places.get(id(s.entry), len(places)))
 
     def generator_for(self, seed: Any) -> Any:
         """The random generator of an operation that is added now; None: one for it alone."""

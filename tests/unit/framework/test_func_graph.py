@@ -81,6 +81,17 @@ def test_written_before_read(graph):
     assert graph.graph.inputs == []
 
 
+def test_states_that_were_read_are_in_the_order_of_the_inputs(graph):
+    with using(graph=None):
+        known, other = tf.Variable(1.0), tf.Variable(2)
+    graph.state_of(known)  # as of a branch that assigned it, whose gradient reads it later
+    graph.read(other)
+    graph.read(known)
+    states = graph.read_states()
+    assert [s.variable() is v for s, v in zip(states, (other, known), strict=True)] == [True, True]
+    assert [s.entry for s in states] == list(graph.graph.inputs)
+
+
 def test_states_are_weak(graph):
     v = outside(lambda: tf.Variable(1.0, name="w"))
     state = graph.state_of(v)
