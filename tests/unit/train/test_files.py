@@ -21,8 +21,6 @@ from tests.unit.train.objects import f, module, v
 from tfx.bundle.safetensors import write_safetensors
 from tfx.core.errors import (
     BundleError,
-    NotFoundError,
-    OpError,
     ResourceExhaustedError,
     UnsupportedVersionError,
 )
@@ -217,10 +215,8 @@ def test_every_flipped_bit_is_noticed(small: bytes, tmp_path: Path, data: st.Dat
     path = tmp_path / "c.safetensors"
     path.write_bytes(small)
     damaged(path, lambda b: b.__setitem__(place // 8, b[place // 8] ^ 1 << place % 8))
-    with pytest.raises((BundleError, NotFoundError, AssertionError)) as caught:
+    with pytest.raises(BundleError, match=r"c\.safetensors"):
         read_small(path)
-    if isinstance(caught.value, OpError):
-        assert "c.safetensors" in str(caught.value)
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
