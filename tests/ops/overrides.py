@@ -127,8 +127,8 @@ _SINCE_1_32 = """
     test_attention_local_window_gqa_rank4_mask
     test_bitshift_right_uint16 test_bitshift_left_uint16
 """
-_RELEASE = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])
-_MENDED = set(_SINCE_1_32.split()) if _RELEASE >= (1, 32) else set()
+RELEASE = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])
+_MENDED = set(_SINCE_1_32.split()) if RELEASE >= (1, 32) else set()
 REFUSED = {
     name: why for why, names in _WHY.items() for name in names.split() if name not in _MENDED
 }

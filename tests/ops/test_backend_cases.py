@@ -29,7 +29,7 @@ def _check(case: Case) -> None:
             assert _texts(found) == _texts(wanted)
             continue
         assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
-        rtol, atol = TOLERANCE.get(case.op, (max(1e-5, rounding(wanted.dtype)), 1e-6))
+        rtol, atol = TOLERANCE.get(case.op, (max(1e-5, 2 * rounding(wanted.dtype)), 1e-6))
         np.testing.assert_allclose(
             np.asarray(found, np.float64), np.asarray(wanted, np.float64), rtol=rtol, atol=atol
         )

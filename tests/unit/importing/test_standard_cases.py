@@ -16,6 +16,7 @@ from onnx import numpy_helper
 
 import tfx as tf
 from tests.ops.backend_cases import rounding
+from tests.ops.overrides import RELEASE
 
 # One of so many cases is run; all of them take half a minute.
 STEP = 6
@@ -39,6 +40,12 @@ REFUSED = {
     r"bitcast_bool": r"BitCast",
     r"celu_bfloat16(_expanded)?$": r"Elu cannot be applied",
 }
+if RELEASE < (1, 32):  # of ONNX Runtime
+    REFUSED |= {
+        r"attention_(3d_local|local|bidirectional)_window(?!.*expanded)": r"INVALID_GRAPH",
+        r"attention_4d_(causal_padded_kv_bf16|padded_kv_bf16)$": r"cannot be applied",
+        r"attention_4d_diff_heads_mask4d_padded_kv$": r"cannot be applied",
+    }
 NEWER = r"operator of opset 2[78]|ONNX element type \d+ is not supported"
 # Other numbers than the file's: random ones, and where ONNX Runtime's kernel differs from the text.
 DIFFERENT = (
@@ -101,7 +108,7 @@ def check(found: Any, right: Any, least: float) -> None:
     wide: Any = np.complex128 if right.dtype.kind == "c" else np.float64
     unit = rounding(right.dtype)
     np.testing.assert_allclose(
-        found.astype(wide), right.astype(wide), rtol=max(1e-5, unit), atol=max(least, unit / 2)
+        found.astype(wide), right.astype(wide), rtol=max(1e-5, 2 * unit), atol=max(least, unit / 2)
     )
 
 
