@@ -171,3 +171,24 @@ def test_the_global_step() -> None:
         tf.add_to_collection(tf.GraphKeys.GLOBAL_STEP, step)
         with pytest.raises(RuntimeError, match="2 global steps"):
             train.get_global_step()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_rows_are_the_gradient_that_they_stand_for(name: str) -> None:
+    values, places = [[1.0, -2.0], [0.5, 0.25], [3.0, 1.0]], [1, -1, 1]
+    dense = np.zeros((4, 2), np.float32)
+    np.add.at(dense, places, values)
+    found = []
+    for rows in (True, False):
+        with tf.Graph().as_default(), tf.Session() as session:
+            optimizer = EXPECTED[name][0]
+            v = tf.get_variable("v", initializer=tf.ones([4, 2]))
+            slices = tf.IndexedSlices(tf.constant(values), tf.constant(places))
+            op = optimizer.apply_gradients([(slices if rows else tf.constant(dense), v)])
+            session.run(tf.global_variables_initializer())
+            for _ in range(2):
+                session.run(op)
+            found.append(session.run([v, *optimizer.variables()]))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert (found[0][0][[1, 3]] != 1.0).all()
