@@ -85,7 +85,7 @@ def _bias_gradient(dy: Tensor) -> Tensor:
 
 
 def _kernel_of(op: OpRecord, w: Tensor) -> tuple[int, ...]:
-    """From the attribute, where an imported model gives it, or from the filter."""
+    """Return the kernel from the attribute, if an imported model has it, or from the filter."""
     return tuple(op.attrs.get("kernel_shape") or ()) or static_kernel(w, op.op)
 
 
