@@ -160,7 +160,7 @@ class RecurrentLayout:
         return ox.Transpose(x, perm=(1, 0, 2)) if self._batch_first else x
 
     def _turned(self, x: Tensor) -> Tensor:
-        """Each sequence ``[time, batch, k]`` the other way round."""
+        """Return sequences ``[time, batch, k]``, each reversed within its length."""
         if self._lengths is None:
             return turned(x)
         lengths = cast_to(self._lengths, dtypes.int64)
