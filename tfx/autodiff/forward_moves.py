@@ -70,7 +70,7 @@ def _insert_forward(
 
 @forward("SequenceMap")
 def _map_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor | None:
-    """Only sums have a tangent, of all that is made here."""
+    """Return the tangent of a sum of sequences; other mapped bodies have none."""
     if op.attrs["body"].name != sequences.SUM:
         return None
     a, b = tangents

@@ -86,7 +86,7 @@ def _div_forward(op: OpRecord, tx: Tensor | None, ty: Tensor | None) -> Tensor:
 
 @forward("Max", "Min", "Mod", "Pow", "PRelu")
 def _broadcasting_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor | None:
-    """With all inputs in the result's shape the gradient rule is elementwise."""
+    """Apply the gradient rule with all inputs in the result's shape, where it is elementwise."""
     (z,) = op.outputs
     record = OpRecord(op.op, op.attrs, [spread(x, z) for x in op.inputs], op.outputs)
     total: Tensor | None = None
@@ -178,7 +178,7 @@ def _reduced(op: OpRecord, tangent: Tensor, reduction: str) -> Tensor:
 @forward("ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare")
 @forward("ReduceLogSum", "ReduceLogSumExp")
 def _reduce_forward(op: OpRecord, tangent: Tensor | None, *_: None) -> Tensor | None:
-    """Each element has one slope: the gradient for ones."""
+    """Multiply by each element's slope, which is the gradient for ones, and reduce."""
     if tangent is None:
         return None
     needs = (True, *(False for _ in op.inputs[1:]))
