@@ -222,7 +222,7 @@ _ALONE = _references()
 
 @contextmanager
 def tracing(state: State | None) -> Iterator[None]:
-    """While a block is traced.
+    """Mark a block as being traced.
 
     Args:
         state: The symbols of its statement; None for an expression.
