@@ -246,7 +246,7 @@ class ConcreteFunction:
         return f"ConcreteFunction {describe(self)}"
 
     def __reduce__(self) -> Any:
-        """With its graph and its variables, which the new one keeps alive."""
+        """Pickle the graph and the variables, which the unpickled function keeps alive."""
         return _unpickled, (parts_of(self),)
 
     def __repr__(self) -> str:
@@ -553,7 +553,7 @@ class ConcreteFunction:
         return self._called
 
     def _call_node(self, graph: FuncGraph, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """One call node in the trace around."""
+        """Add one call node to the enclosing trace."""
         callee, constants = self._callee()
         stand_in = self._stand_ins()
         given = self._inputs_in_order(tensors, lambda v: graph.read(stand_in(v)))

@@ -198,7 +198,7 @@ def _read(twin: _Twin) -> list[NodeTiming]:
 
 
 def _inside(executed: list[Any]) -> dict[int, float]:
-    """For each branch or loop, by number: microseconds in the nodes directly inside of it."""
+    """Return the time in the nodes directly in each branch or loop, in microseconds by number."""
     found: dict[int, float] = {}
     open_at: dict[Any, list[tuple[float, int]]] = {}
     order = sorted(range(len(executed)), key=lambda i: (executed[i]["ts"], -executed[i]["dur"]))
