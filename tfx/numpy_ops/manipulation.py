@@ -70,7 +70,7 @@ def reshape(a: Any, newshape: Any, order: str = "C") -> Tensor:
 
 
 def ravel(a: Any) -> Tensor:
-    """All elements in one axis."""
+    """Flatten to one axis."""
     return reshape_ops.reshape(array(a), [-1])
 
 
@@ -273,7 +273,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
 
 
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
-    """Each element several times."""
+    """Repeat each element."""
     return tile_ops.repeat(array(a), repeats, axis)
 
 
@@ -429,7 +429,7 @@ def vdot(a: Any, b: Any) -> Tensor:
 
 
 def outer(a: Any, b: Any) -> Tensor:
-    """All products of elements of two vectors."""
+    """Return all products of elements of two vectors."""
     x, y = shared(ravel(a), ravel(b))
     return x[:, None] * y[None, :]
 
@@ -448,7 +448,7 @@ def einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Tensor:
 
 
 def kron(a: Any, b: Any) -> Tensor:
-    """All products, as blocks of one array."""
+    """Return all products of elements of two arrays, as blocks of one array."""
     x, y = shared(a, b)
     rank = max(_rank(x), _rank(y))
     for _ in range(rank - _rank(x)):
