@@ -112,7 +112,7 @@ def require(device: str) -> None:
         device: Canonical device name.
 
     Raises:
-        InvalidArgumentError: there is no device of this number; the message lists what there is.
+        InvalidArgumentError: there is no device of this number; the message lists existing ones.
         NotFoundError: it is a GPU and none can be used; the message says why.
     """
     kind, number = device.split(":")

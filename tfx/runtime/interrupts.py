@@ -194,7 +194,7 @@ def arm() -> None:
     """Notice signals from now on; called again and again, as others may have disarmed it."""
     if threading.current_thread() is not threading.main_thread():
         return
-    if "trio" in sys.modules:  # it warns of whoever had the descriptor before it
+    if "trio" in sys.modules:  # it warns of a descriptor that was set before
         return
     if _state.writer == -1 and not _start():
         return

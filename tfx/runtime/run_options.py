@@ -230,7 +230,7 @@ class Call:
             )
             self._enter(options)
             try:
-                self.check()  # after the options are known to whoever ends the call
+                self.check()  # after the options are known to the code that ends the call
                 work = self._work(holder, raw, feeds, outputs, options)
                 result: Sequence[RawValue]
                 with interrupts.running(options):
