@@ -195,7 +195,7 @@ def read_limited(path: str | os.PathLike[str], limit: int) -> bytes:
     """Return the content of a plain file of at most ``limit`` bytes.
 
     Raises:
-        BundleError: The file is greater, or is not a plain file.
+        BundleError: The file is larger, or is not a plain file.
     """
     descriptor, size = open_plain(path)
     with os.fdopen(descriptor, "rb", buffering=0) as file:

@@ -270,7 +270,7 @@ class SafetensorsFile:
             for begin in range(0, self.size, _HASHED_AT_ONCE):
                 digest.update(data[begin : begin + _HASHED_AT_ONCE])
                 if _FORGET is not None:
-                    # Only this process lets go of the pages; whoever needs them maps them again.
+                    # Only this process lets go of the pages; a later access maps them again.
                     mapped.madvise(_FORGET, begin, min(_HASHED_AT_ONCE, self.size - begin))
         return digest.digest()
 
