@@ -341,5 +341,5 @@ def loop_types(body: Graph) -> list[tuple[int, RawShape]]:
 def _with_results(node: Node, which: Sequence[int]) -> Node:
     if len(which) < len(node.outputs):
         node.outputs = tuple(node.outputs[i] for i in which)
-        node.tag = None  # it may speak of outputs by their numbers
+        node.tag = None  # it may refer to outputs by their numbers
     return node
