@@ -17,7 +17,7 @@ __all__ = ["ForwardAccumulator"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise MissingNameError("tfx.autodiff", name)
-    # Whoever has tensors expects arithmetic on them.
+    # Tensors need their arithmetic operators.
     importlib.import_module("tfx.ops.common.operator_overloads")
     value = cover(getattr(importlib.import_module("tfx.autodiff.forward_accumulator"), name))
     globals()[name] = value
