@@ -1,6 +1,6 @@
 """Calls of functions whose state is one variable, such as a counter or a step of an average.
 
-Owns the short way for them: whoever holds the variable's lock knows all that the call depends on,
+Owns the short way for them: the holder of the variable's lock knows all that the call depends on,
 so nothing need be collected and compared. What it does is what ``ConcreteFunction`` does for any
 number of variables.
 """

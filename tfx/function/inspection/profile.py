@@ -1,6 +1,6 @@
 """Timings of every node: ``profile`` for a block, ``Recorder`` for one call.
 
-A profile of ONNX Runtime belongs to a session for its whole life. So whoever records runs a twin of
+A profile of ONNX Runtime belongs to a session for its whole life. So a recording runs a twin of
 each session, made for the purpose from the same model: the results are those of an ordinary call,
 variables are updated once, and sessions that nobody profiles pay nothing.
 """
