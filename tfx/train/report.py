@@ -133,7 +133,7 @@ def _table(rows: Sequence[Row]) -> list[str]:
 
 
 def _suggestions(rows: Sequence[Row], fixed: frozenset[str]) -> dict[str, str]:
-    """Pair what is left over on both sides, the most alike first."""
+    """Pair the unmatched items of both sides, the most similar first."""
     old = [r for r in rows if r.outcome == "unexpected" and r.key and r.key not in fixed]
     new = [r for r in rows if r.outcome == "missing" and r.path and r.path not in fixed]
     pairs: dict[str, str] = {}
