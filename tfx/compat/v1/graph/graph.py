@@ -225,7 +225,7 @@ class Graph(FuncGraph, Collections):
         self._drawing = variable
 
     def hide(self, variable: Variable, *, seeded: bool) -> None:
-        """Keep the state of a random operation; whoever reads it advances it."""
+        """Keep the state of a random operation; reading it advances it."""
         self.hidden[id(variable)] = (variable, seeded)
 
     # Order and names
