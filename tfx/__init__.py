@@ -46,7 +46,7 @@ sys.modules[__name__].__class__ = _Facade
 def __getattr__(name: str) -> Any:
     module = NAMES.get(name)
     if module is not None:
-        # Whoever holds a tensor or variable expects arithmetic on it.
+        # Tensors and variables need their arithmetic operators.
         importlib.import_module("tfx.ops.common.operator_overloads")
         value = getattr(importlib.import_module(module), name)
     elif name in SUBMODULES:

@@ -63,7 +63,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
         operator = schema.operator(name)
     except LookupError as e:
         raise AttributeError(f"module 'tfx.raw' has no attribute {name!r}: {e}") from None
-    # Whoever has tensors expects arithmetic on them.
+    # Tensors need their arithmetic operators.
     importlib.import_module("tfx.ops.common.operator_overloads")
     function = cover(_wrapper(operator))
     globals()[name] = function
