@@ -100,7 +100,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 @functools.cache
 def _tell_unused_gpus() -> None:
-    """Say once why GPUs that are there are not listed."""
+    """Warn once why existing GPUs are not listed."""
     for device in cuda.devices()[:1]:
         _log.warning("The GPU %s cannot be used: %s", device.name, gpu_trouble())
 

@@ -168,7 +168,7 @@ class RunOptions:
 
 
 class Call:
-    """One call with options: what runs its sessions (see ``runners.Around``).
+    """One call with options: what runs its sessions (see ``run_hooks.Around``).
 
     Args:
         options: Its options.
@@ -221,7 +221,7 @@ class Call:
     def run(
         self, holder: Any, raw: run_hooks.Run, feeds: dict[str, RawValue], outputs: list[str]
     ) -> Sequence[RawValue]:
-        """Run a session with run options of this call; see ``runners.Around``."""
+        """Run a session with run options of this call; see ``run_hooks.Around``."""
         while True:
             options = new_run_options(
                 self._options.log_severity_level,
@@ -262,7 +262,7 @@ class Call:
         return lambda: recorder.run(holder, raw, feeds, outputs, options)
 
     def host(self, description: str, where: str, act: Callable[[], Any]) -> Any:
-        """Have Python do something between two sessions; see ``runners.Around``."""
+        """Run Python code between two sessions; see ``run_hooks.Around``."""
         self.check()
         if self.recorder is None:
             return act()

@@ -42,7 +42,7 @@ _STANDARD = {"q": np.int64, "Q": np.uint64}
 
 
 def when_gpu_used(action: Callable[[], None]) -> None:
-    """Have something done when a GPU comes into use."""
+    """Register a function to call when a GPU comes into use."""
     _when_gpu_used.append(action)
 
 
