@@ -57,7 +57,7 @@ def is_finite(array: npt.NDArray[Any]) -> bool:
 
 
 def difference(found: npt.NDArray[Any], expected: npt.NDArray[Any], tolerance: float) -> str:
-    """Say how a result differs from the stored one.
+    """Describe how a result differs from the stored one.
 
     Args:
         found: What came.

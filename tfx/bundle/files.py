@@ -27,7 +27,7 @@ ASIDE = ".tfx-replaced-"
 
 
 def path_problem(path: str) -> str | None:
-    """Say what is wrong with a path inside a bundle, or return None.
+    """Return what is wrong with a path inside a bundle, or None.
 
     The rules are those of every platform at once, so that a bundle written on one can be read on
     another: a colon or a backslash would mean a drive or a folder on Windows.

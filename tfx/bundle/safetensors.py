@@ -295,7 +295,7 @@ class SafetensorsFile:
         return iter(self._entries)
 
     def __contains__(self, key: object) -> bool:
-        """Say whether there is a tensor of this key."""
+        """Return whether there is a tensor of this key."""
         return key in self._entries
 
     def __repr__(self) -> str:
