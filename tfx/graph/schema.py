@@ -51,7 +51,7 @@ class Operator:
 
 @functools.cache
 def operator(name: str) -> Operator:
-    """Look an operator of the standard domain up.
+    """Return an operator of the standard domain.
 
     Raises:
         NotFoundError: no such operator at any opset up to ``MAX_OPSET``.

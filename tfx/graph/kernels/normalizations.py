@@ -185,7 +185,7 @@ def _grouped_shape(d: _Definition) -> Value:
 
 
 def _mean_variance(d: _Definition) -> list[Value]:
-    """Without an epsilon in the root."""
+    """Write ``MeanVarianceNormalization``, which has no epsilon in the root."""
     _, centered, variance = d.moments(d.x, d.axes)
     deviation = d.write.Add(d.write.Sqrt(variance), d.number(1e-9))
     return [d.like_result(d.write.Div(centered, deviation))]

@@ -177,7 +177,7 @@ def _correlate(write: ReplacementBuilder, x: Value, w: Value, window: _Window, g
 
 
 def _dilate(write: ReplacementBuilder, x: Value, window: _Window) -> Value:
-    """Every element followed by ``stride - 1`` zeros along each axis."""
+    """Insert ``stride - 1`` zeros after every element along each axis."""
     if max(window.strides) == 1:
         return x
     axes = window.axes
