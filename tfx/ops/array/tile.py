@@ -92,7 +92,7 @@ def _tile_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Every element (or slice along an axis) several times behind itself.
+    """Repeat every element (or slice along an axis) several times in a row.
 
     Args:
         input: Tensor.
