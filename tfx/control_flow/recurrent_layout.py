@@ -113,7 +113,7 @@ class RecurrentLayout:
         return ox.Less(steps, ox.Unsqueeze(lengths, int64_constant([1])))
 
     def project(self, x: Tensor, w: Tensor) -> Tensor:
-        """Every row times the transposed weight."""
+        """Multiply every row by the transposed weight."""
         if not self.both:
             return ox.MatMul(x, ox.Transpose(w, perm=(1, 0)))
         rows = self._rows(x)
@@ -122,7 +122,7 @@ class RecurrentLayout:
         return ox.Transpose(reshape_to(made, concat_shape(*sizes)), perm=(1, 0, 2, 3))
 
     def pull_back(self, y: Tensor, w: Tensor) -> Tensor:
-        """Every row times the weight."""
+        """Multiply every row by the weight."""
         perm = (0, 2, 1) if self.both else (1, 0)
         return self.project(y, ox.Transpose(w, perm=perm))
 
