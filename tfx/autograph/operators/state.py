@@ -100,7 +100,7 @@ class State:
     # Symbols that are lent
 
     def leaking(self) -> list[int]:
-        """Numbers of the symbols that were lent and hold tensors of the block."""
+        """Return the numbers of lent symbols that hold tensors of the block."""
         if not self._lent:
             return []
         now = self.getter()
