@@ -405,7 +405,7 @@ class ConcreteFunction:
         return OneVariableCall(plan, state, [i for i, _ in self._sources], self._new_places[0])
 
     def _refuse_gone(self) -> None:
-        """Say which variable was deleted, if one was."""
+        """Raise an error that names the deleted variable, if one was deleted."""
         for state in self._func_graph.states.values():
             state.variable()
 

@@ -232,7 +232,7 @@ class SessionStep:
 
 
 class HostStep:
-    """Something that Python does with the contents of some slots."""
+    """A step in which Python works on the contents of some slots."""
 
     __slots__ = ("_dtypes", "_outputs", "_released", "_state", "call", "inputs", "node")
 
