@@ -318,7 +318,7 @@ class _Additions:
         return any(tape.depends(x) for tape in self.tapes)
 
     def tell(self, taken_out: Graph) -> None:
-        """Tell the tapes of those that are not of the pass itself."""
+        """Record on the tapes the nodes that are not of the pass itself."""
         if self._noted:
             own = {id(n) for g in (taken_out, *bodies_below(taken_out)) for n in g.nodes}
             for op, attrs, inputs, outputs in self._noted:
