@@ -83,7 +83,7 @@ def transpose(a: Any, axes: Any = None) -> Tensor:
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
-    """Two axes exchanged."""
+    """Exchange two axes."""
     x = array(a)
     order = list(range(_rank(x)))
     axis1, axis2 = (required_int(a, "axis of swapaxes") for a in (axis1, axis2))
@@ -115,7 +115,7 @@ def expand_dims(a: Any, axis: Any) -> Tensor:
 
 
 def squeeze(a: Any, axis: Any = None) -> Tensor:
-    """Without axes of size 1."""
+    """Remove axes of size 1."""
     return reshape_ops.squeeze(array(a), axis)
 
 
@@ -151,7 +151,7 @@ def concatenate(arys: Sequence[Any], axis: Any = 0) -> Tensor:
 
 
 def append(arr: Any, values: Any, axis: Any = None) -> Tensor:
-    """Two arrays one after the other."""
+    """Concatenate two arrays."""
     return concatenate([arr, values], axis)
 
 
