@@ -165,7 +165,7 @@ def _likeness(key: str, path: str) -> float:
 
 
 def _shortened(pairs: dict[str, str], matched: Sequence[str]) -> dict[str, str]:
-    """Say that a whole branch moved, where nothing in it has its place already."""
+    """Shorten suggestions to a branch that moved as a whole, if nothing in it has matched."""
     branches: dict[str, tuple[str, str]] = {}
     targets: dict[str, set[str]] = defaultdict(set)
     for key, path in pairs.items():
