@@ -45,7 +45,7 @@ debug_option = click.option(
 
 
 def report(error: BaseException, prog_name: str, *, debug: bool) -> int:
-    """Tell of an error on stderr.
+    """Print an error on stderr.
 
     Args:
         error: What ended the run; click's way to say that nothing is wrong is among them.

@@ -63,7 +63,7 @@ _limit: _Limit | None = None
 
 
 def _interrupt_main() -> None:
-    """Have the main thread get SIGINT, in the middle of a system call, too."""
+    """Send SIGINT to the main thread, also in the middle of a system call."""
     if hasattr(signal, "pthread_kill"):
         number = threading.main_thread().ident
         assert number is not None

@@ -25,7 +25,7 @@ _OPERATORS_SHOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference.
+    """One difference between two bundles.
 
     Attributes:
         kind: "requirements", "signature", "graph", "variable", "function" or "metadata".

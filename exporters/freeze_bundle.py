@@ -27,7 +27,7 @@ def freeze(
     """Write an ONNX model for each signature of a bundle, with the weights in it.
 
     A variable that a signature only reads is a constant of the model. One that it writes is an
-    input with the saved value as its default, and an output: whoever runs the model may leave it
+    input with the saved value as its default, and an output: the caller of the model may leave it
     out, or give what came out of the run before.
 
     Args:

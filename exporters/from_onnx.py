@@ -67,7 +67,7 @@ def save_onnx(
         export_dir: The folder to make.
         signature: Name of the entry point.
         metadata: Text to keep in the manifest.
-        max_shard_bytes: Most bytes of variables in one file, unless one is greater.
+        max_shard_bytes: Most bytes of variables in one file, unless one is larger.
         examples: Golden examples, as in ``saved_model.SaveOptions``.
 
     Raises:

@@ -29,7 +29,7 @@ from tfx.framework.tensor import EagerTensor
 METADATA = "metadata"
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 KEYS = (bool, int, float, str, bytes, type(None))
-# The format keeps no greater integers.
+# The format keeps no larger integers.
 _MAX_INT_BITS = 13_000
 _MAX_TEXT = 200
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")

@@ -20,7 +20,7 @@ def unique_name(name: str, taken: Collection[str], separator: str = "_") -> str:
 
 
 def unique_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """Each name, made unique among those before it and ``taken``."""
+    """Return names, each made unique among those before it and ``taken``."""
     used = set(taken)
     result = []
     for name in names:

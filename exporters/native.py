@@ -30,7 +30,7 @@ class SaveOptions:
         experimental_custom_gradients: Save the gradients of ``custom_gradient`` with the functions.
             Without them what is loaded cannot be differentiated there.
         metadata: Text to keep in the manifest.
-        max_shard_bytes: Most bytes of variables in one file, unless a single variable is greater.
+        max_shard_bytes: Most bytes of variables in one file, unless a single variable is larger.
         examples: Golden examples, which ``tfx verify`` replays: calls of signatures with what the
             bundle gave for them. A dict has them by signature: inputs by name, ``(inputs,
             outputs)`` where the outputs are to be compared now, or a list of examples, in which a

@@ -74,7 +74,7 @@ def resolve_signatures(
 
 
 def _loaded_signatures(obj: Any) -> Mapping[str, Any] | None:
-    """Those of a loaded object, which it keeps when it is saved again."""
+    """Return the signatures of a loaded object, which it keeps when it is saved again."""
     found = getattr(obj, "signatures", None)
     if not isinstance(found, Mapping) or not found:
         return None

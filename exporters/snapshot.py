@@ -242,7 +242,7 @@ def _called_with(concrete: ConcreteFunction) -> str:
 
 
 def _can_be_called(concrete: ConcreteFunction) -> bool:
-    """Not if it uses tensors of the function around it, or a variable that is gone."""
+    """Return False if it uses tensors of an enclosing function, or a variable that is gone."""
     try:
         return not concrete.graph.captured and concrete.variables is not None
     except FailedPreconditionError:

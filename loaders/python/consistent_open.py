@@ -15,7 +15,7 @@ from typing import TypeVar
 from tfx.bundle.manifest import MANIFEST_NAME
 from tfx.core.errors import BundleError, MissingFileError
 
-# How often to try: whoever saves without a pause is not waited for without an end.
+# How often to try: a program that saves without a pause is not waited for forever.
 ATTEMPTS = 20
 
 _T = TypeVar("_T")

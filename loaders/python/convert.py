@@ -51,7 +51,7 @@ def to_array(value: object, wanted: TensorInfo, what: str) -> npt.NDArray[Any]:
 
 
 def fits(shape: tuple[int, ...], wanted: TensorInfo) -> bool:
-    """Say whether a value of this shape is one of the wanted."""
+    """Return whether a value of this shape fits the wanted one."""
     if wanted.shape is None:
         return True
     return len(shape) == len(wanted.shape) and all(
@@ -70,7 +70,7 @@ def _shape_hint(shape: tuple[int, ...], wanted: TensorInfo) -> str:
 
 
 def _is_literal(value: object) -> bool:
-    """Tell Python values from arrays by the first element: NumPy's numbers have a dtype."""
+    """Distinguish Python values from arrays by the first element: NumPy's numbers have a dtype."""
     while isinstance(value, (list, tuple)):
         if not value:
             return True

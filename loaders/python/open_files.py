@@ -216,7 +216,7 @@ class Sources:
         return data
 
     def is_unchanged(self, file: str) -> bool:
-        """Say whether a file is still the one that was there when the bundle was opened."""
+        """Return whether a file is still the one that the bundle was opened with."""
         return self._identity(file) == self._seen[file]
 
     def _identity(self, file: str) -> tuple[int, int, int, int] | None:

@@ -85,7 +85,7 @@ def _decoded(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All variables at one moment.
+    """The values of all variables at one moment.
 
     Attributes:
         values: The values, in the manifest's order.

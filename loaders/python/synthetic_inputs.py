@@ -68,7 +68,7 @@ def candidates(info: SignatureInfo, number: int, most_bytes: int) -> Iterator[Ar
         info: The signature.
         number: 0 for a first set of sizes, 1 for a second one that is different; more for other
             values with the first sizes.
-        most_bytes: Candidates that are greater are left out.
+        most_bytes: Candidates that are larger are left out.
 
     Yields:
         An array for each input, by name.

@@ -270,7 +270,7 @@ class _Signature:
         return True
 
     def _made_up(self, forms: Sequence[Form], has_examples: bool) -> list[set[Any]]:
-        """Without examples of two sizes: run on what is made up."""
+        """Run on generated inputs if there are no examples of two sizes."""
         if self.is_endless:
             return []
         seconds = self.replayer.seconds

@@ -173,7 +173,7 @@ def _sum(a: Tensor, b: Tensor) -> Tensor:
 
 
 def narrow(dx: Tensor, x: Any) -> None:
-    """Tell a gradient in a graph what is known of its shape: it is that of what it belongs to.
+    """Set the static shape of a gradient in a graph: it is that of the tensor it belongs to.
 
     Rules work with shapes that are known at run time only, and inference cannot see through that.
     """

@@ -99,7 +99,7 @@ class ForwardAccumulator:
 
     @classmethod
     def over(cls, pairs: Iterable[tuple[Any, Tensor]]) -> ForwardAccumulator:
-        """One that has the tangents of some tensors, checked by whoever made them."""
+        """Make an accumulator of given tangents, which the caller has checked."""
         self = cls.__new__(cls)
         self._start()
         for x, tangent in pairs:
@@ -162,7 +162,7 @@ class ForwardAccumulator:
 
     def set_tangent(self, x: Any, tangent: Tensor) -> None:
         """Give a tensor or variable a tangent."""
-        # A tensor of a graph stays with it; whoever made the graph asks for its tangents later.
+        # A tensor of a graph stays with it; its maker asks for its tangents later.
         holder = x
         if not isinstance(x, SymbolicTensor):
             holder = _Watched(x, self._forget)

@@ -191,7 +191,7 @@ class GradientTape:
         self._spares = True
 
     def _release(self) -> None:
-        """At the end of a block: let go of what only second derivatives would have read.
+        """Release at the end of a block the tensors that only second derivatives would have read.
 
         A gradient that is differentiated again was recorded, and took what the call had saved.
         """

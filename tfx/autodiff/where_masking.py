@@ -35,7 +35,7 @@ _seeds_are_masked: contextvars.ContextVar[bool] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def masked_seeds() -> Iterator[None]:
-    """Within it the gradients that a walk begins with count as masked: who knows where from."""
+    """Count the gradients that walks begin with as masked: their origin is unknown."""
     token = _seeds_are_masked.set(True)
     try:
         yield

@@ -148,7 +148,7 @@ def _renamed(code: types.CodeType, prefix: str, name: str) -> types.CodeType:
 
 
 def _codes(code: types.CodeType, *, classes: bool = True) -> Iterator[types.CodeType]:
-    """All code below; that of classes, whose methods are converted when called, if asked for."""
+    """Yield all nested code; that of classes, whose methods are converted when called, if asked."""
     for constant in code.co_consts:
         if not isinstance(constant, types.CodeType):
             continue

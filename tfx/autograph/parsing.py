@@ -133,7 +133,7 @@ def _lambda(tree: ast.Module, code: types.CodeType) -> ast.FunctionDef | None:
 
 
 def _span(code: types.CodeType) -> tuple[int, int, int, int] | None:
-    """From the first to the last character that some instruction comes from."""
+    """Return the range from the first to the last character that instructions come from."""
     spans = [p for p in code.co_positions() if None not in p and p[3]]
     if not spans:
         return None

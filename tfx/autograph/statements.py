@@ -200,7 +200,7 @@ class StatementConverter:
         return changed, tuple(s for s in symbols if s not in own)
 
     def _needed(self, stmt: ast.stmt, symbols: Mapping[str, bool]) -> tuple[str, ...]:
-        """Those of the symbols that are used after the statement; what is not local always is."""
+        """Return the symbols that are used after the statement, as all that are not local are."""
         lasting = getattr(stmt, LIVE_AFTER) | self._global | self._nonlocal
         return tuple(s for s in symbols if s in lasting or "." in s or not symbols[s])
 

@@ -156,7 +156,7 @@ class Visitor:
         return getattr(self, name)(node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:  # noqa: N802
-        """Nothing is below a constant."""
+        """Return the constant, which has no children."""
         return node
 
     def generic_visit(self, node: ast.AST) -> Any:

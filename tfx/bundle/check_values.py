@@ -88,7 +88,7 @@ def check_shape(shape: Shape, where: str) -> None:
 
 
 def compatible(one: Shape, other: Shape) -> bool:
-    """Say whether a tensor could have both shapes."""
+    """Return whether a tensor could have both shapes."""
     if one is None or other is None or one == other:
         return True
     return len(one) == len(other) and all(

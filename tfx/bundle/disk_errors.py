@@ -20,7 +20,7 @@ _CLOSED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
 
 @contextlib.contextmanager
 def translated(target: str | os.PathLike[str]) -> Iterator[None]:
-    """Tell in the block's errors what kept ``target`` from being written.
+    """Translate the block's errors, and name ``target``, which was to be written.
 
     Args:
         target: What the caller asked to write; what was there is as it was.

@@ -1,4 +1,4 @@
-"""Golden examples: their file, what ties them to the variables, and when two results are alike.
+"""Golden examples: their file, what ties them to the variables, and when two results are close.
 
 Owns the rules of SPEC.md 7.1 that need no runtime. Must not run anything. The one decision: an
 example names the variables that it was made with by the hashes of their files, so a program that
@@ -57,7 +57,7 @@ def is_finite(array: npt.NDArray[Any]) -> bool:
 
 
 def difference(found: npt.NDArray[Any], expected: npt.NDArray[Any], tolerance: float) -> str:
-    """Say how a result differs from the stored one.
+    """Describe how a result differs from the stored one.
 
     Args:
         found: What came.

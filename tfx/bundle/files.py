@@ -27,7 +27,7 @@ ASIDE = ".tfx-replaced-"
 
 
 def path_problem(path: str) -> str | None:
-    """Say what is wrong with a path inside a bundle, or return None.
+    """Return what is wrong with a path inside a bundle, or None.
 
     The rules are those of every platform at once, so that a bundle written on one can be read on
     another: a colon or a backslash would mean a drive or a folder on Windows.
@@ -195,7 +195,7 @@ def read_limited(path: str | os.PathLike[str], limit: int) -> bytes:
     """Return the content of a plain file of at most ``limit`` bytes.
 
     Raises:
-        BundleError: The file is greater, or is not a plain file.
+        BundleError: The file is larger, or is not a plain file.
     """
     descriptor, size = open_plain(path)
     with os.fdopen(descriptor, "rb", buffering=0) as file:

@@ -146,7 +146,7 @@ def read_manifest(bundle: str | os.PathLike[str]) -> Manifest:
 
 
 def is_bundle(path: str | os.PathLike[str]) -> bool:
-    """Say whether ``path`` is a folder with a manifest; the manifest may yet be damaged."""
+    """Return whether ``path`` is a folder with a manifest; the manifest may yet be damaged."""
     return Path(path, MANIFEST_NAME).is_file()
 
 

@@ -109,7 +109,7 @@ class Comparison:
         self._advise(_EXPECT, begin, length)  # where it is not in memory: in one go
         found = zlib.crc32(data[begin : begin + length])
         if not keep:
-            # Only this process lets go of the pages; whoever needs them maps them again.
+            # Only this process lets go of the pages; a later access maps them again.
             self._advise(_FORGET, begin, length)
         return found
 

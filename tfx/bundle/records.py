@@ -295,7 +295,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Everything that ``bundle.pb`` says."""
+    """The contents of ``bundle.pb``."""
 
     producer: str
     producer_version: str

@@ -271,7 +271,7 @@ class SafetensorsFile(Closing):
             for begin in range(0, self.size, _HASHED_AT_ONCE):
                 digest.update(data[begin : begin + _HASHED_AT_ONCE])
                 if _FORGET is not None:
-                    # Only this process lets go of the pages; whoever needs them maps them again.
+                    # Only this process lets go of the pages; a later access maps them again.
                     mapped.madvise(_FORGET, begin, min(_HASHED_AT_ONCE, self.size - begin))
         return digest.digest()
 
@@ -288,7 +288,7 @@ class SafetensorsFile(Closing):
         return iter(self._entries)
 
     def __contains__(self, key: object) -> bool:
-        """Say whether there is a tensor of this key."""
+        """Return whether there is a tensor of this key."""
         return key in self._entries
 
     def __repr__(self) -> str:

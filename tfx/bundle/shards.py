@@ -58,7 +58,7 @@ def write_store(
         tensors: Arrays by key.
         stem: Path of the files inside the bundle, without its endings.
         metadata: Text to keep in the header of each file.
-        max_shard_bytes: Most data a file gets, unless a single tensor is greater.
+        max_shard_bytes: Most data a file gets, unless a single tensor is larger.
         sums_tensors: Whether to sum each tensor in place of the files, see ``write_safetensors``.
 
     Returns:

@@ -197,7 +197,7 @@ def _tell_tapes(
 def notify_recorders(
     op: str, attrs: dict[str, Any], inputs: Sequence[Any], outputs: Sequence[SymbolicTensor]
 ) -> None:
-    """Tell the recorders of an ``If`` or ``Loop``, or of results that one got later.
+    """Notify the recorders of an ``If`` or ``Loop``, or of results added to one later.
 
     The innermost one is first: a forward accumulator adds tangents to the node itself, which is
     another operation then for those around it.

@@ -371,7 +371,7 @@ def _next(i: Tensor) -> Tensor:
 
 
 def _state_lengths(results: Sequence[Tensor], slices: _Slices, more: int = 0) -> None:
-    """Tell results in a graph that there is one row for each slice."""
+    """Set the static length of results in a graph: one row for each slice."""
     for x in results:
         rank = x.shape.rank
         if isinstance(x, SymbolicTensor) and rank and slices.length is not None:

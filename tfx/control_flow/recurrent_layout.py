@@ -113,7 +113,7 @@ class RecurrentLayout:
         return ox.Less(steps, ox.Unsqueeze(lengths, int64_constant([1])))
 
     def project(self, x: Tensor, w: Tensor) -> Tensor:
-        """Every row times the transposed weight."""
+        """Multiply every row by the transposed weight."""
         if not self.both:
             return ox.MatMul(x, ox.Transpose(w, perm=(1, 0)))
         rows = self._rows(x)
@@ -122,7 +122,7 @@ class RecurrentLayout:
         return ox.Transpose(reshape_to(made, concat_shape(*sizes)), perm=(1, 0, 2, 3))
 
     def pull_back(self, y: Tensor, w: Tensor) -> Tensor:
-        """Every row times the weight."""
+        """Multiply every row by the weight."""
         perm = (0, 2, 1) if self.both else (1, 0)
         return self.project(y, ox.Transpose(w, perm=perm))
 
@@ -160,7 +160,7 @@ class RecurrentLayout:
         return ox.Transpose(x, perm=(1, 0, 2)) if self._batch_first else x
 
     def _turned(self, x: Tensor) -> Tensor:
-        """Each sequence ``[time, batch, k]`` the other way round."""
+        """Return sequences ``[time, batch, k]``, each reversed within its length."""
         if self._lengths is None:
             return reversed_along(ox, x)
         lengths = cast_to(self._lengths, dtypes.int64)

@@ -32,7 +32,7 @@ from tfx.ops.common.batching import (
 
 @gradient("SequenceMap")
 def _map_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
-    """Only sums, and what changes the form of elements, have a gradient, of all made here."""
+    """Return the gradient of a sum or of a change of the elements' form; other bodies have none."""
     name = op.attrs["body"].name
     if name == packed_sequences.FLAT:
         return [packed_sequences.formed(dy, packed_sequences.forms(op.inputs[0]))]
@@ -170,7 +170,7 @@ def _cut(sequence: Tensor, count: Tensor) -> Tensor:
 
 @gradient("SequenceInsert")
 def _insert_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
-    """One element to the element, the others to the sequence."""
+    """Give the element the gradient at its place, and the sequence the other ones."""
     if len(op.inputs) == 2:
         return [ox.SequenceErase(dy), sequences.at(dy, int64_constant(-1))]
     count = sequences.length(op.inputs[0])
@@ -202,7 +202,7 @@ def _erase_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
 
 @gradient("SequenceConstruct")
 def _construct_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
-    """One element for each."""
+    """Give each input the gradient of its element."""
     return [sequences.at(dy, int64_constant(i)) for i in range(len(op.inputs))]
 
 

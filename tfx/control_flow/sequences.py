@@ -88,7 +88,7 @@ def length(sequence: Tensor) -> Tensor:
 
 
 def at(sequence: Tensor, index: Tensor) -> Tensor:
-    """One element."""
+    """Return one element."""
     return ox.SequenceAt(sequence, index)
 
 

@@ -347,7 +347,7 @@ class ArrayState:
         return zeros([0, *dims[1:]] if concatenated else [0, *dims], self._dtype)
 
     def _shaped(self, x: Tensor, leading: tuple[None, ...] = ()) -> Tensor:
-        """Tell a tensor in a graph what is known of the elements' shape."""
+        """Set the known part of the elements' shape on a tensor in a graph."""
         if isinstance(x, SymbolicTensor) and self._shape.rank is not None:
             count = self._known_size() if leading else None
             x.set_shape(TensorShape([*((count,) * len(leading)), *(self._shape.symbolic or ())]))

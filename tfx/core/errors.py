@@ -213,7 +213,7 @@ class OperatorNotAllowedInGraphError(OpError, TypeError):
 
 
 class NoContentsError(OperatorNotAllowedInGraphError, AttributeError):
-    """`tensor.numpy` was asked of a traced tensor; `hasattr(tensor, "numpy")` is False."""
+    """`tensor.numpy` was called on a traced tensor; `hasattr(tensor, "numpy")` is False."""
 
 
 class DTypeMismatchError(InvalidArgumentError, TypeError):

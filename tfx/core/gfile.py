@@ -92,7 +92,7 @@ class GFile(Closing):
         return self._file
 
     def read(self, n: int = -1) -> Any:
-        """At most ``n`` characters or bytes; -1: all."""
+        """Read at most ``n`` characters or bytes; -1 reads all."""
         with file_errors(self.name):
             return self._open().read(n)
 
@@ -102,7 +102,7 @@ class GFile(Closing):
             return self._open().readline()
 
     def readlines(self) -> list[Any]:
-        """All lines that are left."""
+        """Read the remaining lines."""
         with file_errors(self.name):
             return self._open().readlines()
 

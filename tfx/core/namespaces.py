@@ -17,7 +17,7 @@ _everywhere: Callable[[], Iterable[str]] = tuple
 
 
 def search_with(everywhere: Callable[[], Iterable[str]]) -> None:
-    """Say where names may be that are not where they were looked for.
+    """Set the modules to search for names that a namespace does not have.
 
     Args:
         everywhere: Returns the modules, the best known first.

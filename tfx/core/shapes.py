@@ -374,7 +374,7 @@ class TensorShape(Immutable):
         return self
 
     def with_rank_at_most(self, rank: int) -> TensorShape:
-        """Returns this shape, or raises ValueError if its rank is known and greater."""
+        """Returns this shape, or raises ValueError if its rank is known and larger."""
         if self._dims is not None and len(self._dims) > rank:
             raise ValueError(
                 f"Shape {self} has rank {len(self._dims)}, but must have rank at most {rank}"

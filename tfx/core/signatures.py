@@ -7,5 +7,5 @@ from typing import Any
 
 
 def show_signature(function: Any, signature: inspect.Signature) -> None:
-    """Have ``inspect.signature`` and ``help`` show a signature for a function."""
+    """Set the signature that ``inspect.signature`` and ``help`` show for a function."""
     function.__signature__ = signature

@@ -23,7 +23,7 @@ FULL = frozenset(
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Have the system's errors in a ``with`` block name the file that is written.
+    """Add the written file's name to the system's errors in a ``with`` block.
 
     Args:
         path: The file.
@@ -66,7 +66,7 @@ def no_room(path: str | os.PathLike[str], error: OSError) -> str:
 
 @contextmanager
 def starting_threads() -> Iterator[None]:
-    """Say what it means when no thread can be started inside a ``with`` block.
+    """Explain the error of a thread that cannot be started inside a ``with`` block.
 
     Raises:
         ResourceExhaustedError: the system has no memory for one, or allows no more of them.

@@ -1,7 +1,7 @@
 """Tracebacks without tfx's own frames: what a user sees of an error is the user's program.
 
 Owns the switch (`tf.debugging.enable_traceback_filtering`) and the filter. It must not know which
-functions are public: who makes names public says so with `cover`.
+functions are public: code that makes names public declares it with `cover`.
 
 The design decision: a covered function gets an exception handler at its end, in its own code
 object, that takes the frames off on the way out. An exception table costs nothing until something

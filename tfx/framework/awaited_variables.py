@@ -54,7 +54,7 @@ class Awaited(VariableState):
 
 
 def wait(variable: Variable) -> None:
-    """Have the restores look for a variable when it is used next."""
+    """Make the restores look for a variable when it is used next."""
     if type(variable) is Variable:
         set_state(variable, Awaited())
 

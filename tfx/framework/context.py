@@ -127,7 +127,7 @@ def set_context(**changes: Any) -> None:
 
 
 def recorders_inside_traces(tapes: tuple[Recorder, ...]) -> tuple[Recorder, ...]:
-    """Those recorders that also want to see what a function being traced does."""
+    """Return the recorders that also record operations of a function being traced."""
     return tuple(t for t in tapes if getattr(t, "lasting", False)) if tapes else tapes
 
 

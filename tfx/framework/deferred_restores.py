@@ -55,7 +55,7 @@ def pending() -> list[Pending]:
 
 
 def changed(owner: Any) -> None:
-    """Tell that state was created inside of ``owner``'s containers (a slot, a list's item).
+    """Report state created inside of ``owner``'s containers (a slot, a list's item).
 
     Call it right after the creation, before anything uses the new variables: what a pending
     restore holds for them replaces their values.
@@ -65,7 +65,7 @@ def changed(owner: Any) -> None:
 
 
 def traced(variables: Iterable[Any], created: Iterable[Any] = ()) -> None:
-    """Tell that a function was traced and will now run for the first time.
+    """Report that a function was traced and is about to run for the first time.
 
     Args:
         variables: All variables that it uses.
@@ -78,13 +78,13 @@ def traced(variables: Iterable[Any], created: Iterable[Any] = ()) -> None:
 
 
 def created(variable: Any) -> None:
-    """Tell that there is a new variable, wherever it will belong."""
+    """Report a new variable, whose owner may not be known yet."""
     for restore in tuple(_pending):
         restore.created(variable)
 
 
 def resolve_pending() -> bool:
-    """Have the restores look for variables that have found their place.
+    """Make the restores look for variables that have found their place.
 
     Returns:
         Whether looking again later makes sense.

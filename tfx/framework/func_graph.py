@@ -204,7 +204,7 @@ class FuncGraph(GraphApi):
         return f"/device:{device}" if device else ""
 
     def place_constant(self, value: ir.Value) -> None:
-        """Tell of a constant that nobody shares in which scope it was made."""
+        """Place a constant that is not shared on the device of the current scope."""
         device = placed(current().device, "Const", value.name, ())
         if device is not None:
             self.requested[id(value)] = device

@@ -20,7 +20,7 @@ _FIELD = "__tfx_remade__"
 
 
 def remake_with(wrapper: Any, make: Make) -> None:
-    """Say how to make a wrapper again.
+    """Register the function that makes a wrapper again.
 
     Args:
         wrapper: A Python function of tfx.

@@ -190,7 +190,7 @@ def one_place(graph: FuncGraph | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def other_places(graph: FuncGraph | None) -> Iterator[None]:
-    """Within ``one_place``: look at the stack again, because code of the user may run."""
+    """Look at the stack again inside of ``one_place``, because code of the user may run."""
     if graph is None or graph.shared_name is None:
         yield
         return

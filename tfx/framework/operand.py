@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Operand:
-    """Something that Python's operators work on."""
+    """A value that Python's operators work on."""
 
     __slots__ = ()
 

@@ -492,7 +492,7 @@ class Variable(Operand, metaclass=VariableKind):
             plan.variable_changed()
 
     def add_plan(self, plan: Any) -> None:
-        """Have ``plan.variable_changed()`` called at the next assignment."""
+        """Call ``plan.variable_changed()`` at the next assignment."""
         with _plans_lock:
             if self._plans is None:
                 self._plans = weakref.WeakSet()

@@ -18,7 +18,7 @@ _creators: ContextVar[tuple[Creator, ...]] = ContextVar("tfx_variable_creators",
 
 @contextmanager
 def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
-    """Have variables made inside the ``with`` block by a function of the program.
+    """Create variables inside the ``with`` block by a function of the program.
 
     Args:
         variable_creator: ``creator(next_creator, **kwargs)`` returns a variable: what

@@ -34,7 +34,7 @@ def in_order(numbers: Iterable[int]) -> tuple[int, ...]:
 
 
 def all_locks() -> tuple[int, ...]:
-    """Every lock, as ``writing`` takes them."""
+    """Return all locks, as ``writing`` takes them."""
     return tuple(range(len(_locks)))
 
 

@@ -82,7 +82,7 @@ _VariableWithState.__name__ = _VariableWithState.__qualname__ = Variable.__name_
 
 
 def set_state(variable: Variable, state: VariableState) -> None:
-    """Have a state asked for the value of a variable from now on."""
+    """Read a variable's value through a state from now on."""
     variable._state = state
     variable.__class__ = _VariableWithState
 

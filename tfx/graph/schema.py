@@ -1,6 +1,6 @@
 """The operators: the one module that reads ``onnx.defs``.
 
-``BASE_OPSET`` is what graphs are written in unless an operator of theirs is newer; a graph is then
+``BASE_OPSET`` is what graphs are written in unless one of their operators is newer; a graph is then
 written in the first opset that has all its operators.
 """
 
@@ -51,7 +51,7 @@ class Operator:
 
 @functools.cache
 def operator(name: str) -> Operator:
-    """Look an operator of the standard domain up.
+    """Return an operator of the standard domain.
 
     Raises:
         NotFoundError: no such operator at any opset up to ``MAX_OPSET``.

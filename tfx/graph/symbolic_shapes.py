@@ -91,7 +91,7 @@ def _same(node: Node) -> tuple[RawDim, ...] | None:
 
 
 def _reshape(node: Node) -> tuple[RawDim, ...] | None:
-    """None where a reshape may fail and all elements are numbers, which would take its place."""
+    """Return the known elements of a reshape; None if they would replace one that may fail."""
     found = _same(node)
     if found is None or elements(node.inputs[1]) is not None:
         return found
@@ -300,7 +300,7 @@ def _range_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
 
 
 def _pool_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
-    """With ``ceil_mode`` no window begins behind the padding in front; onnx counts such windows."""
+    """Correct onnx's ``ceil_mode``: no window begins behind the image and its front padding."""
     source = inputs[0].shape if inputs[0] is not None else None
     if not attrs.get("ceil_mode") or source is None or types[0][1] is None:
         return types

@@ -41,7 +41,7 @@ class Mark(Tag, enum.Enum):
     NOT_EMPTY = "asked"
     # It joins pieces whose sizes were compared.
     COMPARED = "compared"
-    # It is an extreme of numbers without NaN, or what becomes of NaN is seen to elsewhere.
+    # It is an extreme of numbers without NaN, or NaN is handled elsewhere.
     WITHOUT_NAN = "without nan"
 
 

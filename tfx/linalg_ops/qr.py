@@ -105,7 +105,7 @@ def _columns(x: Tensor, start: Tensor | None, end: Tensor | None) -> Tensor:
 
 
 def reflected(a: Tensor, full: bool) -> list[Tensor]:
-    """Both factors, through which no eager tape sees."""
+    """Return both factors, which eager tapes do not look into."""
     rows, columns = a.shape[-2:].as_list()
     least = None if rows is None or columns is None else min(rows, columns)
     short = rows if full else least

@@ -119,7 +119,7 @@ def row(x: Tensor, j: Tensor) -> Tensor:
 def either(eager: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
     """Return the form of a decomposition that its gradient uses.
 
-    A graph of a gradient is built at once: with gradients of its own in it, it had no end. There
+    A graph of a gradient is built at once: with its own gradients in it, it would be endless. There
     the second derivative goes through the loop.
     """
     return eager if executing_eagerly() else traced

@@ -109,10 +109,10 @@ def _solved(a: Tensor, b: Tensor) -> Any:
         x = _found(a, b)
 
     def grad(dx: Tensor) -> Any:
-        # A graph of a gradient is built at once: with more such gradients in it, it had no end.
+        # A graph of a gradient is built at once: with such gradients in it, it would be infinite.
         again = solve if executing_eagerly() else _found
         db = again(swap_last_two(a), dx)
-        # Solved again, so that it depends on the matrix for whoever differentiates this.
+        # Solved again, so that it depends on the matrix for further derivatives.
         da: Any = matmul(db, again(a, b), transpose_b=True)
         return -da, db
 

@@ -128,7 +128,7 @@ def banded_triangular_solve(
 
 
 def _of_one_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Both expanded to the batch that they have together."""
+    """Return both, expanded to their common batch."""
     lead_a = ox.Shape(a, end=-2)
     lead_b = ox.Shape(b, end=-2)
     ones = int64_constant([1, 1])

@@ -233,7 +233,7 @@ def _zeros(kind: DType, shape: list[Any]) -> Tensor:
 
 
 def _equal(left: Tensor, right: Tensor) -> Tensor:
-    """Every element of one vector compared with every element of another."""
+    """Compare every element of one vector with every element of another."""
     rows = ox.Unsqueeze(left, int64_constant([1]))
     return ox.Equal(rows, ox.Unsqueeze(right, int64_constant([0])))
 

@@ -72,7 +72,7 @@ def reshape(a: Any, newshape: Any, order: str = "C") -> Tensor:
 
 
 def ravel(a: Any) -> Tensor:
-    """All elements in one axis."""
+    """Flatten to one axis."""
     return reshape_ops.reshape(array(a), [-1])
 
 
@@ -85,7 +85,7 @@ def transpose(a: Any, axes: Any = None) -> Tensor:
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
-    """Two axes exchanged."""
+    """Exchange two axes."""
     x = array(a)
     order = list(range(_rank(x)))
     axis1, axis2 = (required_int(a, "axis of swapaxes") for a in (axis1, axis2))
@@ -117,7 +117,7 @@ def expand_dims(a: Any, axis: Any) -> Tensor:
 
 
 def squeeze(a: Any, axis: Any = None) -> Tensor:
-    """Without axes of size 1."""
+    """Remove axes of size 1."""
     return reshape_ops.squeeze(array(a), axis)
 
 
@@ -151,7 +151,7 @@ def concatenate(arys: Sequence[Any], axis: Any = 0) -> Tensor:
 
 
 def append(arr: Any, values: Any, axis: Any = None) -> Tensor:
-    """Two arrays one after the other."""
+    """Concatenate two arrays."""
     return concatenate([arr, values], axis)
 
 
@@ -273,7 +273,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
 
 
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Tensor:
-    """Each element several times."""
+    """Repeat each element."""
     return tile_ops.repeat(array(a), repeats, axis)
 
 
@@ -427,7 +427,7 @@ def vdot(a: Any, b: Any) -> Tensor:
 
 
 def outer(a: Any, b: Any) -> Tensor:
-    """All products of elements of two vectors."""
+    """Return all products of elements of two vectors."""
     x, y = shared(ravel(a), ravel(b))
     return x[:, None] * y[None, :]
 
@@ -446,7 +446,7 @@ def einsum(subscripts: str, *operands: Any, **kwargs: Any) -> Tensor:
 
 
 def kron(a: Any, b: Any) -> Tensor:
-    """All products, as blocks of one array."""
+    """Return all products of elements of two arrays, as blocks of one array."""
     x, y = shared(a, b)
     rank = max(_rank(x), _rank(y))
     for _ in range(rank - _rank(x)):

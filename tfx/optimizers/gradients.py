@@ -88,17 +88,17 @@ def dense(gradient: Any, variable: Variable) -> Tensor:
 
 
 def clipped_by_value(gradients: Sequence[Array], limit: float) -> list[Array]:
-    """Each element brought into ``[-limit, limit]``."""
+    """Clip each element to ``[-limit, limit]``."""
     return [clip(g, -limit, limit) for g in gradients]
 
 
 def clipped_by_norm(gradients: Sequence[Array], limit: float) -> list[Array]:
-    """Each gradient scaled down to the norm ``limit`` if it is longer."""
+    """Scale each gradient down to the norm ``limit`` if it is longer."""
     return [g * _shrink(ox.ReduceL2(_elements(g), keepdims=0), limit) for g in gradients]
 
 
 def clipped_by_global_norm(gradients: Sequence[Array], limit: float) -> list[Array]:
-    """All gradients scaled by one factor so that together they have at most the norm ``limit``.
+    """Scale all gradients by one factor so that their common norm is at most ``limit``.
 
     If the norm is not finite all become NaN, so that the step can be recognised as failed.
     """
@@ -110,7 +110,7 @@ def clipped_by_global_norm(gradients: Sequence[Array], limit: float) -> list[Arr
 
 
 def _elements(gradient: Array) -> Array:
-    """All that is not zero for sure, each element once."""
+    """Return all elements that may be non-zero, each once."""
     return gradient.once().values if isinstance(gradient, Rows) else gradient
 
 

@@ -100,7 +100,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 @functools.cache
 def _tell_unused_gpus() -> None:
-    """Say once why GPUs that are there are not listed."""
+    """Warn once why existing GPUs are not listed."""
     for device in cuda.devices()[:1]:
         _log.warning("The GPU %s cannot be used: %s", device.name, gpu_trouble())
 
@@ -112,7 +112,7 @@ def require(device: str) -> None:
         device: Canonical device name.
 
     Raises:
-        InvalidArgumentError: there is no device of this number; the message lists what there is.
+        InvalidArgumentError: there is no device of this number; the message lists existing ones.
         NotFoundError: it is a GPU and none can be used; the message says why.
     """
     kind, number = device.split(":")

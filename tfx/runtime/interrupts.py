@@ -64,7 +64,7 @@ _shared: list[Any] = [RUN_OPTIONS]
 
 
 def share(options: Any) -> Any:
-    """Have options that many runs use ended and reset with the usual ones.
+    """Register run options shared by many runs, to be ended and reset with the usual ones.
 
     Args:
         options: ONNX Runtime's run options.
@@ -111,7 +111,7 @@ def wait() -> None:
 
 @contextmanager
 def running(options: Any) -> Iterator[None]:
-    """Have a signal end the runs of this thread that have options of their own.
+    """Let a signal end this thread's runs that have their own options.
 
     Args:
         options: ONNX Runtime's run options, used by this thread alone.
@@ -126,7 +126,7 @@ def running(options: Any) -> Iterator[None]:
 
 @contextmanager
 def creating(options: Any) -> Iterator[None]:
-    """Have a signal end the creation of a session by this thread.
+    """Let a signal end the creation of a session by this thread.
 
     Args:
         options: ONNX Runtime's session options, used for this session alone.
@@ -194,7 +194,7 @@ def arm() -> None:
     """Notice signals from now on; called again and again, as others may have disarmed it."""
     if threading.current_thread() is not threading.main_thread():
         return
-    if "trio" in sys.modules:  # it warns of whoever had the descriptor before it
+    if "trio" in sys.modules:  # it warns of a descriptor that was set before
         return
     if _state.writer == -1 and not _start():
         return

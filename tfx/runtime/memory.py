@@ -119,7 +119,7 @@ def lend(value: RawValue) -> tuple[RawValue, object]:
 def to_dlpack(value: RawValue, **options: Any) -> Any:
     """A DLPack capsule with the value's contents.
 
-    A copy, because there are consumers that take no notice of read-only memory: whoever wrote to
+    A copy, because there are consumers that take no notice of read-only memory: a write to
     what they made of it would change the value. ``copy=False`` promises not to do that.
 
     Args:

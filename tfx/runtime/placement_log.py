@@ -22,7 +22,7 @@ _told: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def set_log_device_placement(enabled: bool) -> None:
-    """Tell on stderr which device each operation runs on, or stop telling.
+    """Start or stop logging the device of each operation on stderr.
 
     Args:
         enabled: Whether to tell.

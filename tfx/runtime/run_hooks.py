@@ -39,7 +39,7 @@ class Around(Protocol):
         """
 
     def host(self, description: str, where: str, act: Callable[[], Any]) -> Any:
-        """Have Python do something between two sessions.
+        """Run Python code between two sessions.
 
         Args:
             description: What it does.
@@ -101,7 +101,7 @@ def accept_around() -> None:
 
 
 def set_everywhere(value: Around | None) -> None:
-    """Have other threads' sessions run by ``value``, too."""
+    """Run other threads' sessions by ``value``, too."""
     global everywhere
     everywhere = value
 

@@ -168,7 +168,7 @@ class RunOptions:
 
 
 class Call:
-    """One call with options: what runs its sessions (see ``runners.Around``).
+    """One call with options: what runs its sessions (see ``run_hooks.Around``).
 
     Args:
         options: Its options.
@@ -221,7 +221,7 @@ class Call:
     def run(
         self, holder: Any, raw: run_hooks.Run, feeds: dict[str, RawValue], outputs: list[str]
     ) -> Sequence[RawValue]:
-        """Run a session with run options of this call; see ``runners.Around``."""
+        """Run a session with run options of this call; see ``run_hooks.Around``."""
         while True:
             options = new_run_options(
                 self._options.log_severity_level,
@@ -230,7 +230,7 @@ class Call:
             )
             self._enter(options)
             try:
-                self.check()  # after the options are known to whoever ends the call
+                self.check()  # after the options are known to the code that ends the call
                 work = self._work(holder, raw, feeds, outputs, options)
                 result: Sequence[RawValue]
                 with interrupts.running(options):
@@ -262,7 +262,7 @@ class Call:
         return lambda: recorder.run(holder, raw, feeds, outputs, options)
 
     def host(self, description: str, where: str, act: Callable[[], Any]) -> Any:
-        """Have Python do something between two sessions; see ``runners.Around``."""
+        """Run Python code between two sessions; see ``run_hooks.Around``."""
         self.check()
         if self.recorder is None:
             return act()

@@ -47,7 +47,7 @@ def is_inside(frame: FrameType | None) -> bool:
     file = frame.f_code.co_filename
     if file.startswith(_RUNTIME) or file in _CALLERS or _names_a_runner(frame.f_code):
         return True
-    # Who has the runner at hand may be putting the inputs together yet.
+    # A thread that has the runner may still be collecting the inputs.
     caller = frame.f_back
     return file == _FEEDING and caller is not None and _names_a_runner(caller.f_code)
 

@@ -66,7 +66,7 @@ def load(name: str) -> ctypes.CDLL:
         OSError: it is nowhere, or needs something that is nowhere; the message says what.
     """
     try:
-        return ctypes.CDLL(name)  # found by its name from here on, whoever asks
+        return ctypes.CDLL(name)  # found by its name from here on
     except OSError as e:
         for path in _in_wheels(name):
             return ctypes.CDLL(str(path))

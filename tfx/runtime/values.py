@@ -42,7 +42,7 @@ _STANDARD = {"q": np.int64, "Q": np.uint64}
 
 
 def when_gpu_used(action: Callable[[], None]) -> None:
-    """Have something done when a GPU comes into use."""
+    """Register a function to call when a GPU comes into use."""
     _when_gpu_used.append(action)
 
 
@@ -292,7 +292,7 @@ def _unpacked(value: RawValue) -> np.ndarray[Any, Any]:
         packed = array_over(value, value.data_ptr(), (count,), "|u1", read_only=True)
     array = unpack(packed, value.element_type(), value.shape())
     array.flags.writeable = False
-    return array[...]  # whoever gets it cannot set the flag back: the memory is another array's
+    return array[...]  # a consumer cannot set the flag back: the memory is another array's
 
 
 def raw_view(value: RawValue) -> np.ndarray[Any, Any]:

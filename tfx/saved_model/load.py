@@ -270,7 +270,7 @@ def _member(kind: type[_Enum], name: str, default: str) -> _Enum:
 
 
 def _children_first(nodes: tuple[ObjectNode, ...]) -> list[int]:
-    """Numbers of the nodes so that tuples come after the tuples that they hold."""
+    """Return the numbers of the nodes, tuples after the tuples that they hold."""
     order: list[int] = []
     seen: set[int] = set()
     for start in range(len(nodes)):

@@ -33,5 +33,5 @@ _unchecked = Unchecked()
 
 
 def check_first(variable: Variable) -> None:
-    """Have the file of a variable checked before its value is used; its origin can do that."""
+    """Check a variable's file before its value is used; its origin can do that."""
     set_state(variable, _unchecked)

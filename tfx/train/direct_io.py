@@ -105,7 +105,7 @@ class Direct:
                 if not count:
                     break
                 done += count
-        except OSError:  # greater blocks, or a file system that opens what it cannot read
+        except OSError:  # larger blocks, or a file system that opens what it cannot read
             self._works = False
         return done
 

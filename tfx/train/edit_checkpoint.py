@@ -290,7 +290,7 @@ class _Merge:
         return number
 
     def _meet(self, found: int, child: int, path: tuple[str, ...]) -> None:
-        """Two checkpoints have something at one path."""
+        """Handle a path at which both checkpoints have an item."""
         here, there = self.target.nodes[found], self.source.nodes[child]
         name = path_text(path)
         if (here.key is None) != (there.key is None) and (

@@ -89,7 +89,7 @@ def write_files(
         prefix: Path of the checkpoint, without an ending.
         tensors: Arrays by key.
         metadata: Text to keep in each file.
-        max_shard_bytes: Most data a file gets, unless a single tensor is greater.
+        max_shard_bytes: Most data a file gets, unless a single tensor is larger.
 
     Raises:
         BundleError: a tensor cannot be stored.

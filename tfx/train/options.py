@@ -25,7 +25,7 @@ class ShardingCallback:
 
 
 class MaxShardSizePolicy(ShardingCallback):
-    """Files of at most so many bytes of data; a greater tensor gets a file of its own.
+    """Files of at most so many bytes of data; a larger tensor gets a file of its own.
 
     Args:
         max_shard_size: The limit in bytes.
@@ -71,7 +71,7 @@ class CheckpointOptions:
         enable_async: The same as ``experimental_enable_async_checkpoint``.
         experimental_skip_slot_variables: Do not restore optimizers' slots.
         experimental_sharding_callback: A policy; None divides above 4 GiB.
-        max_shard_bytes: Most data a file gets; a greater checkpoint becomes several files.
+        max_shard_bytes: Most data a file gets; a larger checkpoint becomes several files.
 
     Raises:
         ValueError: a callback takes more than one argument, or the policy is none.

@@ -194,7 +194,7 @@ class CheckpointReader(Closing):
     # TensorFlow's names
 
     def has_tensor(self, name: str) -> bool:
-        """Say whether the checkpoint has a variable of this name."""
+        """Return whether the checkpoint has a variable of this name."""
         return name in self._where or name.removesuffix(_FOREIGN_ENDING) in self._where
 
     def get_tensor(self, name: str) -> Any:

@@ -133,7 +133,7 @@ def _table(rows: Sequence[Row]) -> list[str]:
 
 
 def _suggestions(rows: Sequence[Row], fixed: frozenset[str]) -> dict[str, str]:
-    """Pair what is left over on both sides, the most alike first."""
+    """Pair the unmatched items of both sides, the most similar first."""
     old = [r for r in rows if r.outcome == "unexpected" and r.key and r.key not in fixed]
     new = [r for r in rows if r.outcome == "missing" and r.path and r.path not in fixed]
     pairs: dict[str, str] = {}
@@ -165,7 +165,7 @@ def _likeness(key: str, path: str) -> float:
 
 
 def _shortened(pairs: dict[str, str], matched: Sequence[str]) -> dict[str, str]:
-    """Say that a whole branch moved, where nothing in it has its place already."""
+    """Shorten suggestions to a branch that moved as a whole, if nothing in it has matched."""
     branches: dict[str, tuple[str, str]] = {}
     targets: dict[str, set[str]] = defaultdict(set)
     for key, path in pairs.items():

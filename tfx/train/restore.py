@@ -65,7 +65,7 @@ class Restore:
         self.quiet = False
 
     def begin(self, root: Any, also_root: Any) -> None:
-        """Restore what there is; ``also_root`` is another object that stands for the root.
+        """Restore existing objects; ``also_root`` is another object that acts as the root.
 
         Raises:
             InvalidArgumentError: dtypes or shapes differ.
@@ -231,7 +231,7 @@ class Restore:
     def _bind(self, item: Any, number: int) -> bool:
         """Pair an object with a node; False if one of them has another partner."""
         if is_container(item):
-            return True  # has no identity of its own: it belongs to whoever holds it
+            return True  # has no identity of its own: it belongs to its holder
         known = self._bound.get(number)
         partner = None if known is None else known()
         other = self._number(item)

@@ -95,7 +95,7 @@ class CheckpointLoadStatus:
         return self
 
     def expect_partial(self) -> Self:
-        """Say that values may be left over: no warning is given.
+        """Expect values to be left over, so that no warning is given.
 
         Returns:
             The status.
@@ -142,7 +142,7 @@ class InitializationOnlyStatus:
         """Do nothing: variables are initialized when they are made."""
 
     def __str__(self) -> str:
-        """Say that nothing was restored."""
+        """Return a text that nothing was restored."""
         return "No checkpoint specified (save_path=None); nothing was restored."
 
 

@@ -197,7 +197,7 @@ class Batcher:
             self._batched_values[id(value)] = batched_value
 
     def _narrow(self, batched_value: BatchedValue, value: Value) -> None:
-        """Tell a tensor of a trace what is known of its shape from that of one element."""
+        """Set the static shape of a tensor of a trace from that of one element."""
         tensor = batched_value.tensor
         if not isinstance(tensor, SymbolicTensor) or tensor._symbol.node is None:
             return

@@ -149,7 +149,7 @@ def _read_again(variable: Variable, batched_value: BatchedValue) -> Tensor:
 def _divided(
     batcher: Batcher, node: Node, bodies: Sequence[Graph], pred: Tensor
 ) -> list[BatchedValue]:
-    """Each branch of the elements that take it, and the results in the elements' order."""
+    """Run each branch for the elements that take it; return results in the elements' order."""
     if any(v.dtype > SEQUENCE for v in node.outputs):
         raise CannotConvertError(node, "it gives a sequence, by a condition that differs")
     places = [_true_at(pred), _true_at(ox.Not(pred))]

@@ -251,7 +251,7 @@ class _Part:
         return SymbolicTensor(value, self._graph) if known is None else known
 
     def at_once(self, rows: Tensor) -> list[Tensor | None]:
-        """All seeds in one pass."""
+        """Run the pass for all seeds at once."""
         number = rows.shape[0]
         if number is not None:
             size = int64_constant(number)
@@ -270,7 +270,7 @@ class _Part:
         )
 
     def one_by_one(self, rows: Tensor) -> list[Tensor | None]:
-        """One seed after another."""
+        """Run the pass for one seed after another."""
         outputs = self._nodes.outputs
         free = {id(v): v for node in self._nodes.nodes for v in used_by(node)}
         free.update({id(v): v for v in outputs})
@@ -318,7 +318,7 @@ class _Additions:
         return any(tape.depends(x) for tape in self.tapes)
 
     def tell(self, taken_out: Graph) -> None:
-        """Tell the tapes of those that are not of the pass itself."""
+        """Record on the tapes the nodes that are not of the pass itself."""
         if self._noted:
             own = {id(n) for g in (taken_out, *bodies_below(taken_out)) for n in g.nodes}
             for op, attrs, inputs, outputs in self._noted:

@@ -232,7 +232,7 @@ def _any(flags: Tensor) -> Tensor:
 
 
 def _padded(x: Tensor) -> Tensor:
-    """With a 0 behind it: the maximum of an empty batch must exist."""
+    """Append a 0: the maximum of an empty batch must exist."""
     zero = ox.Cast(int64_constant([0]), to=dtypes.int32.onnx)
     return ox.Concat(x, zero, axis=0)
 

@@ -273,7 +273,7 @@ class _StagedIf:
         return told((a, b)[number], symbol, self._blocks[number])
 
     def _blank(self, number: int, leaf: Any) -> Any:
-        """Something of the same type, made in the branch that has no value."""
+        """Return a placeholder of the same type, made in the branch that has no value."""
         if not isinstance(leaf, Tensor):
             return leaf
         with using(graph=self._bodies[number], tapes=()):

@@ -36,7 +36,7 @@ def note_reason(function: types.FunctionType, error: Exception) -> None:
 
 
 def warn_once(function: types.FunctionType, error: Exception) -> None:
-    """Say that a function runs as it is."""
+    """Warn once that a function runs without conversion."""
     note_reason(function, error)
     module = function.__globals__.get("__name__")
     name = function.__qualname__ if module is None else f"{module}.{function.__qualname__}"

@@ -192,7 +192,7 @@ class LoopVariables:
         }
 
     def _assert_runs(self, symbols: Sequence[str], start: Start) -> None:
-        """At run time there must be an iteration, which gives these symbols their values."""
+        """Assert at run time that there is an iteration, which gives these symbols their values."""
         names = ", ".join(symbols)
         Assert(
             truth(start.going(), "The loop condition"),

@@ -27,7 +27,7 @@ from tfx.ops.math.comparison import logical_and
 Getter: TypeAlias = Callable[[], tuple[Any, ...]]
 Setter: TypeAlias = Callable[[Sequence[Any]], None]
 Options: TypeAlias = Callable[[], dict[str, Any]] | None
-# Branches of a Python iterator that a tensor ends, before it is taken to have no end.
+# Branches of a Python iterator that a tensor ends, before it is considered infinite.
 _MOST_BRANCHES = 1000
 
 

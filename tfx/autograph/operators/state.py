@@ -100,7 +100,7 @@ class State:
     # Symbols that are lent
 
     def leaking(self) -> list[int]:
-        """Numbers of the symbols that were lent and hold tensors of the block."""
+        """Return the numbers of lent symbols that hold tensors of the block."""
         if not self._lent:
             return []
         now = self.getter()
@@ -222,7 +222,7 @@ _ALONE = _references()
 
 @contextmanager
 def tracing(state: State | None) -> Iterator[None]:
-    """While a block is traced.
+    """Mark a block as being traced.
 
     Args:
         state: The symbols of its statement; None for an expression.

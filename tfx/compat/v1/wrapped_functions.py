@@ -39,7 +39,7 @@ class FunctionGraph(Graph):
     owns_memory = True
 
     def generator_for(self, seed: Any) -> Generator | None:
-        """One for the operation alone, as in every function."""
+        """Return a generator for one operation alone, as in every function."""
         generator = generator_in(self, seed)
         self.hide(generator.state, seeded=True)
         return generator

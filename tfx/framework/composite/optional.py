@@ -44,7 +44,7 @@ class Optional:
 
     @staticmethod
     def from_value(value: Any) -> Optional:
-        """One with a value.
+        """Make an optional with a value.
 
         Args:
             value: A tensor, what converts to one, or a structure of them; a list becomes a tensor.
@@ -72,7 +72,7 @@ class Optional:
 
     @staticmethod
     def empty(element_spec: Any) -> Optional:
-        """One without a value.
+        """Make an optional without a value.
 
         Args:
             element_spec: A ``TypeSpec`` or a structure of them: of which kind the value would be.

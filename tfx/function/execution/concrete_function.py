@@ -198,7 +198,7 @@ class ConcreteFunction(TakesOptions, WithVariables):
         return f"ConcreteFunction {describe(self)}"
 
     def __reduce__(self) -> Any:
-        """With its graph and its variables, which the new one keeps alive."""
+        """Pickle the graph and the variables, which the unpickled function keeps alive."""
         return _unpickled, (parts_of(self),)
 
     def __repr__(self) -> str:

@@ -76,7 +76,7 @@ class FreezePolicy:
         for _, variable in entries:
             variable.add_plan(self)
         with installs.paused(), self._lock:
-            # Whoever assigns after this comparison waits in variable_changed for the plan to drop.
+            # An assignment after this comparison waits in variable_changed for the plan to drop.
             if all(values[value] is variable._raw for value, variable in entries):
                 self._guards = [weakref.ref(v, self._variable_gone) for _, v in entries]
                 self.plan = plan

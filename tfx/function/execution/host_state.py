@@ -66,7 +66,7 @@ class HostState:
     def shown(
         self, values: Sequence[RawValue], what: str, source: SourceLocation | None
     ) -> Iterator[None]:
-        """Have the variables hold these values inside the ``with`` block.
+        """Set the variables to these values inside the ``with`` block.
 
         Args:
             values: One for each of ``pending``.

@@ -128,7 +128,7 @@ class BodyGradient(BodyTensors):
             return backpropagate(records, seeds, sources)
 
     def sum(self, a: Tensor, b: Tensor) -> Tensor:
-        """Two gradients of one tensor together, computed in the body."""
+        """Return the sum of two gradients of one tensor, computed in the body."""
         with using(graph=self.graph, tapes=()):
             return sequences.add(a, b) if sequences.is_sequence(a) else ox.Add(a, b)
 

@@ -182,7 +182,7 @@ class _VariableWatcher:
         """Operations are of no interest."""
 
     def depends(self, x: Any) -> bool:
-        """Nothing is recorded."""
+        """Return False: nothing is recorded."""
         return False
 
     def watch_variable(self, variable: Variable) -> None:

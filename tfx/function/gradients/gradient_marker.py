@@ -122,7 +122,7 @@ def mark(
 
 
 def record(backward: Backward, inputs: Sequence[Tensor], results: Sequence[Tensor]) -> None:
-    """Tell the tapes of results with a gradient of their own."""
+    """Record results with a custom gradient on the tapes."""
     for tape in current().tapes:
         tape.record(CUSTOM_GRADIENT, {"backward": backward}, inputs, results)
 

@@ -1,6 +1,6 @@
 """Timings of every node: ``profile`` for a block, ``Recorder`` for one call.
 
-A profile of ONNX Runtime belongs to a session for its whole life. So whoever records runs a twin of
+A profile of ONNX Runtime belongs to a session for its whole life. So a recording runs a twin of
 each session, made for the purpose from the same model: the results are those of an ordinary call,
 variables are updated once, and sessions that nobody profiles pay nothing.
 """
@@ -198,7 +198,7 @@ def _read(twin: _Twin) -> list[NodeTiming]:
 
 
 def _inside(executed: list[Any]) -> dict[int, float]:
-    """For each branch or loop, by number: microseconds in the nodes directly inside of it."""
+    """Return the time in the nodes directly in each branch or loop, in microseconds by number."""
     found: dict[int, float] = {}
     open_at: dict[Any, list[tuple[float, int]]] = {}
     order = sorted(range(len(executed)), key=lambda i: (executed[i]["ts"], -executed[i]["dur"]))

@@ -280,7 +280,7 @@ class RunMetadata:
             file.write(self.chrome_trace())
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as dicts, lists, numbers and strings."""
+        """Return all data as dicts, lists, numbers and strings."""
         return {
             "total_us": self.total_us,
             "runs": [asdict(r) for r in self.runs],

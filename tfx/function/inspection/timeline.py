@@ -10,7 +10,7 @@ _INDENT = "  "
 
 
 class Timed(Protocol):
-    """Something with a beginning and a length."""
+    """An item with a start and a duration."""
 
     @property
     def start_us(self) -> float:

@@ -86,7 +86,7 @@ class CarriedFunction(Function):
         )
 
     def __reduce__(self) -> Any:
-        """With the same traces."""
+        """Pickle with the same traces."""
         return carry(self, self._traces_carried)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CarriedFunction:

@@ -350,7 +350,7 @@ def _given_inside(
 def _unpacked(
     vector: Tensor, inside: Mapping[int, Tensor], packed: Packed, body: BodyGraph
 ) -> Tensor:
-    """One value out of all."""
+    """Return one value from the vector of all."""
     start, sizes = inside[id(packed.start)], inside[id(packed.shape)]
     count = ox.ReduceProd(sizes, int64_constant([0]), keepdims=1)
     flat = ox.Slice(vector, start, ox.Add(start, count))

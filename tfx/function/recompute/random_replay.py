@@ -47,7 +47,7 @@ class RandomLog:
         return self._next is not None
 
     def again(self) -> None:
-        """From here on give what was kept."""
+        """Replay from here on what was kept."""
         self._next = 0
 
     def keep(self, kept: _Kept) -> None:

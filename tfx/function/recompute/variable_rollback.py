@@ -52,7 +52,7 @@ class VariableRollback:
 
     @contextmanager
     def first(self) -> Iterator[None]:
-        """Within it the computation is done."""
+        """Run the computation inside of this block."""
         with self._generators.first(), self._watching():
             yield
         self._finish()
@@ -120,7 +120,7 @@ class VariableRollback:
 
     @contextmanager
     def again(self, delay: Delay) -> Iterator[None]:
-        """Within it the computation can be done again.
+        """Repeat the computation inside of this block.
 
         Args:
             delay: In a graph, keeps it apart from the first time.

@@ -19,7 +19,7 @@ Source: TypeAlias = tuple[int, int, TracedVariable | None]
 def order_of_inputs(
     graph: ir.Graph, func_graph: FuncGraph, entries: list[tuple[ir.Value, TracedVariable]]
 ) -> list[Source]:
-    """For each input: (0, argument number), (1, capture number) or (2, entry number, variable)."""
+    """Return for each input (0, argument), (1, capture) or (2, entry, variable), by number."""
     arguments = {id(v): i for i, v in enumerate(func_graph.arguments)}
     captures = {id(v): i for i, (_, v) in enumerate(func_graph.captured.values())}
     states = {id(v): (i, s) for i, (v, s) in enumerate(entries)}
@@ -37,7 +37,7 @@ def order_of_inputs(
 def sources_in_written(
     order: Sequence[Source], written: Sequence[TracedVariable]
 ) -> list[tuple[int | None, int]] | None:
-    """For each input: (number of the argument, _) or (None, number of the written variable).
+    """Return for each input (number of argument, _) or (None, number of written variable).
 
     Args:
         order: What each input is.

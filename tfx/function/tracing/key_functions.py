@@ -181,7 +181,7 @@ class _Place:
 
     variable: str
     value: Any
-    # A plain class is a leaf for whoever binds parameters.
+    # A plain class is a leaf where parameters are bound.
     _tfx_is_object = True
 
 

@@ -48,7 +48,7 @@ class Entry:
         self._guards: list[weakref.ref[Any]] = []
 
     def guard(self, targets: Iterable[Any], gone: Callable[[Any], None]) -> None:
-        """Have ``gone`` called when one of the objects dies."""
+        """Call ``gone`` when one of the objects is freed."""
         self._guards += [weakref.ref(target, gone) for target in targets]
 
 
@@ -132,7 +132,7 @@ class TraceCache:
         return any(entry.concrete is concrete for entry in self.entries())
 
     def alias(self, key: Any, entry: Entry) -> None:
-        """Have a more general trace found under another key, too."""
+        """Make a more general trace available under another key, too."""
         if len(entry.keys) >= _FAST_LIMIT:
             for old in entry.keys[1:]:
                 self._by_key.pop(old, None)

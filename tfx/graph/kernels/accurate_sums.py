@@ -295,7 +295,7 @@ def _tag_of_part(op: str) -> Tag:
 
 
 def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
-    """With blocks that were chosen already; ``sure``: the input is known to have elements."""
+    """Reduce in chosen blocks; ``sure``: the input is known to have elements."""
     x = node.inputs[0]
     assert x is not None
     if not blocks.length:
@@ -662,7 +662,7 @@ def _instead_if(
     value: Value,
     other: Callable[[ReplacementBuilder], Value],
 ) -> Value:
-    """Another value where a condition holds, which is not computed elsewhere."""
+    """Return `other`, which is computed only if it is needed, where a condition holds."""
     body = Graph(f"{node.name}_cut", write.graph)
     inner = Node(
         node.op,

@@ -100,7 +100,7 @@ class _Legalizer(Rewriter):
     def __init__(self, device: str) -> None:
         super().__init__()
         self._device = device
-        # For the graph at hand and those around it: by ``id``, results whose kernel is kept.
+        # For the current graph and its enclosing ones: by ``id``, results whose kernel is kept.
         self._kept: list[Collection[int]] = []
         self._is_loop = False
 

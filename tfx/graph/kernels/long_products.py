@@ -3,7 +3,7 @@
 Seen in ONNX Runtime 1.31: where one factor of a product is a vector, its kernels add hardly more
 than one element after the other. Of float32 between 0 and 1 a dot product of 4.8 million is off by
 1e-5, one with four rows by 8e-5, of ten million by 3e-4. Here such a product becomes many, of
-blocks of the factors, and the sum of theirs (see ``sums``). Where the inner axis is the first one,
+blocks of the factors, then their sum (see ``sums``). Where the inner axis is the first one,
 blocks are views; where it is the last one, they are copied to lie together, since the kernel for
 one row alone is twenty times slower. Two vectors are multiplied and summed, which is faster than
 their product. Products of two matrices are as accurate as those of NumPy's library, and stay.

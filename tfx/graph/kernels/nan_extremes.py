@@ -117,7 +117,7 @@ def _log_softmax(out: Graph, node: Node) -> bool:
 
 
 def of_numbers(extreme: Value) -> Value:
-    """Say that an extreme is one of values of which none is NaN, or that NaN does not matter."""
+    """Declare that an extreme's values are not NaN, or that NaN does not matter."""
     assert extreme.node is not None
     extreme.node.tag = Mark.WITHOUT_NAN
     return extreme

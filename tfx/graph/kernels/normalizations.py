@@ -162,7 +162,7 @@ def _in_shape_of(d: _Definition, y: Value) -> Value:
 
 
 def _group(d: _Definition) -> list[Value]:
-    """Some channels together are one axis."""
+    """Write a group normalization: the channels of a group are one axis."""
     grouped = d.write.Reshape(d.x, _grouped_shape(d))
     _, centered, variance = d.moments(grouped, [2])
     h = d.write.Div(centered, d.deviation(variance))
@@ -170,7 +170,7 @@ def _group(d: _Definition) -> list[Value]:
 
 
 def _grouped_shape(d: _Definition) -> Value:
-    """Not with a -1: there may be no elements."""
+    """Return the shape by groups, without -1: there may be no elements."""
     write, groups = d.write, int(d.node.attrs["num_groups"])
     assert d.given.shape is not None
     sizes = [size for size in d.given.shape[1:] if isinstance(size, int)]
@@ -185,7 +185,7 @@ def _grouped_shape(d: _Definition) -> Value:
 
 
 def _mean_variance(d: _Definition) -> list[Value]:
-    """Without an epsilon in the root."""
+    """Write ``MeanVarianceNormalization``, which has no epsilon in the root."""
     _, centered, variance = d.moments(d.x, d.axes)
     deviation = d.write.Add(d.write.Sqrt(variance), d.number(1e-9))
     return [d.like_result(d.write.Div(centered, deviation))]

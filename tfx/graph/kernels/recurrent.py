@@ -96,7 +96,7 @@ def _in_single(out: Graph, node: Node) -> bool:
 
 
 def _time_first(out: Graph, node: Node) -> bool:
-    """Everything that has a batch is transposed; False: time is first already."""
+    """Transpose all inputs with a batch axis; False: time is first already."""
     if not node.attrs.get("layout"):
         return False
     write = ReplacementBuilder(out, node)

@@ -138,7 +138,7 @@ def _axes(e: ImportBuilder, old: Old) -> Value:
 
 @upgrade("Softmax", "LogSoftmax", "Hardmax", until=12)
 def _softmax(e: ImportBuilder, old: Old) -> Value:
-    """All axes from ``axis`` on, 1 if nothing was said, were one."""
+    """Write an old softmax: it flattened all axes from ``axis`` (default 1) on."""
     x = old.required(0)
     rank, axis = rank_of(x, old.op), int(old.attrs.get("axis", 1))
     axis += rank if axis < 0 else 0

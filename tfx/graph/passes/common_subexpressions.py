@@ -34,7 +34,7 @@ def eliminate_common(graph: Graph) -> Graph:
 class _Eliminator(Rewriter):
     def __init__(self) -> None:
         super().__init__()
-        # What was made by key, for the graph at hand and those around it, innermost first.
+        # Nodes by key, for the current graph and its enclosing ones, innermost first.
         self._scopes: tuple[dict[Any, Sequence[Value]], ...] = ()
         self._pure: dict[int, bool] = {}
 

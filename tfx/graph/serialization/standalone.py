@@ -22,7 +22,7 @@ from tfx.graph.serialization.models import ForeignModel, parse_model
 
 Array = np.ndarray[Any, Any]
 
-# Protobuf has no greater messages; the rest of a model has to fit too.
+# Protobuf has no larger messages; the rest of a model has to fit too.
 MAX_INSIDE = (1 << 31) - (64 << 20)
 _ALIGNMENT = 64
 _LEAST_OUTSIDE = 1024
@@ -68,7 +68,7 @@ class Standalone:
         """The model with everything inside.
 
         Raises:
-            ResourceExhaustedError: it would be greater than a model can be.
+            ResourceExhaustedError: it would be larger than a model can be.
         """
         if self.nbytes > MAX_INSIDE:
             raise ResourceExhaustedError(

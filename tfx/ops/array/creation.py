@@ -215,7 +215,7 @@ def _count(length: Tensor) -> Tensor:
 
 @batching("EyeLike")
 def _eye_like_batching(op: BatchedOp) -> Results:
-    """Only the shape counts, which is the same for all elements."""
+    """Batch ``EyeLike``: only the shape counts, which is the same for all elements."""
     x = op.input(0)
     zero = ox.Cast(int64_constant(0), to=x.dtype.onnx)
     element = ox.Expand(zero, ox.Shape(x, start=1))

@@ -328,7 +328,7 @@ def _gather_nd_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 
 @gradient("GatherElements")
 def _gather_elements_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    """Every element added where it was taken from."""
+    """Add every element where it was taken from."""
     x, indices = op.inputs
     attrs = {"axis": op.attrs.get("axis", 0), "reduction": "add"}
     return ox.ScatterElements(zeros_shaped(x), indices, dy, **attrs), None

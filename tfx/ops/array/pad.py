@@ -208,7 +208,7 @@ def _mirror_grad(
 
 @batching("Pad")
 def _pad_batching(op: BatchedOp) -> Results:
-    """Nothing is added to the batch."""
+    """Batch ``Pad``: nothing is added to the batch axis."""
     op.only(0)
     x, pads = op.input(0), op.input(1)
     value = op.inputs[2] if op.given(2) else None

@@ -94,7 +94,7 @@ linear("Tile", inputs=(0,))
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Every element (or slice along an axis) several times behind itself.
+    """Repeat every element (or slice along an axis) several times in a row.
 
     Args:
         input: Tensor.

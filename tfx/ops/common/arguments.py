@@ -360,7 +360,7 @@ def floating_tensor(x: Any, op: str) -> Tensor:
 
 
 def with_last_axis(x: Tensor) -> Tensor:
-    """With a new last axis of size 1."""
+    """Return a tensor with a new last axis of size 1."""
     return ox.Unsqueeze(x, int64_constant([-1]))
 
 

@@ -99,7 +99,7 @@ class _Watcher:
         """Reading is no operation."""
 
     def depends(self, x: Any) -> bool:
-        """Nothing is recorded for later."""
+        """Return False: nothing is recorded."""
         return False
 
 

@@ -329,7 +329,7 @@ def _mixed(images: Any, weights: Any) -> Tensor:
 
 
 def per_image_standardization(image: Any) -> Tensor:
-    """Each image with mean 0 and variance 1.
+    """Scale each image to mean 0 and variance 1.
 
     Args:
         image: ``[..., height, width, channels]``.

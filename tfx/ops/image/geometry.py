@@ -79,13 +79,13 @@ def flip_up_down(image: Any) -> Tensor:
 
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
-    """Each image mirrored with a chance of a half; see ``flip_left_right``."""
+    """Mirror each image with probability 1/2; see ``flip_left_right``."""
     x, top = as_image(image)
     return _by_chance(x, reverse(x, [top + 1]), top, seed)
 
 
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
-    """Each image upside down with a chance of a half; see ``flip_left_right``."""
+    """Flip each image vertically with probability 1/2; see ``flip_left_right``."""
     x, top = as_image(image)
     return _by_chance(x, reverse(x, [top]), top, seed)
 

@@ -1,4 +1,4 @@
-"""``tfx.image``: differences of neighbouring pixels, and how alike two images are."""
+"""``tfx.image``: differences of neighbouring pixels, and measures of their similarity."""
 
 from __future__ import annotations
 

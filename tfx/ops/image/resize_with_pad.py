@@ -62,7 +62,7 @@ def resize_with_pad(
 
 
 def stateless_random_flip_left_right(image: Any, seed: Any) -> Tensor:
-    """Each image mirrored with a chance of a half, by a seed of two integers alone.
+    """Mirror each image with probability 1/2, decided by a seed of two integers alone.
 
     Example:
         >>> import tfx as tf
@@ -74,7 +74,7 @@ def stateless_random_flip_left_right(image: Any, seed: Any) -> Tensor:
 
 
 def stateless_random_flip_up_down(image: Any, seed: Any) -> Tensor:
-    """Each image upside down with a chance of a half, by a seed of two integers alone."""
+    """Flip each image vertically with probability 1/2, decided by a seed of two integers alone."""
     x = tensor(image)
     return _by_seed(x, flip_up_down(x), seed)
 

@@ -131,7 +131,7 @@ def _largest(terms: Tensor, rows: _CellTaps, columns: _CellTaps) -> Tensor:
 
 @gradient("MaxRoiPool")
 def _max_roi_pool_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, None]:
-    """Every element of ``dy`` goes to the largest element of its cell; empty cells have none."""
+    """Add every element of ``dy`` to its cell's largest element; empty cells have none."""
     x, rois = op.inputs
     if not op.needs[0]:
         return None, None

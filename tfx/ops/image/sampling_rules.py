@@ -78,7 +78,7 @@ def _grid_sample(op: OpRecord) -> Tensor:
 
 
 def _denormalized(at: Tensor, size: Tensor, centers: bool) -> Tensor:
-    """From [-1, 1] to positions: of the outer elements' centres, or of their outer edges."""
+    """Convert [-1, 1] to positions: of the outer elements' centres, or of their outer edges."""
     one, half = scalar_like(1, at), scalar_like(0.5, at)
     length = cast_to(size, at.dtype)
     moved = ox.Add(at, one)

@@ -52,7 +52,7 @@ class _Band:
         self.index = np.where(self.inside, (high - number) * self.length + along, 0)
 
     def places(self, rows: int, columns: int, low: int, high: int) -> tuple[Any, Any]:
-        """For the stored band: flat index in the matrix of each element, and which are padding."""
+        """Return flat indices in the matrix for the stored band, and a mask without its padding."""
         flat = np.zeros((high - low + 1) * self.length, np.int64)
         filled = np.zeros(flat.shape, bool)
         matrix = np.arange(rows * columns).reshape(rows, columns)

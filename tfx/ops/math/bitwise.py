@@ -61,7 +61,7 @@ def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def invert(x: Any, name: str | None = None) -> Tensor:
-    """Every bit the other way.
+    """Invert every bit.
 
     Example:
         >>> import tfx as tf

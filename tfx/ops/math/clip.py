@@ -104,7 +104,7 @@ def _are_ordered(low: Tensor, high: Tensor) -> bool:
 
 @batching("Clip")
 def _clip_batching(op: BatchedOp) -> Results:
-    """With bounds of their own elements need the operators that it is made of."""
+    """Batch ``Clip``: bounds that differ between elements need ``Min`` and ``Max``."""
     if not any(op.batched[1:]):
         return op.apply(op.inputs)
     rank = op.rank(0)

@@ -192,7 +192,7 @@ def _moved(x: Tensor, axis: int, step: int, reverse: bool) -> Tensor:
 
 
 def _by_pairs(x: Tensor, axis: int, reverse: bool) -> Tensor:
-    """For a length that only a run tells: a sum for each place over all places."""
+    """Compare all pairs of places, for a length that is known at run time only."""
     size = ox.Squeeze(dimension(x, axis))
     steps = ox.Range(int64_constant(0), size, int64_constant(1))
     rows = ox.Unsqueeze(steps, int64_constant([1]))

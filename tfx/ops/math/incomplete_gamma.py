@@ -306,7 +306,7 @@ def _gamma_by_a(a: Doubles, x: Doubles) -> Doubles:
 
 
 def _digamma(x: Doubles) -> Doubles:
-    """For positive numbers: the recurrence up to 10, then the asymptotic series."""
+    """Return the digamma of positive numbers by recurrence up to 10, then the asymptotic series."""
     z, total = x.copy(), np.zeros(x.shape)
     for _ in range(10):
         small = z < 10

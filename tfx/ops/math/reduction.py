@@ -278,7 +278,7 @@ def reduce_prod(
 
 
 def _has_small_product(x: Tensor) -> bool:
-    """True if the product is known to fit into int32, as that of a shape which nodes speak of."""
+    """True if the product is known to fit into int32, as that of a shape in a graph does."""
     if (
         isinstance(x, SymbolicTensor)
         and elements(x._symbol) is not None

@@ -91,7 +91,7 @@ def _zeta(x: Doubles, q: Doubles) -> Doubles:
 
 
 def _below_zero(x: Doubles, q: Doubles) -> Doubles:
-    """For whole ``x``: the terms below 0 are those between a fraction and ``-q``."""
+    """Return zeta for whole ``x``: the terms below 0 are those between a fraction and ``-q``."""
     size = -q
     fraction = size - np.floor(size)
     right = _euler_maclaurin(x, 1 - fraction)

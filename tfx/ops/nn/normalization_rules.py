@@ -111,7 +111,7 @@ def _batch_norm_grad(op: OpRecord, *dys: Tensor | None) -> Sequence[Tensor | Non
 def _training_batch_norm_grad(
     op: OpRecord, dy: Tensor | None, dmean: Tensor | None = None, dvariance: Tensor | None = None
 ) -> Sequence[Tensor | None]:
-    """With the batch's own mean and variance, which the running ones also move towards."""
+    """Return the gradient with the batch's own mean and variance, which update the running ones."""
     x, scale, *_, mean, _ = op.inputs
     rank = known_rank(x, op.op)
     kind = wide(mean.dtype)
@@ -231,7 +231,7 @@ def _trailing(op: OpRecord) -> list[int]:
 
 @gradient("RMSNormalization")
 def _rms_norm_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
-    """Like ``LayerNormalization`` without a mean."""
+    """Return the gradient, like that of ``LayerNormalization`` without a mean."""
     x, scale = op.inputs
     axes, kind = _trailing(op), wide(x.dtype)
     wide_x, dy = cast_to(x, kind), cast_to(dy, kind)
@@ -329,7 +329,7 @@ def _channel_means(x: Tensor, size: int, before: int, after: int) -> Tensor:
 
 @batching("BatchNormalization")
 def _batch_normalization_batching(op: BatchedOp) -> Results:
-    """With parameters of their own the elements are channels, otherwise images."""
+    """Batch with elements as channels if their parameters differ, otherwise as images."""
     if not op.attrs.get("training_mode") and not any(op.batched[1:]):
         return op.split(op.apply((op.merged(0), *op.inputs[1:]))[0])
     lead = int64_constant([-1])

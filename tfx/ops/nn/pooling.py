@@ -290,7 +290,7 @@ def _ones(x: Tensor) -> Tensor:
 
 @gradient("MaxPool")
 def _max_pool_grad(op: OpRecord, dy: Tensor | None, *_: Any) -> Tensor | None:
-    """Every element of ``dy`` goes to where its maximum was.
+    """Add every element of ``dy`` at the position of its maximum.
 
     The kernel that also returns the places is ten times slower than the one that does not, so the
     places are found here.

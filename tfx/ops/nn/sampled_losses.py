@@ -81,7 +81,7 @@ def uniform_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Classes that are all drawn alike; see ``log_uniform_candidate_sampler``.
+    """Sample classes uniformly; see ``log_uniform_candidate_sampler``.
 
     Example:
         >>> import tfx as tf

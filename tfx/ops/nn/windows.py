@@ -41,7 +41,7 @@ class Layout:
 
     @classmethod
     def parse(cls, data_format: str | None, axes: int, op: str) -> Layout:
-        """From TensorFlow's name; None is channels last.
+        """Parse TensorFlow's name of a layout; None is channels last.
 
         Raises:
             ValueError: no such format for this number of spatial axes.

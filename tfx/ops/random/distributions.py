@@ -57,7 +57,7 @@ class StatelessSource:
             )
 
     def part(self, number: int) -> StatelessSource:
-        """Another source, of bits that have nothing to do with these; a number from 1 to 7."""
+        """Return another source with independent bits; a number from 1 to 7."""
         mask = embed(np.array([3 << 61, number << 60], np.int64))
         return StatelessSource(ox.BitwiseXor(self._seed, mask), "part")
 

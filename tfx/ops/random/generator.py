@@ -489,13 +489,13 @@ class GeneratorLog:
 
     @contextmanager
     def first(self) -> Iterator[None]:
-        """Within it the computation is carried out."""
+        """Run the computation inside of this block."""
         with self._active(None):
             yield
 
     @contextmanager
     def again(self) -> Iterator[None]:
-        """Within it that happens once more, perhaps in another graph."""
+        """Repeat the computation inside of this block, perhaps in another graph."""
         with self._active(iter(list(self._taken))):
             yield
 

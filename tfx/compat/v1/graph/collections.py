@@ -86,7 +86,7 @@ class Collections:
         return [x for x in found if hasattr(x, "name") and pattern.match(x.name)]
 
     def clear_collection(self, name: Any) -> None:
-        """Forget a collection."""
+        """Remove a collection."""
         self._collections.pop(name, None)
 
 

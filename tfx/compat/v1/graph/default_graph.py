@@ -48,7 +48,7 @@ def is_building() -> bool:
 
 
 def reset_default_graph() -> None:
-    """Forget the default graph and begin another one.
+    """Replace the default graph by an empty one.
 
     Raises:
         AssertionError: inside a ``with graph.as_default()`` block.

@@ -210,7 +210,7 @@ class Graph(FuncGraph, Collections):
         return self.add_pseudo(pseudo_ops.ASSIGN, (value,), types, name=name, tag=tag)
 
     def generator_for(self, seed: Any) -> Generator | None:
-        """Every random operation has a state of its own, and every session its own copy."""
+        """Return a generator for one operation, whose state each session has its own copy of."""
         with init_scope():
             if seed is None and self.seed is None:
                 generator = Generator.from_non_deterministic_state()
@@ -226,7 +226,7 @@ class Graph(FuncGraph, Collections):
         self._drawing = variable
 
     def hide(self, variable: Variable, *, seeded: bool) -> None:
-        """Keep the state of a random operation; whoever reads it advances it."""
+        """Keep the state of a random operation; reading it advances it."""
         self.hidden[id(variable)] = (variable, seeded)
 
     # Order and names
@@ -333,11 +333,11 @@ class Graph(FuncGraph, Collections):
                 )
 
     def is_feedable(self, tensor: Any) -> bool:
-        """Every tensor can be fed."""
+        """Return True: every tensor can be fed."""
         return True
 
     def is_fetchable(self, tensor_or_op: Any) -> bool:
-        """Everything can be fetched."""
+        """Return True: everything can be fetched."""
         return True
 
     def run_in_session(self, fetch: Any, feed_dict: Any, session: Any) -> Any:

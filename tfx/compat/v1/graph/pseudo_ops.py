@@ -1,7 +1,7 @@
 """The operators that a graph has beside ONNX's until ``resolve_state`` replaces them.
 
 Owns their names and tags. The decision: the node of a read is tagged as an assignment is, so that
-whoever differentiates the graph sees its output as the variable.
+to differentiation its output is the variable.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class _Resolver:
         raise InvalidArgumentError(_unfed(node.name, value))
 
     def _no_op(self, node: Node) -> None:
-        """Only its edges count."""
+        """Emit nothing for a no-op: only its edges count."""
 
     def _read(self, node: Node) -> None:
         if id(node.outputs[0]) in self.fed:

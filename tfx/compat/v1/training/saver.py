@@ -125,7 +125,7 @@ class Saver:
         return [path for path, _ in self._kept]
 
     def set_last_checkpoints(self, last_checkpoints: list[str]) -> None:
-        """Say which checkpoints an earlier program saved."""
+        """Set the checkpoints that an earlier program saved."""
         self._kept = [(path, time.time()) for path in last_checkpoints]
 
     def save(
