@@ -28,6 +28,7 @@ from tfx import saved_model as saved_model
 from tfx import signal as signal
 from tfx import strings as strings
 from tfx import summary as summary
+from tfx import test as test
 from tfx import testing as testing
 from tfx import train as train
 from tfx import types as types

@@ -34,6 +34,7 @@ SUBMODULES: tuple[str, ...] = (
     "signal",
     "strings",
     "summary",
+    "test",
     "testing",
     "train",
     "types",

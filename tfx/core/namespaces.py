@@ -177,7 +177,6 @@ _INSTEAD = {
     "lite": "a saved bundle is ONNX, which ONNX Runtime runs on phones, too",
     "quantization": "ONNX Runtime's tools quantize the models of a saved bundle",
     "raw_ops": "tfx.raw has the operators of ONNX, and the public functions are made of them",
-    "test": "tfx.testing has checks, and any test runner does the rest",
     "tpu": "devices are those of ONNX Runtime: tfx.config.list_physical_devices()",
     "xla": "graphs are compiled by ONNX Runtime: tfx.function",
     "mlir": "graphs are ONNX: tfx.function(...).as_onnx()",

@@ -197,7 +197,7 @@ class Graph:
     """
 
     library = False
-    slopes: Sequence[Callable[..., Any]] = ()
+    slopes: Sequence[Callable[..., Any] | None] = ()
 
     def __init__(self, name: str, parent: Graph | None = None) -> None:
         self.name = name

@@ -139,6 +139,7 @@ __getattr__, __dir__ = lazy_namespace(
         "saved_model",
         "strings",
         "summary",
+        "test",
         "train",
     ),
     adapt="tfx.compat.v1.graph.effects",

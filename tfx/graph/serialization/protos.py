@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 import onnx
+from google.protobuf import text_format
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
@@ -16,6 +17,11 @@ GraphDef = onnx.GraphProto
 
 _AP = onnx.AttributeProto
 _STRING = onnx.TensorProto.STRING
+
+
+def message_of_text(text: str | bytes, kind: type[Any]) -> Any:
+    """A protobuf of a class from its text form."""
+    return text_format.Parse(text, kind())
 
 
 def tensor_proto(array: np.ndarray[Any, Any], dtype: int, name: str = "") -> onnx.TensorProto:

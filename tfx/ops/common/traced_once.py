@@ -26,7 +26,7 @@ from tfx.ops.common.arguments import unbroadcast
 from tfx.runtime.session import Session
 
 Body = Callable[..., Sequence[Tensor]]
-Slope = Callable[..., Tensor]
+Slope = Callable[..., Tensor] | None
 
 
 class Composite:
@@ -37,7 +37,8 @@ class Composite:
             always called under a trace.
         name: Name of the local function; None takes the body's.
         slopes: Where it computes element by element: the derivative by each input, given all
-            inputs as tensors. Without them no gradient flows through it eagerly.
+            inputs as tensors (None: no gradient flows to it). Without slopes no gradient flows
+            through it eagerly.
     """
 
     def __init__(self, body: Body, name: str | None = None, slopes: Sequence[Slope] = ()) -> None:
@@ -128,7 +129,7 @@ def slope_gradients(op: OpRecord, dy: Tensor | None) -> list[Tensor | None]:
         return [None] * len(op.inputs)
     slopes = op.attrs["graph"].slopes
     return [
-        unbroadcast(ox.Mul(dy, slope(*op.inputs)), x) if needed else None
+        unbroadcast(ox.Mul(dy, slope(*op.inputs)), x) if needed and slope is not None else None
         for slope, x, needed in zip(slopes, op.inputs, op.needs, strict=True)
     ]
 
@@ -137,7 +138,7 @@ def slope_tangents(op: OpRecord, *tangents: Tensor | None) -> Tensor | None:
     """The forward rule of a call of a graph with slopes."""
     total: Tensor | None = None
     for slope, tangent in zip(op.attrs["graph"].slopes, tangents, strict=True):
-        if tangent is not None:
+        if tangent is not None and slope is not None:
             part = ox.Mul(tangent, slope(*op.inputs))
             total = part if total is None else ox.Add(total, part)
     return total

@@ -1,4 +1,4 @@
-"""Special functions of one number, computed in float64 by piecewise polynomials.
+"""Special functions, computed in float64, most of them by piecewise polynomials.
 
 A function is smooth between its singular points and in a variable that maps infinity to a number;
 there a table of polynomials is exact to the last digits (``special_tables``). A value costs three
@@ -13,11 +13,18 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dims import broadcast_static_shape
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, require_dtype, tensor
-from tfx.ops.common.traced_once import Composite, Slope
+from tfx.ops.common.arguments import (
+    cast_to,
+    is_tensor_like,
+    require_dtype,
+    same_dtype,
+    tensor,
+)
+from tfx.ops.common.traced_once import Composite
 from tfx.ops.math.special_tables import Table
 
 
@@ -59,32 +66,44 @@ def polynomial(coefficients: Sequence[float], x: Tensor) -> Tensor:
 
 
 class SpecialFunction:
-    """A function of one floating tensor, element by element, computed in float64.
+    """A function of floating tensors, element by element, computed in float64, with broadcasting.
 
     Args:
         op: TensorFlow's name of the operation, for messages.
-        value: Computes it for float64 tensors; it runs once for each dtype and rank, in a trace.
-            For NaN, which it does not get, the result is NaN.
-        slope: The derivative.
+        value: Computes it for float64 tensors without NaN; it runs once for each combination of
+            dtypes and ranks, in a trace. Of NaN the result is NaN.
+        slopes: The derivative by each operand, given all operands; None: no gradient flows to it.
     """
 
-    def __init__(self, op: str, value: Callable[[Tensor], Tensor], slope: Slope) -> None:
+    def __init__(
+        self, op: str, value: Callable[..., Tensor], *slopes: Callable[..., Tensor] | None
+    ) -> None:
         self._op = op
         self._value = value
-        self._composite = Composite(self._compute, op, [slope])
+        self._composite = Composite(self._compute, op, slopes)
 
-    def __call__(self, x: Any) -> Tensor:
+    def __call__(self, *operands: Any) -> Tensor:
         """The values.
 
-        Raises:
-            InvalidArgumentError: a dtype that is not floating.
-        """
-        given = tensor(x)
-        require_dtype(given, given.dtype.is_floating, self._op, "a floating dtype")
-        return self._composite(given, shapes=[given.shape.symbolic])[0]
+        Args:
+            operands: Tensors of one floating dtype, or values convertible to them.
 
-    def _compute(self, x: Tensor) -> list[Tensor]:
-        wide = cast_to(x, dtypes.float64)
-        missing = ox.IsNaN(wide)
-        found = self._value(where(missing, 1.0, wide))
-        return [cast_to(where(missing, wide, found), x.dtype)]
+        Raises:
+            InvalidArgumentError: another dtype.
+        """
+        # A tensor among them decides for all that are none.
+        first = next((x for x in operands if is_tensor_like(x)), operands[0])
+        given = [tensor(x) if x is first else same_dtype(first, x, self._op)[1] for x in operands]
+        require_dtype(given[0], given[0].dtype.is_floating, self._op, "a floating dtype")
+        shape = given[0].shape.symbolic
+        for x in given[1:]:
+            shape = broadcast_static_shape(shape, x.shape.symbolic)
+        return self._composite(*given, shapes=[shape])[0]
+
+    def _compute(self, *operands: Tensor) -> list[Tensor]:
+        wide = [cast_to(x, dtypes.float64) for x in operands]
+        missing = [ox.IsNaN(x) for x in wide]
+        found = self._value(*[where(m, 1.0, x) for m, x in zip(missing, wide, strict=True)])
+        for m, x in zip(missing, wide, strict=True):
+            found = where(m, x, found)
+        return [cast_to(found, operands[0].dtype)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.special
+from tests.unit.ops.saved import check_saved
 
 import tfx as tf
 from tfx.ops.math import zeta
@@ -102,3 +104,25 @@ def test_zeta_below_zero() -> None:
         rest = (q + k[-1] + 0.5) ** (1 - x) / (x - 1)
         found = tf.math.zeta(tf.constant(x, "float64"), tf.constant(q, "float64"))
         np.testing.assert_allclose(found, math.fsum(terms) + rest, rtol=1e-11)
+
+
+def test_what_is_saved(tmp_path: Path) -> None:
+    check_saved(
+        lambda x: tf.math.zeta(3.0, x) + tf.math.polygamma(2.0, x), tmp_path, by_nodes=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("exponent", "start", "wanted"),
+    [
+        (27.0, 192.46349286795572, None),
+        (2.0, 1.7e308, 1 / 1.7e308),
+        (300.0, 50.0, None),
+        (1.5, 1e12, None),
+    ],
+)
+def test_zeta_far_out(exponent: float, start: float, wanted: float | None) -> None:
+    if wanted is None:
+        wanted = scipy.special.zeta(exponent, start)
+    found = tf.math.zeta(tf.constant(exponent, "float64"), tf.constant(start, "float64"))
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
