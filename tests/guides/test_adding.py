@@ -70,7 +70,8 @@ def test_the_rules_of_an_operator_stand_in_one_file() -> None:
 
 
 def test_a_pass() -> None:
-    assert run("adding-a-pass.md")["left"] == ["Exp"]
+    found = run("adding-a-pass.md")
+    assert found["left"] == found["left_after_all"] == ["Exp"]
 
 
 def test_a_command(tmp_path: Path) -> None:

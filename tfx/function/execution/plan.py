@@ -20,10 +20,8 @@ from tfx.function.execution.feeds import by_values, feeds_from_tensors
 from tfx.function.execution.run_errors import Run, translate_failure
 from tfx.graph.ir import Graph, Value
 from tfx.graph.passes.fold_branches import has_branches
-from tfx.graph.passes.gemm_transposes import share_transposes
 from tfx.graph.passes.hoist_constants import hoist_constants
-from tfx.graph.passes.loops_to_scans import scan_loops
-from tfx.graph.passes.pipeline import prepare
+from tfx.graph.passes.pipeline import prepare, tune_for_cpu
 from tfx.graph.serialization.serialize import ExternalData, to_model
 from tfx.runtime import interrupts, run_hooks
 from tfx.runtime.kept_binding import serves
@@ -87,7 +85,7 @@ class Plan(RunsTensors):
         self.frozen = frozen
         ready = prepare(graph, device=device, known=frozen)
         if device.startswith("CPU"):
-            ready = share_transposes(scan_loops(ready), thread_count())
+            ready = tune_for_cpu(ready, thread_count())
         ready = hoist_constants(ready, _INLINE_LIMIT + 1)
         # Names that no value of a graph has: constants keep theirs.
         names = [f"%in{i}" for i in range(len(graph.inputs))]

@@ -1,22 +1,217 @@
-"""Passes: graph in, new graph out. One pass a file; ``prepare`` is the usual sequence."""
+"""Sequences of passes: ``prepare`` for all that is compiled or saved, and more for CPU plans.
+
+A pass takes a graph and returns a new one; the traced graph is never changed. It claims what it
+needs, what holds afterwards, and what it may undo: a sequence in which a pass stands too early does
+not import.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
+from tfx.core.errors import InternalError
 from tfx.graph.ir import Graph, Value
 from tfx.graph.kernels.legalize import legalize
+from tfx.graph.passes.claims import EVERYTHING, NOTHING, Claim, check_claims
 from tfx.graph.passes.common_subexpressions import eliminate_common
 from tfx.graph.passes.dead_code import remove_dead_nodes
 from tfx.graph.passes.dead_state import remove_dead_state
 from tfx.graph.passes.fold_branches import fold_branches
 from tfx.graph.passes.fold_constants import fold_constants
+from tfx.graph.passes.gemm_transposes import share_transposes
 from tfx.graph.passes.limit_call_depth import limit_call_depth
+from tfx.graph.passes.loops_to_scans import scan_loops
 from tfx.graph.passes.remove_copies import remove_copies
 from tfx.graph.passes.sink_expands import sink_expands
 from tfx.graph.summary import PassEffect, count_nodes
-from tfx.graph.verify import verify_if_enabled
+from tfx.graph.verify import ENABLED, verify
 from tfx.runtime.values import RawValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassOptions:
+    """What passes may want to know besides the graph.
+
+    Attributes:
+        device: Where it will run.
+        keep_marked: Keep the ``Identity`` nodes that stop gradients, for a graph that is saved.
+        keep_gradients: Keep the markers of custom gradients.
+        portable: Use what other builds of the runtime have, for a graph that is written to a file.
+        known: Contents of inputs that will be initializers.
+        threads: How many threads a run has.
+    """
+
+    device: str = "CPU:0"
+    keep_marked: bool = False
+    keep_gradients: bool = False
+    portable: bool = False
+    known: Mapping[Value, RawValue] = field(default_factory=dict)
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One change of a graph.
+
+    Attributes:
+        name: What summaries call it.
+        run: Returns the changed graph, or the same object.
+        requires: What must hold before.
+        ensures: What holds afterwards.
+        breaks: What may not hold any more.
+        saved: Whether it may change what is written to a file.
+    """
+
+    name: str
+    run: Callable[[Graph, PassOptions], Graph]
+    requires: frozenset[Claim] = NOTHING
+    ensures: frozenset[Claim] = NOTHING
+    breaks: frozenset[Claim] = NOTHING
+    saved: bool = True
+
+
+class Pipeline:
+    """Passes in the order in which they run.
+
+    Args:
+        passes: The passes.
+        given: What holds of the graphs that it gets.
+        saved: Whether its result may be written to a file.
+
+    Raises:
+        InternalError: a pass requires what none before it ensures, or may not be in it.
+    """
+
+    def __init__(
+        self, passes: Sequence[Pass], given: frozenset[Claim] = NOTHING, *, saved: bool
+    ) -> None:
+        self._steps: list[tuple[Pass, frozenset[Claim]]] = []
+        held = given
+        for step in passes:
+            missing = step.requires - held
+            if missing:
+                names = sorted(claim.name for claim in missing)
+                raise InternalError(
+                    f"The pass {step.name!r} stands too early: it requires {names}."
+                )
+            if saved and not step.saved:
+                raise InternalError(f"The pass {step.name!r} must not change what is saved.")
+            held = (held - step.breaks) | step.ensures
+            self._steps.append((step, held))
+        self.ensures = held
+
+    def run(
+        self, graph: Graph, options: PassOptions, effects: list[PassEffect] | None = None
+    ) -> Graph:
+        """Run the passes; where TFX_VERIFY=1 each result, and what is claimed of it, is checked.
+
+        Args:
+            graph: Not changed.
+            options: What passes may want to know.
+            effects: Gets what each pass did.
+        """
+        for step, held in self._steps:
+            changed = step.run(graph, options)
+            if ENABLED and changed is not graph:
+                verify(changed)
+                check_claims(changed, held, step.name)
+            if effects is not None:
+                effects.append(PassEffect(step.name, count_nodes(graph), count_nodes(changed)))
+            graph = changed
+        return graph
+
+
+_DEAD_NODES = Pass(
+    "dead nodes", lambda g, _: remove_dead_nodes(g), ensures=frozenset({Claim.NO_DEAD_NODES})
+)
+_REWRITES = EVERYTHING - {Claim.SHORT_CALL_CHAINS, Claim.NO_COPIES}
+
+PREPARE = Pipeline(
+    [
+        Pass(
+            "calls",
+            lambda g, _: limit_call_depth(g),
+            ensures=frozenset({Claim.SHORT_CALL_CHAINS}),
+        ),
+        Pass(
+            "copies",
+            lambda g, o: remove_copies(
+                g, keep_marked=o.keep_marked, keep_gradients=o.keep_gradients
+            ),
+            ensures=frozenset({Claim.NO_COPIES}),
+        ),
+        _DEAD_NODES,
+        Pass(
+            "dead state",
+            lambda g, _: remove_dead_state(g),
+            requires=frozenset({Claim.NO_DEAD_NODES}),
+            ensures=frozenset({Claim.NO_DEAD_STATE}),
+            breaks=frozenset({Claim.NO_DEAD_NODES}),
+        ),
+        Pass(
+            "expansions",
+            lambda g, _: sink_expands(g),
+            requires=frozenset({Claim.NO_COPIES}),
+            # Whose shape is known otherwise need not be a result of a branch any more.
+            breaks=frozenset({Claim.NO_DEAD_NODES, Claim.NO_DEAD_STATE}),
+        ),
+        _DEAD_NODES,
+        Pass(
+            "kernels",
+            lambda g, o: legalize(g, o.device, portable=o.portable),
+            requires=frozenset({Claim.NO_COPIES, Claim.NO_DEAD_NODES}),
+            ensures=frozenset({Claim.KERNELS}),
+            breaks=_REWRITES,
+        ),
+        # What is constant is computed by sessions of what there are kernels for.
+        Pass(
+            "conditions",
+            lambda g, o: fold_branches(g, o.known),
+            requires=frozenset({Claim.KERNELS}),
+            ensures=frozenset({Claim.NO_CONSTANT_BRANCHES}),
+            breaks=frozenset({Claim.NO_DEAD_NODES}),
+        ),
+        Pass(
+            "constants",
+            lambda g, _: fold_constants(g),
+            requires=frozenset({Claim.KERNELS, Claim.NO_CONSTANT_BRANCHES}),
+            ensures=frozenset({Claim.CONSTANTS_FOLDED}),
+            breaks=frozenset({Claim.NO_DEAD_NODES}),
+        ),
+        Pass(
+            "common",
+            lambda g, _: eliminate_common(g),
+            requires=frozenset({Claim.CONSTANTS_FOLDED}),
+            ensures=frozenset({Claim.NO_REPEATS}),
+            breaks=frozenset({Claim.NO_DEAD_NODES}),
+        ),
+        _DEAD_NODES,
+    ],
+    saved=True,
+)
+
+# Loops that are differentiated when a bundle is loaded stay loops: this is for what runs alone.
+CPU_PLAN = Pipeline(
+    [
+        Pass(
+            "scans",
+            lambda g, _: scan_loops(g),
+            requires=frozenset({Claim.CONSTANTS_FOLDED}),
+            breaks=EVERYTHING - {Claim.KERNELS},
+            saved=False,
+        ),
+        Pass(
+            "transposes",
+            lambda g, o: share_transposes(g, o.threads),
+            requires=frozenset({Claim.KERNELS}),
+            breaks=EVERYTHING - {Claim.KERNELS},
+            saved=False,
+        ),
+    ],
+    PREPARE.ensures,
+    saved=False,
+)
 
 
 def prepare(
@@ -31,8 +226,7 @@ def prepare(
 ) -> Graph:
     """Prepare a graph to be compiled or saved: no copies, no dead nodes, only existing kernels.
 
-    What is constant is computed, what is the same is computed once. Each pass is checked by
-    ``verify`` where that is enabled.
+    What is constant is computed, what is the same is computed once.
 
     Args:
         graph: The graph.
@@ -43,27 +237,21 @@ def prepare(
         known: Contents of inputs that will be initializers.
         effects: Gets what each pass did.
     """
-    passes: list[tuple[str, Callable[[Graph], Graph]]] = [
-        ("calls", limit_call_depth),
-        (
-            "copies",
-            lambda g: remove_copies(g, keep_marked=keep_marked, keep_gradients=keep_gradients),
-        ),
-        ("dead nodes", remove_dead_nodes),
-        ("dead state", remove_dead_state),
-        ("expansions", sink_expands),
-        ("dead nodes", remove_dead_nodes),
-        ("kernels", lambda g: legalize(g, device, portable=portable)),
-        ("conditions", lambda g: fold_branches(g, known or {})),
-        ("constants", fold_constants),
-        ("common", eliminate_common),
-        ("dead nodes", remove_dead_nodes),
-    ]
-    for name, change in passes:
-        changed = change(graph)
-        if changed is not graph:
-            verify_if_enabled(changed)
-        if effects is not None:
-            effects.append(PassEffect(name, count_nodes(graph), count_nodes(changed)))
-        graph = changed
-    return graph
+    options = PassOptions(
+        device=device,
+        keep_marked=keep_marked,
+        keep_gradients=keep_gradients,
+        portable=portable,
+        known=known or {},
+    )
+    return PREPARE.run(graph, options, effects)
+
+
+def tune_for_cpu(graph: Graph, threads: int) -> Graph:
+    """A prepared graph as the CPU runs it best; not to be saved.
+
+    Args:
+        graph: What ``prepare`` returned.
+        threads: How many threads a run has.
+    """
+    return CPU_PLAN.run(graph, PassOptions(threads=threads))
