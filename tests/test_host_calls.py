@@ -33,6 +33,11 @@ _SPECIAL: dict[str, Callable[[], Any]] = {
     "strings.unicode_decode": lambda: tf.strings.unicode_decode(_text()[0], "UTF-8"),
     "strings.unicode_encode": lambda: tf.strings.unicode_encode([65], "UTF-8"),
     "strings.unicode_split": lambda: tf.strings.unicode_split(_text()[0], "UTF-8"),
+    "strings.unicode_transcode": lambda: tf.strings.unicode_transcode(
+        _text(), "UTF-8", "UTF-16-BE"
+    ),
+    "strings.regex_replace": lambda: tf.strings.regex_replace(_text(), "a", "b"),
+    "strings.split": lambda: tf.strings.split(_text()[0], maxsplit=1),
     "strings.lower": lambda: tf.strings.lower(_text(), "utf-8"),
     "strings.upper": lambda: tf.strings.upper(_text(), "utf-8"),
     "io.decode_raw": lambda: tf.io.decode_raw(_text(), tf.uint8),
