@@ -97,6 +97,7 @@ from tfx.framework.convert import convert_to_tensor as convert_to_tensor
 from tfx.framework.convert import (
     register_tensor_conversion_function as register_tensor_conversion_function,
 )
+from tfx.framework.critical_section import CriticalSection as CriticalSection
 from tfx.framework.device import device as device
 from tfx.framework.module import Module as Module
 from tfx.framework.operation import Operation as Operation
@@ -130,6 +131,7 @@ from tfx.initializers.top_level import zeros_initializer as zeros_initializer
 from tfx.linalg_ops.general_eigen import eig as eig
 from tfx.linalg_ops.general_eigen import eigvals as eigvals
 from tfx.ops.array.concat import concat as concat
+from tfx.ops.array.concat import parallel_stack as parallel_stack
 from tfx.ops.array.concat import split as split
 from tfx.ops.array.concat import stack as stack
 from tfx.ops.array.concat import unstack as unstack
@@ -213,6 +215,7 @@ from tfx.ops.math.arithmetic import truediv as truediv
 from tfx.ops.math.bitcast import bitcast as bitcast
 from tfx.ops.math.bitcast import complex as complex
 from tfx.ops.math.cast import cast as cast
+from tfx.ops.math.cast import guarantee_const as guarantee_const
 from tfx.ops.math.cast import identity as identity
 from tfx.ops.math.cast import identity_n as identity_n
 from tfx.ops.math.cast import saturate_cast as saturate_cast

@@ -55,6 +55,7 @@ _TABLE = {
         executing_eagerly get_current_name_scope init_scope inside_function name_scope
     """,
     "tfx.framework.convert": "constant convert_to_tensor register_tensor_conversion_function",
+    "tfx.framework.critical_section": "CriticalSection",
     "tfx.framework.variable_creators": "variable_creator_scope",
     "tfx.framework.device": "device",
     "tfx.framework.composite.indexed_slices": "IndexedSlices",
@@ -95,7 +96,7 @@ _TABLE = {
     "tfx.ops.debugging.assertions": "Assert assert_equal assert_greater assert_less",
     "tfx.ops.array.space_to_batch": "batch_to_space space_to_batch",
     "tfx.ops.common.broadcast_shapes": "broadcast_dynamic_shape broadcast_static_shape",
-    "tfx.ops.math.cast": "cast identity identity_n saturate_cast stop_gradient",
+    "tfx.ops.math.cast": "cast guarantee_const identity identity_n saturate_cast stop_gradient",
     "tfx.ops.math.clip": "clip_by_value",
     "tfx.ops.math.comparison": """
         equal greater greater_equal less less_equal logical_and logical_not logical_or
@@ -108,7 +109,7 @@ _TABLE = {
     "tfx.ops.math.elementwise": "abs exp floor negative round sign sqrt square",
     "tfx.ops.math.argmax": "argmax argmin",
     "tfx.ops.array.gather": "gather gather_nd",
-    "tfx.ops.array.concat": "concat split stack unstack",
+    "tfx.ops.array.concat": "concat parallel_stack split stack unstack",
     "tfx.ops.array.transpose": "reverse reverse_sequence roll transpose",
     "tfx.ops.linalg.matmul": "matmul",
     "tfx.ops.nn.softmax": "sigmoid",

@@ -8,6 +8,7 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
+from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -114,6 +115,32 @@ def _concat_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
 
 
 linear("Concat")
+
+
+def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
+    """Tensors of one static shape along a new first axis; in a function, as in TensorFlow.
+
+    Args:
+        values: Tensors of one shape and dtype.
+        name: Accepted for compatibility.
+
+    Raises:
+        RuntimeError: eager execution.
+        ValueError: a shape that is not known.
+
+    Example:
+        >>> import tfx as tf
+        >>> f = tf.function(lambda x, y: tf.parallel_stack([x, y]))
+        >>> f(tf.constant([1, 4]), tf.constant([2, 5])).numpy()
+        array([[1, 4],
+               [2, 5]], dtype=int32)
+    """
+    if current().graph is None:
+        raise RuntimeError("tf.parallel_stack() is not compatible with eager execution.")
+    parts = common_tensors(list(values), "ParallelConcat")
+    if any(static_dims(x) is None for x in parts):
+        raise ValueError("parallel_stack needs tensors whose shapes are known; use tf.stack.")
+    return stack(parts)
 
 
 def stack(values: Any, axis: Any = 0, name: str = "stack") -> Tensor:

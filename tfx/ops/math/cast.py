@@ -156,6 +156,21 @@ def handed_back(op: OpRecord, dy: Tensor) -> Tensor:
 linear("Identity")
 
 
+def guarantee_const(input: Any, name: str | None = None) -> Tensor:
+    """A copy of a value that the program promises not to change; the value itself counts.
+
+    Args:
+        input: Tensor or value convertible to one.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.guarantee_const([1, 2]).numpy()
+        array([1, 2], dtype=int32)
+    """
+    return identity(input)
+
+
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """The same values, which gradients take for constants.
 
