@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.special
-from tests.unit.ops.saved import check_saved
 
 import tfx as tf
+from tests.unit.ops.saved import check_saved
 from tfx.ops.math import zeta
 from tfx.testing import assert_close, check_grads
 
