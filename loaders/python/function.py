@@ -53,7 +53,9 @@ class LoadedFunction:
         self._device = device
         self._frozen_ids = frozenset(item.variable for item in entry.graph.frozen_variables)
         self._may_freeze = freeze or not self._frozen_ids
-        self._frozen: Plan | None = None
+        # With the version whose weights it holds: a call that began before a reload must not mix
+        # them with the values that it has.
+        self._frozen: tuple[int, Plan] | None = None
         self._live: Plan | None = None
         self._lock = fork_safe(threading.Lock())
         self.updates = frozenset(
@@ -69,14 +71,13 @@ class LoadedFunction:
     def plan(self, snapshot: Snapshot) -> Plan:
         """Return the session for the variables in ``snapshot``, opened now if need be."""
         if self._may_freeze and self._is_as_saved(snapshot):
-            plan = self._frozen
-            if plan is None:
-                plan = self._open_frozen()
-        else:
-            plan = self._live
-            if plan is None:
-                plan = self._open_live()
-        return plan
+            frozen = self._frozen
+            if frozen is not None and (not self._frozen_ids or frozen[0] == snapshot.version):
+                return frozen[1]
+            plan = self._open_frozen(snapshot)
+            if plan is not None:
+                return plan
+        return self._live or self._open_live()
 
     def _is_as_saved(self, snapshot: Snapshot) -> bool:
         """True if the variables that the frozen form holds are those of the files."""
@@ -111,18 +112,22 @@ class LoadedFunction:
                 # The open session is fed from now on, whatever comes.
                 self._may_freeze = self._may_freeze and live is None
 
-    def _open_frozen(self) -> Plan:
+    def _open_frozen(self, snapshot: Snapshot) -> Plan | None:
+        """The session that holds the weights; None: they are no longer those of the snapshot."""
         with self._lock:
+            if not self._may_freeze or not self._is_as_saved(snapshot):
+                return None  # the bundle was reloaded meanwhile
             if self._frozen is None:
                 try:
-                    self._frozen = Plan(self._sources, self._entry.graph, self._device)
+                    plan = Plan(self._sources, self._entry.graph, self._device)
                 except AbortedError:
                     # Another bundle was saved in this one's place. The weights that this one was
                     # opened with are mapped yet, so they are fed.
                     if not self._frozen_ids:
                         raise
-                    self._frozen = self._make_live()
-            return self._frozen
+                    plan = self._make_live()
+                self._frozen = self._version, plan
+            return self._frozen[1]
 
     def _open_live(self) -> Plan:
         with self._lock:

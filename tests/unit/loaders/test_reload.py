@@ -94,6 +94,18 @@ def test_what_was_not_open_holds_the_new_weights(tmp_path: Path, sessions: list[
         assert logits(bundle) == 15
 
 
+def test_a_call_that_began_before_takes_no_weights_of_the_new_version(tmp_path: Path) -> None:
+    with Bundle.open(version(tmp_path / "b1", 1)) as bundle:
+        began = bundle._state.snapshot
+        bundle.reload(version(tmp_path / "b2", 2))
+        assert logits(bundle) == 10
+        function = bundle._functions[0]
+        # The session that holds the new weights is for calls with the new values alone.
+        assert function.plan(bundle._state.snapshot) is not function.plan(began)
+        assert function._open_frozen(began) is None
+        assert function.plan(began) is function.live
+
+
 def test_what_was_trained_is_replaced(tmp_path: Path) -> None:
     with Bundle.open(version(tmp_path / "b", 1)) as bundle:
         given = {"x": X, "y": np.zeros((2, 3), np.float32), "rate": 0.1}
