@@ -23,7 +23,6 @@ from tfx.ops.image.color import rgb_to_yiq as rgb_to_yiq
 from tfx.ops.image.color import rgb_to_yuv as rgb_to_yuv
 from tfx.ops.image.color import yiq_to_rgb as yiq_to_rgb
 from tfx.ops.image.color import yuv_to_rgb as yuv_to_rgb
-from tfx.ops.image.geometry import ResizeMethod as ResizeMethod
 from tfx.ops.image.geometry import central_crop as central_crop
 from tfx.ops.image.geometry import crop_to_bounding_box as crop_to_bounding_box
 from tfx.ops.image.geometry import extract_patches as extract_patches
@@ -33,7 +32,6 @@ from tfx.ops.image.geometry import pad_to_bounding_box as pad_to_bounding_box
 from tfx.ops.image.geometry import random_crop as random_crop
 from tfx.ops.image.geometry import random_flip_left_right as random_flip_left_right
 from tfx.ops.image.geometry import random_flip_up_down as random_flip_up_down
-from tfx.ops.image.geometry import resize as resize
 from tfx.ops.image.geometry import resize_with_crop_or_pad as resize_with_crop_or_pad
 from tfx.ops.image.geometry import rot90 as rot90
 from tfx.ops.image.geometry import transpose as transpose
@@ -50,6 +48,8 @@ from tfx.ops.image.random import stateless_random_brightness as stateless_random
 from tfx.ops.image.random import stateless_random_contrast as stateless_random_contrast
 from tfx.ops.image.random import stateless_random_hue as stateless_random_hue
 from tfx.ops.image.random import stateless_random_saturation as stateless_random_saturation
+from tfx.ops.image.resize import ResizeMethod as ResizeMethod
+from tfx.ops.image.resize import resize as resize
 from tfx.ops.image.resize_with_pad import resize_with_pad as resize_with_pad
 from tfx.ops.image.resize_with_pad import stateless_random_crop as stateless_random_crop
 from tfx.ops.image.resize_with_pad import (

@@ -54,22 +54,37 @@ def image(
         metadata = plugin("images", description=description)
 
         def payload(array: np.ndarray[Any, Any]) -> pb.Summary:
-            if array.ndim != 4 or array.shape[3] not in _COLOURS:
-                raise InvalidArgumentError(
-                    f"Summary {tag!r} takes images [count, height, width, channels] with 1 to 4 "
-                    f"channels; got the shape {array.shape}."
-                )
-            if len(array) and not (array.shape[1] and array.shape[2]):
-                raise InvalidArgumentError(
-                    f"Summary {tag!r}: an image without pixels cannot be written; got the shape "
-                    f"{array.shape}."
-                )
+            check_images(array, tag, tuple(_COLOURS))
             pixels = as_uint8(array[: max(max_outputs, 0)])
             size = [str(array.shape[2]).encode(), str(array.shape[1]).encode()]
             parts = np.array([*size, *[png(p) for p in pixels]], object)
             return value_summary(tag, parts, metadata)
 
         return record(tag, data, step, payload)
+
+
+def check_images(array: np.ndarray[Any, Any], tag: str, channels: tuple[int, ...]) -> None:
+    """Refuse what is not a batch of images that a PNG file can hold.
+
+    Args:
+        array: The value of the summary.
+        tag: The name of the summary, for the messages.
+        channels: The numbers of channels that an image may have.
+
+    Raises:
+        InvalidArgumentError: another rank or number of channels, or images without pixels.
+    """
+    if array.ndim != 4 or array.shape[3] not in channels:
+        allowed = ", ".join(map(str, channels[:-1]))
+        raise InvalidArgumentError(
+            f"Summary {tag!r} takes images [count, height, width, channels] with {allowed} or "
+            f"{channels[-1]} channels; got the shape {array.shape}."
+        )
+    if len(array) and not (array.shape[1] and array.shape[2]):
+        raise InvalidArgumentError(
+            f"Summary {tag!r}: an image without pixels cannot be written; got the shape "
+            f"{array.shape}."
+        )
 
 
 def as_uint8(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -93,7 +108,7 @@ def png(pixels: np.ndarray[Any, Any]) -> bytes:
     """A picture ``[height, width, channels]`` of bytes as a PNG file."""
     height, width, channels = pixels.shape
     rows = np.zeros((height, 1 + width * channels), np.uint8)  # each begins with its filter: none
-    rows[:, 1:] = pixels.reshape(height, -1)
+    rows[:, 1:] = pixels.reshape(height, width * channels)
     header = struct.pack(">IIBBBBB", width, height, 8, _COLOURS[channels], 0, 0, 0)
     chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes())), (b"IEND", b"")]
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in chunks)

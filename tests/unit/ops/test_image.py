@@ -152,6 +152,23 @@ def test_one_colour_stays(method: str, antialias: bool) -> None:
         np.testing.assert_allclose(found, np.full((1, *size, 2), 0.25), rtol=1e-5)
 
 
+@pytest.mark.parametrize("method", [m.value for m in tf.image.ResizeMethod])
+@pytest.mark.parametrize("antialias", [False, True], ids=["plain", "antialias"])
+def test_sizes_without_pixels_are_refused(method: str, antialias: bool) -> None:
+    empty = np.zeros([2, 0, 3, 1], np.float32)
+    for x, size, message in [(empty, [2, 2], "non-zero size"), (X, [0, 2], "must be positive")]:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            tf.image.resize(x, size, method, antialias=antialias)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="non-zero size"):
+        tf.image.resize(empty, [2, 2], method, preserve_aspect_ratio=True)
+    assert tf.image.resize(empty, [0, 3], method).shape == (2, 0, 3, 1)  # the size stays
+    assert tf.image.resize(empty[:0], [0, 3], method, antialias=antialias).shape == (0, 0, 3, 1)
+    nothing = np.zeros([0, 2, 3, 1], np.float32)
+    assert tf.image.resize(nothing, [4, 4], method, antialias=antialias).shape == (0, 4, 4, 1)
+    with pytest.raises(TypeError, match="Images of numbers"):
+        tf.image.resize(np.full([2, 2, 1], b"a"), [3, 3], "area")
+
+
 def test_ratio_is_kept() -> None:
     assert tf.image.resize(X, [4, 100], preserve_aspect_ratio=True).shape == (2, 4, 3, 3)
 

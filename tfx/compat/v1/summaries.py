@@ -25,7 +25,7 @@ from tfx.summary import event_pb2 as pb
 from tfx.summary.event_file import EventFile
 from tfx.summary.graphs import graph_message
 from tfx.summary.histograms import table
-from tfx.summary.images import png
+from tfx.summary.images import check_images, png
 from tfx.summary.messages import (
     graph_event,
     metadata_message,
@@ -145,11 +145,7 @@ def image(
 
     def encode(array: Any) -> bytes:
         pictures = np.asarray(array)
-        if pictures.ndim != 4 or pictures.shape[3] not in (1, 3, 4):
-            raise InvalidArgumentError(
-                f"Summary {tag!r} takes images [count, height, width, channels] with 1, 3 or 4 "
-                f"channels; got the shape {pictures.shape}."
-            )
+        check_images(pictures, tag, (1, 3, 4))
         size = [str(pictures.shape[2]).encode(), str(pictures.shape[1]).encode()]
         parts = []
         for i, picture in enumerate(pictures[: max(max_outputs, 0)]):
@@ -213,7 +209,8 @@ def audio(
                 f"Summary {tag!r} takes sounds [count, frames] or [count, frames, channels]; got "
                 f"the shape {sounds.shape}."
             )
-        sounds = sounds.reshape(*sounds.shape[:2], -1)
+        if sounds.ndim == 2:
+            sounds = sounds[:, :, None]
         parts = []
         for i, sound in enumerate(sounds[: max(max_outputs, 0)]):
             value = np.array([[wav(sound, int(rate)), b""]], object)

@@ -1,8 +1,7 @@
-"""``tfx.image``: turning, cropping and padding, sizes, and patches."""
+"""``tfx.image``: turning, cropping and padding, and patches."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
-from tfx.framework.convert import constant, embed, int64_constant
+from tfx.framework.convert import embed, int64_constant
 from tfx.framework.guards import not_negative, refused_unless
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.array.concat import stack
@@ -20,23 +19,8 @@ from tfx.ops.array.transpose import reverse
 from tfx.ops.array.transpose import transpose as transpose_
 from tfx.ops.array.where import where
 from tfx.ops.common.arguments import cast_to, int64_vector, static_int, static_ints, tensor
-from tfx.ops.common.shapes import concat_shape, product, reshape_to, shape_vector, symbolic_items
-from tfx.ops.image.resampling import weights
-from tfx.ops.linalg.einsum import einsum
+from tfx.ops.common.shapes import shape_vector, symbolic_items
 from tfx.ops.random.random import uniform
-
-
-class ResizeMethod(StrEnum):
-    """The interpolation methods of ``resize``."""
-
-    BILINEAR = "bilinear"
-    NEAREST_NEIGHBOR = "nearest"
-    BICUBIC = "bicubic"
-    AREA = "area"
-    LANCZOS3 = "lanczos3"
-    LANCZOS5 = "lanczos5"
-    GAUSSIAN = "gaussian"
-    MITCHELLCUBIC = "mitchellcubic"
 
 
 def as_image(image: Any) -> tuple[Tensor, int]:
@@ -355,135 +339,6 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     if hasattr(part_of, "set_shape"):
         part_of.set_shape(wanted)
     return part_of
-
-
-def resize(
-    images: Any,
-    size: Any,
-    method: Any = ResizeMethod.BILINEAR,
-    preserve_aspect_ratio: bool = False,
-    antialias: bool = False,
-    name: str | None = None,
-) -> Tensor:
-    """Images of another size.
-
-    Args:
-        images: ``[height, width, channels]`` or a batch of them.
-        size: ``[height, width]``, two integers. What only a run tells serves for the first three
-            methods without ``antialias``.
-        method: A ``ResizeMethod`` or its value. For all but the first three, and with
-            ``antialias``, the size of the images must be known.
-        preserve_aspect_ratio: Take the largest size within ``size`` that has the same ratio.
-        antialias: Average over what is passed over when an image gets smaller.
-        name: Accepted for compatibility.
-
-    Returns:
-        float32; the dtype of ``images`` for ``"nearest"``, and where the size stays.
-
-    Raises:
-        ValueError: another method or rank, or sizes that are not known now.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.image.resize([[[0.0], [1.0]]], [1, 4]).numpy().ravel()
-        array([0.  , 0.25, 0.75, 1.  ], dtype=float32)
-    """
-    x, top = as_image(images)
-    try:
-        how = ResizeMethod(method)
-    except ValueError:
-        raise ValueError(
-            f"Resize method is not implemented: {method!r}; expected one of "
-            f"{', '.join(repr(str(m)) for m in ResizeMethod)}."
-        ) from None
-    given = cast_to(tensor(size), dtypes.int64)
-    targets = static_ints(given)
-    if targets is None and given.shape.is_compatible_with([2]) and _plain(how, antialias):
-        if preserve_aspect_ratio:
-            raise ValueError(f"preserve_aspect_ratio needs a size that is known now; got {size!r}.")
-        return _resized(x, top, how, given)
-    if targets is None or len(targets) != 2:
-        raise ValueError(
-            f"'size' must be two integers, and be known now for {method!r} with antialias="
-            f"{antialias}; got {size!r}."
-        )
-    sides = x.shape[top : top + 2].as_list()
-    if preserve_aspect_ratio:
-        rows, columns = known_sides(x, top)
-        scale = min(targets[0] / rows, targets[1] / columns)
-        targets = [max(1, round(s * scale)) for s in (rows, columns)]
-    if min(targets) < 1:
-        raise ValueError(f"'size' must be positive; got {targets}.")
-    if sides == targets:
-        return x
-    if not _plain(how, antialias):
-        return _resampled(cast_to(x, dtypes.float32), top, how, targets, antialias)
-    return _resized(x, top, how, int64_constant(targets))
-
-
-def _plain(how: ResizeMethod, antialias: bool) -> bool:
-    """Return whether ONNX's operator supports a method for all sizes."""
-    return how is ResizeMethod.NEAREST_NEIGHBOR or (how in _MODES and not antialias)
-
-
-def _resized(x: Tensor, top: int, how: ResizeMethod, targets: Tensor) -> Tensor:
-    made = x if how is ResizeMethod.NEAREST_NEIGHBOR else cast_to(x, dtypes.float32)
-    return resized(made, top, targets, _MODES[how])
-
-
-def resized(made: Tensor, top: int, targets: Tensor, mode: dict[str, Any]) -> Tensor:
-    """Images of another size, by ONNX's operator.
-
-    Args:
-        made: The images.
-        top: The axis of the rows.
-        targets: Height and width, int64.
-        mode: Attributes of ``Resize``.
-    """
-    batch = made if top else ox.Unsqueeze(made, int64_constant([0]))
-    # Channels first: the kernels are made for that layout.
-    batch = transpose_(batch, [0, 3, 1, 2])
-    lead = shape_vector(batch, 0, 2)
-    if mode["mode"] == "cubic":
-        # ONNX Runtime 1.31 moves the transpose behind the operator, whose kernel refuses that
-        # layout; through a reshape it does not.
-        flat = reshape_to(
-            batch, concat_shape(int64_constant([1]), product(lead), shape_vector(batch, 2))
-        )
-        sizes = concat_shape(shape_vector(flat, 0, 2), targets)
-        found = ox.Resize(flat, None, None, sizes, **mode)
-        found = reshape_to(found, concat_shape(lead, targets))
-    else:
-        found = ox.Resize(batch, None, None, concat_shape(lead, targets), **mode)
-    found = transpose_(found, [0, 2, 3, 1])
-    return found if top else ox.Squeeze(found, int64_constant([0]))
-
-
-def _resampled(
-    x: Tensor, top: int, method: ResizeMethod, targets: list[int], antialias: bool
-) -> Tensor:
-    """Resize by a matrix of weights for each axis."""
-    rows, columns = (
-        constant(weights(str(method), side, target, antialias), x.dtype)
-        for side, target in zip(known_sides(x, top), targets, strict=True)
-    )
-    return einsum("yh,...hwc,xw->...yxc", rows, x, columns)
-
-
-_MODES: dict[ResizeMethod, dict[str, Any]] = {
-    ResizeMethod.BILINEAR: {"mode": "linear", "coordinate_transformation_mode": "half_pixel"},
-    ResizeMethod.NEAREST_NEIGHBOR: {
-        "mode": "nearest",
-        "coordinate_transformation_mode": "half_pixel",
-        "nearest_mode": "round_prefer_ceil",
-    },
-    ResizeMethod.BICUBIC: {
-        "mode": "cubic",
-        "coordinate_transformation_mode": "half_pixel",
-        "cubic_coeff_a": -0.5,
-        "exclude_outside": 1,
-    },
-}
 
 
 def extract_patches(

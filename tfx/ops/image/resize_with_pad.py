@@ -12,7 +12,8 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.where import where
 from tfx.ops.common.arguments import as_int64, cast_to, static_ints, tensor
-from tfx.ops.image.geometry import flip_left_right, flip_up_down, pad_to_bounding_box, resize
+from tfx.ops.image.geometry import flip_left_right, flip_up_down, pad_to_bounding_box
+from tfx.ops.image.resize import resize
 from tfx.ops.random.random import stateless_uniform
 
 

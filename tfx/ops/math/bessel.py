@@ -256,9 +256,9 @@ def _j(order: int, x: Tensor) -> Tensor:
     s = where(far, 1.0, size)
     near = piecewise(tables.J1_NEAR if order else tables.J0_NEAR, s)
     wave = _waves(order, where(far, size, _FAR))[0]
-    value = where(far, wave, multiply(s, near) if order else near)
-    if order:
-        value = multiply(value, sign(x))
+    if order:  # odd, with the sign of a zero
+        near, wave = multiply(where(far, 1.0, x), near), multiply(wave, sign(x))
+    value = where(far, wave, near)
     return where(is_inf(x), 0.0, value)
 
 

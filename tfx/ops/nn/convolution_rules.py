@@ -104,34 +104,16 @@ def _conv_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor | None:
     return spread(bias, op.outputs[0]) if total is None else ox.Add(total, bias)
 
 
-@batching("Conv")
+@batching("Conv", "ConvTranspose")
 def _conv_batching(op: BatchedOp) -> Results:
-    """``[n, c, *sizes]`` with ``[o, c / groups, *kernel]``."""
+    """``[n, c, *sizes]`` with ``[o, c / groups, *kernel]``, transposed ``[c, o / groups, ...]``."""
     group = int(op.attrs.get("group", 1))
-    rank = op.rank(0)
+    rank, transposed = op.rank(0), op.op == "ConvTranspose"
     inside = op.input(2) if op.given(2) and not op.batched[2] and not op.batched[1] else None
     if not op.batched[1]:
         y = op.split(op.apply((op.merged(0), op.input(1), inside))[0])
     elif not op.batched[0]:
-        filters = folded(op.input(1), 0, group)
-        y = unfolded(op, op.apply((op.input(0), filters))[0], 1, group)
-    else:
-        attrs = {**op.attrs, "group": group * known_size(op)}
-        images, filters = folded(op.input(0), 1), folded(op.input(1), 0)
-        y = unfolded(op, op.apply((images, filters), attrs)[0], 1)
-    return _with_bias(op, y, rank) if inside is None else y
-
-
-@batching("ConvTranspose")
-def _conv_transpose_batching(op: BatchedOp) -> Results:
-    """``[n, c, *sizes]`` with ``[c, o / groups, *kernel]``."""
-    group = int(op.attrs.get("group", 1))
-    rank = op.rank(0)
-    inside = op.input(2) if op.given(2) and not op.batched[2] and not op.batched[1] else None
-    if not op.batched[1]:
-        y = op.split(op.apply((op.merged(0), op.input(1), inside))[0])
-    elif not op.batched[0]:
-        filters = folded(op.input(1), 1)
+        filters = folded(op.input(1), 1) if transposed else folded(op.input(1), 0, group)
         y = unfolded(op, op.apply((op.input(0), filters))[0], 1, group)
     else:
         attrs = {**op.attrs, "group": group * known_size(op)}

@@ -121,7 +121,28 @@ def test_sizes_and_dtypes():
     assert image.resize_image_with_crop_or_pad is tf.image.resize_with_crop_or_pad
 
 
+SIZED = [image.resize_bilinear, image.resize_nearest_neighbor, image.resize_bicubic]
+
+
+@pytest.mark.parametrize("resize", [*SIZED, image.resize_area, image.resize])
+def test_sizes_without_pixels_are_refused(resize):
+    for size in ([-1, 2], [0, 2]):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must be positive"):
+            resize(X, size)
+    for empty in (np.zeros([1, 0, 3, 1]), np.zeros([2, 3, 0, 1])):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="non-zero size"):
+            resize(empty, [2, 2])
+    for size in ([2], 2, [2.0, 2.0], [[2, 2]]):
+        with pytest.raises(ValueError, match="two integers"):
+            resize(X, size)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="non-zero size"):
+        image.resize(np.zeros([0, 3, 1]), [2, 2], preserve_aspect_ratio=True)
+
+
 def test_what_is_refused():
+    with pytest.raises(TypeError, match="Images of numbers"):
+        image.resize_area(np.full([2, 2, 1], b"a"), [3, 3])
+
     with pytest.raises(ValueError, match="not implemented: 4"):
         image.resize(X, [2, 2], 4)
     with pytest.raises(ValueError, match="align_corners=False"):

@@ -115,6 +115,33 @@ def test_sounds():
     np.testing.assert_array_equal(frames, np.clip(np.rint(x[1] * 32768.0), -32768, 32767))
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: v1.summary.image("x", tf.zeros([1, 0, 2, 3], tf.uint8)), "without pixels"),
+        (lambda: v1.summary.image("x", tf.zeros([1, 2, 2, 2])), "1, 3 or 4 channels"),
+        (lambda: v1.summary.audio("x", tf.zeros([1, 4]), -8000), "positive sample rate"),
+        (lambda: v1.summary.audio("x", tf.zeros([1, 4]), 2**40), "positive sample rate"),
+        (lambda: v1.summary.audio("x", tf.zeros([1, 4, 0]), 8000), "at least one channel"),
+    ],
+    ids=["pixels", "channels", "rate", "huge", "mute"],
+)
+def test_what_no_file_can_hold_is_refused(make, message):
+    with v1.Graph().as_default():
+        summary = make()
+        with pytest.raises(tf.errors.OpError, match=message):
+            _values(summary)
+
+
+def test_nothing_to_show():
+    with v1.Graph().as_default():
+        assert not _values(v1.summary.image("x", tf.zeros([0, 2, 2, 3])))
+        assert not _values(v1.summary.audio("x", tf.zeros([0, 4, 2]), 8000))
+        (silent,) = _values(v1.summary.audio("x", tf.constant([[np.nan, 1.0]]), 8000, 1))
+    with wave.open(io.BytesIO(silent.tensor.string_val[0])) as sound:
+        assert np.frombuffer(sound.readframes(2), "<i2").tolist() == [0, 32767]
+
+
 def test_whole_tensors():
     metadata = pb.Metadata(plugin_data=pb.Metadata.PluginData(plugin_name="mine", content=b"3"))
     with v1.Graph().as_default():

@@ -67,6 +67,13 @@ def test_slope_of_order_1_at_zero(kind):
     assert_close(tape.gradient(y, x), [0.5])
 
 
+@pytest.mark.parametrize("kind", ["i1", "i1e", "j1"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_odd_functions_keep_the_sign_of_zero(kind, dtype):
+    found = _function(kind)[0](np.array([-0.0, 0.0], dtype)).numpy()
+    assert np.signbit(found).tolist() == [True, False]
+
+
 def test_in_a_function():
     x = tf.constant([0.5, 2.0])
 

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.core import dtypes
-from tfx.framework.convert import constant
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, static_ints, tensor
-from tfx.ops.image.geometry import as_image, known_sides, resized
-from tfx.ops.image.resampling import weights
-from tfx.ops.linalg.einsum import einsum
+from tfx.ops.image.geometry import as_image
+from tfx.ops.image.resize import as_floats, resampled, resized, sides_within, target_size
 
 
 class ResizeMethod:
@@ -51,6 +47,7 @@ def resize(
 
     Raises:
         ValueError: another method, or sizes that are not known where they must be.
+        InvalidArgumentError: images without pixels, or a size below 1.
 
     Example:
         >>> import tfx.compat.v1 as tf
@@ -64,14 +61,9 @@ def resize(
             f"Resize method is not implemented: {method!r}; expected one of {sorted(_NAMES)}, or "
             "its number."
         )
-    given = cast_to(tensor(size), dtypes.int64)
-    targets = static_ints(given)
+    given, targets = target_size(size)
     if preserve_aspect_ratio:
-        if targets is None:
-            raise ValueError(f"preserve_aspect_ratio needs a size that is known now; got {size!r}.")
-        rows, columns = known_sides(x, top)
-        scale = min(targets[0] / rows, targets[1] / columns)
-        targets = [max(1, round(s * scale)) for s in (rows, columns)]
+        targets = sides_within(x, top, targets)
     if targets is not None and x.shape[top : top + 2].as_list() == targets:
         return x
     made: Tensor = _FUNCTIONS[how](x, given if targets is None else targets, align_corners)
@@ -94,11 +86,8 @@ def resize_bilinear(
         name: Accepted for compatibility.
         half_pixel_centers: Whether pixels are points at their centers, as in TensorFlow 2.
     """
-    x, top = as_image(images)
-    x = cast_to(x, dtypes.float32)
-    return resized(
-        x, top, _size(size), {"mode": "linear", **_places(align_corners, half_pixel_centers)}
-    )
+    attrs = {"mode": "linear"}
+    return _resized(images, size, attrs, align_corners, half_pixel_centers)
 
 
 def resize_nearest_neighbor(
@@ -109,10 +98,9 @@ def resize_nearest_neighbor(
     half_pixel_centers: bool = False,
 ) -> Tensor:
     """Images of another size by the nearest pixel, of their own dtype; see ``resize_bilinear``."""
-    x, top = as_image(images)
     nearest = "round_prefer_ceil" if align_corners or half_pixel_centers else "floor"
     attrs = {"mode": "nearest", "nearest_mode": nearest}
-    return resized(x, top, _size(size), attrs | _places(align_corners, half_pixel_centers))
+    return _resized(images, size, attrs, align_corners, half_pixel_centers)
 
 
 def resize_bicubic(
@@ -126,12 +114,10 @@ def resize_bicubic(
 
     TensorFlow rounds positions between pixels to 1/1024; they are exact here.
     """
-    x, top = as_image(images)
-    x = cast_to(x, dtypes.float32)
     attrs: dict[str, Any] = {"mode": "cubic", "cubic_coeff_a": -0.75}
     if half_pixel_centers:
         attrs |= {"cubic_coeff_a": -0.5, "exclude_outside": 1}
-    return resized(x, top, _size(size), attrs | _places(align_corners, half_pixel_centers))
+    return _resized(images, size, attrs, align_corners, half_pixel_centers)
 
 
 def resize_area(
@@ -146,18 +132,13 @@ def resize_area(
         name: Accepted for compatibility.
     """
     x, top = as_image(images)
-    targets = static_ints(_size(size))
+    targets = target_size(size)[1]
     if align_corners or targets is None:
         raise ValueError(
             "resize_area takes align_corners=False and a size that is known now; got "
             f"align_corners={align_corners!r} and {size!r}."
         )
-    x = cast_to(x, dtypes.float32)
-    rows, columns = (
-        constant(weights("area", side, target, False), dtypes.float32)
-        for side, target in zip(known_sides(x, top), targets, strict=True)
-    )
-    return einsum("yh,...hwc,xw->...yxc", rows, x, columns)
+    return resampled(x, top, "area", targets, antialias=False)
 
 
 _FUNCTIONS: Any = {
@@ -168,8 +149,14 @@ _FUNCTIONS: Any = {
 }
 
 
-def _size(size: Any) -> Tensor:
-    return cast_to(tensor(size), dtypes.int64)
+def _resized(
+    images: Any, size: Any, attrs: dict[str, Any], align_corners: bool, half_pixel_centers: bool
+) -> Tensor:
+    x, top = as_image(images)
+    given, targets = target_size(size)
+    places = _places(align_corners, half_pixel_centers)
+    made = x if attrs["mode"] == "nearest" else as_floats(x)
+    return resized(made, top, given if targets is None else targets, attrs | places)
 
 
 def _places(align_corners: bool, half_pixel_centers: bool) -> dict[str, Any]:
