@@ -1,0 +1,111 @@
+"""What becomes a tensor, and of which dtype: Keras' rules said with tfx's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from keras.src import tree
+from keras.src.backend.common import KerasVariable, standardize_dtype
+from keras.src.backend.common.dtypes import result_type
+from keras.src.backend.common.keras_tensor import KerasTensor
+
+import tfx as tf
+
+
+def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any = None) -> Any:
+    """Convert an array, a number, a variable or a structure of lists to a tensor.
+
+    Raises:
+        ValueError: a sparse or ragged tensor was asked for.
+    """
+    if sparse or ragged:
+        kind = "sparse" if sparse else "ragged"
+        raise ValueError(f"`{kind}=True` is not supported with the tfx backend.")
+    if dtype is not None:
+        dtype = standardize_dtype(dtype)
+    if isinstance(x, KerasVariable):
+        x = x.value
+    if tf.is_tensor(x):
+        if isinstance(x, tf.Variable):
+            x = tf.convert_to_tensor(x)
+        return x if dtype is None or x.dtype == dtype else tf.cast(x, dtype)
+    if isinstance(x, tf.IndexedSlices):
+        return convert_to_tensor(tf.convert_to_tensor(x), dtype)
+    if dtype is None:
+        dtype = _own_dtype(x)
+    if isinstance(x, float) and dtype is not None and not dtype.startswith(_NUMBERS):
+        return tf.cast(tf.convert_to_tensor(x), dtype)
+    if isinstance(x, bool | int | float | complex):
+        return tf.convert_to_tensor(x, dtype)
+    if isinstance(x, np.ndarray | np.generic):
+        made = tf.convert_to_tensor(x)
+    elif dtype is None or any(tf.is_tensor(leaf) for leaf in tree.flatten(x)):
+        made = tf.convert_to_tensor(x)
+    else:
+        made = tf.convert_to_tensor(np.asarray(tree.map_structure(_contents, x)))
+    return made if dtype is None or made.dtype == dtype else tf.cast(made, dtype)
+
+
+_NUMBERS = ("float", "bfloat", "complex")
+
+
+def _contents(leaf: Any) -> Any:
+    return leaf.numpy() if isinstance(leaf, KerasVariable) else leaf
+
+
+def _own_dtype(x: Any) -> str | None:
+    """The dtype of what says none: weak for Python's numbers; None for text and objects."""
+    if isinstance(x, np.ndarray | np.generic):
+        return None
+    if hasattr(x, "dtype") and not isinstance(x, list | tuple):
+        return None
+    kinds = [getattr(leaf, "dtype", type(leaf)) for leaf in tree.flatten(x)]
+    if not kinds or any(kind in (str, bytes) for kind in kinds):
+        return None
+    try:
+        found: str = result_type(*kinds)
+    except (ValueError, TypeError):
+        return None
+    return found
+
+
+def convert_to_numpy(x: Any) -> Any:
+    """Convert a tensor, a variable or an array to an array of its own."""
+    if isinstance(x, KerasVariable):
+        x = x.value
+    if isinstance(x, tf.IndexedSlices):
+        x = tf.convert_to_tensor(x)
+    return np.array(x)
+
+
+def is_tensor(x: Any) -> bool:
+    """True for a tensor, or a variable, of tfx."""
+    return bool(tf.is_tensor(x))
+
+
+def shape(x: Any) -> tuple[Any, ...]:
+    """The shape in numbers; a scalar tensor for what only a run tells.
+
+    Raises:
+        ValueError: the rank is unknown.
+    """
+    if isinstance(x, KerasTensor):
+        return tuple(x.shape)
+    if not tf.is_tensor(x):
+        x = convert_to_tensor(x)
+    if x.shape.rank is None:
+        raise ValueError(
+            "All tensors passed to `ops.shape` must have a statically known rank. "
+            f"Received: x={x} with unknown rank."
+        )
+    known = x.shape.as_list()
+    if None not in known:
+        return tuple(known)
+    found = tf.shape(x)
+    return tuple(found[axis] if size is None else size for axis, size in enumerate(known))
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """Convert to another dtype."""
+    return convert_to_tensor(x, dtype)

@@ -1,0 +1,122 @@
+"""Tensors, scopes and specifications: the part of the backend that every other part needs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from keras.src import tree
+from keras.src.backend.common import KerasVariable, standardize_dtype
+from keras.src.backend.common.keras_tensor import KerasTensor
+from keras.src.backend.common.name_scope import name_scope as base_name_scope
+from keras.src.backend.common.stateless_scope import StatelessScope
+from keras.src.backend.common.symbolic_scope import SymbolicScope
+
+import tfx as tf
+from tfx.framework.func_graph import FuncGraph
+from tfx.keras_backend.control_flow import associative_scan as associative_scan
+from tfx.keras_backend.control_flow import cond as cond
+from tfx.keras_backend.control_flow import fori_loop as fori_loop
+from tfx.keras_backend.control_flow import map as map
+from tfx.keras_backend.control_flow import scan as scan
+from tfx.keras_backend.control_flow import switch as switch
+from tfx.keras_backend.control_flow import vectorized_map as vectorized_map
+from tfx.keras_backend.control_flow import while_loop as while_loop
+from tfx.keras_backend.conversion import cast as cast
+from tfx.keras_backend.conversion import convert_to_numpy as convert_to_numpy
+from tfx.keras_backend.conversion import convert_to_tensor as convert_to_tensor
+from tfx.keras_backend.conversion import is_tensor as is_tensor
+from tfx.keras_backend.conversion import shape as shape
+from tfx.keras_backend.updates import scatter as scatter
+from tfx.keras_backend.updates import scatter_update as scatter_update
+from tfx.keras_backend.updates import slice as slice
+from tfx.keras_backend.updates import slice_update as slice_update
+from tfx.keras_backend.variable import Variable as Variable
+
+SUPPORTS_SPARSE_TENSORS = False
+SUPPORTS_RAGGED_TENSORS = False
+SUPPORTS_COMPLEX_DTYPES = True
+IS_THREAD_SAFE = True
+
+
+def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The shapes and dtypes of what a function returns for symbolic arguments; nothing is run."""
+    with StatelessScope(), SymbolicScope(), FuncGraph("scratch_graph").as_default() as graph:
+
+        def symbolic(x: Any) -> Any:
+            if not isinstance(x, KerasTensor):
+                return x
+            dims = None if x.shape is None else tuple(x.shape)
+            return graph.add_argument(x.name or "x", tf.as_dtype(x.dtype).onnx, dims)
+
+        args, kwargs = tree.map_structure(symbolic, (args, kwargs))
+        found = fn(*args, **kwargs)
+        return tree.map_structure(_spec, found)
+
+
+def _spec(x: Any) -> Any:
+    if isinstance(x, KerasVariable):
+        return KerasTensor(x.shape, standardize_dtype(x.dtype))
+    return KerasTensor(tuple(x.shape), standardize_dtype(x.dtype)) if is_tensor(x) else x
+
+
+def stop_gradient(variable: Any) -> Any:
+    """The same values, through which no gradient goes."""
+    return tf.stop_gradient(convert_to_tensor(variable))
+
+
+def unstack(x: Any, num: int | None = None, axis: int = 0) -> list[Any]:
+    """The slices along an axis."""
+    return list(tf.unstack(convert_to_tensor(x), num=num, axis=axis))
+
+
+def random_seed_dtype() -> str:
+    """The dtype of the state of a ``SeedGenerator``."""
+    return "int32"
+
+
+def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a function that returns its results and the function of their gradients."""
+    decorated = tf.custom_gradient(fun)
+
+    @functools.wraps(fun)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [x.value if isinstance(x, KerasVariable) else x for x in args]
+        return decorated(*given, **kwargs)
+
+    return call
+
+
+def remat(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Compute the function again in the backward pass instead of keeping what it computed."""
+    recomputed: Callable[..., Any] = tf.recompute_grad(f)
+    return recomputed
+
+
+class name_scope(base_name_scope):  # type: ignore[misc]
+    """A scope of Keras' paths that names the nodes of a graph, too."""
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        super().__init__(name, **kwargs)
+        self._scope = tf.name_scope(name)
+
+    def __enter__(self) -> Self:
+        self._scope.__enter__()
+        super().__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        super().__exit__(kind, value, traceback)
+        self._scope.__exit__(kind, value, traceback)
+
+
+def device_scope(device_name: str) -> Any:
+    """A scope in which operations run on a device such as ``"cpu:0"``."""
+    return tf.device(device_name)
