@@ -24,7 +24,7 @@ from tfx.framework.context import Recorder, current, set_context, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.rules import EXTENDED_CONTROL, ExtendedControl, OpRecord, forward_rule_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.framework.variable import Variable
+from tfx.framework.variable import Variable, variable_of
 from tfx.ops.array import creation
 from tfx.ops.array.reshape import broadcast_to
 
@@ -135,6 +135,7 @@ class ForwardAccumulator:
         nest.map_structure(self._watch_one, primals, tangents)
 
     def _watch_one(self, primal: Any, tangent: Any) -> None:
+        primal = variable_of(primal)
         if not isinstance(primal, Tensor | Variable):
             raise TypeError(
                 f"Cannot watch {primal!r} of type {type(primal).__name__!r}: a primal must be a "
@@ -267,6 +268,7 @@ class ForwardAccumulator:
         if isinstance(x, IndexedSlices):
             values = self._fetch(x.values, unconnected)
             return None if values is None else IndexedSlices(values, x.indices, x.dense_shape)
+        x = variable_of(x)
         if not isinstance(x, Tensor | Variable):
             raise TypeError(
                 f"jvp takes tensors and variables; got {x!r} of type {type(x).__name__!r}, which "

@@ -22,7 +22,7 @@ from tfx.framework.context import current, set_context
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.rules import OpRecord, is_differentiable
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.framework.variable import Variable
+from tfx.framework.variable import Variable, variable_of
 from tfx.ops.array import creation
 
 # Jacobians are one backward pass, vectorized by the layers above, whose functions are fetched by
@@ -244,7 +244,7 @@ class GradientTape:
             ValueError: something else than tensors and variables.
             RuntimeError: the tape has not begun to record, or is used up.
         """
-        flat = nest.flatten(tensor)
+        flat = [variable_of(x) for x in nest.flatten(tensor)]
         for x in flat:
             if not isinstance(x, Tensor | Variable):
                 raise ValueError(
@@ -347,7 +347,7 @@ class GradientTape:
                 "be differentiated, but received None."
             )
         flat_sources = flat_sources_of(sources)
-        targets = nest.flatten(target)
+        targets = [variable_of(t) for t in nest.flatten(target)]
         seeds = (
             [None] * len(targets) if output_gradients is None else nest.flatten(output_gradients)
         )
@@ -547,7 +547,7 @@ def flat_sources_of(sources: Any) -> list[Any]:
     Raises:
         TypeError: one of them is neither a tensor nor a variable.
     """
-    flat = nest.flatten(sources)
+    flat = [variable_of(s) for s in nest.flatten(sources)]
     for s in flat:
         if not isinstance(s, Tensor | Variable):
             raise TypeError(

@@ -647,6 +647,16 @@ _FACTS = {
 }
 
 
+def variable_of(value: Any) -> Any:
+    """The variable that another library's object stands for, or ``value`` itself.
+
+    Such an object has a method ``__tf_variable__()`` that returns its variable: it is differentiated
+    by, watched and updated in its place, as ``__tf_tensor__()`` makes it a tensor elsewhere.
+    """
+    meant = getattr(value, "__tf_variable__", None)
+    return value if meant is None else meant()
+
+
 def install(variables: Sequence[Variable], new: Sequence[RawValue]) -> None:
     """``Variable._swap`` for many: a signal finds all of them changed, or none.
 

@@ -21,7 +21,7 @@ from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.module import Module
 from tfx.framework.tensor import Reference, Tensor, from_array
-from tfx.framework.variable import Variable
+from tfx.framework.variable import Variable, variable_of
 from tfx.ops.common.arguments import cast_to
 from tfx.optimizers.formulas import Array
 from tfx.optimizers.gradients import compute_dtype
@@ -292,7 +292,7 @@ class Optimizer(Module):
             >>> v.numpy()
             np.float32(8.0)
         """
-        pairs = list(grads_and_vars)
+        pairs = [(gradient, variable_of(v)) for gradient, v in grads_and_vars]
         self.build([v for _, v in pairs])
         # Steps are not differentiated: no tape needs to see them.
         with using(tapes=(), scope=f"{current().scope}{self.name}/"):
