@@ -41,7 +41,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"exporters"}),
     frozenset({"saved_model", "importing"}),
     frozenset({"cli"}),
-    frozenset({"model_zoo"}),
+    frozenset({"model_zoo", "keras_backend"}),
 )
 RANK = {package: rank for rank, row in enumerate(LAYERS) for package in row}
 
@@ -64,6 +64,7 @@ HOMES: Mapping[str, frozenset[str]] = {
     "google.protobuf": frozenset({"bundle", "graph", "summary"}),
     "optree": frozenset({"core"}),
     "click": frozenset({"cli"}),
+    "keras": frozenset({"keras_backend"}),
     "rich": frozenset({"cli", "model_zoo"}),
 }
 

@@ -20,6 +20,7 @@ SUBMODULES: tuple[str, ...] = (
     "image",
     "initializers",
     "io",
+    "keras",
     "linalg",
     "loaders",
     "lookup",

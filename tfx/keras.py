@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from tfx.core.keras_hook import import_keras
+from tfx.keras_hook import import_keras
 
 # What `import tfx.keras` gives, and what `tfx.keras` is from now on.
 sys.modules[__name__] = import_keras()

@@ -21,7 +21,12 @@ class StepFunction:
     Args:
         step: Takes the data of a batch and returns a structure of tensors.
         eager: Run the step operation by operation, without a graph.
+
+    Attributes:
+        specs: The specs of the data that a graph was made for last; None before.
     """
+
+    specs: Any = None
 
     def __init__(self, step: Callable[[Any], Any], eager: bool) -> None:
         self._step = step
@@ -45,7 +50,8 @@ class StepFunction:
         key = tuple([(x.dtype, x.shape[1:], len(x.shape)) for x in leaves if x is not None])
         function = self._functions.get(key)
         if function is None:
-            function = self._traced.get_concrete_function(tree.map_structure(_spec, data))
+            self.specs = tree.map_structure(_spec, data)
+            function = self._traced.get_concrete_function(self.specs)
             self._functions[key] = function
         return function(data)
 

@@ -2,7 +2,7 @@
 
 Keras chooses a backend by a chain of ``if backend() == "tensorflow": ... elif ...`` in a few of its
 modules. A finder that stands before Python's own gives each of these chains one more arm when the
-module is imported; nothing of Keras is written to or replaced on disk. Must not import Keras or
+module is imported; nothing of Keras is written to or replaced on disk. Must not import Keras, nor
 other packages of tfx: it is in place before either is wanted.
 """
 
@@ -42,9 +42,11 @@ _CHOOSES: Final = re.compile(r"\bbackend\(\) == ['\"]tensorflow['\"]")
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module of Keras whose chain of backends has an arm for tfx."""
+    """Loads a module of Keras, whose chain of backends has an arm for tfx."""
 
-    def get_code(self, fullname: str) -> CodeType:
+    def get_code(self, fullname: str) -> CodeType | None:
+        if fullname not in _ARMS:
+            return super().get_code(fullname)
         path = self.get_filename(fullname)
         tree = ast.parse(self.get_data(path), path)
         for place, statement in enumerate(tree.body):
@@ -57,6 +59,12 @@ class _Loader(SourceFileLoader):
                 f"Keras cannot run on tfx (tested: {tested_versions()})."
             )
         return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        finish = _FINISHES.get(module.__name__)
+        if finish is not None:
+            finish(module)
 
 
 def _with_arm(chain: ast.If, arm: Sequence[str]) -> ast.If:
@@ -78,7 +86,8 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in _ARMS or _configured() != NAME:
+        known = fullname in _ARMS or fullname in _FINISHES
+        if not known or _configured() != NAME:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or not isinstance(spec.loader, SourceFileLoader):
@@ -124,7 +133,6 @@ def import_keras() -> ModuleType:
             f"Keras was imported with the backend {_configured()!r}. Import tfx.keras before "
             f"keras, or set KERAS_BACKEND={NAME} in the environment."
         )
-    _complete()
     return keras
 
 
@@ -134,12 +142,14 @@ def tested_versions() -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _complete() -> None:
-    """Let ``keras.src.utils.backend_utils.DynamicBackend`` switch to tfx, too."""
-    utils = importlib.import_module("keras.src.utils.backend_utils")
-    dynamic: Any = utils.DynamicBackend
-    if getattr(dynamic, "_knows_tfx", False):
-        return
+def _let_models_export(module: ModuleType) -> None:
+    """Give ``keras.Model.export`` the formats of tfx."""
+    importlib.import_module("tfx.keras_backend.export").install(module.Model)
+
+
+def _let_backends_switch(module: ModuleType) -> None:
+    """Let ``DynamicBackend`` switch to tfx, too."""
+    dynamic: Any = module.DynamicBackend
     set_backend, get = dynamic.set_backend, dynamic.__getattr__
 
     def set_any(self: Any, backend: str) -> None:
@@ -153,4 +163,11 @@ def _complete() -> None:
             return getattr(importlib.import_module("tfx.keras_backend"), name)
         return get(self, name)
 
-    dynamic.set_backend, dynamic.__getattr__, dynamic._knows_tfx = set_any, get_any, True
+    dynamic.set_backend, dynamic.__getattr__ = set_any, get_any
+
+
+# What is left to do when a module was executed.
+_FINISHES: Final = {
+    "keras.src.models.model": _let_models_export,
+    "keras.src.utils.backend_utils": _let_backends_switch,
+}
