@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from keras.src.backend.common import KerasVariable
+from keras.src.random.seed_generator import SeedGenerator
 
 import tfx as tf
 from tfx.framework.deferred_restores import AutoTrackable
 
-# What Keras keeps for itself: lists that repeat the attributes, and functions that were made.
+# Attributes of Keras itself: lists of what other attributes hold, and what was made of the model.
 _BOOKKEEPING = frozenset(
     """_trainable_variables _non_trainable_variables _layers _metrics _seed_generators _tracker
-    _parent_path _inbound_nodes _outbound_nodes _losses _loss_ids _build_shapes_dict
-    train_function test_function predict_function history""".split()
+    _losses _loss_ids _inbound_nodes _outbound_nodes _operations _operations_by_depth _nodes
+    _nodes_by_depth _functional _build_shapes_dict _compile_config _tracked
+    _compile_loss train_function test_function predict_function history""".split()
 )
 
 
@@ -26,23 +28,48 @@ class TfxLayer(AutoTrackable):
 
 
 def trackable_children(owner: Any) -> dict[str, Any]:
-    """The variables and layers among an object's attributes, by name."""
-    return dict(_children(owner))
+    """The variables and layers of a Keras object by name.
+
+    Those among its attributes come first, then layers that it keeps in a list of its own, as
+    ``Sequential`` does, by their names.
+    """
+    found = dict(_attributes(owner))
+    held = {id(part) for part in found.values()}
+    for part in (*getattr(owner, "_layers", ()), *_metrics(owner)):
+        if id(part) not in held and part.name not in found:
+            found[part.name] = part if isinstance(part, AutoTrackable) else _state(part)
+    return found
 
 
-def _children(owner: Any) -> Iterator[tuple[str, Any]]:
+def _attributes(owner: Any) -> Iterator[tuple[str, Any]]:
     for name, value in sorted(vars(owner).items()):
         if name in _BOOKKEEPING:
             continue
         if isinstance(value, KerasVariable):
             yield name, value.__tf_variable__()
+        elif isinstance(value, SeedGenerator):
+            yield name, _state(value)
         elif isinstance(value, list | tuple):
-            yield name, [_plain(item) for item in value]
+            yield name, [_variable_or_item(item) for item in value]
         elif isinstance(value, dict):
-            yield name, {str(key): _plain(item) for key, item in value.items()}
+            yield name, {str(key): _variable_or_item(item) for key, item in value.items()}
         elif isinstance(value, tf.Variable | AutoTrackable):
             yield name, value
 
 
-def _plain(item: Any) -> Any:
+def _variable_or_item(item: Any) -> Any:
     return item.__tf_variable__() if isinstance(item, KerasVariable) else item
+
+
+def _metrics(owner: Any) -> list[Any]:
+    """The metrics that a compiled model updates, each once."""
+    if not getattr(owner, "compiled", False):
+        return []
+    return list(owner.metrics)
+
+
+def _state(part: Any) -> dict[str, Any]:
+    """The variables of a metric or of a generator of seeds."""
+    if isinstance(part, SeedGenerator):
+        return {"state": part.state.__tf_variable__()}
+    return {str(number): v.__tf_variable__() for number, v in enumerate(part.variables)}
