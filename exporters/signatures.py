@@ -55,7 +55,7 @@ def resolve_signatures(
         ValueError: not a function, or one whose signature is not known.
     """
     if signatures is None:
-        signatures = _loaded_signatures(obj)
+        signatures = _loaded_signatures(obj) or _own_signatures(obj)
         if signatures is None:
             return _default(obj, functions)
     if isinstance(signatures, Function | ConcreteFunction | NamedSignature):
@@ -79,6 +79,12 @@ def _loaded_signatures(obj: Any) -> Mapping[str, Any] | None:
     if not isinstance(found, Mapping) or not found:
         return None
     return found if all(isinstance(s, NamedSignature) for s in found.values()) else None
+
+
+def _own_signatures(obj: Any) -> Mapping[str, Any] | None:
+    """Those that a library's class names by ``_default_save_signatures()``, as Keras models do."""
+    named = getattr(type(obj), "_default_save_signatures", None)
+    return (named(obj) or None) if named is not None else None
 
 
 def _default(

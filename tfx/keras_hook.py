@@ -13,6 +13,7 @@ import importlib
 import os
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -133,7 +134,19 @@ def import_keras() -> ModuleType:
             f"Keras was imported with the backend {_configured()!r}. Import tfx.keras before "
             f"keras, or set KERAS_BACKEND={NAME} in the environment."
         )
+    _check_version(keras.__version__)
     return keras
+
+
+def _check_version(version: str) -> None:
+    """Warn about a version of Keras that nobody has tried."""
+    minor = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if not TESTED[0] <= minor <= TESTED[1]:
+        warnings.warn(
+            f"Keras {version} is another version than those that tfx was tested with "
+            f"({tested_versions()}); should something fail, install one of them.",
+            stacklevel=4,
+        )
 
 
 def tested_versions() -> str:

@@ -147,12 +147,26 @@ class TfxExportArchive:
             raise ValueError("No endpoints have been set yet. Call add_endpoint().")
         for name, function in self._endpoints.items():
             setattr(self._root, name, function)
-        tf.saved_model.save(self._root, str(filepath), signatures=self._endpoints, options=options)
+        tf.saved_model.save(
+            self._root, str(filepath), signatures=_with_default(self._endpoints), options=options
+        )
         if verbose:
             io_utils.print_msg(
                 f"Saved artifact at '{filepath}'. The following endpoints are available: "
                 f"{', '.join(self._endpoints)}"
             )
+
+
+def _with_default(endpoints: dict[str, Any]) -> dict[str, Any]:
+    """The signatures, the first of which has the name that servers look for, too."""
+    first = next(iter(endpoints.values()))
+    return {**endpoints, "serving_default": endpoints.get("serving_default", first)}
+
+
+def serving_signatures(model: Any) -> dict[str, Any]:
+    """The forward pass of a model that is built, as a signature."""
+    specs = tree.map_structure(tensor_spec, _input_signature(model))
+    return _with_default({"serve": tf.function(_forward_pass(model), input_signature=specs)})
 
 
 def tensor_spec(spec: Any) -> Any:
@@ -192,7 +206,12 @@ def export_model(
     """
     if format not in (*BUNDLES, "onnx"):
         return original(
-            model, filepath, format=format, verbose=verbose, input_signature=input_signature, **kwargs
+            model,
+            filepath,
+            format=format,
+            verbose=verbose,
+            input_signature=input_signature,
+            **kwargs,
         )
     signature = input_signature if input_signature is not None else _input_signature(model)
     if format == "onnx":

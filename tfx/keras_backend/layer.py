@@ -13,7 +13,7 @@ from tfx.framework.deferred_restores import AutoTrackable
 
 # Attributes of Keras itself: lists of what other attributes hold, and what was made of the model.
 _BOOKKEEPING = frozenset(
-    """_trainable_variables _non_trainable_variables _layers _metrics _seed_generators _tracker
+    """_variables _trainable_variables _non_trainable_variables _layers _metrics _seed_generators _tracker
     _losses _loss_ids _inbound_nodes _outbound_nodes _operations _operations_by_depth _nodes
     _nodes_by_depth _functional _build_shapes_dict _compile_config _tracked
     _compile_loss train_function test_function predict_function history""".split()
@@ -33,7 +33,10 @@ def trackable_children(owner: Any) -> dict[str, Any]:
     Those among its attributes come first, then layers that it keeps in a list of its own, as
     ``Sequential`` does, by their names.
     """
-    found = dict(_attributes(owner))
+    found: dict[str, Any] = {}
+    for name, value in _attributes(owner):  # `_kernel` is `kernel`, unless that is something else
+        public = name.lstrip("_")
+        found[name if public in found or not public else public] = value
     held = {id(part) for part in found.values()}
     for part in (*getattr(owner, "_layers", ()), *_metrics(owner)):
         if id(part) not in held and part.name not in found:

@@ -47,13 +47,22 @@ class StepFunction:
         data = tree.pack_sequence_as(data, leaves)
         if self._eager:
             return self._step(data)
-        key = tuple([(x.dtype, x.shape[1:], len(x.shape)) for x in leaves if x is not None])
+        key = _key(data)
         function = self._functions.get(key)
         if function is None:
             self.specs = tree.map_structure(_spec, data)
             function = self._traced.get_concrete_function(self.specs)
             self._functions[key] = function
         return function(data)
+
+
+def _key(data: Any) -> Any:
+    """What tells data apart that needs graphs of their own."""
+    if isinstance(data, tuple | list):
+        return (type(data), *[_key(part) for part in data])
+    if isinstance(data, dict):
+        return (dict, *[(name, _key(part)) for name, part in data.items()])
+    return None if data is None else (data.dtype, len(data.shape), *data.shape[1:])
 
 
 def _array(leaf: Any) -> Any:

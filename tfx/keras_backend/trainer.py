@@ -19,6 +19,7 @@ from keras.src.utils.python_utils import pythonify_logs
 
 import tfx as tf
 from tfx.keras_backend.conversion import convert_to_numpy
+from tfx.keras_backend.export import serving_signatures
 from tfx.keras_backend.step_functions import StepFunction
 
 
@@ -30,6 +31,10 @@ class TfxTrainer(base_trainer.Trainer):  # type: ignore[misc]
         self.train_function: Any = None
         self.test_function: Any = None
         self.predict_function: Any = None
+
+    def _default_save_signatures(self) -> dict[str, Any]:
+        """What ``tf.saved_model.save(model, path)`` writes."""
+        return serving_signatures(self) if self.built else {}
 
     # Steps, which users override
 
@@ -153,7 +158,10 @@ class TfxTrainer(base_trainer.Trainer):  # type: ignore[misc]
             logs = self._train_epoch(batches, callbacks)
             if validation_data is not None and self._should_eval(epoch, validation_freq):
                 found = self._validate(
-                    validation_data, validation_batch_size or batch_size, validation_steps, callbacks
+                    validation_data,
+                    validation_batch_size or batch_size,
+                    validation_steps,
+                    callbacks,
                 )
                 logs.update({f"val_{name}": value for name, value in found.items()})
             callbacks.on_epoch_end(epoch, logs)
@@ -305,9 +313,7 @@ class TfxTrainer(base_trainer.Trainer):  # type: ignore[misc]
 
     # Shared
 
-    def _test_batches(
-        self, x: Any, y: Any, sample_weight: Any, batch_size: Any, steps: Any
-    ) -> Any:
+    def _test_batches(self, x: Any, y: Any, sample_weight: Any, batch_size: Any, steps: Any) -> Any:
         return EpochIterator(
             x=x,
             y=y,
