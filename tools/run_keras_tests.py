@@ -1,7 +1,7 @@
 """Run Keras' own tests, from its wheel, on the backend tfx, and count what passes.
 
-``python tools/run_keras_tests.py [FOLDER ...]``: folders or files below ``keras/src``. Results go to
-``build/keras-tests/``: a line for each test that failed, and a table by folder on the output.
+``python tools/run_keras_tests.py [FOLDER ...]``: folders or files below ``keras/src``. Results go
+to ``build/keras-tests/``: a line for each test that failed; a table by folder is printed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,32 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "keras-tests"
 
 # Everything that a backend has to do with; the rest tests other backends or Keras' own tools.
-FOLDERS = (
-    "activations applications backend/common backend/tests callbacks constraints datasets "
-    "dtype_policies export initializers layers losses metrics models ops optimizers quantizers "
-    "random regularizers saving testing trainers tree utils visualization"
-).split()
+FOLDERS = [
+    "activations",
+    "backend/common",
+    "backend/tests",
+    "callbacks",
+    "constraints",
+    "datasets",
+    "dtype_policies",
+    "export",
+    "initializers",
+    "layers",
+    "losses",
+    "metrics",
+    "models",
+    "ops",
+    "optimizers",
+    "quantizers",
+    "random",
+    "regularizers",
+    "saving",
+    "testing",
+    "trainers",
+    "tree",
+    "utils",
+    "visualization",
+]
 # These need TensorFlow, JAX or torch by their subject, or download weights.
 LEFT_OUT = ("applications/", "export/litert", "export/openvino", "export/neptune", "utils/jax_")
 
@@ -59,9 +80,9 @@ def run(
     report.unlink(missing_ok=True)
     plugin = ["-p", "tfx.keras"] if backend == "tfx" else []
     ignored = [f"--ignore-glob=*/src/{part}*" for part in LEFT_OUT if part != f"{name}/"]
+    options = ["-q", "--tb=line", "-c", os.devnull, "-p", "no:cacheprovider", "-n", workers]
     subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, *plugin, *ignored]
-        + ["-p", "no:cacheprovider", "-n", workers, f"--junitxml={report}", "--tb=line", str(path)],
+        [sys.executable, "-m", "pytest", *options, *plugin, *ignored, f"--junitxml={report}", path],
         env={**os.environ, "KERAS_BACKEND": backend},
         cwd=RESULTS,
         check=False,

@@ -34,20 +34,22 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
         return convert_to_tensor(tf.convert_to_tensor(x), dtype)
     if dtype is None:
         dtype = _own_dtype(x)
-    if isinstance(x, float) and dtype is not None and not dtype.startswith(_NUMBERS):
-        return tf.cast(tf.convert_to_tensor(x), dtype)
-    if isinstance(x, bool | int | float | complex):
+    if type(x) in _FREELY and dtype is not None and dtype.startswith(_FREELY[type(x)]):
         return tf.convert_to_tensor(x, dtype)
-    if isinstance(x, np.ndarray | np.generic):
-        made = tf.convert_to_tensor(x)
-    elif dtype is None or any(tf.is_tensor(leaf) for leaf in tree.flatten(x)):
+    plain = not isinstance(x, list | tuple) or dtype is None
+    if plain or any(tf.is_tensor(leaf) for leaf in tree.flatten(x)):
         made = tf.convert_to_tensor(x)
     else:
         made = tf.convert_to_tensor(np.asarray(tree.map_structure(_contents, x)))
     return made if dtype is None or made.dtype == dtype else tf.cast(made, dtype)
 
 
-_NUMBERS = ("float", "bfloat", "complex")
+# The dtypes that a number of Python becomes without a cast.
+_FREELY = {
+    bool: ("bool",),
+    int: ("int", "uint", "float", "bfloat", "complex"),
+    float: ("float", "bfloat", "complex"),
+}
 
 
 def _contents(leaf: Any) -> Any:

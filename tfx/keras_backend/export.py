@@ -94,7 +94,7 @@ class TfxExportArchive:
             )
         if input_signature is not None:
             signature = tree.map_structure(tensor_spec, input_signature)
-            made = tf.function(fn, input_signature=signature)
+            made: Any = tf.function(fn, input_signature=signature)
         elif hasattr(fn, "get_concrete_function"):
             made = fn
         else:

@@ -12,12 +12,32 @@ import tfx as tf
 from tfx.framework.deferred_restores import AutoTrackable
 
 # Attributes of Keras itself: lists of what other attributes hold, and what was made of the model.
-_BOOKKEEPING = frozenset(
-    """_variables _trainable_variables _non_trainable_variables _layers _metrics _seed_generators _tracker
-    _losses _loss_ids _inbound_nodes _outbound_nodes _operations _operations_by_depth _nodes
-    _nodes_by_depth _functional _build_shapes_dict _compile_config _tracked
-    _compile_loss train_function test_function predict_function history""".split()
-)
+_BOOKKEEPING = {
+    "_variables",
+    "_trainable_variables",
+    "_non_trainable_variables",
+    "_layers",
+    "_metrics",
+    "_seed_generators",
+    "_tracker",
+    "_losses",
+    "_loss_ids",
+    "_inbound_nodes",
+    "_outbound_nodes",
+    "_operations",
+    "_operations_by_depth",
+    "_nodes",
+    "_nodes_by_depth",
+    "_functional",
+    "_build_shapes_dict",
+    "_compile_config",
+    "_tracked",
+    "_compile_loss",
+    "train_function",
+    "test_function",
+    "predict_function",
+    "history",
+}
 
 
 class TfxLayer(AutoTrackable):

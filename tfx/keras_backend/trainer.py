@@ -38,7 +38,7 @@ class TfxTrainer(base_trainer.Trainer):  # type: ignore[misc]
 
     # Steps, which users override
 
-    def train_step(self, data: Any) -> dict[str, Any]:
+    def train_step(self, data: Any) -> Any:
         """One update of the weights by a batch; the metrics so far."""
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
@@ -57,7 +57,7 @@ class TfxTrainer(base_trainer.Trainer):  # type: ignore[misc]
             warnings.warn("The model does not have any trainable weights.", stacklevel=2)
         return self.compute_metrics(x, y, y_pred, sample_weight=sample_weight)
 
-    def test_step(self, data: Any) -> dict[str, Any]:
+    def test_step(self, data: Any) -> Any:
         """The metrics so far, with those of a batch."""
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(data)
         y_pred = self._predicted(x, training=False)

@@ -15,6 +15,7 @@ class Variable(KerasVariable):  # type: ignore[misc]
     """The state of a layer; ``value`` is the ``tf.Variable`` that keeps it."""
 
     _value: Any
+    _initializer: Any
 
     def __tf_variable__(self) -> Any:
         """The variable of tfx: what tapes differentiate by and checkpoints keep."""
