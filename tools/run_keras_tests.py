@@ -45,6 +45,14 @@ FOLDERS = [
     "utils",
     "visualization",
 ]
+# What the tests import from the `conftest` of Keras' repository, which its wheel lacks.
+CONFTEST = """
+import keras
+import pytest
+
+def skip_if_backend(name, reason):
+    return pytest.mark.skipif(keras.backend.backend() == name, reason=reason)
+"""
 # These need TensorFlow, JAX or torch by their subject, or download weights.
 LEFT_OUT = ("applications/", "export/litert", "export/openvino", "export/neptune", "utils/jax_")
 
@@ -61,6 +69,7 @@ def main() -> int:
         sys.exit("Keras is not installed: pip install 'tfx-onnx[keras]'.")
     source = Path(spec.origin).parent / "src"
     RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / "conftest.py").write_text(CONFTEST)
     total: collections.Counter[str] = collections.Counter()
     failed: list[str] = []
     for folder in options.folders:
@@ -83,7 +92,7 @@ def run(
     options = ["-q", "--tb=line", "-c", os.devnull, "-p", "no:cacheprovider", "-n", workers]
     subprocess.run(
         [sys.executable, "-m", "pytest", *options, *plugin, *ignored, f"--junitxml={report}", path],
-        env={**os.environ, "KERAS_BACKEND": backend},
+        env={**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": f"{ROOT}:{RESULTS}"},
         cwd=RESULTS,
         check=False,
         stdout=(RESULTS / f"{name.replace('/', '-')}-{backend}.log").open("w"),

@@ -56,6 +56,10 @@ def while_loop(
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
     """Apply ``body_fun(i, value)`` for each ``i`` from ``lower`` up to, without, ``upper``."""
+    if tf.executing_eagerly() and isinstance(lower, int) and isinstance(upper, int):
+        for i in range_(lower, upper):
+            init_val = body_fun(i, init_val)
+        return init_val
     return while_loop(
         lambda i, value: i < upper, lambda i, value: (i + 1, body_fun(i, value)), (lower, init_val)
     )[1]
@@ -104,7 +108,8 @@ def scan(
         )
     if xs is None and length is None:
         raise ValueError("Got no `xs` to scan over and `length` not provided.")
-    xs = tree.map_structure(convert_to_tensor, xs)
+    if xs is not None:
+        xs = tree.map_structure(convert_to_tensor, xs)
     carry = tree.map_structure(convert_to_tensor, init)
     leaves = tree.flatten(xs) if xs is not None else []
     steps = length if length is not None else _length(leaves[0])
@@ -115,7 +120,6 @@ def scan(
     step = _with_result(f, carry)
     if isinstance(steps, int) and (steps == 0 or tf.executing_eagerly()):
         return _eager_scan(step, carry, item, steps, reverse)
-    results: list[Any] = []  # the structure of y, found when the step is traced
     first = steps - 1 if reverse else tf.zeros_like(tf.convert_to_tensor(steps))
     probe = _probed(step, carry, item, first)
     arrays = [
@@ -128,7 +132,6 @@ def scan(
         flat = tree.flatten(y)
         return i + 1, carry, [a.write(at, v) for a, v in zip(arrays, flat, strict=True)]
 
-    del results
     _, carry, arrays = tf.while_loop(lambda i, *_: i < steps, body, (0, carry, arrays))
     stacked = tree.pack_sequence_as(probe, [a.stack() for a in arrays])
     return carry, stacked
@@ -186,8 +189,8 @@ def associative_scan(
     lengths = {e.shape[axis] for e in flat}
     if len(lengths) != 1 or None in lengths:
         raise ValueError(
-            "Array inputs to associative_scan must have the same known length along the axis. "
-            f"(saw: {[tuple(e.shape) for e in flat]})"
+            "Array inputs to associative_scan must have the same, known, first dimension (of the "
+            f"axis that is scanned). (saw: {[tuple(e.shape) for e in flat]})"
         )
     if reverse:
         flat = [tf.reverse(e, [axis]) for e in flat]

@@ -37,7 +37,7 @@ from tfx.keras_backend.variable import Variable as Variable
 
 SUPPORTS_SPARSE_TENSORS = False
 SUPPORTS_RAGGED_TENSORS = False
-SUPPORTS_COMPLEX_DTYPES = True
+SUPPORTS_COMPLEX_DTYPES = False
 IS_THREAD_SAFE = True
 
 
@@ -92,7 +92,12 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 def remat(f: Callable[..., Any]) -> Callable[..., Any]:
     """Compute the function again in the backward pass instead of keeping what it computed."""
     recomputed: Callable[..., Any] = tf.recompute_grad(f)
-    return recomputed
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return recomputed(*args, **kwargs)
+
+    return call
 
 
 class name_scope(base_name_scope):  # type: ignore[misc]
