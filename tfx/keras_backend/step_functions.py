@@ -16,7 +16,8 @@ class StepFunction:
     """Calls a step with batches of data.
 
     The number of elements of a batch is left open in the graph, so that the last batch of an epoch,
-    which may be smaller, needs no graph of its own.
+    which may be smaller, needs no graph of its own. Several batches of one size are one call: a
+    loop in the graph.
 
     Args:
         step: Takes the data of a batch and returns a structure of tensors.
@@ -33,27 +34,71 @@ class StepFunction:
         self._eager = eager
         self._traced = tf.function(step)
         self._functions: dict[Any, Any] = {}
+        self._loops: dict[Any, Any] = {}
 
     def __call__(self, batches: Sequence[Any]) -> Any:
         """Run the step for each of several batches; the last result."""
-        return self.each(batches)[-1]
+        if len(batches) == 1 or self._eager:
+            return self.each(batches)[-1]
+        batches = [_arrays(data) for data in batches]
+        key = _key(batches[0])
+        if any(_key(data) != key or _sizes(data) != _sizes(batches[0]) for data in batches[1:]):
+            return [self._run(data) for data in batches][-1]
+        stacked = tree.map_structure(_stack, *batches)
+        if key not in self._loops:
+            self._loops[key] = tf.function(self._loop(self._function(key, batches[0])))
+        return self._loops[key](stacked)
 
     def each(self, batches: Sequence[Any]) -> list[Any]:
         """Run the step for each of several batches; all results."""
-        return [self._run(data) for data in batches]
+        return [self._run(_arrays(data)) for data in batches]
 
     def _run(self, data: Any) -> Any:
-        leaves = [_array(leaf) for leaf in tree.flatten(data)]
-        data = tree.pack_sequence_as(data, leaves)
-        if self._eager:
-            return self._step(data)
-        key = _key(data)
+        return self._step(data) if self._eager else self._function(_key(data), data)(data)
+
+    def _function(self, key: Any, data: Any) -> Any:
         function = self._functions.get(key)
         if function is None:
             self.specs = tree.map_structure(_spec, data)
             function = self._traced.get_concrete_function(self.specs)
             self._functions[key] = function
-        return function(data)
+        return function
+
+    def _loop(self, step: Any) -> Callable[[Any], Any]:
+        """The function that goes through the batches that were stacked."""
+
+        def run(stacked: Any) -> Any:
+            count = next(x for x in tree.flatten(stacked) if x is not None).shape[0]
+
+            def batch(i: Any) -> Any:
+                return tree.map_structure(lambda x: None if x is None else tf.gather(x, i), stacked)
+
+            def body(i: Any, result: Any) -> Any:
+                return i + 1, step(batch(i))
+
+            first = tree.map_structure(
+                lambda y: tf.zeros([d or 0 for d in y.shape], y.dtype), step.structured_outputs
+            )
+            return tf.while_loop(lambda i, _: i < count, body, (0, first))[1]
+
+        return run
+
+
+def _arrays(data: Any) -> Any:
+    """The data with arrays or tensors for leaves."""
+    return tree.map_structure(_array, data)
+
+
+def _array(leaf: Any) -> Any:
+    return leaf if leaf is None or isinstance(leaf, np.ndarray) else convert_to_tensor(leaf)
+
+
+def _stack(*leaves: Any) -> Any:
+    return None if leaves[0] is None else np.stack([np.asarray(leaf) for leaf in leaves])
+
+
+def _sizes(data: Any) -> list[int]:
+    return [leaf.shape[0] for leaf in tree.flatten(data) if leaf is not None and len(leaf.shape)]
 
 
 def _key(data: Any) -> Any:
@@ -63,12 +108,6 @@ def _key(data: Any) -> Any:
     if isinstance(data, dict):
         return (dict, *[(name, _key(part)) for name, part in data.items()])
     return None if data is None else (data.dtype, len(data.shape), *data.shape[1:])
-
-
-def _array(leaf: Any) -> Any:
-    if leaf is None:
-        return None
-    return convert_to_tensor(leaf) if not isinstance(leaf, np.ndarray) else leaf
 
 
 def _spec(leaf: Any) -> Any:
