@@ -80,12 +80,12 @@ def neighbours(coordinate: Any, size: Any, fill_mode: str) -> list[Neighbour]:
 
 def _bounded(coordinate: Any, size: Any, fill_mode: str) -> Any:
     """Coordinates that can be converted to integers; what is far outside stays outside."""
-    low, high = -_FAR, tf.constant(_FAR, coordinate.dtype)
+    ends = (-_FAR, _FAR)
     if fill_mode == "constant":
-        low, high = -2.0, tf.cast(size + 1, coordinate.dtype)
+        ends = (-2, size + 1)
     elif fill_mode == "nearest":
-        low, high = 0.0, tf.cast(size - 1, coordinate.dtype)
-    low = tf.constant(low, coordinate.dtype)
+        ends = (0, size - 1)
+    low, high = (tf.cast(end, coordinate.dtype) for end in ends)
     known = tf.where(tf.math.is_nan(coordinate), low, coordinate)
     return tf.minimum(tf.maximum(known, low), high)
 

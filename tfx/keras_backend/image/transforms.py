@@ -190,7 +190,7 @@ def elastic_transform(
         noise * strength, (side, side), (strength, strength), data_format="channels_last"
     )
     moves = moves * tf.cast(alpha, dtype)
-    columns, rows = _grid(*sizes, dtype)
+    columns, rows = _grid(sizes[0], sizes[1], dtype)
     found = _read(
         x, rows + moves[..., 1], columns + moves[..., 0], interpolation, fill_mode, fill_value
     )
