@@ -14,6 +14,7 @@ from tfx.keras_backend.image.layout import (
     images_tensor,
     is_channels_first,
 )
+from tfx.keras_backend.image.resampling import multiplied
 
 
 def gaussian_blur(
@@ -37,8 +38,8 @@ def gaussian_blur(
     rows, columns = _pair(kernel_size, "int32")
     # The second deviation is that of the rows: so do all backends of Keras.
     across, down = _pair(sigma, x.dtype)
-    planes = _convolved(planes, _bell(rows, down), (-1, 1, 1, 1), 2)
-    planes = _convolved(planes, _bell(columns, across), (1, -1, 1, 1), 3)
+    planes = _blurred(planes, 2, rows, down)
+    planes = _blurred(planes, 3, columns, across)
     blurred = tf.reshape(planes, sides)
     blurred = blurred if first else channels_to_last(blurred, True)
     return as_dtype(tf.ensure_shape(blurred, images.shape), images.dtype)
@@ -57,22 +58,28 @@ def _number(value: Any, dtype: Any) -> Any:
     return value if isinstance(value, int | float) else convert_to_tensor(value, dtype)
 
 
-def _bell(size: Any, sigma: Any) -> Any:
-    """Weights of a bell curve that sum to one."""
-    dtype = sigma.dtype if tf.is_tensor(sigma) else "float32"
-    offsets = tf.cast(tf.range(size), dtype) - tf.cast(size - 1, dtype) / 2
-    curve = tf.exp(-0.5 * tf.square(offsets / sigma))
-    return curve / tf.reduce_sum(curve)
-
-
-def _convolved(planes: Any, weights: Any, sides: tuple[int, ...], axis: int) -> Any:
-    """Convolve planes along one axis; they keep their size."""
-    size = shape(weights)[0]
+def _blurred(planes: Any, axis: int, size: Any, sigma: Any) -> Any:
+    """Blur planes along one axis, with as many weights as asked; they keep their size."""
+    places = tf.cast(tf.range(size), planes.dtype) - tf.cast(size - 1, planes.dtype) / 2
+    weights = tf.exp(-0.5 * tf.square(places / sigma))
+    weights = weights / tf.reduce_sum(weights)
     before = (size - 1) // 2
-    paddings = [[0, 0], [0, 0], [0, 0], [0, 0]]
+    if not isinstance(size, int):
+        return _banded(planes, axis, weights, before)
+    paddings = [[0, 0]] * 4
     paddings[axis] = [before, size - 1 - before]
-    kernel = tf.cast(tf.reshape(weights, sides), planes.dtype)
+    kernel = tf.reshape(weights, [-1 if other == axis - 2 else 1 for other in range(4)])
     return tf.nn.conv2d(tf.pad(planes, paddings), kernel, 1, "VALID", data_format="NCHW")
+
+
+def _banded(planes: Any, axis: int, weights: Any, before: Any) -> Any:
+    """Convolve along one axis with weights whose number only a run tells: by a matrix product."""
+    places = tf.range(shape(planes)[axis])
+    number = places[:, tf.newaxis] - places + before
+    last = shape(weights)[0] - 1
+    within = (number >= 0) & (number <= last)
+    band = tf.gather(weights, tf.minimum(tf.maximum(number, 0), last))
+    return multiplied(planes, axis, tf.where(within, band, tf.zeros_like(band)))
 
 
 def sobel_edges(images: Any, data_format: Any = None) -> Any:
