@@ -1,0 +1,60 @@
+"""Keras' dtype rules for the arguments of its NumPy functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras.src import tree
+from keras.src.backend.common import standardize_dtype
+from keras.src.backend.common.dtypes import result_type as result_type
+
+import tfx as tf
+from tfx.keras_backend.conversion import convert_to_tensor
+
+
+def kind_of(x: Any) -> Any:
+    """What ``result_type`` takes for a value: its dtype; for a Python number its type."""
+    found = getattr(x, "dtype", None)
+    if found is not None:
+        return standardize_dtype(found)
+    if isinstance(x, list | tuple):
+        return result_type(*[kind_of(leaf) for leaf in tree.flatten(x)]) if x else "float32"
+    return type(x)
+
+
+def together(*values: Any) -> tuple[Any, ...]:
+    """Values as tensors of the dtype that holds them all."""
+    first = values[0]
+    if type(first) is tf.Tensor and all(
+        isinstance(v, tf.Tensor) and v.dtype is first.dtype for v in values
+    ):
+        return values
+    dtype = result_type(*[kind_of(v) for v in values])
+    return tuple([convert_to_tensor(v, dtype) for v in values])
+
+
+def floats(*values: Any) -> tuple[Any, ...]:
+    """Values as tensors of the floating dtype that holds them all."""
+    dtype = result_type(*[kind_of(v) for v in values], float)
+    return tuple([convert_to_tensor(v, dtype) for v in values])
+
+
+def tensor(x: Any) -> Any:
+    """One value as a tensor of its own dtype."""
+    return x if isinstance(x, tf.Tensor) else convert_to_tensor(x)
+
+
+def name_of(x: Any) -> str:
+    """The name of a tensor's dtype."""
+    name: str = x.dtype.name
+    return name
+
+
+def is_whole(x: Any) -> bool:
+    """True for integers and truth values."""
+    return bool(x.dtype.is_integer or x.dtype == tf.bool)
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """A tensor of another dtype; itself where that is its own."""
+    return x if x.dtype == dtype else tf.cast(x, dtype)
