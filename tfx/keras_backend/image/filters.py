@@ -55,6 +55,7 @@ def _pair(values: Any, dtype: Any) -> tuple[Any, Any]:
 
 
 def _number(value: Any, dtype: Any) -> Any:
+    """A number of Python as it is, another as a scalar tensor."""
     return value if isinstance(value, int | float) else convert_to_tensor(value, dtype)
 
 

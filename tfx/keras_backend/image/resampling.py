@@ -102,6 +102,7 @@ def _resampled(
 
 
 def _places(size: Any, dtype: Any) -> Any:
+    """The numbers of the places along an axis."""
     return tf.cast(tf.range(size), dtype)
 
 

@@ -101,8 +101,10 @@ def _padded(x: Any, size: Sequence[Any], fill_value: Any) -> Any:
 
 
 def _larger(a: Any, b: Any) -> Any:
+    """The larger of two numbers, known now or not."""
     return max(a, b) if isinstance(a, int) and isinstance(b, int) else tf.maximum(a, b)
 
 
 def _smaller(a: Any, b: Any) -> Any:
+    """The smaller of two numbers, known now or not."""
     return min(a, b) if isinstance(a, int) and isinstance(b, int) else tf.minimum(a, b)

@@ -145,6 +145,7 @@ def _read(x: Any, rows: Any, columns: Any, interpolation: str, fill_mode: str, f
     shared = single or rows.shape[0] == 1
 
     def pixels_at(index: Any) -> Any:
+        """The pixels at indices into the flattened rows and columns."""
         if shared:
             return tf.gather(pixels, index[0], axis=1)
         places = (shape(pixels)[0], *sizes)
