@@ -1,0 +1,117 @@
+"""Scaled dot product attention of many heads."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from keras.src.backend.common import standardize_dtype
+from keras.src.backend.common.dtypes import result_type
+
+import tfx as tf
+from tfx.keras_backend.conversion import convert_to_tensor, shape
+from tfx.keras_backend.nn.arguments import together
+
+
+def dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    bias: Any = None,
+    mask: Any = None,
+    scale: Any = None,
+    is_causal: bool = False,
+    flash_attention: bool | None = None,
+    attn_logits_soft_cap: float | None = None,
+) -> Any:
+    """Means of the values, weighted by how well their keys fit the queries.
+
+    Args:
+        query: ``[batch, places, heads, size]``.
+        key: The same, for other places; heads may be fewer, and then serve several of the queries.
+        value: For the places and heads of the keys.
+        bias: Added to the scores ``[batch, heads, query places, key places]``.
+        mask: Where scores count, of that shape. Where none does, all count alike.
+        scale: Factor of the scores; one over the root of ``size`` by default.
+        is_causal: Only the keys at a query's place and before count.
+        flash_attention: Use ONNX's ``Attention``, which some devices have one kernel for.
+        attn_logits_soft_cap: Must be None.
+
+    Raises:
+        ValueError: another rank, or a cap.
+    """
+    if attn_logits_soft_cap is not None:
+        raise ValueError("`attn_logits_soft_cap` is not supported with the tfx backend.")
+    query, key, value = together(query, key, value)
+    if query.shape.rank != 4:
+        raise ValueError(
+            "`dot_product_attention` only supports 4D inputs. Received: "
+            f"query.shape={query.shape}, key.shape={key.shape}, value.shape={value.shape}."
+        )
+    scale = _one_over_root(query) if scale is None else convert_to_tensor(scale, query.dtype)
+    # The queries are scaled, and not the scores, which are more.
+    query = query * scale
+    counts = _counts(mask, is_causal, shape(query)[1], shape(key)[1])
+    compute = _in_one_node if flash_attention else _in_steps
+    return compute(query, key, value, bias, counts)
+
+
+def _in_steps(query: Any, key: Any, value: Any, bias: Any, counts: Any) -> Any:
+    batch, places, heads, size = shape(query)
+    _, keys, others, _ = shape(key)
+    grouped = others is not heads and others != heads
+    if grouped:
+        query = tf.reshape(query, [batch, places, others, heads // others, size])
+    scores = tf.einsum("btkgh,bskh->bkgts" if grouped else "btkh,bskh->bkts", query, key)
+    wide = result_type(standardize_dtype(scores.dtype), "float32")
+    scores = convert_to_tensor(scores, wide)
+    if grouped:
+        scores = tf.reshape(scores, [batch, heads, places, keys])
+    if bias is not None:
+        scores = scores + convert_to_tensor(bias, wide)
+    if counts is not None:
+        scores = tf.where(counts, scores, _least(wide))
+    weights = convert_to_tensor(tf.nn.softmax(scores), value.dtype)
+    if not grouped:
+        return tf.einsum("bkts,bskh->btkh", weights, value)
+    weights = tf.reshape(weights, [batch, others, heads // others, places, keys])
+    means = tf.einsum("bkgts,bskh->btkgh", weights, value)
+    return tf.reshape(means, [batch, places, heads, shape(value)[3]])
+
+
+def _in_one_node(query: Any, key: Any, value: Any, bias: Any, counts: Any) -> Any:
+    added = None if bias is None else convert_to_tensor(bias, query.dtype)
+    if counts is not None:
+        # A number and not a truth value: rows in which none counts are means here, too.
+        none = tf.zeros([], query.dtype) if added is None else added
+        added = tf.where(counts, none, _least(query.dtype))
+    if added is not None:
+        sizes = [shape(query)[0], shape(query)[2], shape(query)[1], shape(key)[1]]
+        added = tf.broadcast_to(added, sizes)
+    q, k, v = [tf.transpose(x, [0, 2, 1, 3]) for x in (query, key, value)]
+    # 1 is float32: what the softmax is computed in.
+    means = tf.raw.Attention(q, k, v, added, scale=1.0, softmax_precision=1, n_outputs=1)
+    return tf.transpose(means, [0, 2, 1, 3])
+
+
+def _one_over_root(query: Any) -> Any:
+    size = shape(query)[-1]
+    if isinstance(size, int):
+        return tf.constant(1 / math.sqrt(size), query.dtype)
+    return tf.math.rsqrt(tf.cast(size, query.dtype))
+
+
+def _least(dtype: Any) -> Any:
+    """Far below every score, and finite: of equal numbers softmax makes equal shares."""
+    limit = tf.float16.max if dtype == "float16" else tf.float32.max
+    return tf.constant(-0.7 * float(limit), dtype)
+
+
+def _counts(mask: Any, is_causal: bool, queries: Any, keys: Any) -> Any:
+    """Which scores count; None if all do."""
+    if mask is not None:
+        mask = convert_to_tensor(mask, "bool")
+    if not is_causal:
+        return mask
+    causal = tf.range(queries)[:, None] >= tf.range(keys)
+    return causal if mask is None else tf.logical_and(mask, causal)

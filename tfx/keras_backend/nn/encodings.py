@@ -1,0 +1,41 @@
+"""Classes as vectors: ``one_hot`` and ``multi_hot``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras.src.backend.common import standardize_dtype
+
+import tfx as tf
+from tfx.keras_backend.conversion import convert_to_tensor
+
+
+def one_hot(
+    x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False
+) -> Any:
+    """A 1 at the place of each class along a new axis; none for a class that there is not.
+
+    Raises:
+        ValueError: a sparse tensor was asked for.
+    """
+    if sparse:
+        raise ValueError("`sparse=True` is not supported with the tfx backend.")
+    dtype = "float32" if dtype is None else standardize_dtype(dtype)
+    x = convert_to_tensor(x, "int64")
+    if dtype == "bool":
+        return tf.one_hot(x, num_classes, True, False, axis, dtype)
+    return tf.one_hot(x, num_classes, axis=axis, dtype=dtype)
+
+
+def multi_hot(
+    x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False
+) -> Any:
+    """A 1 at the places of all the classes of a row.
+
+    Raises:
+        ValueError: a sparse tensor was asked for.
+    """
+    x = convert_to_tensor(x)
+    each = one_hot(x, num_classes, axis, dtype, sparse)
+    any_of = tf.reduce_any if each.dtype == tf.bool else tf.reduce_max
+    return any_of(each, 1 if x.shape.rank > 1 else 0)
