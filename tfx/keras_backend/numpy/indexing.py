@@ -124,7 +124,10 @@ def unique(
     rows = tf.reshape(x, [-1]) if axis is None else x
     truth = rows.dtype == tf.bool
     work = tf.cast(rows, tf.int32) if truth else rows
-    values, first, inverse, counts = tf.raw.Unique(work, axis=axis, sorted=1, n_outputs=4)
+    if axis is None and not is_whole(work):
+        values, first, inverse, counts = _runs(work)
+    else:
+        values, first, inverse, counts = tf.raw.Unique(work, axis=axis, sorted=1, n_outputs=4)
     if truth:
         values = tf.cast(values, tf.bool)
     if size is not None:
@@ -141,9 +144,22 @@ def unique(
     return tuple(found) if len(found) > 1 else values
 
 
+def _runs(x: Any) -> tuple[Any, Any, Any, Any]:
+    """The results of ``Unique`` for a vector of floats, each NaN of which is a value of its own."""
+    order = tf.argsort(x, stable=True)
+    ascending = tf.gather(x, order)
+    begins = tf.concat([tf.ones_like(x[:1], tf.bool), ascending[1:] != ascending[:-1]], 0)
+    numbers = tf.math.cumsum(tf.cast(begins, tf.int32)) - 1
+    inverse = tf.scatter_nd(order[:, None], numbers, tf.shape(x))
+    starts = tf.reshape(tf.where(begins), [-1])
+    ends = tf.concat([starts[1:], tf.cast(tf.shape(x), starts.dtype)], 0)
+    return tf.gather(ascending, starts), tf.gather(order, starts), inverse, ends - starts
+
+
 def _sized(values: Any, size: int, axis: int, fill: Any) -> Any:
     """Exactly ``size`` slices: the first ones, and a filling behind."""
     rank = values.shape.rank
+    axis %= rank
     filling = (
         tf.gather(values, [0], axis=axis)
         if fill is None
