@@ -179,8 +179,14 @@ def _let_backends_switch(module: ModuleType) -> None:
     dynamic.set_backend, dynamic.__getattr__ = set_any, get_any
 
 
+def _keep_64_bits(module: ModuleType) -> None:
+    """Let float64 and int64 stay what they are, as they do with TensorFlow's backend."""
+    module.BIT64_TO_BIT32_DTYPE.update(int64="int64", float64="float64")
+
+
 # What is left to do when a module was executed.
 _FINISHES: Final = {
+    "keras.src.backend.common.dtypes": _keep_64_bits,
     "keras.src.models.model": _let_models_export,
     "keras.src.utils.backend_utils": _let_backends_switch,
 }

@@ -8,7 +8,6 @@ import numpy as np
 from keras.src import tree
 from keras.src.backend.common import KerasVariable, standardize_dtype
 from keras.src.backend.common.dtypes import result_type
-from keras.src.backend.common.keras_tensor import KerasTensor
 
 import tfx as tf
 
@@ -92,9 +91,9 @@ def shape(x: Any) -> tuple[Any, ...]:
     Raises:
         ValueError: the rank is unknown.
     """
-    if isinstance(x, KerasTensor):
-        return tuple(x.shape)
     if not tf.is_tensor(x):
+        if hasattr(x, "shape"):  # symbolic tensors, variables, arrays, tensors of others
+            return tuple(x.shape)
         x = convert_to_tensor(x)
     if x.shape.rank is None:
         raise ValueError(

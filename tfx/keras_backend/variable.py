@@ -42,7 +42,8 @@ class Variable(KerasVariable):  # type: ignore[misc]
 
     def _initialize_with_initializer(self, initializer: Any) -> None:
         with tf.init_scope():
-            self._initialize(convert_to_tensor(initializer(self._shape, dtype=self._dtype)))
+            value = initializer(self._shape, dtype=self._dtype)
+            self._initialize(convert_to_tensor(value, self._dtype))
 
     def _deferred_initialize(self) -> None:
         if self._value is None and not in_stateless_scope():

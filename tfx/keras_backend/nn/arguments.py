@@ -29,6 +29,8 @@ def floating(x: Any) -> Any:
 def together(*values: Any) -> list[Any]:
     """Values as tensors of the floating dtype that holds them all."""
     tensors = [floating(value) for value in values]
+    if len({x.dtype for x in tensors}) == 1:
+        return tensors
     dtype = result_type(*[standardize_dtype(x.dtype) for x in tensors])
     return [convert_to_tensor(x, dtype) for x in tensors]
 

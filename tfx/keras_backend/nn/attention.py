@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from keras.src.backend.common import standardize_dtype
-from keras.src.backend.common.dtypes import result_type
-
 import tfx as tf
 from tfx.keras_backend.conversion import convert_to_tensor, shape
 from tfx.keras_backend.nn.arguments import together
@@ -63,12 +60,12 @@ def _in_steps(query: Any, key: Any, value: Any, bias: Any, counts: Any) -> Any:
     if grouped:
         query = tf.reshape(query, [batch, places, others, heads // others, size])
     scores = tf.einsum("btkgh,bskh->bkgts" if grouped else "btkh,bskh->bkts", query, key)
-    wide = result_type(standardize_dtype(scores.dtype), "float32")
-    scores = convert_to_tensor(scores, wide)
+    wide = tf.float32 if scores.dtype.size < 4 else scores.dtype
+    scores = tf.cast(scores, wide)
     if grouped:
         scores = tf.reshape(scores, [batch, heads, places, keys])
     if bias is not None:
-        scores = scores + convert_to_tensor(bias, wide)
+        scores = scores + convert_to_tensor(bias, wide.name)
     if counts is not None:
         scores = tf.where(counts, scores, _least(wide))
     weights = convert_to_tensor(tf.nn.softmax(scores), value.dtype)

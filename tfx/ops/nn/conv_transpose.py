@@ -9,7 +9,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.formulas.windows import Window
-from tfx.ops.common.arguments import cast_to, require_dtype, same_dtype, static_ints, tensor
+from tfx.ops.common.arguments import cast_to, require_dtype, same_dtype, tensor
 from tfx.ops.common.shapes import shape_argument, symbolic_items
 from tfx.ops.nn.convolution import kernel_of
 from tfx.ops.nn.convolution_gradient import transpose_convolve
@@ -146,21 +146,23 @@ def _transposed(
     first = ox.Transpose(w, perm=(axes + 1, axes, *range(axes)))
     moved = layout.to_first(a)
     shape = _output_shape(output_shape, axes, op)
-    known = static_ints(shape)
-    if known is not None:
-        sizes = layout.spatial(known)
-        _check(window, moved, w, sizes, known[1 if layout.channels_first else -1], op)
-        y = transpose_convolve(moved, first, window, 1, sizes, None, window.pads(sizes), None)
-        return cast_to(layout.from_first(y), kind)
-    begin = 2 if layout.channels_first else 1
-    target = ox.Slice(shape, int64_constant([begin]), int64_constant([begin + axes]))
-    pads = window.pads([None] * axes)
-    computed = None if pads is not None else window.same_padding(ox, target)
-    y = transpose_convolve(moved, first, window, 1, None, target, pads, computed)
-    result = cast_to(layout.from_first(y), kind)
     dims = symbolic_items(shape)
+    known = [d if isinstance(d, int) else None for d in dims or [None] * (axes + 2)]
+    spatial, channels = layout.spatial(known), known[1 if layout.channels_first else -1]
+    sizes = None if None in spatial else [d for d in spatial if d is not None]
+    target = computed = None
+    if sizes is not None:  # the batch, which follows from the input, may be unknown
+        _check(window, moved, w, sizes, channels, op)
+        pads = window.pads(sizes)
+    else:
+        begin = 2 if layout.channels_first else 1
+        target = ox.Slice(shape, int64_constant([begin]), int64_constant([begin + axes]))
+        pads = window.pads([None] * axes)
+        computed = None if pads is not None else window.same_padding(ox, target)
+    y = transpose_convolve(moved, first, window, 1, sizes, target, pads, computed)
+    result = cast_to(layout.from_first(y), kind)
     if dims is not None and isinstance(result, SymbolicTensor):
-        result.set_shape([d if isinstance(d, int) else None for d in dims])
+        result.set_shape(known)
     return result
 
 
@@ -173,7 +175,9 @@ def _output_shape(output_shape: Any, axes: int, op: str) -> Tensor:
     return shape
 
 
-def _check(window: Window, x: Tensor, w: Tensor, sizes: list[int], channels: int, op: str) -> None:
+def _check(
+    window: Window, x: Tensor, w: Tensor, sizes: list[int], channels: int | None, op: str
+) -> None:
     """The convolution must bring the output's sizes to the input's."""
     counts = window.outputs(sizes, op)
     given = x.shape.as_list()[2:] if x.shape.rank is not None else [None] * len(sizes)
@@ -185,7 +189,7 @@ def _check(window: Window, x: Tensor, w: Tensor, sizes: list[int], channels: int
                 f"{window.padding!r}.",
                 op=op,
             )
-    if w.shape[-2] not in (None, channels):
+    if None not in (w.shape[-2], channels) and w.shape[-2] != channels:
         raise InvalidArgumentError(
             f"output_shape of {op} has {channels} channels; the filters {w.shape} make "
             f"{w.shape[-2]}.",
