@@ -48,32 +48,41 @@ def dot_product_attention(
     scale = _one_over_root(query) if scale is None else convert_to_tensor(scale, query.dtype)
     # The queries are scaled, and not the scores, which are more.
     query = query * scale
-    counts = _counts(mask, is_causal, shape(query)[1], shape(key)[1])
+    counts = _counts(mask, is_causal, query, key)
     compute = _in_one_node if flash_attention else _in_steps
     return compute(query, key, value, bias, counts)
 
 
 def _in_steps(query: Any, key: Any, value: Any, bias: Any, counts: Any) -> Any:
-    batch, places, heads, size = shape(query)
-    _, keys, others, _ = shape(key)
-    grouped = others is not heads and others != heads
+    heads, others = query.shape[2], key.shape[2]
+    grouped = heads != others and None not in (heads, others)
     if grouped:
-        query = tf.reshape(query, [batch, places, others, heads // others, size])
+        # The heads that share keys, on an axis of their own; 0 is the size that there is.
+        query = tf.raw.Reshape(query, tf.constant([0, 0, others, heads // others, -1], tf.int64))
     scores = tf.einsum("btkgh,bskh->bkgts" if grouped else "btkh,bskh->bkts", query, key)
     wide = tf.float32 if scores.dtype.size < 4 else scores.dtype
     scores = tf.cast(scores, wide)
-    if grouped:
-        scores = tf.reshape(scores, [batch, heads, places, keys])
     if bias is not None:
-        scores = scores + convert_to_tensor(bias, wide.name)
+        bias = convert_to_tensor(bias, wide.name)
+        scores = scores + (_of_groups(bias, others) if grouped else bias)
     if counts is not None:
+        counts = _of_groups(counts, others) if grouped else counts
         scores = tf.where(counts, scores, _least(wide))
-    weights = convert_to_tensor(tf.nn.softmax(scores), value.dtype)
+    weights = tf.cast(tf.nn.softmax(scores), value.dtype)
     if not grouped:
         return tf.einsum("bkts,bskh->btkh", weights, value)
-    weights = tf.reshape(weights, [batch, others, heads // others, places, keys])
     means = tf.einsum("bkgts,bskh->btkgh", weights, value)
-    return tf.reshape(means, [batch, places, heads, shape(value)[3]])
+    return tf.raw.Reshape(means, tf.constant([0, 0, heads, -1], tf.int64))
+
+
+def _of_groups(x: Any, groups: int) -> Any:
+    """What broadcasts to the scores of all heads, for scores with the heads in groups."""
+    if x.shape.rank < 3:
+        return x
+    if x.shape[-3] == 1:
+        return tf.expand_dims(x, -3)
+    *batch, heads, places, keys = shape(x)
+    return tf.reshape(x, [*batch, groups, heads // groups, places, keys])
 
 
 def _in_one_node(query: Any, key: Any, value: Any, bias: Any, counts: Any) -> Any:
@@ -104,11 +113,11 @@ def _least(dtype: Any) -> Any:
     return tf.constant(-0.7 * float(limit), dtype)
 
 
-def _counts(mask: Any, is_causal: bool, queries: Any, keys: Any) -> Any:
+def _counts(mask: Any, is_causal: bool, query: Any, key: Any) -> Any:
     """Which scores count; None if all do."""
     if mask is not None:
         mask = convert_to_tensor(mask, "bool")
     if not is_causal:
         return mask
-    causal = tf.range(queries)[:, None] >= tf.range(keys)
+    causal = tf.range(shape(query)[1])[:, None] >= tf.range(shape(key)[1])
     return causal if mask is None else tf.logical_and(mask, causal)

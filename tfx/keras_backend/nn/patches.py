@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from keras.src.backend.config import standardize_data_format
 
 import tfx as tf
 from tfx.keras_backend.conversion import convert_to_tensor, shape
-from tfx.keras_backend.nn.arguments import each_axis, layout, together
+from tfx.keras_backend.nn.arguments import each_axis, together
 
 
 def unfold(
@@ -29,8 +32,10 @@ def unfold(
     batch, channels, *sizes = shape(x)
     counts = []
     for i, size in enumerate(sizes):
-        count = (size - dilations[i] * (kernel[i] - 1) - 1) // strides[i] + 1
-        numbers: Any = np.arange if isinstance(count, int) else tf.range
+        known = isinstance(size, int)
+        divide: Any = operator.floordiv if known else tf.truncatediv
+        count = divide(size - dilations[i] * (kernel[i] - 1) - 1, strides[i]) + 1
+        numbers: Any = np.arange if known else tf.range
         taps = np.arange(kernel[i])[:, None] * dilations[i]
         x = tf.gather(x, taps + numbers(count) * strides[i], axis=2 + 2 * i)
         counts.append(count)
@@ -63,12 +68,21 @@ def fold(
 
 def depth_to_space(x: Any, block_size: int, data_format: str = "channels_last") -> Any:
     """Channels spread over blocks of pixels."""
-    return tf.nn.depth_to_space(convert_to_tensor(x), block_size, layout(data_format, 4))
+    return _rearranged(tf.raw.DepthToSpace, x, block_size, data_format)
 
 
 def space_to_depth(x: Any, block_size: int, data_format: str = "channels_last") -> Any:
     """Blocks of pixels laid behind each other as channels."""
-    return tf.nn.space_to_depth(convert_to_tensor(x), block_size, layout(data_format, 4))
+    return _rearranged(tf.raw.SpaceToDepth, x, block_size, data_format)
+
+
+def _rearranged(compute: Callable[..., Any], x: Any, block_size: int, data_format: str) -> Any:
+    x = convert_to_tensor(x)
+    if standardize_data_format(data_format) == "channels_first":
+        return compute(x, blocksize=block_size)
+    # Between convolutions, whose channels are first, too, these transpositions fall away.
+    moved = compute(tf.transpose(x, [0, 3, 1, 2]), blocksize=block_size)
+    return tf.transpose(moved, [0, 2, 3, 1])
 
 
 def psnr(x1: Any, x2: Any, max_val: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -75,24 +77,29 @@ def _adaptive_pool(
     if all(isinstance(n, int) and n % k == 0 for n, k in zip(sizes, counts, strict=True)):
         window = [n // k for n, k in zip(sizes, counts, strict=True)]
         return pool(inputs, window, window, "VALID", names)
-    for axis, (size, count) in enumerate(zip(sizes, counts, strict=True), first):
+    # From the last axis on: what is behind an axis is then known where it is multiplied.
+    for axis in reversed(range(first, first + len(counts))):
+        size, count = sizes[axis - first], counts[axis - first]
         if size is not count:
             inputs = along(inputs, axis, size, count)
     return inputs
 
 
 def _bounds(size: Any, count: int) -> tuple[Any, Any, Any]:
-    """What counts places, and where each window begins and ends; the last may overlap."""
-    numbers: Any = np.arange if isinstance(size, int) else tf.range
+    """What counts places, and where each window begins and ends; neighbours may overlap."""
+    known = isinstance(size, int)
+    numbers: Any = np.arange if known else tf.range
+    divide: Any = operator.floordiv if known else tf.truncatediv
     window = numbers(count)
-    return numbers, window * size // count, -(-(window + 1) * size // count)
+    return numbers, divide(window * size, count), divide((window + 1) * size + count - 1, count)
 
 
 def _windows_maximum(x: Any, axis: int, size: Any, count: int) -> Any:
     numbers, begin, end = _bounds(size, count)
+    known = isinstance(size, int)
     # No window is longer; a shorter one has its last element more than once.
-    longest = -(-size // count) + 1
-    least: Any = np.minimum if isinstance(size, int) else tf.minimum
+    longest = size // count + 2 if known else tf.truncatediv(size, count) + 2
+    least: Any = np.minimum if known else tf.minimum
     places = least(begin[:, None] + numbers(longest), end[:, None] - 1)
     return tf.reduce_max(tf.gather(x, places, axis=axis), axis + 1)
 
@@ -105,6 +112,12 @@ def _windows_mean(x: Any, axis: int, size: Any, count: int) -> Any:
         shares = tf.constant(inside / (end - begin)[:, None], x.dtype)
     else:
         shares = tf.cast(inside, x.dtype) / tf.cast(end - begin, x.dtype)[:, None]
-    labels = "abcde"[: x.shape.rank]
-    result = labels.replace(labels[axis], "z")
-    return tf.einsum(f"{labels},z{labels[axis]}->{result}", x, shares)
+    behind = x.shape.rank - 1 - axis
+    if behind == 0:
+        return tf.matmul(x, shares, transpose_b=True)
+    if behind == 1:
+        return tf.matmul(shares, x)
+    sides = shape(x)
+    rest = math.prod(sides[axis + 1 :])
+    means = tf.matmul(shares, tf.reshape(x, [-1, size, rest]))
+    return tf.reshape(means, [*sides[:axis], count, *sides[axis + 1 :]])

@@ -161,7 +161,7 @@ def _transposed(
         computed = None if pads is not None else window.same_padding(ox, target)
     y = transpose_convolve(moved, first, window, 1, sizes, target, pads, computed)
     result = cast_to(layout.from_first(y), kind)
-    if dims is not None and isinstance(result, SymbolicTensor):
+    if None in known and isinstance(result, SymbolicTensor):
         result.set_shape(known)
     return result
 

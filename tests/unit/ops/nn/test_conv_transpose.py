@@ -8,7 +8,10 @@ import pytest
 import tfx.ops.common.operator_overloads  # noqa: F401
 from tests.unit.ops import sliding
 from tests.unit.ops.tracing import run_traced
+from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
+from tfx.framework.context import using
+from tfx.framework.func_graph import FuncGraph
 from tfx.ops.array.shape import shape
 from tfx.ops.nn import conv_transpose as module
 from tfx.testing import assert_close, check_grads
@@ -72,6 +75,17 @@ def test_channels_first_and_dilation(rng):
         np.moveaxis(y, -1, 1), w, [2, 4, 5, 6], 1, "SAME", "NCHW", dilations=2
     )
     assert_close(result, np.moveaxis(expected, -1, 1))
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+def test_an_unknown_batch_computes_no_padding(padding):
+    graph = FuncGraph("f")
+    with using(graph=graph):
+        y = graph.add_argument("y", dtypes.float32.onnx, ("batch", 3, 4, 3))
+        target = [shape(y)[0], *output_sizes((3, 4), 3, 2, padding, 0), 5]
+        result = module.conv2d_transpose(y, np.ones((3, 3, 5, 3), "f"), target, 2, padding)
+    assert result.shape.as_list() == [None, *target[1:]]
+    assert "Pad" not in {node.op for node in graph.graph.nodes}
 
 
 @pytest.mark.parametrize(
