@@ -1,1 +1,249 @@
-"""Placeholder."""
+"""Decompositions, systems of equations and norms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from keras.src.backend.common import standardize_dtype
+from keras.src.backend.common.dtypes import result_type
+
+import tfx as tf
+from tfx.keras_backend.conversion import convert_to_tensor
+
+
+def _floats(x: Any) -> Any:
+    x = convert_to_tensor(x)
+    return x if x.dtype.is_floating else tf.cast(x, result_type(standardize_dtype(x.dtype), float))
+
+
+def _transposed(x: Any) -> Any:
+    return tf.linalg.matrix_transpose(x)
+
+
+def cholesky(a: Any, upper: bool = False) -> Any:
+    """The triangular factor of positive definite matrices."""
+    found = tf.linalg.cholesky(_floats(a))
+    return _transposed(found) if upper else found
+
+
+def cholesky_inverse(a: Any, upper: bool = False) -> Any:
+    """The inverse of the matrices whose triangular factor is given."""
+    factor = _floats(a)
+    eye = tf.eye(factor.shape[-1], dtype=factor.dtype)
+    inverse = tf.linalg.triangular_solve(factor, eye, lower=not upper)
+    if upper:
+        return tf.matmul(inverse, inverse, transpose_b=True)
+    return tf.matmul(inverse, inverse, transpose_a=True)
+
+
+def det(a: Any) -> Any:
+    """Determinants."""
+    return tf.linalg.det(_floats(a))
+
+
+def eig(a: Any) -> tuple[Any, Any]:
+    """Eigenvalues and eigenvectors, which may be complex."""
+    return tuple(tf.linalg.eig(_floats(a)))  # type: ignore[return-value]
+
+
+def eigh(a: Any) -> tuple[Any, Any]:
+    """Eigenvalues and eigenvectors of symmetric matrices."""
+    return tuple(tf.linalg.eigh(_floats(a)))  # type: ignore[return-value]
+
+
+def inv(a: Any) -> Any:
+    """Inverses."""
+    return tf.linalg.inv(_floats(a))
+
+
+def lu_factor(a: Any) -> tuple[Any, Any]:
+    """Both triangular factors in one matrix, and for each row the one that it is exchanged with."""
+    lu, order = tf.linalg.lu(_floats(a))
+    return lu, _exchanges(order)
+
+
+def _exchanges(order: Any) -> Any:
+    """LAPACK's pivots of a permutation: row ``i`` is exchanged with row ``pivots[i]``, in turn."""
+    size = order.shape[-1]
+    numbers = tf.broadcast_to(tf.range(size), tf.shape(order))
+    found = []
+    for i in range(size):
+        wanted = order[..., i : i + 1]
+        place = tf.argmax(tf.cast(tf.equal(numbers, wanted), tf.int32), -1, tf.int32)[..., None]
+        found.append(place)
+        here = numbers[..., i : i + 1]
+        at = tf.equal(tf.range(size), place)
+        numbers = tf.where(at, here, numbers)
+        numbers = tf.where(tf.equal(tf.range(size), i), wanted, numbers)
+    return tf.concat(found, -1)
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """Norms of vectors or matrices.
+
+    Raises:
+        ValueError: an order that vectors, or matrices, do not have.
+    """
+    x = _floats(x)
+    rank = x.shape.rank
+    if axis is None and ord is None:
+        return tf.norm(x, keepdims=keepdims)
+    axes = list(range(rank)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    if any(not -rank <= a < rank for a in axes):
+        raise ValueError(f"axis {axis} is out of bounds for a tensor of shape {tuple(x.shape)}.")
+    if len(axes) == 1:
+        return _vector_norm(x, ord, axes[0], keepdims)
+    if len(axes) == 2:
+        return _matrix_norm(x, ord, axes, keepdims)
+    raise ValueError(f"Improper number of axes: {axes}. `axis` must be one or two integers.")
+
+
+def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
+    if ord is None or ord == 2:
+        return tf.norm(x, axis=axis, keepdims=keepdims)
+    size = tf.math.abs(x)
+    if ord == float("inf"):
+        return tf.reduce_max(size, axis, keepdims)
+    if ord == float("-inf"):
+        return tf.reduce_min(size, axis, keepdims)
+    if ord == 0:
+        return tf.reduce_sum(tf.cast(tf.not_equal(x, 0), x.dtype), axis, keepdims)
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid `ord` argument for vector norm. Received: ord={ord}")
+    return tf.math.pow(tf.reduce_sum(tf.math.pow(size, ord), axis, keepdims), 1.0 / ord)
+
+
+def _matrix_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> Any:
+    rank = x.shape.rank
+    row, column = (a % rank for a in axes)
+    if ord is None or ord == "fro":
+        return tf.norm(x, axis=[row, column], keepdims=keepdims)
+    sums: dict[Any, tuple[Callable[..., Any], int, int]] = {
+        1: (tf.reduce_max, row, column),
+        -1: (tf.reduce_min, row, column),
+        float("inf"): (tf.reduce_max, column, row),
+        float("-inf"): (tf.reduce_min, column, row),
+    }
+    if ord in sums:
+        choose, summed, left = sums[ord]
+        found = choose(tf.reduce_sum(tf.math.abs(x), summed, True), left, True)
+    elif ord in (2, -2, "nuc"):
+        rest = [a for a in range(rank) if a not in (row, column)]
+        values = tf.linalg.svd(tf.transpose(x, [*rest, row, column]), compute_uv=False)
+        chosen = {2: tf.reduce_max, -2: tf.reduce_min, "nuc": tf.reduce_sum}[ord]
+        found = chosen(values, -1)
+        if not keepdims:
+            return found
+        for place in sorted((row, column)):
+            found = tf.expand_dims(found, place)
+        return found
+    else:
+        raise ValueError(f"Invalid `ord` argument for matrix norm. Received: ord={ord}")
+    return found if keepdims else tf.squeeze(found, [row, column])
+
+
+def qr(x: Any, mode: str = "reduced") -> tuple[Any, Any]:
+    """An orthogonal and a triangular factor.
+
+    Raises:
+        ValueError: another mode than ``"reduced"`` or ``"complete"``.
+    """
+    if mode not in ("reduced", "complete"):
+        raise ValueError(
+            "`mode` argument value not supported. Expected one of {'reduced', 'complete'}. "
+            f"Received: mode={mode}"
+        )
+    return tuple(tf.linalg.qr(_floats(x), full_matrices=mode == "complete"))  # type: ignore[return-value]
+
+
+def _pair(a: Any, b: Any) -> tuple[Any, Any]:
+    kinds = [standardize_dtype(convert_to_tensor(x).dtype) for x in (a, b)]
+    dtype = result_type(*kinds, float)
+    return convert_to_tensor(a, dtype), convert_to_tensor(b, dtype)
+
+
+def solve(a: Any, b: Any) -> Any:
+    """The solution of linear systems; ``b`` may be vectors."""
+    a, b = _pair(a, b)
+    if b.shape.rank == a.shape.rank - 1:
+        return tf.linalg.solve(a, b[..., None])[..., 0]
+    return tf.linalg.solve(a, b)
+
+
+def solve_triangular(a: Any, b: Any, lower: bool = False) -> Any:
+    """The solution of triangular systems; ``b`` may be vectors."""
+    a, b = _pair(a, b)
+    if b.shape.rank == a.shape.rank - 1:
+        return tf.linalg.triangular_solve(a, b[..., None], lower=lower)[..., 0]
+    return tf.linalg.triangular_solve(a, b, lower=lower)
+
+
+def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """Singular values, with the vectors on both sides."""
+    found = tf.linalg.svd(_floats(x), full_matrices=full_matrices, compute_uv=compute_uv)
+    if not compute_uv:
+        return found
+    s, u, v = found
+    return u, s, _transposed(v)
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> Any:
+    """The shortest of the best solutions of systems with any number of equations.
+
+    Raises:
+        ValueError: shapes that do not fit.
+    """
+    a, b = _pair(a, b)
+    if a.shape.rank != 2 or b.shape.rank not in (1, 2):
+        raise ValueError(
+            f"Expected a matrix and a vector or matrix. Received: a.shape={tuple(a.shape)}, "
+            f"b.shape={tuple(b.shape)}"
+        )
+    if a.shape[0] != b.shape[0]:
+        raise ValueError("Leading dimensions of input arrays must match")
+    right = b if b.shape.rank == 2 else b[:, None]
+    found = tf.matmul(pinv(a, rcond), right)
+    return found if b.shape.rank == 2 else found[:, 0]
+
+
+def pinv(x: Any, rcond: float | None = None) -> Any:
+    """The pseudo-inverse: singular values below ``rcond`` times the largest count as 0."""
+    x = _floats(x)
+    u, s, v = svd(x, full_matrices=False)
+    if rcond is None:
+        rcond = _epsilon(x) * max(x.shape[-2:])
+    cut = tf.cast(rcond, x.dtype) * tf.reduce_max(s, -1, True)
+    kept = s > cut
+    inverse = tf.where(kept, 1 / tf.where(kept, s, tf.ones_like(s)), tf.zeros_like(s))
+    return tf.matmul(_transposed(v) * inverse[..., None, :], u, transpose_b=True)
+
+
+def _epsilon(x: Any) -> float:
+    """The distance of 1 from the next number."""
+    return {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-23}.get(x.dtype.name, 2**-52)
+
+
+def matrix_rank(x: Any, tol: Any = None) -> Any:
+    """How many singular values are above ``tol``."""
+    x = _floats(x)
+    if x.shape.rank < 2:
+        return tf.cast(tf.reduce_any(tf.not_equal(x, 0)), tf.int32)
+    s = svd(x, compute_uv=False)
+    if tol is None:
+        tol = tf.reduce_max(s, -1, True) * tf.cast(max(x.shape[-2:]) * _epsilon(x), x.dtype)
+    else:
+        tol = convert_to_tensor(tol, standardize_dtype(x.dtype))[..., None]
+    return tf.reduce_sum(tf.cast(s > tol, tf.int32), -1)
+
+
+def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+    """What a function returns, and its derivative in a direction."""
+    primals = [convert_to_tensor(p) for p in primals]
+    tangents = [convert_to_tensor(t, p.dtype.name) for t, p in zip(tangents, primals, strict=True)]
+    with tf.autodiff.ForwardAccumulator(primals, tangents) as accumulator:
+        found = fun(*primals)
+    if not has_aux:
+        return found, tf.nest.map_structure(accumulator.jvp, found)
+    found, aux = found
+    return found, tf.nest.map_structure(accumulator.jvp, found), aux

@@ -1,1 +1,325 @@
-"""Placeholder."""
+"""Segments, spectra, errors and order: ``keras.ops`` of mathematics beyond NumPy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from keras.src.backend.common import standardize_dtype
+from keras.src.backend.common.dtypes import result_type
+
+import tfx as tf
+from tfx.keras_backend.conversion import convert_to_tensor
+
+Pair = tuple[Any, Any]
+
+
+def _floats(x: Any) -> Any:
+    x = convert_to_tensor(x)
+    return x if x.dtype.is_floating else tf.cast(x, result_type(standardize_dtype(x.dtype), float))
+
+
+# Segments
+
+
+def segment_sum(
+    data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
+) -> Any:
+    """Sums of the slices that have one number."""
+    return _segments(tf.math.unsorted_segment_sum, data, segment_ids, num_segments)
+
+
+def segment_max(
+    data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
+) -> Any:
+    """The largest elements of the slices that have one number."""
+    compute = tf.math.unsorted_segment_max
+    return _extremes(compute, data, segment_ids, num_segments, -math.inf)
+
+
+def segment_min(
+    data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
+) -> Any:
+    """The smallest elements of the slices that have one number."""
+    compute = tf.math.unsorted_segment_min
+    return _extremes(compute, data, segment_ids, num_segments, math.inf)
+
+
+def segment_prod(
+    data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
+) -> Any:
+    """Products of the slices that have one number."""
+    return _segments(tf.math.unsorted_segment_prod, data, segment_ids, num_segments)
+
+
+def _extremes(compute: Callable[..., Any], data: Any, ids: Any, count: Any, nothing: float) -> Any:
+    """Extremes of segments; an infinity where a segment has no slice."""
+    data = convert_to_tensor(data)
+    found = _segments(compute, data, ids, count)
+    if not data.dtype.is_floating:
+        return found
+    there = _segments(tf.math.unsorted_segment_sum, tf.ones_like(data), ids, count)
+    return tf.where(there > 0, found, tf.constant(nothing, data.dtype))
+
+
+def _segments(compute: Callable[..., Any], data: Any, ids: Any, count: Any) -> Any:
+    data = convert_to_tensor(data)
+    ids = convert_to_tensor(ids, "int32")
+    if count is None:
+        count = tf.reduce_max(ids) + 1
+    return compute(data, ids, count)
+
+
+# Order
+
+
+def top_k(x: Any, k: int, sorted: bool = True) -> Any:
+    """The ``k`` largest elements of the last axis, and their indices."""
+    return tf.math.top_k(convert_to_tensor(x), k, sorted=sorted)
+
+
+def in_top_k(targets: Any, predictions: Any, k: int) -> Any:
+    """True where the target is among the ``k`` largest predictions."""
+    return tf.math.in_top_k(convert_to_tensor(targets), convert_to_tensor(predictions), k)
+
+
+# Sums of exponentials, errors
+
+
+def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The logarithm of the sum of exponentials."""
+    return tf.reduce_logsumexp(
+        _floats(x), list(axis) if isinstance(axis, tuple) else axis, keepdims
+    )
+
+
+def rsqrt(x: Any) -> Any:
+    """1 over the square root."""
+    return tf.math.rsqrt(_floats(x))
+
+
+def erf(x: Any) -> Any:
+    """The error function."""
+    return tf.math.erf(_floats(x))
+
+
+def erfc(x: Any) -> Any:
+    """1 minus the error function."""
+    return tf.math.erfc(_floats(x))
+
+
+def erfinv(x: Any) -> Any:
+    """The inverse of the error function."""
+    return tf.math.erfinv(_floats(x))
+
+
+def logdet(x: Any) -> Any:
+    """The logarithm of the determinant of positive definite matrices."""
+    return tf.linalg.logdet(_floats(x))
+
+
+def cdist(x: Any, y: Any) -> Any:
+    """The distances of all pairs of rows."""
+    dtype = result_type(*(standardize_dtype(convert_to_tensor(v).dtype) for v in (x, y)), float)
+    x, y = convert_to_tensor(x, dtype), convert_to_tensor(y, dtype)
+    apart = x[..., :, None, :] - y[..., None, :, :]
+    total = tf.reduce_sum(tf.math.square(apart), -1)
+    # The slope of the root at 0 is infinite: equal rows have the slope 0.
+    same = tf.equal(total, 0)
+    return tf.where(
+        same, tf.zeros_like(total), tf.math.sqrt(tf.where(same, tf.ones_like(total), total))
+    )
+
+
+# Spectra: complex numbers are pairs of real and imaginary parts
+
+
+def fft(x: Pair) -> Pair:
+    """The discrete Fourier transform along the last axis."""
+    return _transformed(x, (-1,), inverse=False)
+
+
+def fft2(x: Pair) -> Pair:
+    """The discrete Fourier transform along the last two axes."""
+    return _transformed(x, (-1, -2), inverse=False)
+
+
+def ifft2(x: Pair) -> Pair:
+    """The inverse of ``fft2``."""
+    return _transformed(x, (-1, -2), inverse=True)
+
+
+def _transformed(x: Pair, axes: tuple[int, ...], *, inverse: bool) -> Pair:
+    if not isinstance(x, tuple | list) or len(x) != 2:
+        raise ValueError(
+            f"Input `x` should be a tuple of two tensors - real and imaginary. Received: x={x}"
+        )
+    real, imaginary = (_floats(part) for part in x)
+    if real.shape.rank is not None and real.shape.rank < len(axes):
+        raise ValueError(
+            f"Input should have rank >= {len(axes)} because the transform is along the last "
+            f"{len(axes)} axes. Received: input.shape={tuple(real.shape)}"
+        )
+    if not real.shape.is_compatible_with(imaginary.shape):
+        raise ValueError(
+            "Input `x` should be a tuple of two tensors - real and imaginary. Both the real and "
+            f"imaginary parts should have the same shape. Received: x[0].shape = "
+            f"{tuple(real.shape)}, x[1].shape = {tuple(imaginary.shape)}"
+        )
+    both = tf.stack([real, imaginary], -1)
+    for axis in axes:
+        both = _dft(both, axis - 1, inverse=inverse)
+    return both[..., 0], both[..., 1]
+
+
+def _dft(both: Any, axis: int, *, inverse: bool) -> Any:
+    """The transform along one axis of ``[..., 2]``."""
+    rank = both.shape.rank
+    kept = both.dtype
+    wide = both if kept in (tf.float32, tf.float64) else tf.cast(both, tf.float32)
+    place = tf.constant(axis % rank, tf.int64)
+    if rank == 2:  # ONNX's operator wants a batch
+        found = tf.raw.DFT(wide[None], None, place + 1, inverse=int(inverse))[0]
+    else:
+        found = tf.raw.DFT(wide, None, place, inverse=int(inverse))
+    found.set_shape(both.shape) if hasattr(found, "set_shape") else None
+    return found if kept == found.dtype else tf.cast(found, kept)
+
+
+def rfft(x: Any, fft_length: int | None = None) -> Pair:
+    """The first half of the transform of real numbers."""
+    x = _sized(_floats(x), fft_length)
+    real, imaginary = fft((x, tf.zeros_like(x)))
+    size = x.shape[-1]
+    half = (tf.shape(x)[-1] if size is None else size) // 2 + 1
+    return real[..., :half], imaginary[..., :half]
+
+
+def irfft(x: Pair, fft_length: int | None = None) -> Any:
+    """Real numbers from the first half of their transform."""
+    real, imaginary = (_floats(part) for part in x)
+    length = 2 * (real.shape[-1] - 1) if fft_length is None else fft_length
+    half = length // 2 + 1
+    real, imaginary = _sized(real, half), _sized(imaginary, half)
+    # The other half mirrors the first one.
+    last = half - 1 if length % 2 == 0 else half
+    tails = [tf.reverse(part[..., 1:last], [-1]) for part in (real, imaginary)]
+    # The imaginary parts of the first, and of the middle one, do not count.
+    keep = [0.0] + [1.0] * (half - 1)
+    if length % 2 == 0:
+        keep[-1] = 0.0
+    imaginary = imaginary * tf.constant(keep[:half], imaginary.dtype)
+    whole = (
+        tf.concat([real, tails[0]], -1),
+        tf.concat([imaginary, -tails[1]], -1),
+    )
+    return _transformed(whole, (-1,), inverse=True)[0]
+
+
+def _sized(x: Any, size: int | None) -> Any:
+    """The first ``size`` elements of the last axis, zeros behind where there are fewer."""
+    have = x.shape[-1]
+    if size is None or have == size:
+        return x
+    if have is not None and have > size:
+        return x[..., :size]
+    missing = size - (tf.shape(x)[-1] if have is None else have)
+    return tf.pad(x, [[0, 0]] * (x.shape.rank - 1) + [[0, missing]])[..., :size]
+
+
+def extract_sequences(x: Any, sequence_length: int, sequence_stride: int) -> Any:
+    """Windows of the last axis, one after the other."""
+    return tf.signal.frame(convert_to_tensor(x), sequence_length, sequence_stride, pad_end=False)
+
+
+def _window(window: Any, sequence_length: int, fft_length: int, dtype: Any) -> Any:
+    """The weights of a window, in the middle of a longer one of zeros; None: ones."""
+    if window is None:
+        weights = tf.ones([sequence_length], dtype)
+    elif isinstance(window, str):
+        if window not in ("hann", "hamming"):
+            raise ValueError(
+                "If a string is passed to `window`, it must be one of `'hann'`, `'hamming'`. "
+                f"Received: window={window}"
+            )
+        make = getattr(tf.signal, f"{window}_window")
+        weights = make(sequence_length, periodic=True, dtype=dtype)
+    else:
+        weights = convert_to_tensor(window, standardize_dtype(dtype))
+        if tuple(weights.shape) != (sequence_length,):
+            raise ValueError(
+                "The shape of `window` must be equal to [sequence_length]. Received: window "
+                f"shape={tuple(weights.shape)}"
+            )
+    left = (fft_length - sequence_length) // 2
+    return tf.pad(weights, [[left, fft_length - sequence_length - left]])
+
+
+def stft(
+    x: Any,
+    sequence_length: int,
+    sequence_stride: int,
+    fft_length: int,
+    window: Any = "hann",
+    center: bool = True,
+) -> Pair:
+    """Spectra of windows of the last axis.
+
+    Raises:
+        TypeError: integers.
+        ValueError: sizes or a window that do not fit.
+    """
+    x = convert_to_tensor(x)
+    if not x.dtype.is_floating:
+        raise TypeError(
+            "Invalid input type. Expected `float32` or `float64`. Received: input "
+            f"type={x.dtype.name}"
+        )
+    _check_lengths(sequence_length, fft_length)
+    if center:
+        around = [[0, 0]] * (x.shape.rank - 1) + [[fft_length // 2, fft_length // 2]]
+        x = tf.pad(x, around, "REFLECT")
+    weights = _window(window, sequence_length, fft_length, x.dtype)
+    return rfft(extract_sequences(x, fft_length, sequence_stride) * weights)
+
+
+def _check_lengths(sequence_length: int, fft_length: int) -> None:
+    if fft_length < sequence_length:
+        raise ValueError(
+            "`fft_length` must equal or larger than `sequence_length`. Received: "
+            f"sequence_length={sequence_length}, fft_length={fft_length}"
+        )
+
+
+def istft(
+    x: Pair,
+    sequence_length: int,
+    sequence_stride: int,
+    fft_length: int,
+    length: int | None = None,
+    window: Any = "hann",
+    center: bool = True,
+) -> Any:
+    """The numbers whose spectra ``stft`` gave."""
+    _check_lengths(sequence_length, fft_length)
+    frames = irfft(x, fft_length)
+    weights = _window(window, sequence_length, fft_length, frames.dtype)
+    if window is None:
+        found = tf.signal.overlap_and_add(frames, sequence_stride)
+    else:
+        inverse = _inverse(weights, sequence_stride)
+        found = tf.signal.overlap_and_add(frames * inverse, sequence_stride)
+    start = fft_length // 2 if center else 0
+    if length is not None:
+        return found[..., start : start + length]
+    return found[..., start:-start] if start else found
+
+
+def _inverse(weights: Any, stride: int) -> Any:
+    """The weights that undo a window, which overlaps itself: a period of the stride."""
+    length = weights.shape[0]
+    whole = -(-length // stride) * stride
+    squares = tf.reshape(_sized(tf.math.square(weights), whole), [-1, stride])
+    total = tf.tile(tf.reduce_sum(squares, 0), [squares.shape[0]])[:length]
+    return tf.math.divide_no_nan(weights, total)

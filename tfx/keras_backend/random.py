@@ -97,7 +97,9 @@ def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Any = None) -> Any:
     )
 
 
-def binomial(shape: Any, counts: Any, probabilities: Any, dtype: Any = None, seed: Any = None) -> Any:
+def binomial(
+    shape: Any, counts: Any, probabilities: Any, dtype: Any = None, seed: Any = None
+) -> Any:
     """How often something happens in a number of trials."""
     kind = _dtype(dtype)
     return tf.random.stateless_binomial(
