@@ -57,6 +57,9 @@ NARROWED: Mapping[str, frozenset[str]] = {
     "model_zoo": frozenset(),
 }
 
+# Packages that are written with the public names, as programs are.
+WRITTEN_LIKE_PROGRAMS = frozenset({"model_zoo", "keras_backend"})
+
 # Foreign packages that one or two packages keep to themselves.
 HOMES: Mapping[str, frozenset[str]] = {
     "onnx": frozenset({"graph"}),
@@ -64,7 +67,7 @@ HOMES: Mapping[str, frozenset[str]] = {
     "google.protobuf": frozenset({"bundle", "graph", "summary"}),
     "optree": frozenset({"core"}),
     "click": frozenset({"cli"}),
-    "keras": frozenset({"keras_backend"}),
+    "keras": frozenset({"keras_backend", "keras_hook"}),
     "rich": frozenset({"cli", "model_zoo"}),
 }
 
@@ -177,7 +180,7 @@ def refusal(found: Import) -> str | None:
 def _refusal_between(importer: str, target: str) -> str | None:
     """Judge an import by a package of one of ours."""
     if is_facade(target):
-        if importer == "model_zoo":
+        if importer in WRITTEN_LIKE_PROGRAMS:
             return None
         return "is the facade: write `from tfx.<layer> import <module>`"
     imported = str(package_of(target))

@@ -86,12 +86,14 @@ def test_every_platform_gets_the_runtime_for_cpus(
 
 
 def test_what_is_imported_is_declared() -> None:
-    lists = [PROJECT["dependencies"], PROJECT["optional-dependencies"]["demo"]]
-    always, demo = ({Requirement(line).name for line in lines} for lines in lists)
+    extras = PROJECT["optional-dependencies"]
+    lists = [PROJECT["dependencies"], extras["demo"], extras["keras"]]
+    always, demo, keras = ({Requirement(line).name for line in lines} for lines in lists)
+    parts = {"model_zoo": demo, "keras_backend": keras}
     known = source_tree.modules()
     missing = set()
     for name, path in known.items():
-        allowed = always | demo if name.startswith("tfx.model_zoo") else always
+        allowed = always | parts.get(import_rules.package_of(name) or "", set())
         for found in import_rules.imports_of(name, path.read_text(encoding="utf-8"), known):
             root = found.target.split(".")[0]
             ours = root == "tfx" or root in sys.stdlib_module_names
