@@ -37,6 +37,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "testing",
         }
     ),
+    frozenset({"data"}),
     frozenset({"loaders"}),
     frozenset({"exporters"}),
     frozenset({"saved_model", "importing"}),

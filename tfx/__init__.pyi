@@ -5,6 +5,7 @@ from tfx import autograph as autograph
 from tfx import bitwise as bitwise
 from tfx import compat as compat
 from tfx import config as config
+from tfx import data as data
 from tfx import debugging as debugging
 from tfx import distribute as distribute
 from tfx import dtypes as dtypes

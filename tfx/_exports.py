@@ -11,6 +11,7 @@ SUBMODULES: tuple[str, ...] = (
     "bitwise",
     "compat",
     "config",
+    "data",
     "debugging",
     "distribute",
     "dtypes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfx.core import gfile as _gfile
 from tfx.core.namespaces import complete as _complete
 from tfx.core.namespaces import namespace as _namespace
+from tfx.data.records import TFRecordWriter as TFRecordWriter
 from tfx.ops.io.files import decode_base64 as decode_base64
 from tfx.ops.io.files import decode_raw as decode_raw
 from tfx.ops.io.files import encode_base64 as encode_base64

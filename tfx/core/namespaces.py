@@ -167,7 +167,6 @@ _INSTEAD = {
     "RaggedTensor": _PADDED,
     "RaggedTensorSpec": _PADDED,
     "ragged": _PADDED,
-    "data": "functions take NumPy arrays from any Python iterator or data loader",
     "keras": _LAYERS,
     "layers": _LAYERS,
     "losses": "losses are in tfx.nn",

@@ -415,6 +415,24 @@ def _both_seeds(seed: int) -> tuple[int, ...]:
     return (_DEFAULT_SEED if _global.seed is None else _global.seed, seed)
 
 
+def seeds_of_pipeline(seed: Any) -> tuple[int, int]:
+    """Two seeds for what draws by itself, outside of tensors, such as a dataset that is shuffled.
+
+    Args:
+        seed: Its own seed; None: it has none, and takes one of the sequence of the global seed, or
+            a fresh one where there is no global seed.
+    """
+    with _global.lock, init_scope():
+        if seed is not None:
+            first, second = _both_seeds(_python_int(seed))
+            return first, second
+        if _global.seed is None:
+            return _signed(secrets.randbits(64)), _signed(secrets.randbits(64))
+        drawn = distributions.new_seeds(eager_generator(), 2)
+        first, second = (int(n) for n in np.asarray(drawn))
+        return first, second
+
+
 def generator_for(seed: Any, *kind: Any) -> Generator:
     """The generator of an operation that is carried out, or added to a graph, now.
 

@@ -1,0 +1,515 @@
+"""Steps that put consecutive elements together, and take them apart: batch, unbatch, rebatch.
+
+A batch is made of NumPy arrays, by one gather where the elements are rows of arrays. Functions of
+single elements before it that are the same on a whole batch run once for each batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfx.core.errors import InvalidArgumentError
+from tfx.core.shapes import TensorShape
+from tfx.core.specs import TensorSpec
+from tfx.data.elementwise import Map
+from tfx.data.functions import DataFunction
+from tfx.data.indexed import Indexed
+from tfx.data.leaves import Array, Leaves, array_of, number, tensor_of
+from tfx.data.nodes import (
+    INFINITE,
+    UNKNOWN,
+    Node,
+    Run,
+    Stage,
+    Unary,
+    known,
+    known_number,
+    open_stage,
+)
+from tfx.data.sources import Elements, sliced
+from tfx.data.structure import DatasetSpec, NoneTensorSpec, Structure
+
+
+def batched_spec(spec: Any, size: int | None) -> Any:
+    """The spec of a batch of components.
+
+    Raises:
+        TypeError: such components cannot be batched.
+    """
+    if isinstance(spec, TensorSpec):
+        return TensorSpec(TensorShape([size]).concatenate(spec.shape), spec.dtype)
+    if isinstance(spec, NoneTensorSpec):
+        return spec
+    if isinstance(spec, DatasetSpec):
+        return DatasetSpec(spec.element_spec)
+    raise TypeError(f"Unable to create a batch of components of the spec {spec!r}.")
+
+
+def stacked(rows: Sequence[Leaves]) -> Leaves:
+    """The components of a batch.
+
+    Raises:
+        InvalidArgumentError: elements of different shapes.
+    """
+    return tuple([_stacked(column, i) for i, column in enumerate(zip(*rows, strict=True))])
+
+
+def _stacked(column: Sequence[Any], number: int) -> Any:
+    first = column[0]
+    if first is None:
+        return None
+    if isinstance(first, Node):
+        raise InvalidArgumentError("Cannot batch components that are datasets.")
+    arrays = [array_of(leaf) for leaf in column]
+    head = arrays[0]
+    batch: Array = np.empty((len(arrays), *head.shape), head.dtype)
+    shape = head.shape
+    for i, array in enumerate(arrays):
+        if array.shape != shape:
+            raise InvalidArgumentError(
+                f"Cannot batch tensors with different shapes in component {number}. First element "
+                f"had shape {list(shape)} and element {i} had shape {list(array.shape)}.",
+                op="IteratorGetNext",
+            )
+        batch[i] = array
+    return batch
+
+
+class Batch(Unary):
+    """Batches of consecutive elements."""
+
+    def __init__(self, source: Node, size: Any, drop_remainder: Any) -> None:
+        self.size = size
+        self.drop_remainder = drop_remainder
+        if known(self, "size"):
+            check_size(size)
+        static = known_number(size) if _is_true(drop_remainder) else None
+        super().__init__(source, source.structure.map(lambda s: batched_spec(s, static)))
+
+    def cardinality(self) -> int:
+        """See ``Node``."""
+        count, size = self.source.cardinality(), known_number(self.size)
+        if count < 0 or size is None or not known(self, "drop_remainder"):
+            return count if count < 0 else UNKNOWN
+        return count // size if _is_true(self.drop_remainder) else -(-count // size)
+
+    def stage(self, run: Run) -> Stage:
+        """See ``Node``."""
+        size, drop = check_size(self.size), bool(number(self.drop_remainder))
+        indexed = self.source.indexed(run, True)
+        if indexed is not None:
+            return _GatherStage(indexed, size, drop)
+        source, functions = self.source, []
+        while isinstance(source, Map) and source.is_deferrable(run):
+            functions.append(source.function)
+            source = source.source
+        return BatchStage(open_stage(source, run), size, drop, functions[::-1])
+
+
+def check_size(size: Any) -> int:
+    """The number of elements of a batch.
+
+    Raises:
+        InvalidArgumentError: it is not positive.
+    """
+    found = number(size)
+    if found < 1:
+        raise InvalidArgumentError(
+            f"Batch size must be greater than zero; got {found}.", op="BatchDatasetV2"
+        )
+    return found
+
+
+def _is_true(value: Any) -> bool:
+    return bool(known_number(value))
+
+
+def computed(functions: Sequence[DataFunction], leaves: Leaves) -> Leaves:
+    """What functions make of a batch, one after the other."""
+    for function in functions:
+        whole = function.batched()
+        assert whole is not None
+        leaves = tuple(whole.call_flat([tensor_of(leaf) for leaf in leaves]))
+    return leaves
+
+
+class _GatherStage(Stage):
+    """Batches of rows of arrays."""
+
+    __slots__ = ("_drop", "_indexed", "_size")
+
+    def __init__(self, indexed: Indexed, size: int, drop: bool) -> None:
+        super().__init__()
+        self._indexed = indexed
+        self._size = size
+        self._drop = drop
+
+    def next(self) -> Leaves:
+        """See ``Stage``."""
+        leaves, count = self._indexed.rows(self._size)
+        if not count or (self._drop and count < self._size):
+            raise StopIteration
+        return computed(self._indexed.functions, leaves)
+
+    def save(self) -> Any:
+        """See ``Stage``."""
+        return self._indexed.stream.save()
+
+    def restore(self, state: Any) -> None:
+        """See ``Stage``."""
+        self._indexed.stream.restore(state)
+
+
+class BatchStage(Stage):
+    """Batches of any elements.
+
+    Args:
+        source: The elements.
+        size: How many make a batch.
+        drop: Whether fewer at the end are left out.
+        functions: What is to be computed of a batch.
+        put: Makes a batch of elements.
+    """
+
+    __slots__ = ("_drop", "_functions", "_put", "_size")
+
+    def __init__(
+        self,
+        source: Stage,
+        size: int,
+        drop: bool,
+        functions: Sequence[DataFunction] = (),
+        put: Callable[[Sequence[Leaves]], Leaves] = stacked,
+    ) -> None:
+        super().__init__(source)
+        self._size = size
+        self._drop = drop
+        self._functions = functions
+        self._put = put
+
+    def next(self) -> Leaves:
+        """See ``Stage``."""
+        take = self.inputs[0].next
+        rows: list[Leaves] = []
+        try:
+            for _ in range(self._size):
+                rows.append(take())  # noqa: PERF401
+        except StopIteration:
+            if not rows or self._drop:
+                raise
+        return computed(self._functions, self._put(rows))
+
+
+class PaddedBatch(Unary):
+    """Batches of elements that are padded to one shape.
+
+    Args:
+        source: The elements.
+        size: How many make a batch.
+        shapes: The shape of each component; None or -1: as large as the largest of a batch.
+        padding: What is filled in, for each component.
+        drop_remainder: Whether fewer at the end are left out.
+    """
+
+    def __init__(
+        self, source: Node, size: Any, shapes: Sequence[Any], padding: Sequence[Any], drop: Any
+    ) -> None:
+        self.size = size
+        self.drop_remainder = drop
+        self.shapes = _Constant(shapes)
+        self.padding = tuple(padding)
+        static = check_size(size) if known(self, "size") else None
+        lead = static if _is_true(drop) else None
+        specs = [
+            spec
+            if isinstance(spec, NoneTensorSpec)
+            else TensorSpec(TensorShape([lead]).concatenate(shape), spec.dtype)
+            for spec, shape in zip(source.structure.specs, shapes, strict=True)
+        ]
+        super().__init__(source, source.structure.with_specs(specs))
+
+    def cardinality(self) -> int:
+        """See ``Node``."""
+        return Batch.cardinality(self)  # type: ignore[arg-type]
+
+    def stage(self, run: Run) -> Stage:
+        """See ``Node``."""
+        padding = [None if x is None else array_of(x) for x in self.padding]
+        shapes = self.shapes.value
+
+        def put(rows: Sequence[Leaves]) -> Leaves:
+            columns = zip(*rows, strict=True)
+            parts = zip(columns, shapes, padding, strict=True)
+            return tuple([padded(c, s, p, i) for i, (c, s, p) in enumerate(parts)])
+
+        drop = bool(number(self.drop_remainder))
+        return BatchStage(open_stage(self.source, run), check_size(self.size), drop, put=put)
+
+
+class _Constant:
+    """A value that holds no parameters."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def padded(column: Sequence[Any], shape: TensorShape, value: Array | None, number: int) -> Any:
+    """The batch of a component.
+
+    Raises:
+        InvalidArgumentError: an element is larger than the shape, or of another rank.
+    """
+    if column[0] is None:
+        return None
+    arrays = [array_of(leaf) for leaf in column]
+    rank = shape.rank if shape.rank is not None else arrays[0].ndim
+    wanted: list[int | None] = list(shape.as_list()) if shape.rank is not None else [None] * rank
+    for i, array in enumerate(arrays):
+        if array.ndim != rank:
+            raise InvalidArgumentError(
+                f"All elements in a batch must have the same rank as the padded shape for component"
+                f"{number}: expected rank {rank} but got element {i} with rank {array.ndim}.",
+                op="IteratorGetNext",
+            )
+    sizes = [
+        max(a.shape[d] for a in arrays) if want is None else want for d, want in enumerate(wanted)
+    ]
+    batch: Array = np.empty((len(arrays), *sizes), arrays[0].dtype)
+    batch[...] = value
+    for i, array in enumerate(arrays):
+        if any(have > want for have, want in zip(array.shape, sizes, strict=True)):
+            raise InvalidArgumentError(
+                "Attempted to pad to a smaller size than the input element: element "
+                f"{i} of the batch has shape {list(array.shape)}, the padded shape is {sizes}.",
+                op="IteratorGetNext",
+            )
+        batch[(i, *(slice(n) for n in array.shape))] = array
+    return batch
+
+
+class Unbatch(Unary):
+    """The slices of elements along their first axis."""
+
+    def __init__(self, source: Node) -> None:
+        structure = source.structure.map(
+            lambda s: s if isinstance(s, NoneTensorSpec) else sliced(s)
+        )
+        super().__init__(source, structure)
+        leads = {s.shape[0] for s in source.structure.specs if getattr(s.shape, "rank", 0)}
+        self._lead = next((n for n in leads if n is not None), None)
+
+    def cardinality(self) -> int:
+        """See ``Node``."""
+        count = self.source.cardinality()
+        if count == 0:
+            return 0
+        if self._lead is None or count == UNKNOWN:
+            return UNKNOWN
+        return INFINITE if count == INFINITE else count * self._lead
+
+    def stage(self, run: Run) -> Stage:
+        """See ``Node``."""
+        return _UnbatchStage(open_stage(self.source, run))
+
+
+class _UnbatchStage(Stage):
+    __slots__ = ("_arrays", "_next", "_size")
+
+    def __init__(self, source: Stage) -> None:
+        super().__init__(source)
+        self._arrays: list[Any] = []
+        self._next = self._size = 0
+
+    def next(self) -> Leaves:
+        """See ``Stage``."""
+        while self._next >= self._size:
+            self._begin(self.inputs[0].next())
+            self._next = 0
+        i = self._next
+        self._next = i + 1
+        return tuple([None if a is None else a[i, ...] for a in self._arrays])
+
+    def _begin(self, element: Leaves) -> None:
+        self._arrays = [None if leaf is None else array_of(leaf) for leaf in element]
+        sizes = {len(a) for a in self._arrays if a is not None}
+        if len(sizes) > 1:
+            self._size = 0
+            raise InvalidArgumentError(
+                "Input element must have the same batch size in each component; the components "
+                f"have {sorted(sizes)}.",
+                op="IteratorGetNext",
+            )
+        self._size = sizes.pop() if sizes else 0
+
+    def save(self) -> Any:
+        """See ``Stage``."""
+        rest = tuple(None if a is None else a[self._next :] for a in self._arrays)
+        return {"inputs": super().save(), "rest": rest}
+
+    def restore(self, state: Any) -> None:
+        """See ``Stage``."""
+        super().restore(state["inputs"])
+        self._arrays, self._next, self._size = [], 0, 0
+        if state["rest"]:
+            self._begin(tuple(state["rest"]))
+
+
+class Rebatch(Unary):
+    """Batches of other sizes, which take turns.
+
+    Args:
+        source: Batches.
+        sizes: The sizes, one after the other and from the beginning.
+        drop_remainder: Whether a smaller one at the end is left out.
+    """
+
+    def __init__(self, source: Node, sizes: Sequence[int], drop_remainder: bool) -> None:
+        self.sizes = _Constant(list(sizes))
+        self.drop_remainder = drop_remainder
+        equal = len(set(sizes)) == 1 and drop_remainder
+        specs = [
+            s
+            if isinstance(s, NoneTensorSpec)
+            else batched_spec(sliced(s), sizes[0] if equal else None)
+            for s in source.structure.specs
+        ]
+        super().__init__(source, source.structure.with_specs(specs))
+        self._rows = Unbatch(source)
+
+    def cardinality(self) -> int:
+        """See ``Node``."""
+        count, sizes = self._rows.cardinality(), self.sizes.value
+        if count < 0:
+            return count
+        whole, rest = divmod(count, sum(sizes))
+        found = whole * len(sizes)
+        for size in sizes:
+            if rest >= size or (rest > 0 and not self.drop_remainder):
+                found += 1
+            rest -= size
+        return found
+
+    def stage(self, run: Run) -> Stage:
+        """See ``Node``."""
+        return _RebatchStage(self._rows.stage(run), self.sizes.value, self.drop_remainder)
+
+
+class _RebatchStage(Stage):
+    __slots__ = ("_drop", "_sizes", "_turn")
+
+    def __init__(self, source: Stage, sizes: Sequence[int], drop: bool) -> None:
+        super().__init__(source)
+        self._sizes = sizes
+        self._drop = drop
+        self._turn = 0
+
+    def next(self) -> Leaves:
+        """See ``Stage``."""
+        size = self._sizes[self._turn]
+        found = BatchStage(self.inputs[0], size, self._drop).next()
+        self._turn = (self._turn + 1) % len(self._sizes)
+        return found
+
+    def save(self) -> Any:
+        """See ``Stage``."""
+        return {"inputs": super().save(), "turn": self._turn}
+
+    def restore(self, state: Any) -> None:
+        """See ``Stage``."""
+        super().restore(state["inputs"])
+        self._turn = state["turn"]
+
+
+class Window(Unary):
+    """Consecutive elements as datasets."""
+
+    def __init__(self, source: Node, size: Any, shift: Any, stride: Any, drop: Any) -> None:
+        inner = source.structure.map(
+            lambda s: DatasetSpec(s)  # each component is a dataset of its own
+        )
+        super().__init__(source, inner)
+        self.size = size
+        self.shift = shift
+        self.stride = stride
+        self.drop_remainder = drop
+        for name in ("size", "shift", "stride"):
+            if known(self, name) and number(getattr(self, name)) < 1:
+                raise InvalidArgumentError(
+                    f"Window {name} must be greater than zero; got {number(getattr(self, name))}.",
+                    op="WindowDataset",
+                )
+
+    def cardinality(self) -> int:
+        """See ``Node``."""
+        count = self.source.cardinality()
+        if count < 0 or not known(self, "size", "shift", "stride", "drop_remainder"):
+            return count if count < 0 else UNKNOWN
+        size, shift, stride = number(self.size), number(self.shift), number(self.stride)
+        if not number(self.drop_remainder):
+            return -(-count // shift)
+        reach = (size - 1) * stride + 1
+        return 0 if count < reach else (count - reach) // shift + 1
+
+    def stage(self, run: Run) -> Stage:
+        """See ``Node``."""
+        numbers = [number(x) for x in (self.size, self.shift, self.stride)]
+        drop = bool(number(self.drop_remainder))
+        return _WindowStage(open_stage(self.source, run), self.source.structure, numbers, drop)
+
+
+class _WindowStage(Stage):
+    __slots__ = ("_buffer", "_drop", "_ended", "_shift", "_size", "_skip", "_stride", "_structure")
+
+    def __init__(
+        self, source: Stage, structure: Structure, numbers: Sequence[int], drop: bool
+    ) -> None:
+        super().__init__(source)
+        self._structure = structure
+        self._size, self._shift, self._stride = numbers
+        self._drop = drop
+        self._buffer: list[Leaves] = []
+        self._skip = 0
+        self._ended = False
+
+    def next(self) -> Leaves:
+        """See ``Stage``."""
+        reach = (self._size - 1) * self._stride + 1
+        while not self._ended and (self._skip or len(self._buffer) < reach):
+            try:
+                found = self.inputs[0].next()
+            except StopIteration:
+                self._ended = True
+                break
+            if self._skip:
+                self._skip -= 1
+            else:
+                self._buffer.append(found)
+        if not self._buffer or (self._drop and len(self._buffer) < reach):
+            raise StopIteration
+        rows = self._buffer[: reach : self._stride]
+        self._skip += max(self._shift - len(self._buffer), 0)
+        del self._buffer[: self._shift]
+        return tuple(
+            [
+                Elements([(row[i],) for row in rows], Structure(spec))
+                for i, spec in enumerate(self._structure.specs)
+            ]
+        )
+
+    def save(self) -> Any:
+        """See ``Stage``."""
+        return {
+            "inputs": super().save(), "buffer": list(self._buffer), "skip": self._skip,
+            "ended": self._ended,
+        }  # fmt: skip
+
+    def restore(self, state: Any) -> None:
+        """See ``Stage``."""
+        super().restore(state["inputs"])
+        self._buffer = [tuple(leaves) for leaves in state["buffer"]]
+        self._skip, self._ended = state["skip"], state["ended"]

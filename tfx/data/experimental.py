@@ -1,0 +1,650 @@
+"""``tf.data.experimental``: older names of what ``Dataset`` has, and a few functions beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfx.core.dtypes import DTypeLike, int64
+from tfx.core.namespaces import complete as _complete
+from tfx.data.dataset import Dataset
+from tfx.data.functions import enable_debug_mode as enable_debug_mode
+from tfx.data.iterators import Iterator
+from tfx.data.nodes import INFINITE as INFINITE_CARDINALITY
+from tfx.data.nodes import UNKNOWN as UNKNOWN_CARDINALITY
+from tfx.data.options import AutoShardPolicy as AutoShardPolicy
+from tfx.data.options import AutotuneAlgorithm as AutotuneAlgorithm
+from tfx.data.options import AutotuneOptions as AutotuneOptions
+from tfx.data.options import DistributeOptions as DistributeOptions
+from tfx.data.options import ExternalStatePolicy as ExternalStatePolicy
+from tfx.data.options import OptimizationOptions as OptimizationOptions
+from tfx.data.options import ServiceOptions as ServiceOptions
+from tfx.data.options import ThreadingOptions as ThreadingOptions
+from tfx.data.parallel import AUTOTUNE as AUTOTUNE
+from tfx.data.records import TFRecordWriter as _RecordWriter
+from tfx.framework.composite.optional import Optional as Optional
+from tfx.framework.tensor import Tensor
+
+SHARD_HINT = -1
+Transformation = Callable[[Dataset], Dataset]
+
+
+def assert_cardinality(expected_cardinality: Any) -> Transformation:
+    """State how many elements there are; see ``Dataset.assert_cardinality``.
+
+    Args:
+        expected_cardinality: The number, or ``INFINITE_CARDINALITY``.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> dataset = tf.data.Dataset.range(2).apply(tf.data.experimental.assert_cardinality(2))
+        >>> len(dataset)
+        2
+    """
+    return lambda dataset: dataset.assert_cardinality(expected_cardinality)
+
+
+def enumerate_dataset(start: Any = 0) -> Transformation:
+    """Put numbers in front of elements; see ``Dataset.enumerate``.
+
+    Args:
+        start: The first number.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> numbered = tf.data.Dataset.range(5, 6).apply(tf.data.experimental.enumerate_dataset())
+        >>> [(int(i), int(x)) for i, x in numbered]
+        [(0, 5)]
+    """
+    return lambda dataset: dataset.enumerate(start)
+
+
+def ignore_errors(log_warning: bool = False) -> Transformation:
+    """Leave out elements with errors; see ``Dataset.ignore_errors``.
+
+    Args:
+        log_warning: Whether to log them.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> dataset = tf.data.Dataset.range(2).apply(tf.data.experimental.ignore_errors())
+        >>> [int(x) for x in dataset]
+        [0, 1]
+    """
+    return lambda dataset: dataset.ignore_errors(log_warning)
+
+
+def unbatch() -> Transformation:
+    """Split elements along their first axis; see ``Dataset.unbatch``.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> dataset = tf.data.Dataset.from_tensors([1, 2]).apply(tf.data.experimental.unbatch())
+        >>> [int(x) for x in dataset]
+        [1, 2]
+    """
+    return lambda dataset: dataset.unbatch()
+
+
+def unique() -> Transformation:
+    """Keep each value once; see ``Dataset.unique``.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> dataset = tf.data.Dataset.from_tensor_slices([1, 1]).apply(tf.data.experimental.unique())
+        >>> [int(x) for x in dataset]
+        [1]
+    """
+    return lambda dataset: dataset.unique()
+
+
+def take_while(predicate: Callable[..., Any]) -> Transformation:
+    """Take elements up to the first of which a function says no; see ``Dataset.take_while``.
+
+    Args:
+        predicate: Returns a boolean scalar.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> few = tf.data.experimental.take_while(lambda x: x < 2)
+        >>> [int(x) for x in tf.data.Dataset.range(5).apply(few)]
+        [0, 1]
+    """
+    return lambda dataset: dataset.take_while(predicate)
+
+
+def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
+    """Compute a function of a state and each element; see ``Dataset.scan``.
+
+    Args:
+        initial_state: A structure of tensors.
+        scan_func: Returns the next state and a result.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> sums = tf.data.experimental.scan(tf.constant(0, tf.int64), lambda s, x: (s + x, s))
+        >>> [int(x) for x in tf.data.Dataset.range(4).apply(sums)]
+        [0, 0, 1, 3]
+    """
+    return lambda dataset: dataset.scan(initial_state, scan_func)
+
+
+def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) -> Transformation:
+    """Shuffle and repeat; see ``Dataset.shuffle`` and ``Dataset.repeat``.
+
+    Args:
+        buffer_size: Size of the buffer.
+        count: How often the elements are gone through.
+        seed: Makes the order reproducible.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> twice = tf.data.experimental.shuffle_and_repeat(3, count=2)
+        >>> sorted(int(x) for x in tf.data.Dataset.range(3).apply(twice))
+        [0, 0, 1, 1, 2, 2]
+    """
+    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+
+
+def prefetch_to_device(device: Any, buffer_size: Any = None) -> Transformation:
+    """Fetch elements ahead; see ``Dataset.prefetch``.
+
+    Args:
+        device: Accepted for compatibility: elements are in the host's memory.
+        buffer_size: How many elements at most.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> ahead = tf.data.experimental.prefetch_to_device("/cpu:0")
+        >>> [int(x) for x in tf.data.Dataset.range(2).apply(ahead)]
+        [0, 1]
+    """
+    return lambda dataset: dataset.prefetch(buffer_size)
+
+
+def map_and_batch(
+    map_func: Callable[..., Any],
+    batch_size: Any,
+    num_parallel_batches: Any = None,
+    drop_remainder: Any = False,
+    num_parallel_calls: Any = None,
+) -> Transformation:
+    """Compute a function and make batches; see ``Dataset.map`` and ``Dataset.batch``.
+
+    Args:
+        map_func: The function.
+        batch_size: How many make a batch.
+        num_parallel_batches: Accepted for compatibility.
+        drop_remainder: Whether fewer at the end are left out.
+        num_parallel_calls: How many calls at a time.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> squares = tf.data.experimental.map_and_batch(lambda x: x * x, 2)
+        >>> list(tf.data.Dataset.range(4).apply(squares).as_numpy_iterator())
+        [array([0, 1]), array([4, 9])]
+    """
+    return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
+
+
+def parallel_interleave(
+    map_func: Callable[..., Any],
+    cycle_length: Any,
+    block_length: Any = 1,
+    sloppy: Any = False,
+    buffer_output_elements: Any = None,
+    prefetch_input_elements: Any = None,
+) -> Transformation:
+    """Mix the elements of datasets; see ``Dataset.interleave``.
+
+    Args:
+        map_func: Returns a dataset.
+        cycle_length: From how many datasets elements come in turns.
+        block_length: How many from one.
+        sloppy: Accepted for compatibility.
+        buffer_output_elements: Accepted for compatibility.
+        prefetch_input_elements: Accepted for compatibility.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> mix = tf.data.experimental.parallel_interleave(
+        ...     lambda x: tf.data.Dataset.from_tensors(x).repeat(2), cycle_length=2
+        ... )
+        >>> [int(x) for x in tf.data.Dataset.range(2).apply(mix)]
+        [0, 1, 0, 1]
+    """
+    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
+
+
+def group_by_window(
+    key_func: Callable[..., Any],
+    reduce_func: Callable[..., Any],
+    window_size: Any = None,
+    window_size_func: Any = None,
+) -> Transformation:
+    """Collect elements by key; see ``Dataset.group_by_window``.
+
+    Args:
+        key_func: Gives the key of an element.
+        reduce_func: Makes a dataset of a key and a window.
+        window_size: How many elements a window has.
+        window_size_func: Gives that for a key.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> pairs = tf.data.experimental.group_by_window(lambda x: x % 2, lambda k, w: w.batch(2), 2)
+        >>> list(tf.data.Dataset.range(4).apply(pairs).as_numpy_iterator())
+        [array([0, 2]), array([1, 3])]
+    """
+    return lambda dataset: dataset.group_by_window(key_func, reduce_func, window_size, window_size_func)
+
+
+def bucket_by_sequence_length(
+    element_length_func: Callable[..., Any],
+    bucket_boundaries: Sequence[int],
+    bucket_batch_sizes: Sequence[int],
+    padded_shapes: Any = None,
+    padding_values: Any = None,
+    pad_to_bucket_boundary: bool = False,
+    no_padding: bool = False,
+    drop_remainder: bool = False,
+) -> Transformation:
+    """Make batches by length; see ``Dataset.bucket_by_sequence_length``.
+
+    Args:
+        element_length_func: Gives the length of an element.
+        bucket_boundaries: Upper ends of the lengths of each bucket but the last.
+        bucket_batch_sizes: How many make a batch in each.
+        padded_shapes: See ``Dataset.padded_batch``.
+        padding_values: See ``Dataset.padded_batch``.
+        pad_to_bucket_boundary: Pad to the end of the bucket less one.
+        no_padding: Elements have one shape in each bucket.
+        drop_remainder: Whether smaller batches at the end are left out.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> rows = tf.data.Dataset.range(1, 3).map(lambda n: tf.fill([n], n))
+        >>> by_length = tf.data.experimental.bucket_by_sequence_length(
+        ...     lambda x: tf.shape(x)[0], [2], [1, 1]
+        ... )
+        >>> [batch.shape for batch in rows.apply(by_length)]
+        [TensorShape([1, 1]), TensorShape([1, 2])]
+    """
+    return lambda dataset: dataset.bucket_by_sequence_length(
+            element_length_func,
+            bucket_boundaries,
+            bucket_batch_sizes,
+            padded_shapes,
+            padding_values,
+            pad_to_bucket_boundary,
+            no_padding,
+            drop_remainder,
+        )
+
+
+def rejection_resample(class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None) -> Transformation:
+    """Make classes as frequent as wanted; see ``Dataset.rejection_resample``.
+
+    Args:
+        class_func: Gives the class of an element.
+        target_dist: How frequent each class is to be.
+        initial_dist: How frequent it is.
+        seed: Makes the choices reproducible.
+
+    Returns:
+        A function for ``Dataset.apply``.
+
+    Example:
+        >>> import tfx as tf
+        >>> ones = tf.data.experimental.rejection_resample(lambda x: x, [0.0, 1.0], [0.5, 0.5])
+        >>> {int(kind) for kind, _ in tf.data.Dataset.from_tensor_slices([0, 1] * 50).apply(ones)}
+        {1}
+    """
+    return lambda dataset: dataset.rejection_resample(class_func, target_dist, initial_dist, seed)
+
+
+def choose_from_datasets(
+    datasets: Sequence[Any], choice_dataset: Any, stop_on_empty_dataset: bool = False
+) -> Dataset:
+    """Take elements in the order of numbers; see ``Dataset.choose_from_datasets``.
+
+    Args:
+        datasets: The datasets.
+        choice_dataset: Whose turn it is.
+        stop_on_empty_dataset: Whether it ends when the chosen dataset has.
+
+    Returns:
+        The dataset.
+
+    Example:
+        >>> import tfx as tf
+        >>> parts = [tf.data.Dataset.from_tensors(x) for x in (5, 6)]
+        >>> chosen = tf.data.experimental.choose_from_datasets(
+        ...     parts, tf.data.Dataset.range(1, -1, -1)
+        ... )
+        >>> [int(x) for x in chosen]
+        [6, 5]
+    """
+    return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
+
+
+def sample_from_datasets(
+    datasets: Sequence[Any],
+    weights: Any = None,
+    seed: Any = None,
+    stop_on_empty_dataset: bool = False,
+) -> Dataset:
+    """Take elements at random; see ``Dataset.sample_from_datasets``.
+
+    Args:
+        datasets: The datasets.
+        weights: How often each is taken from.
+        seed: Makes the choices reproducible.
+        stop_on_empty_dataset: Whether it ends with the first dataset that does.
+
+    Returns:
+        The dataset.
+
+    Example:
+        >>> import tfx as tf
+        >>> parts = [tf.data.Dataset.range(2), tf.data.Dataset.range(5, 7)]
+        >>> sorted(int(x) for x in tf.data.experimental.sample_from_datasets(parts))
+        [0, 1, 5, 6]
+    """
+    return Dataset.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
+
+
+def Counter(start: Any = 0, step: Any = 1, dtype: DTypeLike = int64) -> Dataset:  # noqa: N802
+    """Count without end; see ``Dataset.counter``.
+
+    Args:
+        start: The first number.
+        step: What is added each time.
+        dtype: Of the numbers.
+
+    Returns:
+        The dataset.
+
+    Example:
+        >>> import tfx as tf
+        >>> [int(x) for x in tf.data.experimental.Counter(2, 2).take(2)]
+        [2, 4]
+    """
+    return Dataset.counter(start, step, dtype)
+
+
+def RandomDataset(seed: Any = None) -> Dataset:  # noqa: N802
+    """Random int64 without end; see ``Dataset.random``.
+
+    Args:
+        seed: Makes them reproducible.
+
+    Returns:
+        The dataset.
+
+    Example:
+        >>> import tfx as tf
+        >>> len(list(tf.data.experimental.RandomDataset(1).take(3)))
+        3
+    """
+    return Dataset.random(seed)
+
+
+def cardinality(dataset: Dataset) -> Tensor:
+    """The number of elements; see ``Dataset.cardinality``.
+
+    Args:
+        dataset: The dataset.
+
+    Returns:
+        An int64 scalar.
+
+    Example:
+        >>> import tfx as tf
+        >>> int(tf.data.experimental.cardinality(tf.data.Dataset.range(3)))
+        3
+    """
+    return dataset.cardinality()
+
+
+def get_single_element(dataset: Dataset) -> Any:
+    """The only element; see ``Dataset.get_single_element``.
+
+    Args:
+        dataset: The dataset.
+
+    Returns:
+        The element.
+
+    Raises:
+        InvalidArgumentError: there is none, or more than one.
+
+    Example:
+        >>> import tfx as tf
+        >>> int(tf.data.experimental.get_single_element(tf.data.Dataset.from_tensors(3)))
+        3
+    """
+    return dataset.get_single_element()
+
+
+def get_next_as_optional(iterator: Iterator) -> Optional:
+    """The next element of an iterator as an optional.
+
+    Args:
+        iterator: The iterator.
+
+    Returns:
+        An optional, which has no value at the end.
+
+    Example:
+        >>> import tfx as tf
+        >>> iterator = iter(tf.data.Dataset.range(1))
+        >>> int(tf.data.experimental.get_next_as_optional(iterator).get_value())
+        0
+    """
+    return iterator.get_next_as_optional()
+
+
+def get_structure(dataset_or_iterator: Any) -> Any:
+    """The spec of the elements.
+
+    Args:
+        dataset_or_iterator: A dataset or an iterator.
+
+    Returns:
+        A structure of ``tf.TensorSpec``.
+
+    Raises:
+        TypeError: it is neither.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.data.experimental.get_structure(tf.data.Dataset.range(1))
+        TensorSpec(shape=(), dtype=tf.int64, name=None)
+    """
+    if not isinstance(dataset_or_iterator, Dataset | Iterator):
+        raise TypeError(
+            f"Expected a dataset or an iterator; got {dataset_or_iterator!r} of type "
+            f"{type(dataset_or_iterator).__name__}."
+        )
+    return dataset_or_iterator.element_spec
+
+
+def from_list(tensors: Sequence[Any], name: str | None = None) -> Dataset:
+    """A dataset of the elements in a list.
+
+    Args:
+        tensors: The elements, structures of one form.
+        name: Accepted for compatibility.
+
+    Returns:
+        The dataset.
+
+    Raises:
+        ValueError: the list is empty.
+
+    Example:
+        >>> import tfx as tf
+        >>> dataset = tf.data.experimental.from_list([(1, "a"), (2, "b")])
+        >>> list(dataset.as_numpy_iterator())
+        [(np.int32(1), b'a'), (np.int32(2), b'b')]
+    """
+    if not isinstance(tensors, list) or not tensors:
+        raise ValueError(f"from_list takes a list of elements, at least one; got {tensors!r}.")
+    parts = [Dataset.from_tensors(x) for x in tensors]
+    found = parts[0]
+    for part in parts[1:]:
+        found = found.concatenate(part)
+    return found
+
+
+def at(dataset: Dataset, index: Any) -> Any:
+    """The element at a position, which is found by going through those before it.
+
+    Args:
+        dataset: The dataset.
+        index: The position.
+
+    Returns:
+        The element.
+
+    Raises:
+        OutOfRangeError: there is no such position.
+
+    Example:
+        >>> import tfx as tf
+        >>> int(tf.data.experimental.at(tf.data.Dataset.range(5, 9), 2))
+        7
+    """
+    return iter(dataset.skip(index)).get_next()
+
+
+def save(
+    dataset: Dataset,
+    path: Any,
+    compression: str | None = None,
+    shard_func: Any = None,
+    checkpoint_args: Any = None,
+) -> None:
+    """Write the elements into a folder; see ``Dataset.save``.
+
+    Args:
+        dataset: The dataset.
+        path: The folder.
+        compression: Accepted for compatibility.
+        shard_func: Accepted for compatibility.
+        checkpoint_args: Accepted for compatibility.
+
+    Example:
+        >>> import os, tempfile
+        >>> import tfx as tf
+        >>> path = os.path.join(tempfile.mkdtemp(), "saved")
+        >>> tf.data.experimental.save(tf.data.Dataset.range(2), path)
+        >>> len(tf.data.experimental.load(path))
+        2
+    """
+    dataset.save(path, compression, shard_func, checkpoint_args)
+
+
+def load(
+    path: Any, element_spec: Any = None, compression: str | None = None, reader_func: Any = None
+) -> Dataset:
+    """Load what ``save`` wrote; see ``Dataset.load``.
+
+    Args:
+        path: The folder.
+        element_spec: What its elements look like.
+        compression: Accepted for compatibility.
+        reader_func: Makes the result of a dataset of datasets.
+
+    Returns:
+        The dataset.
+
+    Example:
+        >>> import os, tempfile
+        >>> import tfx as tf
+        >>> path = os.path.join(tempfile.mkdtemp(), "saved")
+        >>> tf.data.Dataset.range(2).save(path)
+        >>> [int(x) for x in tf.data.experimental.load(path)]
+        [0, 1]
+    """
+    return Dataset.load(path, element_spec, compression, reader_func)
+
+
+class TFRecordWriter:
+    """Writes the elements of a dataset of strings to a TFRecord file.
+
+    Args:
+        filename: The file.
+        compression_type: ``"GZIP"``, ``"ZLIB"``, or nothing.
+
+    Example:
+        >>> import os, tempfile
+        >>> import tfx as tf
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.tfrecord")
+        >>> words = tf.data.Dataset.from_tensor_slices(["a", "b"])
+        >>> tf.data.experimental.TFRecordWriter(path).write(words)
+        >>> len(list(tf.data.TFRecordDataset(path)))
+        2
+    """
+
+    def __init__(self, filename: Any, compression_type: str | None = None) -> None:
+        self._filename = filename
+        self._compression = compression_type
+
+    def write(self, dataset: Dataset) -> None:
+        """Write all elements.
+
+        Args:
+            dataset: A dataset of string scalars.
+
+        Raises:
+            TypeError: other elements.
+        """
+        if not isinstance(dataset, Dataset) or getattr(dataset.element_spec, "dtype", "") != "string":
+            raise TypeError(f"TFRecordWriter.write takes a dataset of strings; got {dataset!r}.")
+        with _RecordWriter(self._filename, self._compression) as writer:
+            for record in dataset.as_numpy_iterator():
+                writer.write(record)
+
+
+_complete(__name__)

@@ -1,0 +1,254 @@
+"""Records in files: lines of text, TFRecords, records of fixed length; and writing TFRecords."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any, Self
+
+from tfx.core.errors import DataLossError, InvalidArgumentError
+from tfx.core.gfile import file_errors
+from tfx.core.mixins import Closing
+from tfx.core.specs import TensorSpec
+from tfx.data.leaves import Leaves, array_of, number, text
+from tfx.data.nodes import Node, Run, Stage
+from tfx.data.structure import Structure
+from tfx.framework.tensor import EagerTensor
+from tfx.summary.records import crc32c, framed, masked
+
+_BUFFER = 1 << 18
+_COMPRESSIONS = ("", "GZIP", "ZLIB")
+
+
+class Records(Node):
+    """The records of files, one file after another.
+
+    Args:
+        reader: Yields the records of a file, given its path, its compression and buffer size.
+        filenames: A string tensor.
+        compression: A string, which may be a tensor.
+        buffer_size: Of reading.
+        **numbers: What else the reader gets.
+    """
+
+    def __init__(
+        self,
+        reader: Callable[..., Iterator[bytes]],
+        filenames: Any,
+        compression: Any,
+        buffer_size: Any,
+        numbers: Sequence[Any] = (),
+    ) -> None:
+        self.reader = reader
+        self.filenames = filenames
+        self.compression = compression
+        self.buffer_size = buffer_size
+        self.numbers = tuple(numbers)
+        self.structure = Structure(TensorSpec([], "string"))
+
+    def stage(self, run: Run) -> Stage:
+        """See ``Node``."""
+        names = [os.fsdecode(bytes(x)) for x in array_of(self.filenames).reshape(-1)]
+        compression = _text(self.compression)
+        if compression not in _COMPRESSIONS:
+            raise InvalidArgumentError(
+                f"Unsupported compression type {compression!r}: expected '', 'GZIP' or 'ZLIB'."
+            )
+        size = number(self.buffer_size) or _BUFFER
+        numbers = [number(x) for x in self.numbers]
+        return _RecordsStage(names, lambda path: self.reader(path, compression, size, *numbers))
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    found = array_of(value)[()] if isinstance(value, EagerTensor) else value
+    return found.decode() if isinstance(found, bytes) else str(found)
+
+
+class _RecordsStage(Stage):
+    __slots__ = ("_begin", "_count", "_file", "_names", "_now")
+
+    def __init__(self, names: Sequence[str], begin: Callable[[str], Iterator[bytes]]) -> None:
+        super().__init__()
+        self._names = names
+        self._begin = begin
+        self._file = 0
+        self._count = 0  # of records read from the present file
+        self._now: Iterator[bytes] | None = None
+
+    def next(self) -> Leaves:
+        """See ``Stage``."""
+        while self._file < len(self._names):
+            name = self._names[self._file]
+            if self._now is None:
+                self._now, self._count = self._begin(name), 0
+            try:
+                with file_errors(name):
+                    found = next(self._now)
+            except StopIteration:
+                self._now = None
+                self._file += 1
+                continue
+            except BaseException:
+                # The rest of a damaged file cannot be found.
+                self._now = None
+                self._file += 1
+                raise
+            self._count += 1
+            return (text(found),)
+        raise StopIteration
+
+    def save(self) -> Any:
+        """See ``Stage``."""
+        return {"file": self._file, "count": self._count if self._now is not None else None}
+
+    def restore(self, state: Any) -> None:
+        """See ``Stage``."""
+        self._file, self._now, self._count = state["file"], None, 0
+        if state["count"] is not None:
+            self._now = self._begin(self._names[self._file])
+            for _ in range(state["count"]):
+                next(self._now)
+            self._count = state["count"]
+
+    def close(self) -> None:
+        """See ``Stage``."""
+        self._now = None
+
+
+# Readers
+
+
+def _opened(path: str, compression: str, size: int) -> IO[bytes]:
+    if compression == "GZIP":
+        return io.BufferedReader(gzip.open(path), size)  # type: ignore[type-var,return-value]
+    if compression == "ZLIB":
+        with open(path, "rb") as file:
+            return io.BytesIO(_inflated(file.read(), path))
+    return open(path, "rb", buffering=max(size, 2))
+
+
+def _inflated(data: bytes, path: str) -> bytes:
+    """What several writers may have appended to a file, each as a stream of its own."""
+    parts = []
+    while data:
+        stream = zlib.decompressobj()
+        try:
+            parts.append(stream.decompress(data))
+        except zlib.error as e:
+            raise DataLossError(f"{path}: {e}") from e
+        data = stream.unused_data
+    return b"".join(parts)
+
+
+def lines(path: str, compression: str, size: int) -> Iterator[bytes]:
+    """The lines of a file, without what ends them."""
+    with _opened(path, compression, size) as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                line = line[:-2] if line.endswith(b"\r\n") else line[:-1]
+            yield line
+
+
+def tfrecords(path: str, compression: str, size: int) -> Iterator[bytes]:
+    """The records of a TFRecord file, compared with their checksums."""
+    with _opened(path, compression, size) as file:
+        offset = 0
+        while True:
+            head = file.read(12)
+            if not head:
+                return
+            if len(head) < 12 or masked(crc32c(head[:8])) != int.from_bytes(head[8:], "little"):
+                raise DataLossError(f"{path}: corrupted record at {offset}")
+            (length,) = struct.unpack("<Q", head[:8])
+            data, check = file.read(length), file.read(4)
+            if len(data) < length or len(check) < 4:
+                raise DataLossError(f"{path}: truncated record at {offset}")
+            if masked(crc32c(data)) != int.from_bytes(check, "little"):
+                raise DataLossError(f"{path}: corrupted record at {offset}")
+            offset += length + 16
+            yield data
+
+
+def fixed_records(
+    path: str, compression: str, size: int, record: int, header: int, footer: int
+) -> Iterator[bytes]:
+    """The records of a file of records of one length, between a header and a footer."""
+    with _opened(path, compression, size) as file:
+        body = file.read()[header:]
+    body = body[: len(body) - footer] if footer else body
+    if len(body) % record:
+        raise InvalidArgumentError(
+            f"Excluding the header ({header} bytes) and footer ({footer} bytes), input file "
+            f"{path!r} has body length {len(body)} bytes, which is not an exact multiple of the "
+            f"record length ({record} bytes)."
+        )
+    for start in range(0, len(body), record):
+        yield body[start : start + record]
+
+
+# Writing
+
+
+class TFRecordWriter(Closing):
+    """Writes records to a TFRecord file.
+
+    Args:
+        path: The file, which is replaced.
+        options: ``"GZIP"``, ``"ZLIB"``, or an object with ``compression_type``; None: as it is.
+
+    Raises:
+        InvalidArgumentError: another compression.
+
+    Example:
+        >>> import os, tempfile
+        >>> import tfx as tf
+        >>> path = os.path.join(tempfile.mkdtemp(), "a.tfrecord")
+        >>> with tf.io.TFRecordWriter(path) as writer:
+        ...     writer.write(b"one")
+        ...     writer.write(b"two")
+        >>> [record.numpy() for record in tf.data.TFRecordDataset(path)]
+        [b'one', b'two']
+    """
+
+    def __init__(self, path: Any, options: Any = None) -> None:
+        kind = getattr(options, "compression_type", options) or ""
+        if kind not in _COMPRESSIONS:
+            raise InvalidArgumentError(
+                f"Unsupported compression type {kind!r}: expected '', 'GZIP' or 'ZLIB'."
+            )
+        with file_errors(path):
+            self._file: IO[bytes] = open(os.fsdecode(path), "wb")
+        self._zip: Any = None
+        if kind:
+            self._zip = zlib.compressobj(wbits=31 if kind == "GZIP" else 15)
+
+    def write(self, record: Any) -> None:
+        """Append a record.
+
+        Args:
+            record: Bytes, text, or a string tensor.
+        """
+        if isinstance(record, EagerTensor):
+            record = record.numpy()
+        data = framed(record.encode() if isinstance(record, str) else bytes(record))
+        self._file.write(self._zip.compress(data) if self._zip else data)
+
+    def flush(self) -> None:
+        """Hand what was written to the system."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Finish the file."""
+        if not self._file.closed:
+            if self._zip is not None:
+                self._file.write(self._zip.flush())
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self

@@ -1,0 +1,333 @@
+"""What elements look like: their specs, and how they are taken apart and put together.
+
+An element is a structure (tuples, named tuples, dicts, attrs classes, extension types) of
+*components*: tensors, None, or datasets. Lists are tensors, as in TensorFlow. Inside the pipeline an
+element is a flat tuple of components; a ``Structure`` knows how to build what a user sees.
+
+Must not know where elements come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfx.core import nest_kinds
+from tfx.core.nest_kinds import Kind
+from tfx.core.shapes import TensorShape
+from tfx.core.specs import TensorSpec, TypeSpec
+from tfx.framework.composite.extension_type import ExtensionType
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.tensor import Tensor
+from tfx.framework.variable import Variable
+
+
+class NoneTensorSpec(TypeSpec):
+    """The spec of None, which may be a component of an element.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.data.Dataset.from_tensors((1, None)).element_spec[1]
+        NoneTensorSpec()
+    """
+
+    @property
+    def shape(self) -> TensorShape:
+        """A scalar's: None has no dimensions."""
+        return TensorShape([])
+
+    def is_subtype_of(self, other: object) -> bool:
+        """True if ``other`` is such a spec, too."""
+        return isinstance(other, NoneTensorSpec)
+
+    def most_specific_common_supertype(self, others: Sequence[Any]) -> NoneTensorSpec | None:
+        """The spec itself, if all the others are such specs."""
+        return self if all(isinstance(x, NoneTensorSpec) for x in others) else None
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """True for None and for its spec."""
+        return spec_or_value is None or isinstance(spec_or_value, NoneTensorSpec)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NoneTensorSpec)
+
+    def __hash__(self) -> int:
+        return hash(NoneTensorSpec)
+
+    def __repr__(self) -> str:
+        return "NoneTensorSpec()"
+
+
+class DatasetSpec(TypeSpec):
+    """The spec of a dataset that is a component of an element, or an argument of a function.
+
+    Args:
+        element_spec: The spec of its elements.
+        dataset_shape: Always a scalar's; accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.data.DatasetSpec(tf.TensorSpec([], tf.int64)).element_spec
+        TensorSpec(shape=(), dtype=tf.int64, name=None)
+    """
+
+    __slots__ = ("_element_spec",)
+
+    def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
+        self._element_spec = element_spec
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of the elements."""
+        return self._element_spec
+
+    @property
+    def shape(self) -> TensorShape:
+        """A scalar's."""
+        return TensorShape([])
+
+    def is_subtype_of(self, other: object) -> bool:
+        """True if all such datasets are also of the other spec."""
+        return isinstance(other, DatasetSpec) and covers(other._element_spec, self._element_spec)
+
+    def most_specific_common_supertype(self, others: Sequence[Any]) -> DatasetSpec | None:
+        """The spec itself, if it covers the others."""
+        fits = all(isinstance(x, DatasetSpec) and x.is_subtype_of(self) for x in others)
+        return self if fits else None
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """True if the elements are compatible."""
+        other = getattr(spec_or_value, "element_spec", None)
+        return other is not None and compatible(self._element_spec, other)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DatasetSpec) and self._element_spec == other._element_spec
+
+    def __hash__(self) -> int:
+        return hash((DatasetSpec, tuple(flatten(self._element_spec))))
+
+    def __repr__(self) -> str:
+        return f"DatasetSpec({self._element_spec!r}, TensorShape([]))"
+
+
+# Kinds of structures
+
+
+def _tensor_fields(value: Any) -> list[Any]:
+    parts = Tensor | Variable | TypeSpec | ExtensionType
+    return [n for n in value._tfx_fields if isinstance(getattr(value, n), parts)]
+
+
+def _build_extension(like: Any, values: list[Any]) -> Any:
+    new = object.__new__(type(like))
+    vars(new).update(vars(like))
+    vars(new).update(zip(_tensor_fields(like), values, strict=True))
+    return new
+
+
+_EXTENSION = Kind(
+    _tensor_fields, lambda x: [getattr(x, n) for n in _tensor_fields(x)], _build_extension
+)
+_LEAVES = (list, range, str, bytes)
+
+
+def kind_of(value: Any) -> Kind | None:
+    """How a structure of components is taken apart; None: it is a component."""
+    if isinstance(value, _LEAVES):
+        return None
+    if isinstance(value, ExtensionType):
+        return _EXTENSION
+    return nest_kinds.kind_of(value)
+
+
+def flatten(value: Any) -> list[Any]:
+    """The components of an element, or the specs in an ``element_spec``."""
+    kind = kind_of(value)
+    if kind is None:
+        return [value]
+    return [leaf for part in kind.values(value) for leaf in flatten(part)]
+
+
+def map_leaves(function: Callable[..., Any], *values: Any) -> Any:
+    """A structure with what a function makes of corresponding components.
+
+    Raises:
+        ValueError: the structures differ.
+    """
+    first = values[0]
+    kind = kind_of(first)
+    if kind is None:
+        return function(*values)
+    columns = []
+    for value in values:
+        other = kind_of(value)
+        if other is None or kind.keys(value) != kind.keys(first):
+            raise ValueError(f"the structures {first!r} and {value!r} differ")
+        columns.append(list(other.values(value)))
+    return kind.build(first, [map_leaves(function, *row) for row in zip(*columns, strict=True)])
+
+
+def same_form(a: Any, b: Any) -> bool:
+    """True if two structures have the same form, whatever their components."""
+    kind, other = kind_of(a), kind_of(b)
+    if kind is None or other is None:
+        return kind is other
+    if not nest_kinds.same_class(type(a), type(b)) or kind.keys(a) != other.keys(b):
+        return False
+    return all(same_form(x, y) for x, y in zip(kind.values(a), other.values(b), strict=True))
+
+
+def compatible(a: Any, b: Any) -> bool:
+    """True if an element can be of both specs."""
+    if not same_form(a, b):
+        return False
+    pairs = zip(flatten(a), flatten(b), strict=True)
+    return all(x.is_compatible_with(y) for x, y in pairs)
+
+
+def covers(general: Any, special: Any) -> bool:
+    """True if all elements of one spec are also of a more general one."""
+    if not same_form(general, special):
+        return False
+    pairs = zip(flatten(general), flatten(special), strict=True)
+    return all(x.is_subtype_of(y) for y, x in pairs)
+
+
+def _packer(template: Any, start: int) -> tuple[Callable[[Sequence[Any]], Any], int]:
+    """A function that builds a structure of flat components, and where the next one begins."""
+    kind = kind_of(template)
+    if kind is None:
+        return (lambda leaves: leaves[start]), start + 1
+    parts = []
+    for part in kind.values(template):
+        build, start = _packer(part, start)
+        parts.append(build)
+    if type(template) is tuple:
+        return (lambda leaves: tuple([p(leaves) for p in parts])), start
+    if type(template) is dict:
+        order = [(key, parts[sorted(template).index(key)]) for key in template]
+        return (lambda leaves: {key: p(leaves) for key, p in order}), start
+    assert kind is not None
+    make = kind.build
+    return (lambda leaves: make(template, [p(leaves) for p in parts])), start
+
+
+class Structure:
+    """The structure of the elements of a dataset.
+
+    Args:
+        spec: The ``element_spec``: a structure of ``TypeSpec``.
+
+    Attributes:
+        spec: The same.
+        specs: The specs of the components, in order.
+        pack: Builds an element of its components.
+    """
+
+    __slots__ = ("pack", "spec", "specs")
+
+    def __init__(self, spec: Any) -> None:
+        self.spec = spec
+        self.specs: list[Any] = flatten(spec)
+        for each in self.specs:
+            if not isinstance(each, TypeSpec):
+                raise TypeError(
+                    f"The spec of elements is made of tf.TensorSpec objects; got {each!r} in "
+                    f"{spec!r}."
+                )
+        plain = type(spec) is tuple and all(kind_of(part) is None for part in spec)
+        self.pack: Callable[[Any], Any] = tuple if plain else _packer(spec, 0)[0]
+
+    def with_specs(self, specs: Iterable[Any]) -> Structure:
+        """The same structure with other components."""
+        return Structure(self.pack(tuple(specs)))
+
+    def map(self, function: Callable[[Any], Any]) -> Structure:
+        """The same structure with what a function makes of the specs."""
+        return self.with_specs([function(spec) for spec in self.specs])
+
+    @property
+    def is_static(self) -> bool:
+        """True if all components are tensors of known shapes."""
+        return all(isinstance(s, TensorSpec) and s.shape.is_fully_defined() for s in self.specs)
+
+    @property
+    def is_tensors(self) -> bool:
+        """True if all components are tensors."""
+        return all(isinstance(s, TensorSpec) for s in self.specs)
+
+    def __repr__(self) -> str:
+        return repr(self.spec)
+
+
+def converted(value: Any, spec: Any = None) -> Any:
+    """A structure with tensors in place of what converts to them; None and datasets stay.
+
+    Args:
+        value: Any structure.
+        spec: The specs of its components, whose dtypes are binding.
+    """
+    kind = kind_of(value)
+    if kind is None:
+        if value is None or hasattr(value, "_node"):
+            return value
+        return convert_to_tensor(value, getattr(spec, "dtype", None))
+    specs = [None] * len(kind.keys(value)) if spec is None else list(_kind(spec).values(spec))
+    parts = [converted(v, s) for v, s in zip(kind.values(value), specs, strict=True)]
+    return kind.build(value, parts)
+
+
+def _kind(value: Any) -> Kind:
+    kind = kind_of(value)
+    assert kind is not None
+    return kind
+
+
+def component_spec(value: Any) -> TypeSpec:
+    """The spec of a component."""
+    if value is None:
+        return NoneTensorSpec()
+    node = getattr(value, "_node", None)
+    if node is not None:
+        return DatasetSpec(node.structure.spec)
+    return TensorSpec(value.shape, value.dtype)
+
+
+def spec_of(value: Any) -> Any:
+    """The ``element_spec`` of a structure of tensors."""
+    return map_leaves(component_spec, value)
+
+
+def merged_shape(a: TensorShape, b: TensorShape) -> TensorShape:
+    """The most specific shape that covers two."""
+    found = a.most_specific_common_supertype([b])
+    return TensorShape(None) if found is None else found
+
+
+def merged_spec(a: Any, b: Any) -> Any:
+    """The most specific spec that covers two.
+
+    Raises:
+        TypeError: there is none.
+    """
+    if not same_form(a, b):
+        raise TypeError(f"Incompatible structures of elements: {a!r} and {b!r}.")
+
+    def merge(x: Any, y: Any) -> Any:
+        if isinstance(x, TensorSpec) and isinstance(y, TensorSpec) and x.dtype is y.dtype:
+            return TensorSpec(merged_shape(x.shape, y.shape), x.dtype)
+        found = x.most_specific_common_supertype([y])
+        if found is None:
+            raise TypeError(f"Incompatible types of elements: {x!r} and {y!r}.")
+        return found
+
+    return map_leaves(merge, a, b)
+
+
+def shape_of(leaf: Any) -> tuple[int, ...]:
+    """The shape of a component with contents."""
+    if isinstance(leaf, np.ndarray):
+        return leaf.shape
+    return tuple(leaf._raw.shape())
