@@ -44,7 +44,7 @@ from tfx.data.structure import Structure, converted, spec_of
 from tfx.data.transformations import Transformations
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.tensor import Tensor, from_array
+from tfx.framework.tensor import EagerTensor, Tensor, from_array
 
 
 @cover
@@ -91,17 +91,17 @@ class Dataset(Construction, Transformations, BatchMethods):
         try:
             return self._held
         except AttributeError:  # an argument of a function that is traced, or a result of one
-            self._held = HandleNode(self._number, self._spec_key.structure)
-            if current().graph is None:
-                self._held = self._held.resolved()
+            node: Node = HandleNode(self._number, self._spec_key.structure)
+            self._held = node.resolved() if isinstance(self._number, EagerTensor) else node
             return self._held
 
     @property
     def _handle(self) -> Tensor:
-        node = self._node
-        if isinstance(node, HandleNode):
-            handle: Tensor = node.handle
+        given = getattr(self, "_number", None)
+        if given is not None:
+            handle: Tensor = given
             return handle
+        node = self._node
         if symbols(node):
             raise InvalidArgumentError(
                 "A dataset that depends on tensors of a function cannot be returned from it, or be "
@@ -116,7 +116,8 @@ class Dataset(Construction, Transformations, BatchMethods):
 
     @property
     def _key(self) -> SpecKey:
-        return SpecKey(self._node.structure)
+        given = getattr(self, "_spec_key", None)
+        return SpecKey(self._node.structure) if given is None else given
 
     @_key.setter
     def _key(self, key: SpecKey) -> None:

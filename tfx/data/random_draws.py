@@ -34,7 +34,7 @@ class Draws:
         self._numbers: npt.NDArray[np.float64] = np.empty(0)
 
     def _generator(self, *counter: int) -> np.random.Generator:
-        words = np.array([*counter, 0, 0], np.uint64)[:4]
+        words = np.array([*counter, 0, 0, 0, 0][:4], np.uint64)
         return np.random.Generator(np.random.Philox(key=self._key, counter=words))
 
     def uniform(self, count: int) -> npt.NDArray[np.float64]:

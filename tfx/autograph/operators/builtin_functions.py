@@ -210,7 +210,14 @@ def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
     )
 
 
+def _is_dataset(x: Any) -> bool:
+    """True if it is a dataset in a function that is traced, whose loops are the graph's."""
+    return current().graph is not None and hasattr(type(x), "element_spec") and hasattr(x, "zip")
+
+
 def _enumerate(iterable: Any, start: Any = 0) -> Any:
+    if _is_dataset(iterable):
+        return iterable.enumerate(start)
     steps = counted(iterable)
     if steps is None:
         return enumerate(iterable, start)
@@ -223,6 +230,8 @@ def _enumerate(iterable: Any, start: Any = 0) -> Any:
 
 
 def _zip(*iterables: Any, strict: bool = False) -> Any:
+    if iterables and not strict and all(_is_dataset(x) for x in iterables):
+        return type(iterables[0]).zip(*iterables)
     if not any(is_staged(x) or isinstance(x, Counted) for x in iterables):
         return zip(*iterables, strict=strict)
     every = [counted(x) or _listed(x) for x in iterables]

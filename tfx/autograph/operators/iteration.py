@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from tfx.autograph.operators.staging import is_staged
 from tfx.autograph.operators.tensor_lists import TensorList
@@ -48,6 +48,26 @@ class Counted:
                 "iterated by a `for` statement of a function that is traced with autograph."
             )
         return (self.item(int64_constant(number)) for number in range(self.known))
+
+
+class Elements(Protocol):
+    """The items of a loop that come one after the other, until there are no more."""
+
+    def advance(self) -> Tensor:
+        """Go to the next item; whether there is one."""
+
+    def item(self) -> Any:
+        """The present item."""
+
+    def close(self) -> None:
+        """Say that the loop has ended."""
+
+
+def elements_of(items: Any) -> Elements | None:
+    """What a loop of the graph over a dataset, or an iterator of one, needs; None for others."""
+    begin = getattr(type(items), "_tfx_loop", None)
+    found: Elements | None = None if begin is None else begin(items)
+    return found
 
 
 def counted(items: Any) -> Counted | None:

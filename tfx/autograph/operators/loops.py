@@ -11,17 +11,18 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from tfx.autograph.operators.conditionals import if_stmt
-from tfx.autograph.operators.iteration import Counted, counted
+from tfx.autograph.operators.iteration import Counted, Elements, counted, elements_of
 from tfx.autograph.operators.loop_variables import LoopVariables, Start
 from tfx.autograph.operators.staging import is_staged, where
 from tfx.autograph.operators.state import State, tracing
 from tfx.autograph.operators.symbols import as_unbound_local
 from tfx.autograph.operators.tensor_lists import TensorList
+from tfx.control_flow.cond import cond
 from tfx.control_flow.while_loop import WhileLoop
 from tfx.core.errors import OperatorNotAllowedInGraphError
 from tfx.framework.builder import ox
 from tfx.framework.context import current
-from tfx.framework.convert import int64_constant
+from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.ops.math.comparison import logical_and
 
 Getter: TypeAlias = Callable[[], tuple[Any, ...]]
@@ -176,6 +177,11 @@ def for_stmt(
         TypeError: a symbol changes its dtype or structure from one iteration to the next.
         ValueError: it changes its shape, or becomes None.
     """
+    source = elements_of(items)
+    if source is not None:
+        state = State(getter, setter, symbols, changed, hidden, repeats=True)
+        _over_elements(source, state, needed, options, test, body)
+        return
     steps = counted(items)
     if steps is not None:
         state = State(getter, setter, symbols, changed, hidden, repeats=True)
@@ -185,6 +191,29 @@ def for_stmt(
         _python_for(items, test, body, (getter, setter, symbols, symbols, changed, hidden))
     except NameError as e:
         raise as_unbound_local(e) from None
+
+
+def _over_elements(
+    source: Elements,
+    state: State,
+    needed: Sequence[str],
+    options: Options,
+    test: Callable[[], Any] | None,
+    body: Callable[[Any], None],
+) -> None:
+    """A loop over what tells only when it runs whether there is a next item, such as a dataset."""
+
+    def advance() -> Any:
+        going = True if test is None else test()
+        if is_staged(going):  # whoever breaks leaves the next item there
+            return cond(going, source.advance, lambda: convert_to_tensor(False))
+        return source.advance() if going else convert_to_tensor(False)
+
+    def one() -> None:
+        body(source.item())
+
+    _StagedWhile(state, needed, options, advance, one, body).run(source.advance())
+    source.close()
 
 
 def _python_for(
