@@ -15,8 +15,8 @@ from tfx.data.dataset import TFRecordDataset as TFRecordDataset
 from tfx.data.iterators import Iterator as Iterator
 from tfx.data.iterators import IteratorSpec as IteratorSpec
 from tfx.data.iterators import NumpyIterator as NumpyIterator
-from tfx.data.nodes import INFINITE as INFINITE_CARDINALITY
-from tfx.data.nodes import UNKNOWN as UNKNOWN_CARDINALITY
+from tfx.data.nodes import INFINITE_CARDINALITY as INFINITE_CARDINALITY
+from tfx.data.nodes import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
 from tfx.data.options import Options as Options
 from tfx.data.options import ThreadingOptions as ThreadingOptions
 from tfx.data.parallel import AUTOTUNE as AUTOTUNE

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tfx.data.dataset import Dataset
 
 
-
 class BatchMethods:
     """What is done with several elements."""
 
@@ -57,7 +56,7 @@ class BatchMethods:
             >>> list(tf.data.Dataset.range(5).batch(2).as_numpy_iterator())
             [array([0, 1]), array([2, 3]), array([4])]
         """
-        return _dataset(Batch(self._node, parameter(batch_size, "batch"), flag(drop_remainder)))
+        return wrapped(Batch(self._node, parameter(batch_size, "batch"), flag(drop_remainder)))
 
     def padded_batch(
         self,
@@ -98,7 +97,7 @@ class BatchMethods:
         shapes = _padded_shapes(padded_shapes, structure)
         values = _padding_values(padding_values, structure)
         size = parameter(batch_size, "padded_batch")
-        return _dataset(PaddedBatch(self._node, size, shapes, values, flag(drop_remainder)))
+        return wrapped(PaddedBatch(self._node, size, shapes, values, flag(drop_remainder)))
 
     def ragged_batch(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse: there are no ragged tensors.
@@ -111,7 +110,7 @@ class BatchMethods:
             UnimplementedError: always.
         """
         raise UnimplementedError(
-            "Dataset.ragged_batch makes a tf.RaggedTensor, which tfx does not have: use "
+            "Dataset.ragged_batch makes a ragged tensor, which tfx does not have: use "
             "Dataset.padded_batch, and a mask made by tf.sequence_mask."
         )
 
@@ -132,7 +131,7 @@ class BatchMethods:
             >>> [int(x) for x in tf.data.Dataset.from_tensors([1, 2, 3]).unbatch()]
             [1, 2, 3]
         """
-        return _dataset(Unbatch(self._node))
+        return wrapped(Unbatch(self._node))
 
     def rebatch(
         self, batch_size: Any, drop_remainder: bool = False, name: str | None = None
@@ -157,7 +156,7 @@ class BatchMethods:
             [array([0]), array([1, 2, 3]), array([4]), array([5])]
         """
         sizes = np.asarray(convert_to_tensor(batch_size)).reshape(-1)
-        return _dataset(Rebatch(self._node, [check_size(n) for n in sizes], bool(drop_remainder)))
+        return wrapped(Rebatch(self._node, [check_size(n) for n in sizes], bool(drop_remainder)))
 
     def window(
         self,
@@ -177,7 +176,7 @@ class BatchMethods:
             name: Accepted for compatibility.
 
         Returns:
-            A dataset of datasets; where elements have several components, of structures of datasets.
+            A dataset of datasets; where elements have several components, of structures of these.
 
         Raises:
             InvalidArgumentError: a number below 1.
@@ -188,8 +187,9 @@ class BatchMethods:
             >>> [[int(x) for x in window] for window in windows]
             [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
         """
-        given = [parameter(x, "window") for x in (size, size if shift is None else shift, stride)]
-        return _dataset(Window(self._node, *given, flag(drop_remainder)))
+        shift = size if shift is None else shift
+        wide, far, step = (parameter(x, "window") for x in (size, shift, stride))
+        return wrapped(Window(self._node, wide, far, step, flag(drop_remainder)))
 
     def group_by_window(
         self,
@@ -229,7 +229,7 @@ class BatchMethods:
                 f"specified, but not both; got {window_size!r} and {window_size_func!r}."
             )
         size_func = _window_size(window_size) if window_size_func is None else window_size_func
-        return _dataset(GroupByWindow(self._node, key_func, reduce_func, size_func))
+        return wrapped(GroupByWindow(self._node, key_func, reduce_func, size_func))
 
     def bucket_by_sequence_length(
         self,
@@ -283,12 +283,7 @@ class BatchMethods:
             tuple(bucket_boundaries), tuple(bucket_batch_sizes), pad_to_bucket_boundary,
             drop_remainder,
         )  # fmt: skip
-        return _dataset(Buckets(self._node, element_length_func, rule, shapes, values))
-
-
-def _dataset(node: Node) -> Dataset:
-    made: Dataset = wrapped(node)
-    return made
+        return wrapped(Buckets(self._node, element_length_func, rule, shapes, values))
 
 
 def _spread(value: Any, structure: Structure, what: str, is_leaf: Callable[[Any], bool]) -> Any:
@@ -372,8 +367,7 @@ def _padding_values(value: Any, structure: Structure) -> list[Any]:
             continue
         filling = ("" if spec.dtype.name == "string" else 0) if each is None else each
         if value is not None and kind_of(value) is None and len(structure.specs) > 1:
-            filling = convert_to_tensor(filling).numpy()
-            filling = np.asarray(filling).astype(spec.dtype.as_numpy_dtype)
+            filling = np.asarray(convert_to_tensor(filling)).astype(spec.dtype.as_numpy_dtype)
         made = convert_to_tensor(filling, None if hasattr(filling, "dtype") else spec.dtype)
         if made.dtype is not spec.dtype:
             raise TypeError(

@@ -22,6 +22,7 @@ from tfx.data.nodes import (
     INFINITE,
     UNKNOWN,
     Node,
+    Opaque,
     Run,
     Stage,
     Unary,
@@ -139,11 +140,13 @@ def computed(functions: Sequence[DataFunction], leaves: Leaves) -> Leaves:
 class _GatherStage(Stage):
     """Batches of rows of arrays."""
 
-    __slots__ = ("_drop", "_indexed", "_size")
+    __slots__ = ("_drop", "_indexed", "_size", "_stream")
+    _position = ("_stream",)
 
     def __init__(self, indexed: Indexed, size: int, drop: bool) -> None:
         super().__init__()
         self._indexed = indexed
+        self._stream = indexed.stream
         self._size = size
         self._drop = drop
 
@@ -153,14 +156,6 @@ class _GatherStage(Stage):
         if not count or (self._drop and count < self._size):
             raise StopIteration
         return computed(self._indexed.functions, leaves)
-
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return self._indexed.stream.save()
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        self._indexed.stream.restore(state)
 
 
 class BatchStage(Stage):
@@ -219,7 +214,7 @@ class PaddedBatch(Unary):
     ) -> None:
         self.size = size
         self.drop_remainder = drop
-        self.shapes = _Constant(shapes)
+        self.shapes = Opaque(shapes)
         self.padding = tuple(padding)
         static = check_size(size) if known(self, "size") else None
         lead = static if _is_true(drop) else None
@@ -247,15 +242,6 @@ class PaddedBatch(Unary):
 
         drop = bool(number(self.drop_remainder))
         return BatchStage(open_stage(self.source, run), check_size(self.size), drop, put=put)
-
-
-class _Constant:
-    """A value that holds no parameters."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
 
 
 def padded(column: Sequence[Any], shape: TensorShape, value: Array | None, number: int) -> Any:
@@ -288,7 +274,7 @@ def padded(column: Sequence[Any], shape: TensorShape, value: Array | None, numbe
                 f"{i} of the batch has shape {list(array.shape)}, the padded shape is {sizes}.",
                 op="IteratorGetNext",
             )
-        batch[(i, *(slice(n) for n in array.shape))] = array
+        batch[i][tuple(slice(n) for n in array.shape)] = array
     return batch
 
 
@@ -349,11 +335,11 @@ class _UnbatchStage(Stage):
     def save(self) -> Any:
         """See ``Stage``."""
         rest = tuple(None if a is None else a[self._next :] for a in self._arrays)
-        return {"inputs": super().save(), "rest": rest}
+        return {**super().save(), "rest": rest}
 
     def restore(self, state: Any) -> None:
         """See ``Stage``."""
-        super().restore(state["inputs"])
+        super().restore(state)
         self._arrays, self._next, self._size = [], 0, 0
         if state["rest"]:
             self._begin(tuple(state["rest"]))
@@ -369,7 +355,7 @@ class Rebatch(Unary):
     """
 
     def __init__(self, source: Node, sizes: Sequence[int], drop_remainder: bool) -> None:
-        self.sizes = _Constant(list(sizes))
+        self.sizes = Opaque(list(sizes))
         self.drop_remainder = drop_remainder
         equal = len(set(sizes)) == 1 and drop_remainder
         specs = [
@@ -383,7 +369,8 @@ class Rebatch(Unary):
 
     def cardinality(self) -> int:
         """See ``Node``."""
-        count, sizes = self._rows.cardinality(), self.sizes.value
+        count = self._rows.cardinality()
+        sizes: list[int] = self.sizes.value
         if count < 0:
             return count
         whole, rest = divmod(count, sum(sizes))
@@ -401,6 +388,7 @@ class Rebatch(Unary):
 
 class _RebatchStage(Stage):
     __slots__ = ("_drop", "_sizes", "_turn")
+    _position = ("_turn",)
 
     def __init__(self, source: Stage, sizes: Sequence[int], drop: bool) -> None:
         super().__init__(source)
@@ -414,15 +402,6 @@ class _RebatchStage(Stage):
         found = BatchStage(self.inputs[0], size, self._drop).next()
         self._turn = (self._turn + 1) % len(self._sizes)
         return found
-
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {"inputs": super().save(), "turn": self._turn}
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        super().restore(state["inputs"])
-        self._turn = state["turn"]
 
 
 class Window(Unary):
@@ -464,6 +443,8 @@ class Window(Unary):
 
 class _WindowStage(Stage):
     __slots__ = ("_buffer", "_drop", "_ended", "_shift", "_size", "_skip", "_stride", "_structure")
+    _position = ("_ended", "_skip")
+    _elements = ("_buffer",)
 
     def __init__(
         self, source: Stage, structure: Structure, numbers: Sequence[int], drop: bool
@@ -500,16 +481,3 @@ class _WindowStage(Stage):
                 for i, spec in enumerate(self._structure.specs)
             ]
         )
-
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {
-            "inputs": super().save(), "buffer": list(self._buffer), "skip": self._skip,
-            "ended": self._ended,
-        }  # fmt: skip
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        super().restore(state["inputs"])
-        self._buffer = [tuple(leaves) for leaves in state["buffer"]]
-        self._skip, self._ended = state["skip"], state["ended"]

@@ -125,7 +125,7 @@ class _CacheStage(Stage):
             elements = self._store.elements
             assert elements is not None
             self._held = ListStage(elements)
-            self._held.restore(len(elements))
+            self._held.finish()
             raise
         self._found.append(found)
         return found
@@ -134,7 +134,7 @@ class _CacheStage(Stage):
         """See ``Stage``."""
         if self._held is not None:
             return {"held": self._held.save(), "elements": list(self._store.elements or ())}
-        return {"held": None, "elements": list(self._found), "inputs": super().save()}
+        return {**super().save(), "held": None, "elements": list(self._found)}
 
     def restore(self, state: Any) -> None:
         """See ``Stage``."""
@@ -147,7 +147,7 @@ class _CacheStage(Stage):
             return
         self._found, self._held = elements, None
         self.inputs = [self._begin() for _ in state["inputs"]]
-        super().restore(state["inputs"])
+        super().restore(state)
 
 
 class FileCache(Unary):
@@ -191,6 +191,7 @@ class FileStage(ListStage):
 
 class _WritingStage(Stage):
     __slots__ = ("_found", "_lock", "_path")
+    _elements = ("_found",)
 
     def __init__(self, source: Stage, path: str) -> None:
         super().__init__(source)
@@ -231,18 +232,7 @@ class _WritingStage(Stage):
             os.unlink(f"{self._path}.lock")
         self._lock = -1
 
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {"inputs": super().save(), "found": list(self._found)}
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        super().restore(state["inputs"])
-        self._found = [tuple(leaves) for leaves in state["found"]]
-
     def close(self) -> None:
         """See ``Stage``."""
         self._unlock()
         super().close()
-
-

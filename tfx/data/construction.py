@@ -62,7 +62,7 @@ class Construction:
             [array([1, 2], dtype=int32)]
         """
         value = converted(tensors)
-        return _dataset(Tensors(components(value), Structure(spec_of(value))))
+        return wrapped(Tensors(components(value), Structure(spec_of(value))))
 
     @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
@@ -102,7 +102,7 @@ class Construction:
                 "that Dataset.from_tensor_slices takes have one length; theirs are "
                 f"{lengths}."
             )
-        return _dataset(TensorSlices(parts, structure))
+        return wrapped(TensorSlices(parts, structure))
 
     @staticmethod
     def from_generator(
@@ -155,7 +155,7 @@ class Construction:
                 )
             output_signature = _signature(output_types, output_shapes)
         given = [convert_to_tensor(x) for x in (() if args is None else args)]
-        return _dataset(Generated(generator, given, Structure(_no_lists(output_signature))))
+        return wrapped(Generated(generator, given, Structure(_no_lists(output_signature))))
 
     @staticmethod
     def range(*args: Any, **kwargs: Any) -> Dataset:
@@ -187,7 +187,7 @@ class Construction:
         start, stop, step = (0, *numbers, 1) if len(numbers) == 1 else (*numbers, 1)[:3]
         if is_known(step) and step == 0:
             raise InvalidArgumentError("The step of Dataset.range must not be 0.")
-        return _dataset(Range(start, stop, step, output_type))
+        return wrapped(Range(start, stop, step, output_type))
 
     @staticmethod
     def counter(
@@ -211,7 +211,7 @@ class Construction:
         """
         begin, by = parameter(start, "counter"), parameter(step, "counter")
         made = Range(begin, _LARGEST if by > 0 else -_LARGEST, by, dtypes.as_dtype(dtype))
-        return _dataset(Endless(made))
+        return wrapped(Endless(made))
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
@@ -241,7 +241,7 @@ class Construction:
         whole = datasets if datasets is not None else args[0] if len(args) == 1 else args
         if isinstance(whole, list):
             raise TypeError(
-                f"Dataset.zip takes a structure of datasets, such as a tuple; got the list {whole!r}."
+                f"Dataset.zip takes a structure of datasets, such as a tuple; got {whole!r}."
             )
         found: list[Node] = []
 
@@ -249,7 +249,7 @@ class Construction:
             found.append(node_of(dataset, "Dataset.zip"))
             return found[-1].structure.spec
 
-        return _dataset(Zip(found, Structure(map_leaves(part, whole))))
+        return wrapped(Zip(found, Structure(map_leaves(part, whole))))
 
     @staticmethod
     def choose_from_datasets(
@@ -289,7 +289,7 @@ class Construction:
         nodes = [node_of(d, "Dataset.choose_from_datasets") for d in datasets]
         if not nodes:
             raise ValueError("Invalid `datasets`: it should not be empty.")
-        return _dataset(Choose(nodes, choice, stop_on_empty_dataset))
+        return wrapped(Choose(nodes, choice, stop_on_empty_dataset))
 
     @staticmethod
     def sample_from_datasets(
@@ -337,7 +337,7 @@ class Construction:
                     f"[{len(nodes)}], got {given.shape}."
                 )
         renewed = bool(rerandomize_each_iteration)
-        return _dataset(Sample(nodes, given, seed, stop_on_empty_dataset, renewed))
+        return wrapped(Sample(nodes, given, seed, stop_on_empty_dataset, renewed))
 
     @staticmethod
     def random(
@@ -359,7 +359,7 @@ class Construction:
             >>> first == second
             True
         """
-        return _dataset(RandomNumbers(seed, bool(rerandomize_each_iteration)))
+        return wrapped(RandomNumbers(seed, bool(rerandomize_each_iteration)))
 
     @staticmethod
     def list_files(
@@ -397,7 +397,7 @@ class Construction:
         node: Node = TensorSlices([files], Structure(TensorSpec([], dtypes.string)))
         if shuffle is None or shuffle:
             node = Shuffle(node, len(names), seed, True)
-        return _dataset(node)
+        return wrapped(node)
 
     @staticmethod
     def load(
@@ -431,7 +431,7 @@ class Construction:
             >>> [int(x) for x in tf.data.Dataset.load(path)]
             [0, 1, 2]
         """
-        loaded = _dataset(load_node(path, element_spec))
+        loaded = wrapped(load_node(path, element_spec))
         if reader_func is None:
             return loaded
         result: Dataset = reader_func(Construction.from_tensors(loaded))
@@ -447,11 +447,6 @@ class Endless(Range):
     def cardinality(self) -> int:
         """See ``Node``."""
         return INFINITE
-
-
-def _dataset(node: Node) -> Dataset:
-    made: Dataset = wrapped(node)
-    return made
 
 
 def _signature(types: Any, shapes: Any) -> Any:

@@ -22,6 +22,7 @@ from tfx.data.iterators import (
     traced_handle,
     traced_iterator,
 )
+from tfx.data.leaves import texts
 from tfx.data.nodes import (
     INFINITE,
     UNKNOWN,
@@ -235,7 +236,9 @@ class Dataset(Construction, Transformations, BatchMethods):
 
         Example:
             >>> import tfx as tf
-            >>> total = tf.data.Dataset.range(5).reduce(tf.constant(0, tf.int64), lambda s, x: s + x)
+            >>> total = tf.data.Dataset.range(5).reduce(
+            ...     tf.constant(0, tf.int64), lambda s, x: s + x
+            ... )
             >>> int(total)
             10
         """
@@ -266,7 +269,7 @@ class Dataset(Construction, Transformations, BatchMethods):
     def _result(kind: str, node: Any) -> Any:
         if current().graph is None:
             return node.structure.pack([user_leaf(x) for x in node.result()])
-        return in_graph(kind, node, lambda found: found.result(), node.structure)
+        return in_graph(kind, node, _result_of, node.structure)
 
     # Other datasets
 
@@ -350,7 +353,7 @@ class Dataset(Construction, Transformations, BatchMethods):
         elements = []
         try:
             while True:
-                elements.append(stage.next())  # noqa: PERF401
+                elements.append(stage.next())
         except StopIteration:
             save_elements(path, self._node.structure, elements)
         finally:
@@ -377,6 +380,10 @@ class Dataset(Construction, Transformations, BatchMethods):
         )
 
 
+def _result_of(node: Any) -> Any:
+    return node.result()
+
+
 def _as_dataset(node: Node) -> Dataset:
     return Dataset(node)
 
@@ -387,8 +394,7 @@ wrap_with(_as_dataset)
 def _strings(value: Any) -> Tensor:
     """The names of files: a string tensor, or what is in a dataset of names."""
     if isinstance(value, Dataset):
-        found = [bytes(x) for x in value.as_numpy_iterator()]
-        return from_array(np.array([*found, b""], object)[:-1])
+        return from_array(texts([bytes(x) for x in value.as_numpy_iterator()]))
     found = convert_to_tensor(value if not hasattr(value, "__fspath__") else value.__fspath__())
     if found.dtype.name != "string":
         raise TypeError(
@@ -437,7 +443,7 @@ class TFRecordDataset(Dataset):
 
 
 class TextLineDataset(Dataset):
-    """The lines of text files, without what ends them.
+    r"""The lines of text files, without what ends them.
 
     Args:
         filenames: Names of files: a tensor, what converts to one, or a dataset of names.
@@ -453,7 +459,7 @@ class TextLineDataset(Dataset):
         >>> import os, tempfile
         >>> import tfx as tf
         >>> path = os.path.join(tempfile.mkdtemp(), "a.txt")
-        >>> tf.io.write_file(path, "one\\ntwo\\n")
+        >>> tf.io.write_file(path, "one\ntwo\n")
         >>> [line.numpy() for line in tf.data.TextLineDataset(path)]
         [b'one', b'two']
     """
@@ -511,7 +517,5 @@ class FixedLengthRecordDataset(Dataset):
     ) -> None:
         numbers = (record_bytes, header_bytes or 0, footer_bytes or 0)
         super().__init__(
-            Records(
-                fixed_records, _strings(filenames), compression_type, buffer_size or 0, numbers
-            )
+            Records(fixed_records, _strings(filenames), compression_type, buffer_size or 0, numbers)
         )

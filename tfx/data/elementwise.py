@@ -10,8 +10,8 @@ from tfx.core import log
 from tfx.core.errors import OpError
 from tfx.data.functions import DataFunction, argument_structures, predicate
 from tfx.data.indexed import Indexed
-from tfx.data.leaves import Leaves, array_of, tensor_of
-from tfx.data.nodes import UNKNOWN, Node, Run, Stage, Unary, open_stage
+from tfx.data.leaves import Leaves, array_of
+from tfx.data.nodes import UNKNOWN, Node, Run, Stage, Unary, UnknownMany, open_stage
 from tfx.data.parallel import ParallelMap, thread_count
 from tfx.data.structure import Structure, merged_spec
 
@@ -71,16 +71,12 @@ class _MapStage(Stage):
         return self._function(self.inputs[0].next())
 
 
-class Filter(Unary):
+class Filter(UnknownMany):
     """The elements of which a function says yes."""
 
     def __init__(self, source: Node, function: Any) -> None:
         super().__init__(source)
         self.function = predicate(function, source.structure, "filter")
-
-    def cardinality(self) -> int:
-        """See ``Node``."""
-        return UNKNOWN if self.source.cardinality() else 0
 
     def stage(self, run: Run) -> Stage:
         """See ``Node``."""
@@ -99,16 +95,12 @@ class _FilterStage(_MapStage):
                 return found
 
 
-class TakeWhile(Unary):
+class TakeWhile(UnknownMany):
     """The elements up to the first of which a function says no."""
 
     def __init__(self, source: Node, function: Any) -> None:
         super().__init__(source)
         self.function = predicate(function, source.structure, "take_while")
-
-    def cardinality(self) -> int:
-        """See ``Node``."""
-        return UNKNOWN if self.source.cardinality() else 0
 
     def stage(self, run: Run) -> Stage:
         """See ``Node``."""
@@ -117,6 +109,7 @@ class TakeWhile(Unary):
 
 class _TakeWhileStage(_MapStage):
     __slots__ = ("_done",)
+    _position = ("_done",)
 
     def __init__(self, source: Stage, function: DataFunction) -> None:
         super().__init__(source, function)
@@ -131,15 +124,6 @@ class _TakeWhileStage(_MapStage):
             self._done = True
             raise StopIteration
         return found
-
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {"inputs": super().save(), "done": self._done}
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        super().restore(state["inputs"])
-        self._done = state["done"]
 
 
 def stateful_function(
@@ -195,6 +179,7 @@ class Scan(Unary):
 
 class _ScanStage(_MapStage):
     __slots__ = ("_state",)
+    _position = ("_state",)
 
     def __init__(self, source: Stage, function: DataFunction, initial: Leaves) -> None:
         super().__init__(source, function)
@@ -207,26 +192,18 @@ class _ScanStage(_MapStage):
         self._state = found[:count]
         return found[count:]
 
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {"inputs": super().save(), "state": self._state}
-
     def restore(self, state: Any) -> None:
         """See ``Stage``."""
-        super().restore(state["inputs"])
-        self._state = tuple(tensor_of(x) for x in state["state"])
+        super().restore(state)
+        self._state = tuple(self._state)
 
 
-class IgnoreErrors(Unary):
+class IgnoreErrors(UnknownMany):
     """The elements that can be had without an error."""
 
     def __init__(self, source: Node, log_warning: bool) -> None:
         super().__init__(source)
         self.log_warning = log_warning
-
-    def cardinality(self) -> int:
-        """See ``Node``."""
-        return UNKNOWN if self.source.cardinality() else 0
 
     def stage(self, run: Run) -> Stage:
         """See ``Node``."""
@@ -280,11 +257,11 @@ class _UniqueStage(Stage):
 
     def save(self) -> Any:
         """See ``Stage``."""
-        return {"inputs": super().save(), "seen": list(self._seen)}
+        return {**super().save(), "seen": list(self._seen)}
 
     def restore(self, state: Any) -> None:
         """See ``Stage``."""
-        super().restore(state["inputs"])
+        super().restore(state)
         self._seen = dict.fromkeys(state["seen"])
 
 
@@ -293,4 +270,3 @@ def _key(array: np.ndarray[Any, Any]) -> bytes:
         parts = [bytes(x) for x in array.reshape(-1)]
         return b"".join(len(p).to_bytes(8, "little") + p for p in parts)
     return array.tobytes()
-

@@ -10,8 +10,8 @@ from tfx.core.namespaces import complete as _complete
 from tfx.data.dataset import Dataset
 from tfx.data.functions import enable_debug_mode as enable_debug_mode
 from tfx.data.iterators import Iterator
-from tfx.data.nodes import INFINITE as INFINITE_CARDINALITY
-from tfx.data.nodes import UNKNOWN as UNKNOWN_CARDINALITY
+from tfx.data.nodes import INFINITE_CARDINALITY as INFINITE_CARDINALITY
+from tfx.data.nodes import UNKNOWN_CARDINALITY as UNKNOWN_CARDINALITY
 from tfx.data.options import AutoShardPolicy as AutoShardPolicy
 from tfx.data.options import AutotuneAlgorithm as AutotuneAlgorithm
 from tfx.data.options import AutotuneOptions as AutotuneOptions
@@ -106,7 +106,9 @@ def unique() -> Transformation:
 
     Example:
         >>> import tfx as tf
-        >>> dataset = tf.data.Dataset.from_tensor_slices([1, 1]).apply(tf.data.experimental.unique())
+        >>> dataset = tf.data.Dataset.from_tensor_slices([1, 1]).apply(
+        ...     tf.data.experimental.unique()
+        ... )
         >>> [int(x) for x in dataset]
         [1]
     """
@@ -214,7 +216,9 @@ def map_and_batch(
         >>> list(tf.data.Dataset.range(4).apply(squares).as_numpy_iterator())
         [array([0, 1]), array([4, 9])]
     """
-    return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
+    return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(
+        batch_size, drop_remainder
+    )
 
 
 def parallel_interleave(
@@ -268,11 +272,15 @@ def group_by_window(
 
     Example:
         >>> import tfx as tf
-        >>> pairs = tf.data.experimental.group_by_window(lambda x: x % 2, lambda k, w: w.batch(2), 2)
+        >>> pairs = tf.data.experimental.group_by_window(
+        ...     lambda x: x % 2, lambda k, w: w.batch(2), 2
+        ... )
         >>> list(tf.data.Dataset.range(4).apply(pairs).as_numpy_iterator())
         [array([0, 2]), array([1, 3])]
     """
-    return lambda dataset: dataset.group_by_window(key_func, reduce_func, window_size, window_size_func)
+    return lambda dataset: dataset.group_by_window(
+        key_func, reduce_func, window_size, window_size_func
+    )
 
 
 def bucket_by_sequence_length(
@@ -310,18 +318,20 @@ def bucket_by_sequence_length(
         [TensorShape([1, 1]), TensorShape([1, 2])]
     """
     return lambda dataset: dataset.bucket_by_sequence_length(
-            element_length_func,
-            bucket_boundaries,
-            bucket_batch_sizes,
-            padded_shapes,
-            padding_values,
-            pad_to_bucket_boundary,
-            no_padding,
-            drop_remainder,
-        )
+        element_length_func,
+        bucket_boundaries,
+        bucket_batch_sizes,
+        padded_shapes,
+        padding_values,
+        pad_to_bucket_boundary,
+        no_padding,
+        drop_remainder,
+    )
 
 
-def rejection_resample(class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None) -> Transformation:
+def rejection_resample(
+    class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None
+) -> Transformation:
     """Make classes as frequent as wanted; see ``Dataset.rejection_resample``.
 
     Args:
@@ -640,7 +650,10 @@ class TFRecordWriter:
         Raises:
             TypeError: other elements.
         """
-        if not isinstance(dataset, Dataset) or getattr(dataset.element_spec, "dtype", "") != "string":
+        if (
+            not isinstance(dataset, Dataset)
+            or getattr(dataset.element_spec, "dtype", "") != "string"
+        ):
             raise TypeError(f"TFRecordWriter.write takes a dataset of strings; got {dataset!r}.")
         with _RecordWriter(self._filename, self._compression) as writer:
             for record in dataset.as_numpy_iterator():

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfx.core.specs import TensorSpec
 from tfx.data.leaves import Leaves, tensor_of
-from tfx.data.nodes import HandleNode, Node, Parametric, bound, handle_of, symbols, wrapped
+from tfx.data.nodes import HandleNode, Node, Opaque, Parametric, bound, handle_of, symbols, wrapped
 from tfx.data.structure import (
     DatasetSpec,
     NoneTensorSpec,
@@ -64,8 +64,6 @@ class DataFunction(Parametric):
         output: The structure of what it returns.
         captures: Tensors of an enclosing function that it uses; then their values.
         writes: Whether it draws random numbers or assigns variables.
-        is_stateful: Whether it does, or calls Python.
-        reads_variables: Whether its results depend on variables.
     """
 
     def __init__(self, function: Any, arguments: Sequence[Structure], what: str) -> None:
@@ -75,7 +73,7 @@ class DataFunction(Parametric):
         self._name = f"Dataset_{what}_{getattr(function, '__name__', 'function').strip('<>')}"
         self._arguments = list(arguments)
         self._specs = [spec for each in arguments for spec in each.specs]
-        self._nodes: _Hidden = _Hidden([])
+        self._nodes = Opaque([])
         self._python = function if _debugging else None
         self._batched: list[ConcreteFunction | None] = []
         self.captures: tuple[Any, ...] = ()
@@ -84,8 +82,9 @@ class DataFunction(Parametric):
         self._plain = all(isinstance(s, TensorSpec) for s in (*self._specs, *self.output.specs))
         graph = self._concrete.graph.graph
         self.writes = bool(self._concrete.written_variables)
-        self.is_stateful = self.writes or calls_python(graph)
-        self.reads_variables = bool(self._concrete.variables)
+        # Generators of random numbers are drawn from for a whole batch at once, too.
+        only_draws = all(variable.aside is not None for variable in self._concrete.variables)
+        self._is_whole = only_draws and not calls_python(graph)
 
     # Tracing
 
@@ -129,7 +128,7 @@ class DataFunction(Parametric):
                 f"structures of them (dicts and tuples); got {returned!r}: {e}"
             ) from e
         self.output = Structure(spec_of(value))
-        self._nodes = _Hidden([])
+        self._nodes = Opaque([])
         results: list[Any] = []
         for leaf in flatten(value):
             if isinstance(leaf, Tensor):
@@ -137,7 +136,7 @@ class DataFunction(Parametric):
             elif leaf is not None:
                 node = leaf._node
                 parameters = symbols(node)
-                self._nodes.items.append((node, len(parameters)))
+                self._nodes.value.append((node, len(parameters)))
                 results += parameters
         return results
 
@@ -150,10 +149,10 @@ class DataFunction(Parametric):
         tensors: list[Any] = []
         if self._plain:
             for leaves in elements:
-                for leaf in leaves:
-                    tensors.append(
-                        from_array(leaf, owned=True) if isinstance(leaf, np.ndarray) else leaf
-                    )
+                tensors += [
+                    from_array(leaf, owned=True) if isinstance(leaf, np.ndarray) else leaf
+                    for leaf in leaves
+                ]
             if self.captures:
                 tensors += self.captures
             return tuple(self._concrete.call_flat(tensors))
@@ -166,7 +165,7 @@ class DataFunction(Parametric):
 
     def _packed(self, values: Iterator[Any]) -> Leaves:
         found: list[Any] = []
-        nodes = iter(self._nodes.items)
+        nodes = iter(self._nodes.value)
         for spec in self.output.specs:
             if isinstance(spec, NoneTensorSpec):
                 found.append(None)
@@ -195,9 +194,9 @@ class DataFunction(Parametric):
         return self._batched[0]
 
     def _vectorized(self) -> ConcreteFunction | None:
-        if self._python is not None or not self._plain or self.captures or self.is_stateful:
+        if self._python is not None or not self._plain or self.captures or not self._is_whole:
             return None
-        if self.reads_variables or not self._specs or not self.output.specs:
+        if not self._specs or not self.output.specs:
             return None
         static = [s.shape.is_fully_defined() for s in (*self._specs, *self.output.specs)]
         if not all(static):
@@ -217,13 +216,6 @@ class DataFunction(Parametric):
         except Exception:  # whatever has no rule runs element by element
             return None
         return None if calls_python(made.graph.graph) else made
-
-
-class _Hidden:
-    """What is not looked through for parameters: those of nodes that the function makes."""
-
-    def __init__(self, items: list[Any]) -> None:
-        self.items = items
 
 
 def _split(structures: Sequence[Structure], elements: Sequence[Leaves]) -> Iterator[Leaves]:
@@ -254,8 +246,7 @@ def _handle(node: Node) -> EagerTensor:
 def calls_python(graph: Graph) -> bool:
     """True if a graph prints, checks, or calls Python, here or in its bodies and callees."""
     return any(
-        node.op == HOST or any(calls_python(body) for body in node.bodies())
-        for node in graph.nodes
+        node.op == HOST or any(calls_python(body) for body in node.bodies()) for node in graph.nodes
     )
 
 
@@ -270,9 +261,14 @@ def predicate(function: Any, structure: Structure, what: str) -> DataFunction:
     """
     made = DataFunction(function, argument_structures(structure), what)
     spec = made.output.spec
-    if not isinstance(spec, TensorSpec) or spec.dtype.name != "bool" or spec.shape.rank not in (
-        0,
-        None,
+    if (
+        not isinstance(spec, TensorSpec)
+        or spec.dtype.name != "bool"
+        or spec.shape.rank
+        not in (
+            0,
+            None,
+        )
     ):
         raise ValueError(
             f"The function of Dataset.{what} must return a boolean scalar tensor; it returns "

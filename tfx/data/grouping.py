@@ -60,6 +60,7 @@ class _GroupStage(Stage):
     """Takes elements until a window is full, and gives out what becomes of it."""
 
     __slots__ = ("_ended", "_groups", "_node", "_run", "_window")
+    _position = ("_ended",)
 
     def __init__(self, source: Stage, node: GroupByWindow, run: Run) -> None:
         super().__init__(source)
@@ -114,21 +115,20 @@ class _GroupStage(Stage):
     def save(self) -> Any:
         """See ``Stage``."""
         return {
-            "inputs": super().save(),
+            **super().save(),
             "groups": [[key, rows] for key, rows in self._groups.items()],
             "window": self._window,
-            "ended": self._ended,
         }
 
     def restore(self, state: Any) -> None:
         """See ``Stage``."""
         del self.inputs[1:]
         self._groups = {key: [tuple(x) for x in rows] for key, rows in state["groups"]}
-        self._window, self._ended = None, state["ended"]
+        self._window = None
         if state["window"] is not None:
             key, rows = state["window"]
             self._begin(key, [tuple(x) for x in rows])
-        super().restore(state["inputs"])
+        super().restore(state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +171,13 @@ class Buckets(Unary):
             )
         self.rule = rule
         self.padding = padding
-        batches: Unary
+        self.shapes: Any = None
         if shapes is None:
-            batches = Batch(source, 1, False)
+            structure = Batch(source, 1, False).structure
         else:
             batches = PaddedBatch(source, 1, shapes, padding, False)
-        self.shapes = None if shapes is None else batches.shapes  # type: ignore[attr-defined]
-        super().__init__(source, batches.structure)
+            structure, self.shapes = batches.structure, batches.shapes
+        super().__init__(source, structure)
 
     def cardinality(self) -> int:
         """See ``Node``."""
@@ -212,6 +212,7 @@ class Buckets(Unary):
 
 class _BucketStage(Stage):
     __slots__ = ("_buckets", "_ended", "_node")
+    _position = ("_ended",)
 
     def __init__(self, source: Stage, node: Buckets) -> None:
         super().__init__(source)
@@ -242,10 +243,9 @@ class _BucketStage(Stage):
     def save(self) -> Any:
         """See ``Stage``."""
         rows = [[number, rows] for number, rows in self._buckets.items()]
-        return {"inputs": super().save(), "buckets": rows, "ended": self._ended}
+        return {**super().save(), "buckets": rows}
 
     def restore(self, state: Any) -> None:
         """See ``Stage``."""
-        super().restore(state["inputs"])
+        super().restore(state)
         self._buckets = {number: [tuple(x) for x in rows] for number, rows in state["buckets"]}
-        self._ended = state["ended"]

@@ -1,9 +1,9 @@
 """Pipelines over arrays as positions: what only reorders or selects never touches the elements.
 
-``from_tensor_slices(x).shuffle(n).repeat().take(k)`` yields rows of ``x`` in some order. Here such a
-part of a pipeline is a stream of positions, in blocks; a batch then is one gather for each array. A
-function that is the same on a whole batch (see ``DataFunction.batched``) can be put off until there
-is one, since neither order nor selection look at the elements.
+``from_tensor_slices(x).shuffle(n).repeat().take(k)`` yields rows of ``x`` in some order. Here such
+a part of a pipeline is a stream of positions, in blocks; a batch then is one gather for each array.
+A function that is the same on a whole batch (see ``DataFunction.batched``) can be put off until
+there is one, since neither order nor selection look at the elements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import numpy.typing as npt
 from tfx.data.functions import DataFunction
 from tfx.data.leaves import Array, Leaves
 from tfx.data.nodes import Stage
-from tfx.data.random_draws import Seeds
+from tfx.data.position import HasPosition
+from tfx.data.random_draws import Draws
 
 Positions: TypeAlias = npt.NDArray[np.int64]
 # Plain data and arrays.
@@ -31,19 +32,11 @@ _AHEAD = 64
 _AHEAD_BYTES = 1 << 20
 
 
-class Stream:
+class Stream(HasPosition):
     """Positions in blocks."""
 
     def take(self, most: int) -> Positions:
         """The next positions: at least one and at most ``most``; none at the end."""
-        raise NotImplementedError
-
-    def save(self) -> State:
-        """The state, as plain data and arrays."""
-        raise NotImplementedError
-
-    def restore(self, state: State) -> None:
-        """Continue from a state."""
         raise NotImplementedError
 
     def fill(self, count: int) -> Positions:
@@ -64,6 +57,8 @@ class Stream:
 class Counting(Stream):
     """0, 1, 2, ... up to a number."""
 
+    _position = ("_next",)
+
     def __init__(self, size: int) -> None:
         self._size = size
         self._next = 0
@@ -74,14 +69,6 @@ class Counting(Stream):
         self._next = min(start + most, self._size)
         return np.arange(start, self._next)
 
-    def save(self) -> State:
-        """See ``Stream``."""
-        return {"next": self._next}
-
-    def restore(self, state: State) -> None:
-        """See ``Stream``."""
-        self._next = int(state["next"])
-
 
 class Shuffled(Stream):
     """Positions through a buffer from which one at random goes out for each that comes in.
@@ -89,14 +76,15 @@ class Shuffled(Stream):
     Args:
         source: The positions.
         size: Of the buffer.
-        seeds: Of the random numbers; a saved state also says which epoch comes next.
+        draws: Random numbers.
     """
 
-    def __init__(self, source: Stream, size: int, seeds: Seeds) -> None:
+    _position = ("_source", "_draws", "_buffer", "_rest")
+
+    def __init__(self, source: Stream, size: int, draws: Draws) -> None:
         self._source = source
         self._size = size
-        self._seeds = seeds
-        self._draws = seeds.next()
+        self._draws = draws
         self._buffer: list[int] | None = None  # None: not filled yet
         # What is left when the source has ended, in the order in which it goes out.
         self._rest: Positions | None = None
@@ -133,25 +121,6 @@ class Shuffled(Stream):
     def _finish(self, left: Positions) -> None:
         self._rest = left[self._draws.permutation(len(left))]
         self._buffer = []
-
-    def save(self) -> State:
-        """See ``Stream``."""
-        return {
-            "source": self._source.save(),
-            "draws": self._draws.save(),
-            "buffer": None if self._buffer is None else np.array(self._buffer, np.int64),
-            "rest": self._rest,
-            "epoch": self._seeds.epoch,
-        }
-
-    def restore(self, state: State) -> None:
-        """See ``Stream``."""
-        self._source.restore(state["source"])
-        self._draws.restore(state["draws"])
-        buffer: Array | None = state["buffer"]
-        self._buffer = None if buffer is None else buffer.tolist()
-        self._rest = state["rest"]
-        self._seeds.epoch = state["epoch"]
 
 
 class Repeated(Stream):
@@ -208,6 +177,8 @@ class Limited(Stream):
         take: How many follow at most; None: any number.
     """
 
+    _position = ("_source", "_skip", "_left")
+
     def __init__(self, source: Stream, skip: int | None, take: int | None) -> None:
         self._source = source
         self._skip = skip
@@ -227,19 +198,11 @@ class Limited(Stream):
             self._left -= len(found)
         return found
 
-    def save(self) -> State:
-        """See ``Stream``."""
-        return {"source": self._source.save(), "skip": self._skip, "left": self._left}
-
-    def restore(self, state: State) -> None:
-        """See ``Stream``."""
-        self._source.restore(state["source"])
-        self._skip = state["skip"]
-        self._left = state["left"]
-
 
 class Sharded(Stream):
     """Every so-many-th position."""
+
+    _position = ("_source", "_seen")
 
     def __init__(self, source: Stream, shards: int, number: int) -> None:
         self._source = source
@@ -257,15 +220,6 @@ class Sharded(Stream):
             self._seen += len(block)
             if len(found):
                 return found
-
-    def save(self) -> State:
-        """See ``Stream``."""
-        return {"source": self._source.save(), "seen": self._seen}
-
-    def restore(self, state: State) -> None:
-        """See ``Stream``."""
-        self._source.restore(state["source"])
-        self._seen = int(state["seen"])
 
 
 @dataclass(frozen=True, slots=True)

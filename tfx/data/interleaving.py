@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.data.functions import DataFunction, argument_structures
 from tfx.data.leaves import Leaves, array_of, number
-from tfx.data.nodes import INFINITE, UNKNOWN, Node, Run, Stage, Unary, known, open_stage
+from tfx.data.nodes import INFINITE, UNKNOWN, Node, Run, Stage, UnknownMany, known, open_stage
 from tfx.data.parallel import AUTOTUNE, Prefetching, thread_count
-from tfx.data.random_draws import Seeds
+from tfx.data.random_draws import Draws, Seeds
 from tfx.data.structure import DatasetSpec, Structure, merged_spec
 
 # How many datasets are open at a time where the user does not say.
 _CYCLE = 4
 
 
-class Interleave(Unary):
+class Interleave(UnknownMany):
     """The elements of the datasets that a function makes of elements, in turns.
 
     Args:
@@ -58,10 +58,6 @@ class Interleave(Unary):
             )
         return found
 
-    def cardinality(self) -> int:
-        """See ``Node``."""
-        return UNKNOWN if self.source.cardinality() else 0
-
     def stage(self, run: Run) -> Stage:
         """See ``Node``."""
         source = open_stage(self.source, run)
@@ -80,6 +76,7 @@ class _InterleaveStage(Stage):
 
     __slots__ = ("_ahead", "_block", "_ended", "_function", "_made_of", "_places", "_run", "_taken",
                  "_turn")  # fmt: skip
+    _position = ("_ended", "_taken", "_turn")
 
     def __init__(
         self, source: Stage, function: DataFunction, cycle: int, block: int, ahead: bool, run: Run
@@ -143,27 +140,23 @@ class _InterleaveStage(Stage):
     def save(self) -> Any:
         """See ``Stage``."""
         return {
-            "inputs": super().save(),
+            **super().save(),
             "open": [
                 None if stage is None else [list(self._made_of[i] or ()), stage.save()]
                 for i, stage in enumerate(self._places)
             ],
-            "turn": self._turn,
-            "taken": self._taken,
-            "ended": self._ended,
         }
 
     def restore(self, state: Any) -> None:
         """See ``Stage``."""
         self._close_places()
-        super().restore(state["inputs"])
+        super().restore(state)
         for i, saved in enumerate(state["open"]):
             if saved is not None:
                 self._begin(i, tuple(saved[0]))
                 stage = self._places[i]
                 assert stage is not None
                 stage.restore(saved[1])
-        self._turn, self._taken, self._ended = state["turn"], state["taken"], state["ended"]
 
     def _close_places(self) -> None:
         for i, stage in enumerate(self._places):
@@ -222,6 +215,7 @@ class Choose(Node):
 
 class _ChooseStage(Stage):
     __slots__ = ("_open", "_stop")
+    _position: ClassVar[tuple[str, ...]] = ("_open",)
 
     def __init__(self, choice: Stage, stages: Sequence[Stage], stop: bool) -> None:
         super().__init__(choice, *stages)
@@ -248,15 +242,6 @@ class _ChooseStage(Stage):
 
     def _chosen(self) -> int:
         return int(array_of(self.inputs[0].next()[0]))
-
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {"inputs": super().save(), "open": list(self._open)}
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        super().restore(state["inputs"])
-        self._open = list(state["open"])
 
 
 class Sample(Node):
@@ -289,26 +274,27 @@ class Sample(Node):
     def stage(self, run: Run) -> Stage:
         """See ``Node``."""
         stages = [open_stage(source, run) for source in self.sources]
+        draws = self.seeds.next()
         if isinstance(self.weights, Node):
-            return _SampleStage(open_stage(self.weights, run), stages, self.stop, self.seeds, None)
-        return _SampleStage(Stage(), stages, self.stop, self.seeds, array_of(self.weights))
+            return _SampleStage(open_stage(self.weights, run), stages, self.stop, draws, None)
+        return _SampleStage(Stage(), stages, self.stop, draws, array_of(self.weights))
 
 
 class _SampleStage(_ChooseStage):
-    __slots__ = ("_draws", "_seeds", "_weights")
+    __slots__ = ("_draws", "_weights")
+    _position: ClassVar[tuple[str, ...]] = ("_open", "_draws")
 
     def __init__(
         self,
         weights: Stage,
         stages: Sequence[Stage],
         stop: bool,
-        seeds: Seeds,
+        draws: Draws,
         fixed: np.ndarray[Any, Any] | None,
     ) -> None:
         super().__init__(weights, stages, stop)
         self._weights = fixed
-        self._seeds = seeds
-        self._draws = seeds.next()
+        self._draws = draws
 
     def _chosen(self) -> int:
         weights = self._weights
@@ -321,15 +307,3 @@ class _SampleStage(_ChooseStage):
             self._open = [False] * len(self._open)
             raise StopIteration
         return int(np.searchsorted(sums, drawn, side="right"))
-
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {
-            "choice": super().save(), "draws": self._draws.save(), "epoch": self._seeds.epoch
-        }  # fmt: skip
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        super().restore(state["choice"])
-        self._draws.restore(state["draws"])
-        self._seeds.epoch = state["epoch"]

@@ -32,7 +32,7 @@ from tfx.data.nodes import (
     user_leaf,
     wrapped,
 )
-from tfx.data.positions import PositionVariable
+from tfx.data.position_variable import PositionVariable
 from tfx.data.structure import DatasetSpec, NoneTensorSpec, Structure, flatten
 from tfx.framework.composite.optional import Optional
 from tfx.framework.context import current, using
@@ -216,9 +216,7 @@ class Iterator:
         if current().graph is not None:
             return self.get_next()
         leaves = self._running().next()
-        return self._pack(
-            [x if type(x) is EagerTensor else user_leaf(x) for x in leaves]
-        )
+        return self._pack([x if type(x) is EagerTensor else user_leaf(x) for x in leaves])
 
     next = __next__
 
@@ -366,7 +364,9 @@ def _packed(structure: Structure, tensors: Sequence[Tensor]) -> Any:
     return structure.pack(leaves)
 
 
-def _call(kind: str, run: Callable[[Sequence[Any]], Any], inputs: Sequence[Tensor], out: Any) -> Any:
+def _call(
+    kind: str, run: Callable[[Sequence[Any]], Any], inputs: Sequence[Tensor], out: Any
+) -> Any:
     return host_call(HostCall(kind, run, effect=True, portable=False), inputs, out)
 
 
@@ -528,5 +528,3 @@ def eager_only(what: str) -> None:
     """
     if current().graph is not None:
         raise FailedPreconditionError(f"{what} is for eager code; a function is being traced.")
-
-

@@ -19,21 +19,19 @@ from typing import TYPE_CHECKING, Any
 from tfx.core.errors import FailedPreconditionError
 from tfx.data.leaves import Leaves, is_known, number, tensor_of
 from tfx.data.options import Options
+from tfx.data.position import HasPosition
 from tfx.data.structure import DatasetSpec, Structure
 from tfx.framework.tensor import SymbolicTensor
 
 if TYPE_CHECKING:
+    from tfx.data.dataset import Dataset
     from tfx.data.indexed import Indexed
 
-INFINITE = -1
-UNKNOWN = -2
+INFINITE_CARDINALITY = INFINITE = -1
+UNKNOWN_CARDINALITY = UNKNOWN = -2
 
 
-class Unsaved(Exception):  # noqa: N818
-    """A stage whose position cannot be saved; says why."""
-
-
-class Stage:
+class Stage(HasPosition):
     """One run over the elements of a node.
 
     Errors do not end it: the next call goes on with the next element, as in TensorFlow.
@@ -56,17 +54,14 @@ class Stage:
         raise NotImplementedError
 
     def save(self) -> Any:
-        """The position, as plain data and arrays.
-
-        Raises:
-            Unsaved: it cannot be saved.
-        """
-        return [stage.save() for stage in self.inputs]
+        """See ``HasPosition``."""
+        return {**super().save(), "inputs": [stage.save() for stage in self.inputs]}
 
     def restore(self, state: Any) -> None:
-        """Continue from a saved position."""
-        for stage, saved in zip(self.inputs, state, strict=True):
+        """See ``HasPosition``."""
+        for stage, saved in zip(self.inputs, state["inputs"], strict=True):
             stage.restore(saved)
+        super().restore(state)
 
     def close(self) -> None:
         """End threads and let go of files; ``next`` must not be called any more."""
@@ -101,7 +96,10 @@ class Node:
 
     def stage(self, run: Run) -> Stage:
         """A new run over the elements; ``open_stage`` is what others call."""
-        raise NotImplementedError
+        found = self.indexed(run, False)
+        if found is None:
+            raise NotImplementedError
+        return found.elements()
 
     def indexed(self, run: Run, functions: bool) -> Indexed | None:
         """The same as positions in arrays, where that is what it is; see ``indexed``.
@@ -148,6 +146,21 @@ class Unary(Node):
     def cardinality(self) -> int:
         """See ``Node``."""
         return self.source.cardinality()
+
+
+class UnknownMany(Unary):
+    """A node of which nobody knows how many elements it has, unless its input has none."""
+
+    def cardinality(self) -> int:
+        """See ``Node``."""
+        return UNKNOWN if self.source.cardinality() else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """What holds no parameters, and is not looked through for them."""
+
+    value: Any
 
 
 def open_stage(node: Node, run: Run) -> Stage:
@@ -256,15 +269,15 @@ class HandleNode(Node):
 
 
 # The public class, which wraps nodes that are components of elements.
-_wrappers: list[Callable[[Node], Any]] = []
+_wrappers: list[Callable[[Node], Dataset]] = []
 
 
-def wrap_with(wrapper: Callable[[Node], Any]) -> None:
+def wrap_with(wrapper: Callable[[Node], Dataset]) -> None:
     """Tell what makes the public form of a node."""
     _wrappers.append(wrapper)
 
 
-def wrapped(node: Node) -> Any:
+def wrapped(node: Node) -> Dataset:
     """The public form of a node."""
     return _wrappers[0](node)
 

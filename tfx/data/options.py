@@ -67,9 +67,6 @@ class _Options:
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(self) == vars(other)
 
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
     __hash__ = None  # type: ignore[assignment]
 
     def merge(self, options: Any) -> Any:

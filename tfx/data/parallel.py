@@ -41,7 +41,8 @@ def thread_count(parallel: Any, options: Options) -> int:
     if count == AUTOTUNE:
         count = os.cpu_count() or 1
     limits = (options.threading.private_threadpool_size, options.autotune.cpu_budget)
-    return max(1, min([count, *(n for n in limits if n)]))
+    least: int = min([count, *(n for n in limits if n)])
+    return max(1, least)
 
 
 class ParallelMap(Stage):
@@ -55,12 +56,18 @@ class ParallelMap(Stage):
     """
 
     __slots__ = (
-        "_calls", "_duration", "_ended", "_function", "_ordered", "_pool", "_threads", "_waiting"
+        "_calls",
+        "_duration",
+        "_ended",
+        "_function",
+        "_ordered",
+        "_pool",
+        "_threads",
+        "_waiting",
     )
+    _position = ("_ended",)
 
-    def __init__(
-        self, source: Stage, function: DataFunction, threads: int, ordered: bool
-    ) -> None:
+    def __init__(self, source: Stage, function: DataFunction, threads: int, ordered: bool) -> None:
         super().__init__(source)
         self._function = function
         self._threads = threads
@@ -79,12 +86,11 @@ class ParallelMap(Stage):
             self._submit()
         if not self._waiting:
             raise StopIteration
-        found = self._first()
-        if isinstance(found, Future):
-            return found.result()
+        found: Any = self._first()
         if isinstance(found, Exception):
             raise found
-        return found
+        leaves: Leaves = found.result() if isinstance(found, Future) else found
+        return leaves
 
     def _here(self) -> Leaves:
         element = self.inputs[0].next()
@@ -129,16 +135,15 @@ class ParallelMap(Stage):
                 raise item
             done.append(item.result() if isinstance(item, Future) else item)
         self._waiting = deque(done)
-        return {"inputs": super().save(), "done": done, "ended": self._ended}
+        return {**super().save(), "done": done}
 
     def restore(self, state: Any) -> None:
         """See ``Stage``."""
         for item in self._waiting:
             if isinstance(item, Future):
                 item.cancel()
-        super().restore(state["inputs"])
+        super().restore(state)
         self._waiting = deque(tuple(leaves) for leaves in state["done"])
-        self._ended = state["ended"]
 
     def close(self) -> None:
         """See ``Stage``."""
@@ -171,7 +176,7 @@ def _work(shared: _Shared) -> None:
             if shared.closed:
                 return
         with shared.fetching:
-            if shared.closed:
+            if _is_closed(shared):
                 return
             try:
                 item = shared.source.next()
@@ -185,6 +190,10 @@ def _work(shared: _Shared) -> None:
             with shared.changed:
                 shared.ready.append(item)
                 shared.changed.notify_all()
+
+
+def _is_closed(shared: _Shared) -> bool:
+    return shared.closed
 
 
 def _end(shared: _Shared) -> None:
@@ -240,14 +249,12 @@ class Prefetching(Stage):
             for item in shared.ready:
                 if isinstance(item, Exception):
                     raise item
-            return {
-                "inputs": super().save(), "ready": list(shared.ready), "ended": shared.ended
-            }
+            return {**super().save(), "ready": list(shared.ready), "ended": shared.ended}
 
     def restore(self, state: Any) -> None:
         """See ``Stage``."""
         self._stop()
-        super().restore(state["inputs"])
+        super().restore(state)
         shared = self._shared = _Shared(self.inputs[0], self._shared.size)
         weakref.finalize(self, _end, shared)
         shared.ready.extend(tuple(leaves) for leaves in state["ready"])
@@ -266,5 +273,3 @@ class Prefetching(Stage):
         """See ``Stage``."""
         self._stop()
         super().close()
-
-

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from tfx.core.shapes import TensorShape
 from tfx.data.leaves import is_known
 from tfx.data.nodes import Node
@@ -62,5 +64,5 @@ def shape_parameter(value: Any) -> TensorShape:
     if isinstance(value, TensorShape):
         return value
     if is_known(value) and hasattr(value, "dtype"):
-        value = [int(n) for n in convert_to_tensor(value).numpy()]
+        value = [int(n) for n in np.asarray(convert_to_tensor(value))]
     return TensorShape([None if n in (-1, None) else n for n in value])

@@ -13,21 +13,26 @@ import numpy as np
 import numpy.typing as npt
 
 from tfx.data.leaves import is_known, number
+from tfx.data.position import HasPosition
 from tfx.ops.random.generator import seeds_of_pipeline
 
 _BLOCK = 512
 
 
-class Draws:
+class Draws(HasPosition):
     """A sequence of random numbers.
 
     Args:
-        *seeds: Integers that it follows from.
+        seeds: Whose numbers these are.
+        *words: Integers that the sequence follows from.
     """
 
-    def __init__(self, *seeds: int) -> None:
-        words = np.random.SeedSequence([seed % 2**64 for seed in seeds])
-        self._key: npt.NDArray[Any] = words.generate_state(2, np.uint64)
+    _position = ("_key", "_drawn", "_permuted", "_seeds")
+
+    def __init__(self, seeds: Seeds, *words: int) -> None:
+        sequence = np.random.SeedSequence([word % 2**64 for word in words])
+        self._seeds = seeds
+        self._key: npt.NDArray[Any] = sequence.generate_state(2, np.uint64)
         self._drawn = 0
         self._permuted = 0
         self._block = -1
@@ -72,18 +77,13 @@ class Draws:
         self._permuted += 1
         return self._generator(0, self._permuted).permutation(size)
 
-    def save(self) -> dict[str, Any]:
-        """The position."""
-        return {"key": self._key, "drawn": self._drawn, "permuted": self._permuted}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a position."""
-        self._key = state["key"]
-        self._drawn, self._permuted = state["drawn"], state["permuted"]
+    def restore(self, state: Any) -> None:
+        """See ``HasPosition``."""
+        super().restore(state)
         self._block = -1
 
 
-class Seeds:
+class Seeds(HasPosition):
     """The seeds of a step of a pipeline, which follow one another from epoch to epoch.
 
     Args:
@@ -93,6 +93,8 @@ class Seeds:
     Attributes:
         renewed: The same.
     """
+
+    _position = ("_epoch",)
 
     def __init__(self, seed: Any, renewed: bool = True) -> None:
         self._seed = seed
@@ -109,14 +111,4 @@ class Seeds:
                 self._pair = seeds_of_pipeline(number(self._seed))
             epoch = self._epoch
             self._epoch += self.renewed
-            return Draws(*self._pair, epoch)
-
-    @property
-    def epoch(self) -> int:
-        """The number of the next epoch, which a saved iterator goes on from."""
-        return self._epoch
-
-    @epoch.setter
-    def epoch(self, epoch: int) -> None:
-        with self._lock:
-            self._epoch = epoch
+            return Draws(self, *self._pair, epoch)

@@ -126,7 +126,7 @@ class _RecordsStage(Stage):
 
 def _opened(path: str, compression: str, size: int) -> IO[bytes]:
     if compression == "GZIP":
-        return io.BufferedReader(gzip.open(path), size)  # type: ignore[type-var,return-value]
+        return io.BufferedReader(gzip.open(path), size)
     if compression == "ZLIB":
         with open(path, "rb") as file:
             return io.BytesIO(_inflated(file.read(), path))
@@ -223,7 +223,7 @@ class TFRecordWriter(Closing):
                 f"Unsupported compression type {kind!r}: expected '', 'GZIP' or 'ZLIB'."
             )
         with file_errors(path):
-            self._file: IO[bytes] = open(os.fsdecode(path), "wb")
+            self._file: IO[bytes] = open(os.fsdecode(path), "wb")  # noqa: SIM115
         self._zip: Any = None
         if kind:
             self._zip = zlib.compressobj(wbits=31 if kind == "GZIP" else 15)
@@ -241,7 +241,8 @@ class TFRecordWriter(Closing):
 
     def flush(self) -> None:
         """Hand what was written to the system."""
-        self._file.flush()
+        with file_errors():
+            self._file.flush()
 
     def close(self) -> None:
         """Finish the file."""

@@ -25,9 +25,7 @@ class Reduce(Unary):
     def __init__(
         self, source: Node, initial: Sequence[Any], state: Structure, function: Any
     ) -> None:
-        made, structure = stateful_function(
-            function, state, source.structure, "reduce", pair=False
-        )
+        made, structure = stateful_function(function, state, source.structure, "reduce", pair=False)
         super().__init__(source, structure)
         self.initial = tuple(initial)
         self.function = made

@@ -1,4 +1,4 @@
-"""``rejection_resample``: elements are left out at random until classes are as frequent as wanted."""
+"""``rejection_resample``: elements are left out at random, so that classes get a frequency."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ class Resample(Unary):
         seed: The user's seed.
     """
 
-    def __init__(
-        self, source: Node, class_func: Any, target: Any, initial: Any, seed: Any
-    ) -> None:
+    def __init__(self, source: Node, class_func: Any, target: Any, initial: Any, seed: Any) -> None:
         self.function = DataFunction(
             class_func, argument_structures(source.structure), "rejection_resample"
         )
@@ -56,7 +54,8 @@ class Resample(Unary):
 
 
 class _ResampleStage(Stage):
-    __slots__ = ("_draws", "_function", "_initial", "_seeds", "_seen", "_target")
+    __slots__ = ("_draws", "_function", "_initial", "_seen", "_target")
+    _position = ("_draws", "_seen")
 
     def __init__(self, source: Stage, node: Resample) -> None:
         super().__init__(source)
@@ -65,7 +64,6 @@ class _ResampleStage(Stage):
         initial = node.initial
         self._initial = None if initial is None else array_of(initial).astype(np.float64)
         self._seen: Array = np.full(len(self._target), _PRIOR)
-        self._seeds = node.seeds
         self._draws = node.seeds.next()
 
     def next(self) -> Leaves:
@@ -79,17 +77,3 @@ class _ResampleStage(Stage):
             ratios = self._target / np.maximum(known, 1e-12)
             if self._draws.uniform(1)[0] * ratios.max() < ratios[kind]:
                 return (found, *element)
-
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {
-            "inputs": super().save(), "seen": self._seen.copy(), "draws": self._draws.save(),
-            "epoch": self._seeds.epoch,
-        }  # fmt: skip
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        super().restore(state["inputs"])
-        self._seen = state["seen"]
-        self._draws.restore(state["draws"])
-        self._seeds.epoch = state["epoch"]

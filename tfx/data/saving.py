@@ -1,7 +1,7 @@
 """``Dataset.save`` and ``load``: the elements of a dataset in a folder.
 
-    dataset_spec.json   what elements look like
-    elements            the elements; see ``state_codec``
+dataset_spec.json   what elements look like
+elements            the elements; see ``state_codec``
 """
 
 from __future__ import annotations

@@ -70,6 +70,7 @@ class Limit(Unary):
 
 class _LimitStage(Stage):
     __slots__ = ("_left", "_skip")
+    _position = ("_left", "_skip")
 
     def __init__(self, source: Stage, skip: int | None, take: int | None) -> None:
         super().__init__(source)
@@ -89,15 +90,6 @@ class _LimitStage(Stage):
             self._left = left - 1
         return found
 
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {"inputs": super().save(), "skip": self._skip, "left": self._left}
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        super().restore(state["inputs"])
-        self._skip, self._left = state["skip"], state["left"]
-
 
 class Shard(Unary):
     """Every so-many-th element."""
@@ -112,9 +104,7 @@ class Shard(Unary):
     def _numbers(self) -> tuple[int, int]:
         shards, index = number(self.shards), number(self.index)
         if shards < 1:
-            raise InvalidArgumentError(
-                f"num_shards must be >= 1; got {shards}.", op="ShardDataset"
-            )
+            raise InvalidArgumentError(f"num_shards must be >= 1; got {shards}.", op="ShardDataset")
         if not 0 <= index < shards:
             raise InvalidArgumentError(
                 f"Index must be between 0 and {shards - 1} (currently index = {index}, num_shards "
@@ -143,6 +133,7 @@ class Shard(Unary):
 
 class _ShardStage(Stage):
     __slots__ = ("_index", "_seen", "_shards")
+    _position = ("_seen",)
 
     def __init__(self, source: Stage, shards: int, index: int) -> None:
         super().__init__(source)
@@ -159,15 +150,6 @@ class _ShardStage(Stage):
             self._seen += 1
             if mine:
                 return found
-
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {"inputs": super().save(), "seen": self._seen}
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        super().restore(state["inputs"])
-        self._seen = state["seen"]
 
 
 class Repeat(Unary):
@@ -223,6 +205,7 @@ class RepeatStage(Stage):
     """
 
     __slots__ = ("_count", "_done", "_empty", "_epoch")
+    _position = ("_done", "_empty")
 
     def __init__(self, epoch: Callable[[], Stage], count: int | None) -> None:
         super().__init__()
@@ -249,16 +232,11 @@ class RepeatStage(Stage):
             return found
         raise StopIteration
 
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {"now": super().save(), "done": self._done, "empty": self._empty}
-
     def restore(self, state: Any) -> None:
-        """See ``Stage``."""
+        """See ``HasPosition``."""
         self.close()
-        self.inputs = [self._epoch() for _ in state["now"]]
-        super().restore(state["now"])
-        self._done, self._empty = state["done"], state["empty"]
+        self.inputs = [self._epoch() for _ in state["inputs"]]
+        super().restore(state)
 
 
 class Concatenate(Node):
@@ -288,6 +266,7 @@ class Concatenate(Node):
 
 class _ConcatenateStage(Stage):
     __slots__ = ("_begin", "_number")
+    _position = ("_number",)
 
     def __init__(self, begin: Sequence[Callable[[], Stage]]) -> None:
         super().__init__()
@@ -306,16 +285,11 @@ class _ConcatenateStage(Stage):
                 self._number += 1
         raise StopIteration
 
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {"now": super().save(), "number": self._number}
-
     def restore(self, state: Any) -> None:
-        """See ``Stage``."""
+        """See ``HasPosition``."""
         self.close()
-        self._number = state["number"]
-        self.inputs = [self._begin[self._number]() for _ in state["now"]]
-        super().restore(state["now"])
+        self.inputs = [self._begin[state["_number"]]() for _ in state["inputs"]]
+        super().restore(state)
 
 
 class Zip(Node):
@@ -396,6 +370,7 @@ class Asserted(Unary):
 
 class _AssertedStage(Stage):
     __slots__ = ("_expected", "_seen")
+    _position = ("_seen",)
 
     def __init__(self, source: Stage, expected: int) -> None:
         super().__init__(source)
@@ -420,15 +395,6 @@ class _AssertedStage(Stage):
         return FailedPreconditionError(
             f"Input dataset was expected to contain {expected} elements but {what} elements."
         )
-
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {"inputs": super().save(), "seen": self._seen}
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        super().restore(state["inputs"])
-        self._seen = state["seen"]
 
 
 class WithOptions(Unary):
@@ -458,4 +424,3 @@ class Counted(Zip):
     def __init__(self, counter: Node, source: Node) -> None:
         spec = (TensorSpec([], "int64"), source.structure.spec)
         super().__init__([counter, source], Structure(spec))
-

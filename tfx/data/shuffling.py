@@ -52,22 +52,23 @@ class Shuffle(Unary):
         found = self.source.indexed(run, functions)
         if found is None:
             return None
-        return found.through(Shuffled(found.stream, self._size(), self.seeds))
+        return found.through(Shuffled(found.stream, self._size(), self.seeds.next()))
 
     def stage(self, run: Run) -> Stage:
         """See ``Node``."""
         source = open_stage(self.source, run)
-        return _ShuffleStage(source, self._size(), self.seeds)
+        return _ShuffleStage(source, self._size(), self.seeds.next())
 
 
 class _ShuffleStage(Stage):
-    __slots__ = ("_buffer", "_draws", "_filled", "_seeds", "_size")
+    __slots__ = ("_buffer", "_draws", "_filled", "_size")
+    _position = ("_draws", "_filled", "_size")
+    _elements = ("_buffer",)
 
-    def __init__(self, source: Stage, size: int, seeds: Seeds) -> None:
+    def __init__(self, source: Stage, size: int, draws: Draws) -> None:
         super().__init__(source)
         self._size = size
-        self._seeds = seeds
-        self._draws: Draws = seeds.next()
+        self._draws = draws
         self._buffer: list[Leaves] = []
         self._filled = False
 
@@ -99,24 +100,3 @@ class _ShuffleStage(Stage):
             except StopIteration:
                 self._size = 0
         self._filled = True
-
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return {
-            "inputs": super().save(),
-            "draws": self._draws.save(),
-            "buffer": list(self._buffer),
-            "filled": self._filled,
-            "ended": self._size == 0,
-            "epoch": self._seeds.epoch,
-        }
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        super().restore(state["inputs"])
-        self._draws.restore(state["draws"])
-        self._buffer = [tuple(leaves) for leaves in state["buffer"]]
-        self._filled = state["filled"]
-        if state["ended"]:
-            self._size = 0
-        self._seeds.epoch = state["epoch"]

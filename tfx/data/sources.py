@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -11,8 +12,8 @@ from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError, OpError
 from tfx.core.specs import TensorSpec
 from tfx.data.indexed import Counting, Indexed, Positions, gather_rows
-from tfx.data.leaves import Array, Leaves, array_of, is_known, number, scalar, tensor_of
-from tfx.data.nodes import INFINITE, UNKNOWN, Node, Run, Stage, known
+from tfx.data.leaves import Leaves, array_of, is_known, number, scalar, tensor_of
+from tfx.data.nodes import INFINITE, UNKNOWN, Node, Opaque, Run, Stage, known
 from tfx.data.random_draws import Draws, Seeds
 from tfx.data.structure import Structure, converted, flatten, same_form
 from tfx.framework.convert import convert_to_tensor
@@ -54,10 +55,6 @@ class TensorSlices(Node):
         row = sum(column.nbytes for column in columns) // max(size, 1)
         return Indexed(gather_rows(columns), Counting(size), size, True, row)
 
-    def stage(self, run: Run) -> Stage:
-        """See ``Node``."""
-        return self.indexed(run, False).elements()
-
 
 class Tensors(Node):
     """A single element."""
@@ -79,31 +76,23 @@ class Elements(Node):
     """Elements that are there already, such as those of a window."""
 
     def __init__(self, elements: Sequence[Leaves], structure: Structure) -> None:
-        self.elements = _Held(elements)
+        self.elements = Opaque(elements)
         self.structure = structure
 
     def cardinality(self) -> int:
         """See ``Node``."""
-        return len(self.elements.items)
+        return len(self.elements.value)
 
     def stage(self, run: Run) -> Stage:
         """See ``Node``."""
-        return ListStage(self.elements.items)
-
-
-class _Held:
-    """Elements, which hold no parameters."""
-
-    __slots__ = ("items",)
-
-    def __init__(self, items: Sequence[Leaves]) -> None:
-        self.items = items
+        return ListStage(self.elements.value)
 
 
 class ListStage(Stage):
     """Elements of a list."""
 
     __slots__ = ("_items", "_next")
+    _position = ("_next",)
 
     def __init__(self, items: Sequence[Leaves]) -> None:
         super().__init__()
@@ -118,13 +107,9 @@ class ListStage(Stage):
         self._next = i + 1
         return self._items[i]
 
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return self._next
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        self._next = state
+    def finish(self) -> None:
+        """Go to the end."""
+        self._next = len(self._items)
 
 
 class Range(Node):
@@ -154,10 +139,6 @@ class Range(Node):
 
         return Indexed(gather, Counting(size), size, True, 8)
 
-    def stage(self, run: Run) -> Stage:
-        """See ``Node``."""
-        return self.indexed(run, False).elements()
-
 
 class Generated(Node):
     """What a Python generator yields.
@@ -172,7 +153,7 @@ class Generated(Node):
         self, generator: Callable[..., Any], arguments: Sequence[Tensor], structure: Structure
     ) -> None:
         self.generator = generator
-        self.arguments = tuple(arguments)
+        self.arguments: tuple[Any, ...] = tuple(arguments)
         self.structure = structure
 
     def stage(self, run: Run) -> Stage:
@@ -209,7 +190,7 @@ class _GeneratorStage(Stage):
         return self._count
 
     def restore(self, state: Any) -> None:
-        """Run the generator again up to the position: it is the user's, and has no state of ours."""
+        """Run the generator again up to the position: it is the user's, not our state."""
         self.close()
         self._iterator, self._count = self._begin(), 0
         for _ in range(state):
@@ -221,10 +202,9 @@ class _GeneratorStage(Stage):
         ending = getattr(self._iterator, "close", None)
         self._iterator = None
         if ending is not None:
-            try:
+            # It may be running, in a thread that nobody waits for any longer.
+            with contextlib.suppress(ValueError):
                 ending()
-            except ValueError:  # it is running, in the thread that this one waits for no longer
-                pass
 
 
 def checked(value: Any, structure: Structure, position: int) -> Leaves:
@@ -302,6 +282,7 @@ class RandomNumbers(Node):
 
 class _RandomStage(Stage):
     __slots__ = ("_draws",)
+    _position = ("_draws",)
 
     def __init__(self, draws: Draws) -> None:
         super().__init__()
@@ -310,14 +291,6 @@ class _RandomStage(Stage):
     def next(self) -> Leaves:
         """See ``Stage``."""
         return (scalar(self._draws.one_below(2**32)),)
-
-    def save(self) -> Any:
-        """See ``Stage``."""
-        return self._draws.save()
-
-    def restore(self, state: Any) -> None:
-        """See ``Stage``."""
-        self._draws.restore(state)
 
 
 def components(value: Any, spec: Any = None) -> list[Any]:

@@ -1,9 +1,9 @@
 """The saved form of positions and elements: JSON and the bytes of arrays, no code.
 
-    8 bytes   b"tfx-data"
-    8 bytes   length of the JSON, little-endian
-    JSON      what was encoded; {"$array": [dtype, shape, offset, size]} stands for an array
-    bytes     of the arrays
+8 bytes   b"tfx-data"
+8 bytes   length of the JSON, little-endian
+JSON      what was encoded; {"$array": [dtype, shape, offset, size]} stands for an array
+bytes     of the arrays
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from tfx.core import dtypes
 from tfx.core.errors import DataLossError
 from tfx.core.specs import TensorSpec
 from tfx.data.leaves import texts
-from tfx.data.nodes import Node, Unsaved
+from tfx.data.nodes import Node
+from tfx.data.position import Unsaved
 from tfx.data.sources import Elements
 from tfx.data.structure import Structure
 from tfx.framework.tensor import EagerTensor
@@ -51,7 +52,7 @@ class _Writer:
             spec = value.structure.spec
             if isinstance(spec, TensorSpec):
                 shape = spec.shape.as_list() if spec.shape.rank is not None else None
-                rows = self.plain(list(value.elements.items))
+                rows = self.plain(list(value.elements.value))
                 return {"$dataset": [spec.dtype.name, shape, rows]}
         what = "a nested dataset" if isinstance(value, Node) else f"{value!r}"
         raise Unsaved(f"{what} among the elements that are held back")

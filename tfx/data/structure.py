@@ -1,8 +1,8 @@
 """What elements look like: their specs, and how they are taken apart and put together.
 
 An element is a structure (tuples, named tuples, dicts, attrs classes, extension types) of
-*components*: tensors, None, or datasets. Lists are tensors, as in TensorFlow. Inside the pipeline an
-element is a flat tuple of components; a ``Structure`` knows how to build what a user sees.
+*components*: tensors, None, or datasets. Lists are tensors, as in TensorFlow. Inside the pipeline
+an element is a flat tuple of components; a ``Structure`` knows how to build what a user sees.
 
 Must not know where elements come from.
 """
@@ -40,7 +40,7 @@ class NoneTensorSpec(TypeSpec):
 
     def is_subtype_of(self, other: object) -> bool:
         """True if ``other`` is such a spec, too."""
-        return isinstance(other, NoneTensorSpec)
+        return self == other
 
     def most_specific_common_supertype(self, others: Sequence[Any]) -> NoneTensorSpec | None:
         """The spec itself, if all the others are such specs."""
@@ -329,5 +329,6 @@ def merged_spec(a: Any, b: Any) -> Any:
 def shape_of(leaf: Any) -> tuple[int, ...]:
     """The shape of a component with contents."""
     if isinstance(leaf, np.ndarray):
-        return leaf.shape
+        shape: tuple[int, ...] = leaf.shape
+        return shape
     return tuple(leaf._raw.shape())

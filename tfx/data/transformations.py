@@ -48,9 +48,10 @@ class Transformations:
     ) -> Dataset:
         """Compute a function of each element.
 
-        The function is traced once, with AutoGraph, and run for each element by ONNX Runtime. Right
-        before ``batch`` a function of elements of known shapes that has no state runs once for each
-        batch, if all its operations have batching rules; the results differ in the last bits then.
+        The function is traced once, with AutoGraph, and run for each element by ONNX Runtime.
+        Before ``batch`` a function of elements of known shapes that uses no variables and calls no
+        Python runs once for each batch, if all its operations have batching rules; the results may
+        differ in the last bits then, and random numbers are others.
 
         Args:
             map_func: Gets the element, the parts of a tuple as arguments of their own; returns a
@@ -81,7 +82,7 @@ class Transformations:
                 f"num_parallel_calls must be greater than zero or AUTOTUNE; got {parallel}.",
                 op="ParallelMapDatasetV2",
             )
-        return _dataset(Map(self._node, map_func, parallel, deterministic))
+        return wrapped(Map(self._node, map_func, parallel, deterministic))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Keep the elements of which a function says yes.
@@ -101,7 +102,7 @@ class Transformations:
             >>> [int(x) for x in tf.data.Dataset.range(6).filter(lambda x: x % 3 == 0)]
             [0, 3]
         """
-        return _dataset(Filter(self._node, predicate))
+        return wrapped(Filter(self._node, predicate))
 
     def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Take the elements up to the first of which a function says no.
@@ -121,7 +122,7 @@ class Transformations:
             >>> [int(x) for x in tf.data.Dataset.range(9).take_while(lambda x: x < 3)]
             [0, 1, 2]
         """
-        return _dataset(TakeWhile(self._node, predicate))
+        return wrapped(TakeWhile(self._node, predicate))
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Make a dataset of each element, and put their elements one after another.
@@ -144,7 +145,7 @@ class Transformations:
             >>> [int(x) for x in repeated]
             [1, 2, 2]
         """
-        return _dataset(Interleave(self._node, map_func, 1, 1, None, "flat_map"))
+        return wrapped(Interleave(self._node, map_func, 1, 1, None, "flat_map"))
 
     def interleave(
         self,
@@ -187,7 +188,7 @@ class Transformations:
             cycle_length = AUTOTUNE if parallel is None else parallel
         cycle = parameter(cycle_length, "cycle_length")
         block = 1 if block_length is None else parameter(block_length, "block_length")
-        return _dataset(Interleave(self._node, map_func, cycle, block, parallel, "interleave"))
+        return wrapped(Interleave(self._node, map_func, cycle, block, parallel, "interleave"))
 
     def scan(
         self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None
@@ -207,13 +208,15 @@ class Transformations:
 
         Example:
             >>> import tfx as tf
-            >>> sums = tf.data.Dataset.range(5).scan(tf.constant(0, tf.int64), lambda s, x: (s + x,) * 2)
+            >>> sums = tf.data.Dataset.range(5).scan(
+            ...     tf.constant(0, tf.int64), lambda s, x: (s + x,) * 2
+            ... )
             >>> [int(x) for x in sums]
             [0, 1, 3, 6, 10]
         """
         state = converted(initial_state)
         structure = Structure(spec_of(state))
-        return _dataset(Scan(self._node, tuple(components(state)), structure, scan_func))
+        return wrapped(Scan(self._node, tuple(components(state)), structure, scan_func))
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """Take the first elements.
@@ -230,7 +233,7 @@ class Transformations:
             >>> [int(x) for x in tf.data.Dataset.range(9).take(2)]
             [0, 1]
         """
-        return _dataset(Limit(self._node, 0, parameter(count, "Dataset.take")))
+        return wrapped(Limit(self._node, 0, parameter(count, "Dataset.take")))
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """Leave out the first elements.
@@ -247,7 +250,7 @@ class Transformations:
             >>> [int(x) for x in tf.data.Dataset.range(5).skip(3)]
             [3, 4]
         """
-        return _dataset(Limit(self._node, parameter(count, "Dataset.skip"), -1))
+        return wrapped(Limit(self._node, parameter(count, "Dataset.skip"), -1))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Keep every ``num_shards``-th element.
@@ -269,7 +272,7 @@ class Transformations:
             [1, 4]
         """
         shards = parameter(num_shards, "num_shards")
-        return _dataset(Shard(self._node, shards, parameter(index, "index")))
+        return wrapped(Shard(self._node, shards, parameter(index, "index")))
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """Go through the elements several times.
@@ -287,7 +290,7 @@ class Transformations:
             [0, 1, 0, 1]
         """
         times = -1 if count is None else parameter(count, "Dataset.repeat")
-        return _dataset(Repeat(self._node, times))
+        return wrapped(Repeat(self._node, times))
 
     def shuffle(
         self,
@@ -324,7 +327,7 @@ class Transformations:
         size = buffer_size if buffer_size is None else parameter(buffer_size, "buffer_size")
         size = -2 if size is None else size
         renewed = True if reshuffle_each_iteration is None else reshuffle_each_iteration
-        return _dataset(Shuffle(self._node, size, seed, renewed))
+        return wrapped(Shuffle(self._node, size, seed, renewed))
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
         """Keep the elements of the first iteration that goes through all of them.
@@ -343,8 +346,8 @@ class Transformations:
             ([0, 1, 4, 9, 16], [0, 1, 4, 9, 16])
         """
         if isinstance(filename, str) and not filename:
-            return _dataset(Cache(self._node))
-        return _dataset(FileCache(self._node, convert_to_tensor(filename)))
+            return wrapped(Cache(self._node))
+        return wrapped(FileCache(self._node, convert_to_tensor(filename)))
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """Let a thread fetch elements ahead, while the program computes.
@@ -365,7 +368,7 @@ class Transformations:
             [0, 1, 2]
         """
         size = AUTOTUNE if buffer_size is None else parameter(buffer_size, "buffer_size")
-        return _dataset(Prefetch(self._node, size))
+        return wrapped(Prefetch(self._node, size))
 
     def concatenate(self, dataset: Any, name: str | None = None) -> Dataset:
         """Go on with the elements of another dataset.
@@ -386,7 +389,7 @@ class Transformations:
             >>> [int(x) for x in a.concatenate(b)]
             [0, 1, 8, 9]
         """
-        return _dataset(Concatenate(self._node, node_of(dataset, "Dataset.concatenate")))
+        return wrapped(Concatenate(self._node, node_of(dataset, "Dataset.concatenate")))
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Put numbers in front of the elements.
@@ -406,7 +409,7 @@ class Transformations:
         """
         first = parameter(start, "Dataset.enumerate")
         numbers = Range(first, _LARGEST, 1, convert_to_tensor(0, "int64").dtype)
-        return _dataset(Counted(numbers, self._node))
+        return wrapped(Counted(numbers, self._node))
 
     def unique(self, name: str | None = None) -> Dataset:
         """Keep each value once, where it comes first.
@@ -430,7 +433,7 @@ class Transformations:
                 "Dataset.unique() is not supported for elements of more than one component; got "
                 f"{self._node.structure!r}."
             )
-        return _dataset(Unique(self._node))
+        return wrapped(Unique(self._node))
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
         """Leave out the elements that cannot be had without an error.
@@ -450,7 +453,7 @@ class Transformations:
             >>> [float(x) for x in inverse.ignore_errors()]
             [1.0, 0.25]
         """
-        return _dataset(IgnoreErrors(self._node, log_warning))
+        return wrapped(IgnoreErrors(self._node, log_warning))
 
     def rejection_resample(
         self,
@@ -479,7 +482,7 @@ class Transformations:
             >>> {int(kind) for kind, _ in resampled}
             {1}
         """
-        return _dataset(Resample(self._node, class_func, target_dist, initial_dist, seed))
+        return wrapped(Resample(self._node, class_func, target_dist, initial_dist, seed))
 
     def assert_cardinality(self, expected_cardinality: Any) -> Dataset:
         """State how many elements there are, which is checked while they are taken.
@@ -499,9 +502,4 @@ class Transformations:
             >>> len(dataset.assert_cardinality(2))
             2
         """
-        return _dataset(Asserted(self._node, parameter(expected_cardinality, "cardinality")))
-
-
-def _dataset(node: Node) -> Dataset:
-    made: Dataset = wrapped(node)
-    return made
+        return wrapped(Asserted(self._node, parameter(expected_cardinality, "cardinality")))

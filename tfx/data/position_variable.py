@@ -1,8 +1,8 @@
 """The position of an iterator as a variable, which is how a checkpoint takes it.
 
-The variable's value is the encoded position. It is taken when the checkpoint walks over its objects,
-not when it reads the values: meanwhile no variable may change, and a thread of the pipeline that
-draws random numbers would wait for that for ever.
+The variable's value is the encoded position. It is taken when the checkpoint walks over its
+objects, not when it reads the values: meanwhile no variable may change, and a thread of the
+pipeline that draws random numbers would wait for that for ever.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core.errors import FailedPreconditionError
-from tfx.data.nodes import Unsaved
+from tfx.data.position import Unsaved
 from tfx.data.state_codec import decode, encode
 from tfx.framework.context import init_scope
 from tfx.framework.variable import Variable
