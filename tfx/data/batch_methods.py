@@ -83,7 +83,7 @@ class BatchMethods:
         Raises:
             ValueError: a component of unknown rank without a shape.
             TypeError: shapes or values of another structure or dtype.
-            InvalidArgumentError: while taking elements: one is larger than the shape.
+            DataLossError: while taking elements: one is larger than the shape.
 
         Example:
             >>> import tfx as tf

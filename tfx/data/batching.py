@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DataLossError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.data.elementwise import Map
@@ -147,6 +147,8 @@ class _GatherStage(Stage):
         super().__init__()
         self._indexed = indexed
         self._stream = indexed.stream
+        for function in indexed.functions:
+            function.begin()
         self._size = size
         self._drop = drop
 
@@ -184,6 +186,8 @@ class BatchStage(Stage):
         self._drop = drop
         self._functions = functions
         self._put = put
+        for function in functions:
+            function.begin()
 
     def next(self) -> Leaves:
         """See ``Stage``."""
@@ -248,7 +252,8 @@ def padded(column: Sequence[Any], shape: TensorShape, value: Array | None, numbe
     """The batch of a component.
 
     Raises:
-        InvalidArgumentError: an element is larger than the shape, or of another rank.
+        DataLossError: an element is larger than the shape.
+        InvalidArgumentError: it is of another rank.
     """
     if column[0] is None:
         return None
@@ -269,12 +274,13 @@ def padded(column: Sequence[Any], shape: TensorShape, value: Array | None, numbe
     batch[...] = value
     for i, array in enumerate(arrays):
         if any(have > want for have, want in zip(array.shape, sizes, strict=True)):
-            raise InvalidArgumentError(
+            raise DataLossError(
                 "Attempted to pad to a smaller size than the input element: element "
                 f"{i} of the batch has shape {list(array.shape)}, the padded shape is {sizes}.",
                 op="IteratorGetNext",
             )
-        batch[i][tuple(slice(n) for n in array.shape)] = array
+        part = batch[i, ...]
+        part[tuple(slice(n) for n in array.shape)] = array
     return batch
 
 

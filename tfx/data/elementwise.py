@@ -65,6 +65,7 @@ class _MapStage(Stage):
     def __init__(self, source: Stage, function: DataFunction) -> None:
         super().__init__(source)
         self._function = function
+        function.begin()
 
     def next(self) -> Leaves:
         """See ``Stage``."""

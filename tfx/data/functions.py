@@ -28,6 +28,7 @@ from tfx.function.execution.concrete_function import ConcreteFunction
 from tfx.function.tracing.autograph_conversion import traceable
 from tfx.function.tracing.function import function as traced_function
 from tfx.graph.ir import HOST, Graph
+from tfx.ops.random.generator import restart
 from tfx.vectorize.vectorized_map import vectorized_map
 
 _debugging = False
@@ -120,6 +121,8 @@ class DataFunction(Parametric):
         ]
 
     def _flat_results(self, returned: Any) -> list[Any]:
+        # A list is more often what an operation returned than something to be stacked.
+        returned = tuple(returned) if type(returned) is list else returned
         try:
             value = converted(returned)
         except (TypeError, ValueError) as e:
@@ -182,8 +185,16 @@ class DataFunction(Parametric):
             for s, leaves in zip(self._arguments, _split(self._arguments, elements), strict=True)
         ]
         assert self._python is not None
-        returned = converted(self._python(*given))
+        found = self._python(*given)
+        returned = converted(tuple(found) if type(found) is list else found)
         return tuple([x._node if hasattr(x, "_node") else x for x in flatten(returned)])
+
+    def begin(self) -> None:
+        """A run over elements begins: operations with seeds start again, as in TensorFlow."""
+        whole = [c for c in self._batched if c is not None]
+        for concrete in (self._concrete, *whole):
+            for variable in concrete.written_variables:
+                restart(variable)
 
     # Whole batches at once
 

@@ -64,5 +64,7 @@ def shape_parameter(value: Any) -> TensorShape:
     if isinstance(value, TensorShape):
         return value
     if is_known(value) and hasattr(value, "dtype"):
-        value = [int(n) for n in np.asarray(convert_to_tensor(value))]
+        value = [int(n) for n in np.asarray(convert_to_tensor(value)).reshape(-1)]
+    if isinstance(value, int):
+        value = [value]
     return TensorShape([None if n in (-1, None) else n for n in value])

@@ -255,7 +255,8 @@ def _converted(leaf: Any, dtype: DType) -> Any:
         array = np.asarray(leaf)
         if array.dtype == kind and not isinstance(leaf, np.ndarray):
             return array
-        if array.dtype.kind in "biufc" and np.can_cast(array.dtype, kind, "same_kind"):
+        if array.dtype.kind in "biuf" and np.dtype(kind).kind in "iufV":
+            # As NumPy casts, also from 1.5 to 1, which TensorFlow does here.
             return array.astype(kind)  # a copy: the generator may go on using its array
     if isinstance(leaf, EagerTensor) and leaf.dtype is dtype:
         return leaf

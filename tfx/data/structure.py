@@ -40,7 +40,7 @@ class NoneTensorSpec(TypeSpec):
 
     def is_subtype_of(self, other: object) -> bool:
         """True if ``other`` is such a spec, too."""
-        return self == other
+        return bool(other == self)
 
     def most_specific_common_supertype(self, others: Sequence[Any]) -> NoneTensorSpec | None:
         """The spec itself, if all the others are such specs."""

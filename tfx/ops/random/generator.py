@@ -433,6 +433,17 @@ def seeds_of_pipeline(seed: Any) -> tuple[int, int]:
         return first, second
 
 
+def restart(variable: Variable) -> None:
+    """Let an operation of a graph draw from the beginning again, if it has seeds.
+
+    Args:
+        variable: A variable that the graph assigns; others than states of generators stay.
+    """
+    if variable.seeds:
+        with init_scope():
+            variable.assign(_first_state(variable.seeds))
+
+
 def generator_for(seed: Any, *kind: Any) -> Generator:
     """The generator of an operation that is carried out, or added to a graph, now.
 
