@@ -212,12 +212,16 @@ class DataFunction(Parametric):
         static = [s.shape.is_fully_defined() for s in (*self._specs, *self.output.specs)]
         if not all(static):
             return None
-        one = self._concrete
+        concrete = self._concrete
+
+        def one(parts: Any) -> list[Any]:
+            if self.writes:
+                # The generators of a function that is called would not be advanced here.
+                return self._flat_results(self._function(*self._given(iter(parts))))
+            return list(concrete.call_flat(list(parts)))
 
         def whole(*rows: Any) -> Any:
-            return vectorized_map(
-                lambda parts: list(one.call_flat(list(parts))), rows, False, warn=False
-            )
+            return vectorized_map(one, rows, False, warn=False)
 
         whole.__name__ = f"{self._name}_batch"
         specs = [TensorSpec([None, *s.shape], s.dtype) for s in self._specs]

@@ -15,7 +15,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from tfx.core.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
+from tfx.core.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OperatorNotAllowedInGraphError,
+    OutOfRangeError,
+)
 from tfx.core.specs import TensorSpec, TypeSpec
 from tfx.core.tracebacks import cover
 from tfx.data.leaves import Array, array_of, tensor_of
@@ -42,6 +47,8 @@ from tfx.graph.ir import HostCall
 
 # How many iterators that functions began, and did not finish, are kept.
 _MOST_OPEN = 256
+# How often a trace may call ``next`` until it is taken for a loop of Python.
+_MOST_USES = 1000
 _END = "End of sequence"
 
 
@@ -172,11 +179,12 @@ class Iterator:
     # What a traced function takes apart: a number that is a tensor, and what never varies.
     _tfx_fields = ("_handle", "_key")
     # No ``__dict__``: what a trace keeps of an argument must not keep the stages alive.
-    __slots__ = ("__weakref__", "_handle", "_key", "_live", "_pack", "_variable")
+    __slots__ = ("__weakref__", "_handle", "_key", "_live", "_pack", "_uses", "_variable")
 
     _handle: Tensor
     _key: SpecKey
     _live: Live
+    _uses: tuple[int, int]
     _variable: PositionVariable
 
     def __init__(self, node: Node) -> None:
@@ -213,12 +221,26 @@ class Iterator:
         return self
 
     def __next__(self) -> Any:
-        if current().graph is not None:
+        graph = current().graph
+        if graph is not None:
+            self._count_uses(id(graph))
             return self.get_next()
         leaves = self._running().next()
         return self._pack([x if type(x) is EagerTensor else user_leaf(x) for x in leaves])
 
     next = __next__
+
+    def _count_uses(self, graph: int) -> None:
+        """Notice a loop of Python over what ends only when the graph runs."""
+        before, uses = getattr(self, "_uses", (0, 0))
+        self._uses = (graph, uses + 1 if before == graph else 1)
+        if self._uses[1] > _MOST_USES:
+            raise OperatorNotAllowedInGraphError(
+                f"A function that is traced took {_MOST_USES:,} elements of {self!r} one after the "
+                "other: Python's loops do not end there. Let AutoGraph convert the `for` statement "
+                "(it does not with autograph=False, in comprehensions, and in libraries), or use "
+                "Dataset.reduce."
+            )
 
     def get_next(self, name: str | None = None) -> Any:
         """The next element.
