@@ -352,7 +352,8 @@ def _outputs(structure: Structure) -> list[tuple[Any, Any]]:
     return found
 
 
-def _results(live: Live, leaves: tuple[Any, ...]) -> list[EagerTensor]:
+def element_results(live: Live, leaves: tuple[Any, ...]) -> list[EagerTensor]:
+    """What a host call returns for an element."""
     live.last = leaves
     return [
         number_tensor(x) if isinstance(x, Node) else tensor_of(x) for x in leaves if x is not None
@@ -392,6 +393,15 @@ def _call(
     return host_call(HostCall(kind, run, effect=True, portable=False), inputs, out)
 
 
+def element_call(
+    kind: str, run: Callable[[Sequence[Any]], Any], structure: Structure | None = None
+) -> Any:
+    """A host call that takes nothing, and gives an element, or else a truth value."""
+    if structure is None:
+        return _call(kind, run, [], [(_BOOL, ())])
+    return _packed(structure, _call(kind, run, [], _outputs(structure)))
+
+
 _BOOL = TensorSpec([], "bool").dtype
 _INT64 = TensorSpec([], "int64").dtype
 
@@ -400,7 +410,7 @@ def _take(handle: Tensor, structure: Structure) -> Sequence[Tensor]:
     def run(given: Sequence[Any]) -> list[EagerTensor]:
         live: Live = target_of(given[0])
         try:
-            return _results(live, live.next())
+            return element_results(live, live.next())
         except StopIteration:
             raise OutOfRangeError(_END, op="IteratorGetNext") from None
 
@@ -412,7 +422,7 @@ def _take_if_any(handle: Tensor, structure: Structure) -> tuple[Tensor, Sequence
     def run(given: Sequence[Any]) -> list[EagerTensor]:
         live: Live = target_of(given[0])
         try:
-            return [from_array(np.array(True)), *_results(live, live.next())]
+            return [from_array(np.array(True)), *element_results(live, live.next())]
         except StopIteration:
             return [from_array(np.array(False)), *_nothing(structure)]
 
@@ -475,7 +485,7 @@ class Loop:
 
         def run(given: Sequence[Any]) -> list[EagerTensor]:
             live: Live = target_of(given[0])
-            return _results(live, live.last)
+            return element_results(live, live.last)
 
         outputs = _outputs(self._structure)
         return _packed(self._structure, _call("iterator_item", run, [self._handle], outputs))

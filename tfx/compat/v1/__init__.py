@@ -127,6 +127,7 @@ __getattr__, __dir__ = lazy_namespace(
     },
     submodules=(
         "app",
+        "data",
         "debugging",
         "flags",
         "image",
