@@ -13,12 +13,12 @@ from keras.src import tree
 from keras.src.backend import config
 from keras.src.trainers import trainer as base_trainer
 from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
-from keras.src.trainers.epoch_iterator import EpochIterator
 from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 
 import tfx as tf
 from tfx.keras_backend.conversion import convert_to_numpy
+from tfx.keras_backend.dataset_adapter import batches_of
 from tfx.keras_backend.export import serving_signatures
 from tfx.keras_backend.step_functions import StepFunction
 
@@ -135,14 +135,14 @@ class TfxTrainer(base_trainer.Trainer):  # type: ignore[misc]
             (x, y, sample_weight), validation_data = array_slicing.train_validation_split(
                 (x, y, sample_weight), validation_split=validation_split
             )
-        batches = EpochIterator(
-            x=x,
-            y=y,
-            sample_weight=sample_weight,
+        batches = batches_of(
+            x,
+            y,
+            sample_weight,
+            class_weight,
             batch_size=batch_size,
             steps_per_epoch=steps_per_epoch,
             shuffle=shuffle,
-            class_weight=class_weight,
             steps_per_execution=self.steps_per_execution,
         )
         self._symbolic_build(iterator=batches)
@@ -314,10 +314,10 @@ class TfxTrainer(base_trainer.Trainer):  # type: ignore[misc]
     # Shared
 
     def _test_batches(self, x: Any, y: Any, sample_weight: Any, batch_size: Any, steps: Any) -> Any:
-        return EpochIterator(
-            x=x,
-            y=y,
-            sample_weight=sample_weight,
+        return batches_of(
+            x,
+            y,
+            sample_weight,
             batch_size=batch_size,
             steps_per_epoch=steps,
             shuffle=False,
