@@ -15,6 +15,7 @@ from tfx import exporters as exporters
 from tfx import image as image
 from tfx import initializers as initializers
 from tfx import io as io
+from tfx import keras as keras
 from tfx import linalg as linalg
 from tfx import loaders as loaders
 from tfx import lookup as lookup

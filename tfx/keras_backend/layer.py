@@ -50,17 +50,17 @@ class TfxLayer(AutoTrackable):
 def trackable_children(owner: Any) -> dict[str, Any]:
     """The variables and layers of a Keras object by name.
 
-    Those among its attributes come first, then layers that it keeps in a list of its own, as
-    ``Sequential`` does, by their names.
+    Those among its attributes have their names; layers that it keeps in a list of its own, as
+    ``Sequential`` does, have numbers.
     """
     found: dict[str, Any] = {}
     for name, value in _attributes(owner):  # `_kernel` is `kernel`, unless that is something else
         public = name.lstrip("_")
         found[name if public in found or not public else public] = value
     held = {id(part) for part in found.values()}
-    for part in (*getattr(owner, "_layers", ()), *_metrics(owner)):
-        if id(part) not in held and part.name not in found:
-            found[part.name] = part if isinstance(part, AutoTrackable) else _state(part)
+    # By number: names of layers go on counting from model to model.
+    found["layers"] = [part for part in getattr(owner, "_layers", ()) if id(part) not in held]
+    found["metrics"] = [_state(part) for part in _metrics(owner)]
     return found
 
 

@@ -127,7 +127,7 @@ def test_saved_models_checkpoints_and_keras_files(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.predict(X[:3], verbose=0), expected)
     path = tf.train.Checkpoint(model=model).save(tmp_path / "checkpoint")
     names = [name for name, _ in tf.train.list_variables(path)]
-    assert {"model/hidden/kernel", "model/optimizer/velocities/0"} <= set(names)
+    assert {"model/layers/1/kernel", "model/optimizer/velocities/0"} <= set(names)
     other = classifier()
     tf.train.Checkpoint(model=other).restore(path).assert_consumed()
     np.testing.assert_array_equal(other.predict(X[:3], verbose=0), expected)
