@@ -5,7 +5,6 @@ from __future__ import annotations
 from tfx.core import gfile as _gfile
 from tfx.core.namespaces import complete as _complete
 from tfx.core.namespaces import namespace as _namespace
-from tfx.data.records import TFRecordWriter as TFRecordWriter
 from tfx.ops.io.files import decode_base64 as decode_base64
 from tfx.ops.io.files import decode_raw as decode_raw
 from tfx.ops.io.files import encode_base64 as encode_base64
@@ -16,6 +15,7 @@ from tfx.ops.io.png import decode_png as decode_png
 from tfx.ops.io.png import encode_png as encode_png
 from tfx.ops.io.tensor_proto import parse_tensor as parse_tensor
 from tfx.ops.io.tensor_proto import serialize_tensor as serialize_tensor
+from tfx.summary.record_writer import TFRecordWriter as TFRecordWriter
 
 gfile = _namespace(
     "tfx.io.gfile",

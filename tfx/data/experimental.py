@@ -21,9 +21,9 @@ from tfx.data.options import OptimizationOptions as OptimizationOptions
 from tfx.data.options import ServiceOptions as ServiceOptions
 from tfx.data.options import ThreadingOptions as ThreadingOptions
 from tfx.data.parallel import AUTOTUNE as AUTOTUNE
-from tfx.data.records import TFRecordWriter as _RecordWriter
 from tfx.framework.composite.optional import Optional as Optional
 from tfx.framework.tensor import Tensor
+from tfx.summary.record_writer import TFRecordWriter as _RecordWriter
 
 SHARD_HINT = -1
 Transformation = Callable[[Dataset], Dataset]

@@ -1,4 +1,4 @@
-"""Records in files: lines of text, TFRecords, records of fixed length; and writing TFRecords."""
+"""Records in files: lines of text, TFRecords, records of fixed length."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any, Self
+from typing import IO, Any
 
 from tfx.core.errors import DataLossError, InvalidArgumentError
 from tfx.core.gfile import file_errors
-from tfx.core.mixins import Closing
 from tfx.core.specs import TensorSpec
 from tfx.data.leaves import Leaves, array_of, number, text
 from tfx.data.nodes import Node, Run, Stage
 from tfx.data.structure import Structure
 from tfx.framework.tensor import EagerTensor
-from tfx.summary.records import crc32c, framed, masked
+from tfx.summary.record_writer import COMPRESSIONS
+from tfx.summary.records import crc32c, masked
 
 _BUFFER = 1 << 18
-_COMPRESSIONS = ("", "GZIP", "ZLIB")
 
 
 class Records(Node):
@@ -54,7 +53,7 @@ class Records(Node):
         """See ``Node``."""
         names = [os.fsdecode(bytes(x)) for x in array_of(self.filenames).reshape(-1)]
         compression = _text(self.compression)
-        if compression not in _COMPRESSIONS:
+        if compression not in COMPRESSIONS:
             raise InvalidArgumentError(
                 f"Unsupported compression type {compression!r}: expected '', 'GZIP' or 'ZLIB'."
             )
@@ -190,66 +189,3 @@ def fixed_records(
         )
     for start in range(0, len(body), record):
         yield body[start : start + record]
-
-
-# Writing
-
-
-class TFRecordWriter(Closing):
-    """Writes records to a TFRecord file.
-
-    Args:
-        path: The file, which is replaced.
-        options: ``"GZIP"``, ``"ZLIB"``, or an object with ``compression_type``; None: as it is.
-
-    Raises:
-        InvalidArgumentError: another compression.
-
-    Example:
-        >>> import os, tempfile
-        >>> import tfx as tf
-        >>> path = os.path.join(tempfile.mkdtemp(), "a.tfrecord")
-        >>> with tf.io.TFRecordWriter(path) as writer:
-        ...     writer.write(b"one")
-        ...     writer.write(b"two")
-        >>> [record.numpy() for record in tf.data.TFRecordDataset(path)]
-        [b'one', b'two']
-    """
-
-    def __init__(self, path: Any, options: Any = None) -> None:
-        kind = getattr(options, "compression_type", options) or ""
-        if kind not in _COMPRESSIONS:
-            raise InvalidArgumentError(
-                f"Unsupported compression type {kind!r}: expected '', 'GZIP' or 'ZLIB'."
-            )
-        with file_errors(path):
-            self._file: IO[bytes] = open(os.fsdecode(path), "wb")  # noqa: SIM115
-        self._zip: Any = None
-        if kind:
-            self._zip = zlib.compressobj(wbits=31 if kind == "GZIP" else 15)
-
-    def write(self, record: Any) -> None:
-        """Append a record.
-
-        Args:
-            record: Bytes, text, or a string tensor.
-        """
-        if isinstance(record, EagerTensor):
-            record = record.numpy()
-        data = framed(record.encode() if isinstance(record, str) else bytes(record))
-        self._file.write(self._zip.compress(data) if self._zip else data)
-
-    def flush(self) -> None:
-        """Hand what was written to the system."""
-        with file_errors():
-            self._file.flush()
-
-    def close(self) -> None:
-        """Finish the file."""
-        if not self._file.closed:
-            if self._zip is not None:
-                self._file.write(self._zip.flush())
-            self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
