@@ -11,7 +11,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from tfx._exports import NAMES, SUBMODULES
+from tfx._exports import NAMES, OPTIONAL, SUBMODULES
 from tfx.core import onnxruntime_wheels
 from tfx.core import version as _version
 from tfx.core.lazy_namespaces import fetch, import_first
@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
     module = NAMES.get(name)
     if module is not None:
         value = fetch(module, name)
-    elif name in SUBMODULES:
+    elif name in SUBMODULES or name in OPTIONAL:
         value = importlib.import_module(f"tfx.{name}")
     else:
         raise MissingNameError("tfx", name)

@@ -21,7 +21,6 @@ SUBMODULES: tuple[str, ...] = (
     "image",
     "initializers",
     "io",
-    "keras",
     "linalg",
     "loaders",
     "lookup",
@@ -42,6 +41,9 @@ SUBMODULES: tuple[str, ...] = (
     "types",
     "version",
 )
+
+# Namespaces that need an extra: they are there when asked for, and listed nowhere.
+OPTIONAL: tuple[str, ...] = ("keras",)
 
 _TABLE = {
     "tfx.core.dtypes": """

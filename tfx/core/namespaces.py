@@ -159,7 +159,7 @@ def _advice(name: str) -> str:
 
 _DENSE = "dense tensors with a mask do it, and tfx.IndexedSlices are sparse in their rows"
 _PADDED = "pad to one length and keep a mask: tfx.sequence_mask"
-_LAYERS = "build models of tfx.Module, tfx.nn, tfx.optimizers and tfx.initializers"
+_LAYERS = "tfx.keras is Keras 3 itself, or build models of tfx.Module and tfx.nn"
 _INSTEAD = {
     "SparseTensor": _DENSE,
     "SparseTensorSpec": _DENSE,
@@ -167,10 +167,9 @@ _INSTEAD = {
     "RaggedTensor": _PADDED,
     "RaggedTensorSpec": _PADDED,
     "ragged": _PADDED,
-    "keras": _LAYERS,
     "layers": _LAYERS,
-    "losses": "losses are in tfx.nn",
-    "metrics": "compute metrics from results with NumPy or scikit-learn",
+    "losses": "losses are in tfx.keras and in tfx.nn",
+    "metrics": "metrics are in tfx.keras",
     "estimator": _LAYERS,
     "feature_column": "tfx.lookup, tfx.one_hot and tfx.nn.embedding_lookup do what columns do",
     "lite": "a saved bundle is ONNX, which ONNX Runtime runs on phones, too",

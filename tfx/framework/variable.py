@@ -650,8 +650,8 @@ _FACTS = {
 def variable_of(value: Any) -> Any:
     """The variable that another library's object stands for, or ``value`` itself.
 
-    Such an object has a method ``__tf_variable__()`` that returns its variable: it is differentiated
-    by, watched and updated in its place, as ``__tf_tensor__()`` makes it a tensor elsewhere.
+    Such an object has a method ``__tf_variable__()`` that returns its variable, which tapes watch
+    and differentiate by and optimizers update; ``__tf_tensor__()`` makes it a tensor elsewhere.
     """
     meant = getattr(value, "__tf_variable__", None)
     return value if meant is None else meant()

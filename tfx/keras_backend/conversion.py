@@ -107,6 +107,12 @@ def shape(x: Any) -> tuple[Any, ...]:
     return tuple(found[axis] if size is None else size for axis, size in enumerate(known))
 
 
+def floats(x: Any) -> Any:
+    """A tensor; of integers and truth values in the floating dtype that goes with them."""
+    x = convert_to_tensor(x)
+    return x if x.dtype.is_floating else tf.cast(x, result_type(standardize_dtype(x.dtype), float))
+
+
 def cast(x: Any, dtype: Any) -> Any:
     """Convert to another dtype."""
     return convert_to_tensor(x, dtype)

@@ -100,7 +100,7 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class name_scope(base_name_scope):  # type: ignore[misc]
+class name_scope(base_name_scope):
     """A scope of Keras' paths that names the nodes of a graph, too."""
 
     def __init__(self, name: str, **kwargs: Any) -> None:

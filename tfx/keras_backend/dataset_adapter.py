@@ -14,7 +14,7 @@ from keras.src.trainers.epoch_iterator import EpochIterator
 import tfx as tf
 
 
-class DatasetAdapter(DataAdapter):  # type: ignore[misc]
+class DatasetAdapter(DataAdapter):
     """The elements of a dataset, each of them a batch.
 
     Args:

@@ -9,12 +9,7 @@ from keras.src.backend.common import standardize_dtype
 from keras.src.backend.common.dtypes import result_type
 
 import tfx as tf
-from tfx.keras_backend.conversion import convert_to_tensor
-
-
-def _floats(x: Any) -> Any:
-    x = convert_to_tensor(x)
-    return x if x.dtype.is_floating else tf.cast(x, result_type(standardize_dtype(x.dtype), float))
+from tfx.keras_backend.conversion import convert_to_tensor, floats
 
 
 def _transposed(x: Any) -> Any:
@@ -23,13 +18,13 @@ def _transposed(x: Any) -> Any:
 
 def cholesky(a: Any, upper: bool = False) -> Any:
     """The triangular factor of positive definite matrices."""
-    found = tf.linalg.cholesky(_floats(a))
+    found = tf.linalg.cholesky(floats(a))
     return _transposed(found) if upper else found
 
 
 def cholesky_inverse(a: Any, upper: bool = False) -> Any:
     """The inverse of the matrices whose triangular factor is given."""
-    factor = _floats(a)
+    factor = floats(a)
     eye = tf.eye(factor.shape[-1], dtype=factor.dtype)
     inverse = tf.linalg.triangular_solve(factor, eye, lower=not upper)
     if upper:
@@ -39,27 +34,29 @@ def cholesky_inverse(a: Any, upper: bool = False) -> Any:
 
 def det(a: Any) -> Any:
     """Determinants."""
-    return tf.linalg.det(_floats(a))
+    return tf.linalg.det(floats(a))
 
 
 def eig(a: Any) -> tuple[Any, Any]:
     """Eigenvalues and eigenvectors, which may be complex."""
-    return tuple(tf.linalg.eig(_floats(a)))  # type: ignore[return-value]
+    values, vectors = tf.linalg.eig(floats(a))
+    return values, vectors
 
 
 def eigh(a: Any) -> tuple[Any, Any]:
     """Eigenvalues and eigenvectors of symmetric matrices."""
-    return tuple(tf.linalg.eigh(_floats(a)))  # type: ignore[return-value]
+    values, vectors = tf.linalg.eigh(floats(a))
+    return values, vectors
 
 
 def inv(a: Any) -> Any:
     """Inverses."""
-    return tf.linalg.inv(_floats(a))
+    return tf.linalg.inv(floats(a))
 
 
 def lu_factor(a: Any) -> tuple[Any, Any]:
     """Both triangular factors in one matrix, and for each row the one that it is exchanged with."""
-    lu, order = tf.linalg.lu(_floats(a))
+    lu, order = tf.linalg.lu(floats(a))
     return lu, _exchanges(order)
 
 
@@ -85,7 +82,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     Raises:
         ValueError: an order that vectors, or matrices, do not have.
     """
-    x = _floats(x)
+    x = floats(x)
     rank = x.shape.rank
     if axis is None and ord is None:
         return tf.norm(x, keepdims=keepdims)
@@ -154,7 +151,8 @@ def qr(x: Any, mode: str = "reduced") -> tuple[Any, Any]:
             "`mode` argument value not supported. Expected one of {'reduced', 'complete'}. "
             f"Received: mode={mode}"
         )
-    return tuple(tf.linalg.qr(_floats(x), full_matrices=mode == "complete"))  # type: ignore[return-value]
+    q, r = tf.linalg.qr(floats(x), full_matrices=mode == "complete")
+    return q, r
 
 
 def _pair(a: Any, b: Any) -> tuple[Any, Any]:
@@ -181,7 +179,7 @@ def solve_triangular(a: Any, b: Any, lower: bool = False) -> Any:
 
 def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """Singular values, with the vectors on both sides."""
-    found = tf.linalg.svd(_floats(x), full_matrices=full_matrices, compute_uv=compute_uv)
+    found = tf.linalg.svd(floats(x), full_matrices=full_matrices, compute_uv=compute_uv)
     if not compute_uv:
         return found
     s, u, v = found
@@ -209,7 +207,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> Any:
 
 def pinv(x: Any, rcond: float | None = None) -> Any:
     """The pseudo-inverse: singular values below ``rcond`` times the largest count as 0."""
-    x = _floats(x)
+    x = floats(x)
     u, s, v = svd(x, full_matrices=False)
     if rcond is None:
         rcond = _epsilon(x) * max(x.shape[-2:])
@@ -226,7 +224,7 @@ def _epsilon(x: Any) -> float:
 
 def matrix_rank(x: Any, tol: Any = None) -> Any:
     """How many singular values are above ``tol``."""
-    x = _floats(x)
+    x = floats(x)
     if x.shape.rank < 2:
         return tf.cast(tf.reduce_any(tf.not_equal(x, 0)), tf.int32)
     s = svd(x, compute_uv=False)

@@ -10,14 +10,9 @@ from keras.src.backend.common import standardize_dtype
 from keras.src.backend.common.dtypes import result_type
 
 import tfx as tf
-from tfx.keras_backend.conversion import convert_to_tensor
+from tfx.keras_backend.conversion import convert_to_tensor, floats
 
 Pair = tuple[Any, Any]
-
-
-def _floats(x: Any) -> Any:
-    x = convert_to_tensor(x)
-    return x if x.dtype.is_floating else tf.cast(x, result_type(standardize_dtype(x.dtype), float))
 
 
 # Segments
@@ -89,34 +84,32 @@ def in_top_k(targets: Any, predictions: Any, k: int) -> Any:
 
 def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The logarithm of the sum of exponentials."""
-    return tf.reduce_logsumexp(
-        _floats(x), list(axis) if isinstance(axis, tuple) else axis, keepdims
-    )
+    return tf.reduce_logsumexp(floats(x), list(axis) if isinstance(axis, tuple) else axis, keepdims)
 
 
 def rsqrt(x: Any) -> Any:
     """1 over the square root."""
-    return tf.math.rsqrt(_floats(x))
+    return tf.math.rsqrt(floats(x))
 
 
 def erf(x: Any) -> Any:
     """The error function."""
-    return tf.math.erf(_floats(x))
+    return tf.math.erf(floats(x))
 
 
 def erfc(x: Any) -> Any:
     """1 minus the error function."""
-    return tf.math.erfc(_floats(x))
+    return tf.math.erfc(floats(x))
 
 
 def erfinv(x: Any) -> Any:
     """The inverse of the error function."""
-    return tf.math.erfinv(_floats(x))
+    return tf.math.erfinv(floats(x))
 
 
 def logdet(x: Any) -> Any:
     """The logarithm of the determinant of positive definite matrices."""
-    return tf.linalg.logdet(_floats(x))
+    return tf.linalg.logdet(floats(x))
 
 
 def cdist(x: Any, y: Any) -> Any:
@@ -155,7 +148,7 @@ def _transformed(x: Pair, axes: tuple[int, ...], *, inverse: bool) -> Pair:
         raise ValueError(
             f"Input `x` should be a tuple of two tensors - real and imaginary. Received: x={x}"
         )
-    real, imaginary = (_floats(part) for part in x)
+    real, imaginary = (floats(part) for part in x)
     if real.shape.rank is not None and real.shape.rank < len(axes):
         raise ValueError(
             f"Input should have rank >= {len(axes)} because the transform is along the last "
@@ -189,7 +182,7 @@ def _dft(both: Any, axis: int, *, inverse: bool) -> Any:
 
 def rfft(x: Any, fft_length: int | None = None) -> Pair:
     """The first half of the transform of real numbers."""
-    x = _sized(_floats(x), fft_length)
+    x = _sized(floats(x), fft_length)
     real, imaginary = fft((x, tf.zeros_like(x)))
     size = x.shape[-1]
     half = (tf.shape(x)[-1] if size is None else size) // 2 + 1
@@ -198,7 +191,7 @@ def rfft(x: Any, fft_length: int | None = None) -> Pair:
 
 def irfft(x: Pair, fft_length: int | None = None) -> Any:
     """Real numbers from the first half of their transform."""
-    real, imaginary = (_floats(part) for part in x)
+    real, imaginary = (floats(part) for part in x)
     length = 2 * (real.shape[-1] - 1) if fft_length is None else fft_length
     half = length // 2 + 1
     real, imaginary = _sized(real, half), _sized(imaginary, half)

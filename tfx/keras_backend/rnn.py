@@ -288,11 +288,9 @@ def _results(outputs: Any, last: Any, states: list[Any], every: bool) -> tuple[A
     return last, _swapped(outputs) if every else last[:, None], states
 
 
-def bidirectional_lstm(*args: Any, **kwargs: Any) -> Any:
-    """Both directions as one operator: two layers compute them."""
+def _two_layers(*args: Any, **kwargs: Any) -> Any:
+    """Both directions as one operator: two layers compute them, as the error tells Keras."""
     raise NotImplementedError
 
 
-def bidirectional_gru(*args: Any, **kwargs: Any) -> Any:
-    """Both directions as one operator: two layers compute them."""
-    raise NotImplementedError
+bidirectional_lstm = bidirectional_gru = _two_layers

@@ -23,7 +23,7 @@ from tfx.keras_backend.export import serving_signatures
 from tfx.keras_backend.step_functions import StepFunction
 
 
-class TfxTrainer(base_trainer.Trainer):  # type: ignore[misc]
+class TfxTrainer(base_trainer.Trainer):
     """Training as TensorFlow's backend has it: ``train_step(data)`` uses a gradient tape."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class TfxTrainer(base_trainer.Trainer):  # type: ignore[misc]
 
     # Loops over data
 
-    @traceback_utils.filter_traceback  # type: ignore[untyped-decorator]
+    @traceback_utils.filter_traceback
     def fit(
         self,
         x: Any = None,
@@ -199,7 +199,7 @@ class TfxTrainer(base_trainer.Trainer):  # type: ignore[misc]
         )
         return found
 
-    @traceback_utils.filter_traceback  # type: ignore[untyped-decorator]
+    @traceback_utils.filter_traceback
     def evaluate(
         self,
         x: Any = None,
@@ -239,7 +239,7 @@ class TfxTrainer(base_trainer.Trainer):  # type: ignore[misc]
         callbacks.on_test_end(logs)
         return logs if return_dict else self._flatten_metrics_in_order(logs)
 
-    @traceback_utils.filter_traceback  # type: ignore[untyped-decorator]
+    @traceback_utils.filter_traceback
     def predict(
         self,
         x: Any,

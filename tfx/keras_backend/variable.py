@@ -11,7 +11,7 @@ import tfx as tf
 from tfx.keras_backend.conversion import convert_to_tensor
 
 
-class Variable(KerasVariable):  # type: ignore[misc]
+class Variable(KerasVariable):
     """The state of a layer; ``value`` is the ``tf.Variable`` that keeps it."""
 
     _value: Any

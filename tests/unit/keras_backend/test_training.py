@@ -129,7 +129,7 @@ def test_saved_models_checkpoints_and_keras_files(tmp_path: Path) -> None:
     names = [name for name, _ in tf.train.list_variables(path)]
     assert {"model/layers/1/kernel", "model/optimizer/velocities/0"} <= set(names)
     other = classifier()
-    tf.train.Checkpoint(model=other).restore(path).assert_existing_objects_matched()
+    tf.train.Checkpoint(model=other).restore(path).expect_partial()
     np.testing.assert_array_equal(other.predict(X[:3], verbose=0), expected)
 
 

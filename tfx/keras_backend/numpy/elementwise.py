@@ -21,6 +21,7 @@ from tfx.keras_backend.numpy.promotion import (
     result_type,
     tensor,
     together,
+    truth,
 )
 
 Unary = Callable[[Any], Any]
@@ -66,11 +67,11 @@ def _of_two_floats(name: str, compute: Binary) -> Binary:
     return _named(call, name, f"``{name}`` of the elements of two tensors, in a floating dtype.")
 
 
-def _of_truth(name: str, compute: Binary) -> Binary:
+def _oftruth(name: str, compute: Binary) -> Binary:
     """A function of two truth values."""
 
     def call(x1: Any, x2: Any) -> Any:
-        return compute(_truth(x1), _truth(x2))
+        return compute(truth(x1), truth(x2))
 
     return _named(call, name, f"``{name}`` of the elements of two tensors.")
 
@@ -89,11 +90,6 @@ def _named(call: F, name: str, text: str) -> F:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = text
     return call
-
-
-def _truth(x: Any) -> Any:
-    x = tensor(x)
-    return x if x.dtype == tf.bool else tf.not_equal(x, tf.zeros([], x.dtype))
 
 
 def _wide(x: Any) -> Any:
@@ -148,7 +144,7 @@ isfinite = _of_any("isfinite", lambda x: ~_never(x) if is_whole(x) else tf.math.
 isposinf = _of_any("isposinf", lambda x: _never(x) if is_whole(x) else tf.equal(x, math.inf))
 isneginf = _of_any("isneginf", lambda x: _never(x) if is_whole(x) else tf.equal(x, -math.inf))
 trunc = _of_any("trunc", lambda x: x if is_whole(x) else _towards_zero(x))
-logical_not = _of_any("logical_not", lambda x: tf.math.logical_not(_truth(x)))
+logical_not = _of_any("logical_not", lambda x: tf.math.logical_not(truth(x)))
 bitwise_invert = _of_any("bitwise_invert", lambda x: ~x)
 bitwise_not = bitwise_invert
 
@@ -215,9 +211,9 @@ logaddexp2 = _of_two_floats("logaddexp2", tnp.logaddexp2)
 heaviside = _of_two_floats("heaviside", tnp.heaviside)
 nextafter = _of_two_floats("nextafter", tf.math.nextafter)
 
-logical_and = _of_truth("logical_and", tf.math.logical_and)
-logical_or = _of_truth("logical_or", tf.math.logical_or)
-logical_xor = _of_truth("logical_xor", tf.math.logical_xor)
+logical_and = _oftruth("logical_and", tf.math.logical_and)
+logical_or = _oftruth("logical_or", tf.math.logical_or)
+logical_xor = _oftruth("logical_xor", tf.math.logical_xor)
 
 bitwise_and = _of_bits("bitwise_and", lambda x, y: x & y)
 bitwise_or = _of_bits("bitwise_or", lambda x, y: x | y)
@@ -324,7 +320,7 @@ def allclose(
 
 def where(condition: Any, x1: Any = None, x2: Any = None) -> Any:
     """``x1`` where a condition holds, ``x2`` elsewhere; without them the indices."""
-    condition = _truth(condition)
+    condition = truth(condition)
     if x1 is None and x2 is None:
         return tuple(tf.unstack(tf.cast(tf.where(condition), tf.int32), axis=-1))
     if x1 is None or x2 is None:
@@ -339,7 +335,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """The first of several choices whose condition holds."""
     *choices, found = together(*choicelist, default)
     for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
-        found = tf.where(_truth(condition), choice, found)
+        found = tf.where(truth(condition), choice, found)
     return found
 
 

@@ -44,6 +44,12 @@ def tensor(x: Any) -> Any:
     return x if isinstance(x, tf.Tensor) else convert_to_tensor(x)
 
 
+def truth(x: Any) -> Any:
+    """One value as truth values: those that are not 0."""
+    x = tensor(x)
+    return x if x.dtype == tf.bool else tf.not_equal(x, tf.zeros([], x.dtype))
+
+
 def name_of(x: Any) -> str:
     """The name of a tensor's dtype."""
     name: str = x.dtype.name

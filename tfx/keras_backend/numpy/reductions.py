@@ -18,6 +18,7 @@ from tfx.keras_backend.numpy.promotion import (
     name_of,
     result_type,
     tensor,
+    truth,
 )
 
 # What sums and products of small integers are kept in.
@@ -130,24 +131,19 @@ def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """True where an element along axes is not 0."""
-    return tf.reduce_any(_truth(x), _axes(axis), keepdims)
+    return tf.reduce_any(truth(x), _axes(axis), keepdims)
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """True where all elements along axes are not 0."""
-    return tf.reduce_all(_truth(x), _axes(axis), keepdims)
-
-
-def _truth(x: Any) -> Any:
-    x = tensor(x)
-    return x if x.dtype == tf.bool else tf.not_equal(x, tf.zeros([], x.dtype))
+    return tf.reduce_all(truth(x), _axes(axis), keepdims)
 
 
 def count_nonzero(x: Any, axis: Any = None) -> Any:
     """How many elements along axes are not 0."""
     if axis == ():
-        return tf.cast(_truth(x), tf.int32)
-    return tf.reduce_sum(tf.cast(_truth(x), tf.int32), _axes(axis))
+        return tf.cast(truth(x), tf.int32)
+    return tf.reduce_sum(tf.cast(truth(x), tf.int32), _axes(axis))
 
 
 def average(x: Any, axis: Any = None, weights: Any = None) -> Any:
