@@ -15,6 +15,7 @@ from keras.src.backend.common.stateless_scope import StatelessScope
 from keras.src.backend.common.symbolic_scope import SymbolicScope
 
 import tfx as tf
+from tfx.framework.context import current
 from tfx.framework.func_graph import FuncGraph
 from tfx.keras_backend.control_flow import associative_scan as associative_scan
 from tfx.keras_backend.control_flow import cond as cond
@@ -43,7 +44,9 @@ IS_THREAD_SAFE = True
 
 def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of what a function returns for symbolic arguments; nothing is run."""
-    with StatelessScope(), SymbolicScope(), FuncGraph("scratch_graph").as_default() as graph:
+    # The arguments may be tensors of the graph around: a layer builds itself when it is called.
+    scratch = FuncGraph("scratch_graph", parent=current().graph)
+    with StatelessScope(), SymbolicScope(), scratch.as_default() as graph:
 
         def symbolic(x: Any) -> Any:
             if not isinstance(x, KerasTensor):

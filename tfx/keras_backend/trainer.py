@@ -22,6 +22,16 @@ from tfx.keras_backend.dataset_adapter import batches_of
 from tfx.keras_backend.export import serving_signatures
 from tfx.keras_backend.step_functions import StepFunction
 
+# Layers of Keras that ask for the contents of tensors.
+_LOOKUPS = {
+    "HashedCrossing",
+    "Hashing",
+    "IndexLookup",
+    "IntegerLookup",
+    "StringLookup",
+    "TextVectorization",
+}
+
 
 class TfxTrainer(base_trainer.Trainer):
     """Training as TensorFlow's backend has it: ``train_step(data)`` uses a gradient tape."""
@@ -87,20 +97,27 @@ class TfxTrainer(base_trainer.Trainer):
     def make_train_function(self, force: bool = False) -> Any:
         """Prepare the function that ``fit`` calls for each batch."""
         if self.train_function is None or force:
-            self.train_function = StepFunction(self.train_step, self.run_eagerly)
+            self.train_function = StepFunction(self.train_step, self._eager_steps())
         return self.train_function
 
     def make_test_function(self, force: bool = False) -> Any:
         """Prepare the function that ``evaluate`` calls for each batch."""
         if self.test_function is None or force:
-            self.test_function = StepFunction(self.test_step, self.run_eagerly)
+            self.test_function = StepFunction(self.test_step, self._eager_steps())
         return self.test_function
 
     def make_predict_function(self, force: bool = False) -> Any:
         """Prepare the function that ``predict`` calls for each batch."""
         if self.predict_function is None or force:
-            self.predict_function = StepFunction(self.predict_step, self.run_eagerly)
+            self.predict_function = StepFunction(self.predict_step, self._eager_steps())
         return self.predict_function
+
+    def _eager_steps(self) -> bool:
+        """True if steps cannot be graphs: some layers look values up with Python."""
+        return bool(self.run_eagerly) or any(
+            not layer.supports_jit and type(layer).__name__ in _LOOKUPS
+            for layer in self._flatten_layers()
+        )
 
     # Loops over data
 
