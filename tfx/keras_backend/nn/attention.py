@@ -55,7 +55,12 @@ def dot_product_attention(
 
 def _in_steps(query: Any, key: Any, value: Any, bias: Any, counts: Any) -> Any:
     heads, others = query.shape[2], key.shape[2]
-    grouped = heads != others and None not in (heads, others)
+    grouped = heads != others
+    if None in (heads, others):
+        # How many heads share keys is for a run to tell: each gets a copy.
+        grouped = False
+        sharing = tf.truncatediv(tf.shape(query)[2], tf.shape(key)[2])
+        key, value = tf.repeat(key, sharing, axis=2), tf.repeat(value, sharing, axis=2)
     if grouped:
         # The heads that share keys, on an axis of their own; 0 is the size that there is.
         query = tf.raw.Reshape(query, tf.constant([0, 0, others, heads // others, -1], tf.int64))
@@ -95,6 +100,9 @@ def _in_one_node(query: Any, key: Any, value: Any, bias: Any, counts: Any) -> An
         sizes = [shape(query)[0], shape(query)[2], shape(query)[1], shape(key)[1]]
         added = tf.broadcast_to(added, sizes)
     q, k, v = [tf.transpose(x, [0, 2, 1, 3]) for x in (query, key, value)]
+    if counts is not None:
+        # Where none counts, the result does not depend on the query nor on the keys.
+        q = tf.where(tf.reduce_any(counts, -1, keepdims=True), q, tf.zeros([], q.dtype))
     # 1 is float32: what the softmax is computed in.
     means = tf.raw.Attention(q, k, v, added, scale=1.0, softmax_precision=1, n_outputs=1)
     return tf.transpose(means, [0, 2, 1, 3])

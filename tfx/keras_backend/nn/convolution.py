@@ -17,7 +17,7 @@ from keras.src.backend.config import standardize_data_format
 
 import tfx as tf
 from tfx.keras_backend.conversion import shape
-from tfx.keras_backend.nn.arguments import layout, together
+from tfx.keras_backend.nn.arguments import each_axis, layout, together
 
 
 def conv(
@@ -117,9 +117,22 @@ def conv_transpose(
     inputs, kernel = together(inputs, kernel)
     data_format = standardize_data_format(data_format)
     check_conv_transpose_input_channels(inputs, kernel, data_format)
+    names = layout(data_format, inputs.shape.rank)
+    sizes = tuple(kernel.shape[:-2])
+    dilations = each_axis(dilation_rate, len(sizes))
+    surplus = [0] * len(sizes)
+    if padding.lower() == "same" and output_padding is not None:
+        # Where an even kernel is to add nothing, no convolution has such a transpose: one that
+        # adds an element has, and its first element is cut off.
+        added = each_axis(output_padding, len(sizes))
+        surplus = [
+            int(more == 0 and size is not None and (size - 1) * dilation % 2 == 1)
+            for more, size, dilation in zip(added, sizes, dilations, strict=True)
+        ]
+        output_padding = tuple(map(sum, zip(added, surplus, strict=True)))
     target = compute_conv_transpose_output_shape(
         list(shape(inputs)),
-        tuple(kernel.shape[:-2]),
+        sizes,
         kernel.shape[-2],
         strides,
         padding,
@@ -127,7 +140,9 @@ def conv_transpose(
         data_format,
         dilation_rate,
     )
-    names = layout(data_format, inputs.shape.rank)
-    return tf.nn.conv_transpose(
+    outputs = tf.nn.conv_transpose(
         inputs, kernel, target, strides, padding.upper(), names, dilation_rate
     )
+    if not any(surplus):
+        return outputs
+    return outputs[(..., *[slice(n, None) for n in surplus], *[slice(None)] * (names[-1] == "C"))]

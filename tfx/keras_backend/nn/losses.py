@@ -53,7 +53,7 @@ def sparse_categorical_crossentropy(
             f"Argument `output` must be at least rank 1. Received: output.shape={output.shape}"
         )
     target = convert_to_tensor(target, "int64")
-    if target.shape.rank == rank and target.shape[-1] == 1:
+    if target.shape.rank == rank and target.shape[-1] in (1, None):
         target = tf.squeeze(target, -1)
     if target.shape.rank != rank - 1:
         what = "Argument `output` must have rank (ndim) `target.ndim + 1`."
