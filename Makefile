@@ -110,6 +110,14 @@ test-quick: $(STAMPS)/test ## run the tests that are not marked slow
 test-slow: $(STAMPS)/test ## run the tests that take long, also those that `make test` leaves out
 	$(PYTEST) -m "slow or proof" $(ARGS)
 
+# Keras' tests compare with JAX, and read data of torch and Pillow: an environment of their own.
+.PHONY: test-keras
+KERAS_TESTS := .cache/keras-tests
+test-keras: $(STAMPS)/test ## run Keras' own tests on tfx (ARGS: folders below keras/src)
+	test -x $(KERAS_TESTS)/bin/python || $(BIN)/python -m venv $(KERAS_TESTS)
+	$(KERAS_TESTS)/bin/python -m pip install --quiet --editable ".[test]" jax torch pillow pandas
+	$(KERAS_TESTS)/bin/python tools/run_keras_tests.py $(ARGS)
+
 .PHONY: check check-lint check-format check-types check-layers check-size check-javascript
 check: check-lint check-format check-types check-layers check-size check-javascript ## run every check that is not a test (-k: go on after one fails)
 

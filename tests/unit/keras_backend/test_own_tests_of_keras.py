@@ -1,0 +1,42 @@
+"""A part of Keras' own tests, from its wheel; `make test-keras` runs all of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+SPEC = find_spec("keras")
+assert SPEC is not None
+assert SPEC.origin is not None
+SOURCE = Path(SPEC.origin).parent / "src"
+
+PARTS = {
+    "layers": "layers/core/dense_test.py layers/normalization layers/pooling/max_pooling_test.py "
+    "layers/convolutional/conv_test.py layers/rnn/lstm_test.py layers/rnn/rnn_test.py "
+    "layers/attention/multi_head_attention_test.py layers/core/embedding_test.py",
+    "training": "losses metrics/accuracy_metrics_test.py optimizers/adam_test.py "
+    "optimizers/optimizer_test.py models/sequential_test.py models/functional_test.py "
+    "trainers/compile_utils_test.py",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", PARTS)
+def test_keras_passes_its_own_tests(part: str, tmp_path: Path) -> None:
+    options = ["-q", "-c", os.devnull, "-p", "tfx.keras", "-p", "no:cacheprovider", "--tb=short"]
+    left_out = ["-k", "not test_quantize_float8"]  # the test knows three backends only
+    files = [str(SOURCE / name) for name in PARTS[part].split()]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *left_out, *files],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "KERAS_BACKEND": "tfx"},
+    )
+    assert run.returncode == 0, run.stdout[-5000:]
