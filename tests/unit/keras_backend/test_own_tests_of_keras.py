@@ -16,12 +16,10 @@ assert SPEC.origin is not None
 SOURCE = Path(SPEC.origin).parent / "src"
 
 PARTS = {
-    "layers": "layers/core/dense_test.py layers/normalization layers/pooling/max_pooling_test.py "
-    "layers/convolutional/conv_test.py layers/rnn/lstm_test.py layers/rnn/rnn_test.py "
-    "layers/attention/multi_head_attention_test.py layers/core/embedding_test.py",
+    "layers": "layers/core/dense_test.py layers/core/embedding_test.py layers/rnn/gru_test.py "
+    "layers/normalization/batch_normalization_test.py layers/pooling/max_pooling_test.py",
     "training": "losses metrics/accuracy_metrics_test.py optimizers/adam_test.py "
-    "optimizers/optimizer_test.py models/sequential_test.py models/functional_test.py "
-    "trainers/compile_utils_test.py",
+    "optimizers/optimizer_test.py models/sequential_test.py",
 }
 
 
