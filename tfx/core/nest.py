@@ -50,8 +50,8 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
     Args:
         structure: A structure, or a leaf, which gives a list of one.
-        expand_composites: Whether plain dataclasses are structures of their fields. (TensorFlow
-            expands sparse and ragged tensors with it; tfx has none.)
+        expand_composites: Whether plain dataclasses are structures of their fields, and ragged
+            tensors of their values and row splits.
 
     Returns:
         The leaves.

@@ -166,10 +166,14 @@ def classify_expanded(cls: type) -> Kind | None:
     """``classify`` where plain dataclasses are structures; enters the class in `EXPANDED`.
 
     A class that says ``_tfx_is_object = True`` is a leaf: what matters of it is its identity. A
-    class of ours that names its parts in ``_tfx_fields`` is one of these structures, too.
+    class of ours that names its parts in ``_tfx_fields`` is one of these structures, too; one with
+    an ``_tfx_expanded_kind`` says itself how it is taken apart.
     """
     kind = None if cls in _VALUES else classify(cls)
-    if kind is None and _has_fields(cls) and not getattr(cls, "_tfx_is_object", False):
+    own = getattr(cls, "_tfx_expanded_kind", None)
+    if own is not None:
+        kind = own
+    elif kind is None and _has_fields(cls) and not getattr(cls, "_tfx_is_object", False):
         kind = DATACLASS
     if len(EXPANDED) >= _MAX_CLASSES:
         EXPANDED.clear()

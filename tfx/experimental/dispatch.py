@@ -1,7 +1,8 @@
 """Operations that act on types of the user's own: ``dispatch_for_api`` and its relatives.
 
 A public function that is given an implementation is replaced, wherever modules of tfx hold it, by
-one that looks at its arguments first. Programs that use none of this pay nothing for it.
+one that looks at its arguments first. Programs that use none of this pay nothing for it. The first
+ragged tensor of a program has the operations replaced that take such tensors, too.
 """
 
 from __future__ import annotations
@@ -11,10 +12,16 @@ import importlib
 import inspect
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from tfx.core.lazy_namespaces import put_in_place
 from tfx.core.source import TRANSPARENT
+from tfx.core.tracebacks import cover
+from tfx.framework.function_wrappers import plain_of, stands_for
+from tfx.ragged_ops import handlers
+from tfx.ragged_ops.ragged_tensor import RaggedTensor
+from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
 
 _UNARY = """
     abs acos acosh asin asinh atan atanh cast clip_by_value cos cosh exp floor identity negative
@@ -37,12 +44,16 @@ _ASSERTIONS = """
     debugging.assert_near
 """
 # Where else functions stand; loaded later they would have the plain ones.
-_FACES = ("bitwise", "debugging", "image", "linalg", "math", "nn", "signal", "strings")
+_FACES = ("bitwise", "debugging", "dtypes", "image", "linalg", "math", "nn", "signal", "strings")
 # What takes the arguments of a call and says who carries it out; None: nobody of ours.
 _Rule = Callable[[Mapping[str, Any]], bool]
 # The replacement of a function, or the function itself -> its rules, newest first.
 _registered: dict[Any, list[tuple[_Rule, Callable[..., Any], Any]]] = {}
 _dispatching: dict[Any, Any] = {}
+# The function itself -> what carries it out for ragged tensors, if something does, and whether it
+# takes lists of them.
+_for_ragged: dict[Any, list[Any]] = {}
+_RAGGED = (RaggedTensor, RaggedTensorSpec)
 # A node is named after the operation that the user called, not after what found its function.
 TRANSPARENT.add(__file__)
 
@@ -181,14 +192,16 @@ def _handled(plain: Any, handler: Any, names: list[str]) -> Callable[..., Any]:
     return carry_out
 
 
-def _functions(listed: str) -> list[Any]:
+def _functions(listed: str, optional: bool = False) -> list[Any]:
     import tfx
 
     found: dict[Any, Any] = {}
     for path in listed.split():
         item: Any = tfx
         for part in path.split("."):
-            item = getattr(item, part)
+            item = getattr(item, part, None) if optional else getattr(item, part)
+        if item is None:
+            continue
         found[_plain(item)] = item
     return list(found.values())
 
@@ -210,7 +223,7 @@ def unregister_dispatch_for(dispatch_target: Any) -> None:
 
 def _plain(api: Any) -> Any:
     """The function itself, without dispatch."""
-    found = getattr(api, "_tfx_plain", api)
+    found = plain_of(api)
     if not callable(found) or not str(getattr(found, "__module__", "")).startswith("tfx."):
         raise ValueError(f"{api!r} does not support dispatch: expected a function of tfx.")
     return found
@@ -218,14 +231,48 @@ def _plain(api: Any) -> Any:
 
 def _add(api: Any, rule: _Rule, target: Callable[..., Any], owner: Any) -> None:
     plain = _plain(api)
-    if plain not in _dispatching:
-        _registered[plain] = []
-        _dispatching[plain] = _replacement(plain, _registered[plain])
-        _replace(plain, _dispatching[plain])
+    _prepare([plain])
     _registered[plain].insert(0, (rule, target, owner))
 
 
-def _replacement(plain: Any, rules: list[tuple[_Rule, Callable[..., Any], Any]]) -> Any:
+def _prepare(functions: Iterable[Any]) -> None:
+    """Have functions look at their arguments, if they do not do so yet."""
+    new = {}
+    for plain in functions:
+        if plain not in _dispatching:
+            _registered[plain], _for_ragged[plain] = [], [None, False]
+            _dispatching[plain] = _replacement(plain, _registered[plain], _for_ragged[plain])
+            new[plain] = _dispatching[plain]
+    if new:
+        _replace(new)
+
+
+def take_ragged_tensors() -> None:
+    """Have the public operations that take ragged tensors look for them."""
+    found = {
+        plain: [make(plain), handlers.takes_lists(path)]
+        for path, make in handlers.table().items()
+        for plain in _functions(path, optional=True)
+    }
+    _prepare(found)
+    for plain, entry in found.items():
+        _for_ragged[plain][:] = entry
+
+
+def _holds_ragged(values: Any, lists: bool) -> bool:
+    for value in values:
+        kind = type(value)
+        if kind is RaggedTensor or kind is RaggedTensorSpec:
+            return True
+        inner = value.values() if kind is dict else value if kind in (list, tuple) else ()
+        if lists and _holds_ragged(inner, True):
+            return True
+    return False
+
+
+def _replacement(
+    plain: Any, rules: list[tuple[_Rule, Callable[..., Any], Any]], for_ragged: list[Any]
+) -> Any:
     signature = inspect.signature(plain)
 
     @functools.wraps(plain)
@@ -238,25 +285,36 @@ def _replacement(plain: Any, rules: list[tuple[_Rule, Callable[..., Any], Any]])
             for rule, target, _ in rules:
                 if rule(given):
                     return target(*args, **kwargs)
+        carry_out, lists = for_ragged
+        if carry_out is not None:
+            for value in args:  # written out: dense tensors pass here, too
+                kind = type(value)
+                if kind is RaggedTensor or (lists and _holds_ragged((value,), True)):
+                    return carry_out(*args, **kwargs)
+            if kwargs and _holds_ragged(kwargs.values(), lists):
+                return carry_out(*args, **kwargs)
         return plain(*args, **kwargs)
 
-    dispatching._tfx_plain = plain  # type: ignore[attr-defined]
-    return dispatching
+    stands_for(dispatching, plain)
+    return cover(dispatching)
 
 
-def _replace(plain: Any, other: Any) -> None:
-    """Put a function in place of another in the public modules."""
+def _replace(others: Mapping[Any, Any]) -> None:
+    """Put functions in place of others in the public modules."""
     import tfx
 
     for name in _FACES:
         importlib.import_module(f"tfx.{name}")
-    title: str = plain.__name__
-    if getattr(tfx, title, None) is plain:  # which loads it
-        setattr(tfx, title, other)
+    for plain, other in others.items():
+        getattr(tfx, plain.__name__, None)  # which loads it
+        put_in_place(plain, other)
+    by_number = {id(plain): other for plain, other in others.items()}
     for name, module in list(sys.modules.items()):
-        if name == "tfx" or (name.startswith("tfx.") and name.count(".") == 1):
+        public = name == "tfx" or (name.startswith("tfx.") and name.count(".") == 1)
+        if public or (name.startswith("tfx.compat.v1") and "__getattr__" in vars(module)):
             for attribute, value in list(vars(module).items()):
-                if value is plain:
-                    setattr(module, attribute, other)
-                    if attribute == other.__name__:
-                        other.__module__ = name  # where it is pickled by name
+                found = by_number.get(id(value))
+                if found is not None:
+                    setattr(module, attribute, found)
+                    if public:  # where it is pickled by name
+                        found.__module__, found.__qualname__ = name, attribute

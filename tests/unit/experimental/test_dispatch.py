@@ -6,6 +6,8 @@ import subprocess
 import sys
 import textwrap
 
+import tfx as tf
+
 PROGRAM = """
     from typing import Union
 
@@ -87,3 +89,20 @@ def test_dispatch() -> None:
     command = [sys.executable, "-c", textwrap.dedent(PROGRAM)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert result.stdout.strip() == "done", result.stderr
+
+
+def test_functions_handed_to_operations_that_look_for_ragged_tensors_are_converted():
+    tf.ragged.constant([[1.0], []])  # from here on they look
+
+    def positive_part(q):
+        if q > 0.0:
+            return q
+        return q * 0.0
+
+    @tf.function
+    def mapped(v):
+        return tf.map_fn(positive_part, v), tf.nest.map_structure(positive_part, v[0])
+
+    found, first = mapped(tf.constant([1.5, -2.0]))
+    assert found.numpy().tolist() == [1.5, 0.0]
+    assert float(first) == 1.5

@@ -1,0 +1,136 @@
+"""What is taken out of ragged tensors: ``gather``, ``where`` and its places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.core.errors import UnimplementedError
+from tfx.core.refusals import Refusal
+from tfx.framework.builder import ox
+from tfx.framework.convert import int64_constant
+from tfx.framework.tensor import Tensor
+from tfx.ops.array import gather as dense_gather
+from tfx.ops.array import where as dense_where
+from tfx.ragged_ops import partition
+from tfx.ragged_ops.arrangement import expand_dims, squeeze
+from tfx.ragged_ops.conversion import from_tensor, ragged_of
+from tfx.ragged_ops.elementwise import elementwise
+from tfx.ragged_ops.factories import joined, value_count
+from tfx.ragged_ops.ragged_tensor import RaggedTensor, as_ragged_or_tensor
+from tfx.ragged_ops.rows import gather_rows
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Any:
+    """Slices of a ragged or dense tensor at the places of a ragged or dense one."""
+    params, indices = as_ragged_or_tensor(params), as_ragged_or_tensor(indices)
+    place = batch_dims if axis is None else axis
+    if batch_dims < 0 and indices.shape.rank is not None:
+        batch_dims += indices.shape.rank
+    if batch_dims:
+        if place != batch_dims:
+            raise UnimplementedError(_AXIS)
+        return _by_batch(params, indices, batch_dims)
+    if place < 0 and params.shape.rank is not None:
+        place += params.shape.rank
+    if place:
+        return _inner(params, indices, place)
+    return _gathered(params, indices)
+
+
+_AXIS = (
+    "tf.gather of ragged tensors along another axis than the first one (or the one behind the "
+    "batch dimensions) takes dense inner axes only: use tf.gather with batch_dims, or "
+    "x.to_tensor()."
+)
+
+
+def _inner(params: Any, indices: Any, axis: int) -> Any:
+    ragged = isinstance(params, RaggedTensor)
+    if not ragged or isinstance(indices, RaggedTensor) or axis <= params.ragged_rank:
+        raise UnimplementedError(_AXIS)
+    flat = params.flat_values
+    return params.with_flat_values(
+        dense_gather.gather(flat, indices, axis=axis - params.ragged_rank)
+    )
+
+
+def _gathered(params: Any, indices: Any) -> Any:
+    if isinstance(indices, RaggedTensor):
+        return indices.with_values(_gathered(params, indices.values))
+    if not isinstance(params, RaggedTensor):
+        return dense_gather.gather(params, indices)
+    rank = indices.shape.rank
+    if rank is None:
+        raise ValueError("tf.gather of a ragged tensor needs indices of known rank.")
+    if rank == 0:
+        return params[indices]
+    if rank > 1:
+        rows = from_tensor(indices)
+        return joined(_gathered(params, rows.values), rows.row_splits)
+    found = gather_rows(params, _checked(partition.wide(indices), value_count(params)))
+    # TensorFlow knows no more of the rows, even where all have one length.
+    return RaggedTensor(found.flat_values, found.nested_row_splits, (None,) * found.ragged_rank)
+
+
+def _checked(places: Tensor, count: Tensor) -> Tensor:
+    """Places that must be there."""
+    fine = ox.And(ox.GreaterOrEqual(places, int64_constant(0)), ox.Less(places, count))
+    message = f"tf.gather: indices {places!r} are not all in [0, {count!r})."
+    return partition.required(fine, places, Refusal.ROW_PARTITION, message)
+
+
+def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:
+    """Values of each row at the places of the same row."""
+    return _by_batch(as_ragged_or_tensor(params), as_ragged_or_tensor(indices), 1)
+
+
+def _by_batch(params: Any, indices: Any, batch_dims: int) -> Any:
+    if not isinstance(params, RaggedTensor) and not isinstance(indices, RaggedTensor):
+        return dense_gather.gather(params, indices, batch_dims=batch_dims)
+    if indices.shape.rank == batch_dims:  # one of each
+        apart = indices.shape.rank
+        return squeeze(_by_batch(params, expand_dims(indices, apart), batch_dims), batch_dims)
+    params = ragged_of(params, 1)
+    places = ragged_of(indices, 1)
+    if batch_dims > 1:
+        return params.with_values(_by_batch(params.values, places.values, batch_dims - 1))
+    splits = partition.wide(params.row_splits)
+    if isinstance(places.values, RaggedTensor) or places.values.shape.rank != 1:
+        raise UnimplementedError(
+            "tf.gather with batch_dims takes indices of one axis behind the batch dimensions where "
+            "params or indices are ragged."
+        )
+    ids = partition.row_ids(places.row_splits)
+    inside = partition.wide(places.values)
+    lengths = ox.Gather(partition.lengths_of(splits), ids, axis=0)
+    inside = _checked(inside, lengths)
+    starts = ox.Gather(partition.starts_of(splits), ids, axis=0)
+    return places.with_values(gather_rows(params.values, ox.Add(starts, inside)))
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+    """Values of one or the other; with a condition alone, where it holds."""
+    if (x is None) != (y is None):
+        raise ValueError("x and y must both be non-None or both be None.")
+    if x is not None:
+        return elementwise(dense_where.where, condition, x, y)
+    condition = as_ragged_or_tensor(condition)
+    found = dense_where.where(condition.flat_values)
+    rows = ox.Slice(found, int64_constant([0]), int64_constant([1]), int64_constant([1]))
+    places = ox.Squeeze(rows, int64_constant([1]))
+    columns = [ox.Slice(found, ox.ints([1]), ox.ints([2**63 - 1]), ox.ints([1]))]
+    side = int64_constant([1])
+    for splits in reversed(condition.nested_row_splits):
+        own = partition.wide(splits)
+        ids = ox.Gather(partition.row_ids(own), places, axis=0)
+        offsets = ox.Sub(places, ox.Gather(own, ids, axis=0))
+        columns.insert(0, ox.Unsqueeze(offsets, side))
+        places = ids
+    return ox.Concat(ox.Unsqueeze(places, side), *columns, axis=1)
