@@ -58,6 +58,12 @@ from tfx.ops.image.resize_with_pad import (
 from tfx.ops.image.resize_with_pad import (
     stateless_random_flip_up_down as stateless_random_flip_up_down,
 )
+from tfx.ops.io.pictures import decode_bmp as decode_bmp
+from tfx.ops.io.pictures import decode_gif as decode_gif
+from tfx.ops.io.pictures import decode_image as decode_image
+from tfx.ops.io.pictures import decode_jpeg as decode_jpeg
+from tfx.ops.io.pictures import encode_jpeg as encode_jpeg
+from tfx.ops.io.pictures import is_jpeg as is_jpeg
 from tfx.ops.io.png import decode_png as decode_png
 from tfx.ops.io.png import encode_png as encode_png
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
@@ -215,7 +213,7 @@ def _values(a: Tensor) -> list[Tensor]:
 def _tiny(s: Tensor) -> Tensor:
     """Below this a singular value is rounding."""
     largest = reduce_max(s, -1, keepdims=True)
-    epsilon = scalar_like(float(np.finfo(s.dtype.as_numpy_dtype).eps), s)
+    epsilon = scalar_like(float(dtypes.finfo(s.dtype).eps), s)
     return ox.Unsqueeze(largest * epsilon, int64_constant([-2]))
 
 
@@ -251,7 +249,7 @@ def matrix_rank(
 
 def _relative(x: Tensor, factor: float = 1.0) -> Tensor:
     size = max(int(d) for d in x.shape[-2:].as_list() if d is not None)
-    epsilon = float(np.finfo(x.dtype.as_numpy_dtype).eps)
+    epsilon = float(dtypes.finfo(x.dtype).eps)
     return scalar_like(factor * size * epsilon, x)
 
 

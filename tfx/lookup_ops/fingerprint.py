@@ -7,6 +7,7 @@ Programs that were trained with TensorFlow expect the same buckets, so this is F
 from __future__ import annotations
 
 _MASK = (1 << 64) - 1
+_MIX = 0xC6A4A7935BD1E995
 _K0, _K1, _K2 = 0xC3A5C85C97CB3127, 0xB492B66FBE98F273, 0x9AE16A3B2F90404F
 
 
@@ -23,6 +24,21 @@ def fingerprint64(data: bytes) -> int:
     if size <= 32:
         return _to_32(data, size)
     return _to_64(data, size) if size <= 64 else _longer(data, size)
+
+
+def combined(first: int, second: int) -> int:
+    """The fingerprint of two fingerprints, 0 to 2^64 - 1, as TensorFlow crosses features.
+
+    Example:
+        >>> combined(1, 2) == combined(2, 1)
+        False
+    """
+    mixed = (first ^ _MIX ^ _shifted(second * _MIX & _MASK) * _MIX) & _MASK
+    return _shifted(_shifted(mixed * _MIX & _MASK) * _MIX & _MASK)
+
+
+def _shifted(x: int) -> int:
+    return x ^ x >> 47
 
 
 def _word(data: bytes, place: int, size: int = 8) -> int:

@@ -14,6 +14,7 @@ from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
+from tfx.framework.composite.ragged import is_ragged, of_flat_values
 from tfx.framework.convert import constant, convert_to_tensor, int64_constant
 from tfx.framework.module import Module
 from tfx.framework.tensor import Tensor
@@ -89,6 +90,9 @@ class MutableHashTable(KeyedTable, Module):
         Raises:
             TypeError: keys of another dtype.
         """
+        if is_ragged(keys):
+            rows: Tensor = of_flat_values(self.lookup, keys, dynamic_default_values)
+            return rows
         keys = self._checked(keys, "keys", self._key_dtype)
         found, place = self._find(keys)
         default = self._default if dynamic_default_values is None else dynamic_default_values

@@ -17,6 +17,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import FailedPreconditionError, InvalidArgumentError
 from tfx.framework.builder import ox
+from tfx.framework.composite.ragged import is_ragged, of_flat_values
 from tfx.framework.context import init_scope
 from tfx.framework.convert import constant, convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -45,14 +46,17 @@ class StaticTable(KeyedTable):
 
     # Never taken apart as a structure of tensors: it has identity.
     _tfx_is_object = True
+    # The initializer that did not give any content.
+    _unfilled: str | None = None
 
     def __init__(
         self,
         initializer: TableInitializerBase | None,
-        key_dtype: DType,
-        value_dtype: DType,
+        key_dtype: DTypeLike,
+        value_dtype: DTypeLike,
         name: str | None,
     ) -> None:
+        key_dtype, value_dtype = dtypes.as_dtype(key_dtype), dtypes.as_dtype(value_dtype)
         if key_dtype not in _KEYS:
             raise InvalidArgumentError(
                 f"A table's keys are {key_dtype.name}, expected string, int32 or int64."
@@ -62,10 +66,9 @@ class StaticTable(KeyedTable):
         if initializer is not None:
             initializer.initialize(self)
             if not hasattr(self, "_words"):
-                raise FailedPreconditionError(
-                    f"{type(initializer).__name__}.initialize did not fill the table; expected a "
-                    "call of super().initialize(table)."
-                )
+                # As in TensorFlow: what is restored later may be made without content.
+                self.fill(_nothing(key_dtype), _nothing(value_dtype))
+                self._unfilled = type(initializer).__name__
 
     def fill(self, keys: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
         """Put the content in; an initializer does so, once.
@@ -119,6 +122,11 @@ class StaticTable(KeyedTable):
         raise TypeError(f"{type(self).__name__} has no values to look up; use StaticHashTable.")
 
     def _checked(self, keys: Any) -> Tensor:
+        if self._unfilled is not None:
+            raise FailedPreconditionError(
+                f"Table not initialized: {self._unfilled}.initialize did not fill it; expected a "
+                "call of super().initialize(table)."
+            )
         python = not isinstance(keys, Tensor) and not hasattr(keys, "dtype")
         found: Tensor = convert_to_tensor(keys, self.key_dtype if python else None)
         if found.dtype is not self.key_dtype:
@@ -144,6 +152,10 @@ class StaticTable(KeyedTable):
             f"<tfx.lookup.{type(self).__name__} of {len(self._words)} {self.key_dtype.name} keys "
             f"to {self.value_dtype.name}>"
         )
+
+
+def _nothing(kind: DType) -> npt.NDArray[Any]:
+    return np.empty(0, object if kind is dtypes.string else kind.as_numpy_dtype)
 
 
 def _plain(array: npt.NDArray[Any]) -> list[Any]:
@@ -218,6 +230,9 @@ class StaticHashTable(StaticTable):
         Raises:
             TypeError: keys of another dtype.
         """
+        if is_ragged(keys):
+            rows: Tensor = of_flat_values(self.lookup, keys)
+            return rows
         found = self._find(self._checked(keys))
         return ox.Gather(constant(self._with_default, self.value_dtype), found)
 
@@ -265,9 +280,8 @@ class StaticVocabularyTable(StaticTable):
         kind = None if lookup_key_dtype is None else dtypes.as_dtype(lookup_key_dtype)
         if initializer is None:
             kind = kind or dtypes.string
-            empty = np.empty(0, kind.as_numpy_dtype if kind is not dtypes.string else object)
             super().__init__(None, kind, dtypes.int64, name)
-            self.fill(empty, np.empty(0, np.int64))
+            self.fill(_nothing(kind), _nothing(dtypes.int64))
             return
         if initializer.value_dtype is not dtypes.int64:
             raise TypeError(
@@ -306,6 +320,9 @@ class StaticVocabularyTable(StaticTable):
         Raises:
             TypeError: keys of another dtype.
         """
+        if is_ragged(keys):
+            rows: Tensor = of_flat_values(self.lookup, keys)
+            return rows
         words = self._checked(keys)
         places = self._find(words)
         count = len(self._words)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import numpy as np
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
+from tfx.ops.io.wav import wav
 from tfx.summary import event_pb2 as pb
 from tfx.summary.messages import plugin, value_summary
 from tfx.summary.recording import NOTHING, record, skipped, summary_scope
@@ -70,24 +70,3 @@ def audio(
             return value_summary(tag, table, metadata)
 
         return record(tag, data, step, payload)
-
-
-def wav(frames: np.ndarray[Any, Any], rate: int) -> bytes:
-    """A sound ``[frames, channels]`` as a WAV file of 16 bits a sample; NaN is silence.
-
-    Raises:
-        InvalidArgumentError: a rate, or a number of channels, that such a file cannot have.
-    """
-    channels = frames.shape[1]
-    if not (1 <= rate < 2**32 and 1 <= channels < 2**15 and rate * channels * 2 < 2**32):
-        raise InvalidArgumentError(
-            "A sound needs a positive sample rate and at least one channel, as a WAV file holds "
-            f"them; got sample_rate={rate} and {channels} channels."
-        )
-    levels = np.nan_to_num(frames.astype(np.float64), nan=0.0) * 32768
-    samples = np.clip(np.rint(levels), -32768, 32767).astype("<i2")
-    data: bytes = samples.tobytes()
-    layout = struct.pack("<HHIIHH", 1, channels, rate, rate * channels * 2, channels * 2, 16)
-    head = b"WAVEfmt " + struct.pack("<I", len(layout)) + layout
-    body = head + b"data" + struct.pack("<I", len(data)) + data
-    return b"RIFF" + struct.pack("<I", len(body)) + body

@@ -42,6 +42,14 @@ def test_svd(shape: tuple[int, ...], dtype: str, atol: float) -> None:
     np.testing.assert_allclose(tf.linalg.pinv(a), np.linalg.pinv(a), atol=30 * atol)
 
 
+def test_singular_values_of_bfloat16() -> None:
+    a = tf.constant([[3.0, 0.0], [4.0, 0.0]], tf.bfloat16)
+    assert tf.linalg.matrix_rank(a) == 1
+    s = tf.linalg.svd(a, compute_uv=False)
+    assert s.dtype == tf.bfloat16
+    np.testing.assert_allclose(tf.cast(s, tf.float32), [5.0, 0.0], atol=0.1)
+
+
 def test_degenerate_matrices() -> None:
     line = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]], np.float32)
     assert tf.linalg.matrix_rank(line) == 2

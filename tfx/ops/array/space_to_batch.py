@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
+from tfx.ops.array.concat import stack, unstack
+from tfx.ops.array.creation import zeros, zeros_like
 from tfx.ops.array.pad import pad
-from tfx.ops.common.arguments import INT64_MAX, static_ints, tensor
+from tfx.ops.common.arguments import INT64_MAX, cast_to, static_ints, tensor
 from tfx.ops.common.shapes import (
     concat_shape,
     describe,
@@ -206,6 +209,36 @@ def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = 
         return result
     axes = int64_constant(range(1, count + 1))
     return ox.Slice(result, int64_constant(starts), int64_constant(ends), axes)
+
+
+def required_space_to_batch_paddings(
+    input_shape: Any, block_shape: Any, base_paddings: Any = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """The paddings with which blocks fit into a shape, and the crops that take them off again.
+
+    Args:
+        input_shape: int32 sizes, ``[axes]``.
+        block_shape: Length of a block along each axis.
+        base_paddings: Paddings that there have to be at least, ``[axes, 2]``; None: none.
+        name: Accepted for compatibility.
+
+    Returns:
+        Paddings and crops, int32, ``[axes, 2]``.
+
+    Example:
+        >>> import tfx as tf
+        >>> paddings, crops = tf.required_space_to_batch_paddings([5, 11], [3, 2])
+        >>> paddings.numpy().tolist(), crops.numpy().tolist()
+        ([[0, 1], [0, 1]], [[0, 1], [0, 1]])
+    """
+    sizes, blocks = (cast_to(tensor(x), dtypes.int32) for x in (input_shape, block_shape))
+    least = zeros([blocks.shape[0] or 0, 2], dtypes.int32) if base_paddings is None else None
+    base = cast_to(tensor(base_paddings), dtypes.int32) if least is None else least
+    starts, ends = unstack(base, axis=1)
+    # Python's remainder, which is never negative: what is missing to the next multiple.
+    missing = ox.Mod(ox.Neg(ox.Add(ox.Add(sizes, starts), ends)), blocks)
+    paddings = stack([starts, ox.Add(ends, missing)], axis=1)
+    return paddings, stack([zeros_like(missing), missing], axis=1)
 
 
 def _block_lengths(block_shape: Any) -> list[int]:

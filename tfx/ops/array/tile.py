@@ -134,7 +134,7 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         raise ValueError(f"Dimensions {shape[place]} and {count[0]} are not compatible")
     if count is None or not isinstance(count[0], int):
         times = ox.Expand(times, dimension(x, place))  # there may be one for all
-    return ox.Gather(x, _repeated_places(times), axis=place)
+    return ox.Gather(x, repeated_places(times), axis=place)
 
 
 def _agree(a: int | str | None, b: int | str | None) -> bool:
@@ -151,7 +151,7 @@ def _evenly(x: Tensor, times: Tensor, axis: int) -> Tensor:
     return reshape_to(copies, concat_shape(shape_vector(x, 0, axis), length, behind))
 
 
-def _repeated_places(times: Tensor) -> Tensor:
+def repeated_places(times: Tensor) -> Tensor:
     """``[0, 0, 2]`` for repeats ``[2, 0, 1]``: how many elements are finished at each place."""
     ends = ox.CumSum(times, int64_constant(0))
     total = ox.ReduceSum(times, keepdims=1)

@@ -8,8 +8,9 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.framework.builder import ox
-from tfx.framework.convert import int64_constant
+from tfx.framework.convert import embed, int64_constant
 from tfx.framework.tensor import Tensor
+from tfx.ops.array.concat import unstack
 from tfx.ops.array.where import where
 from tfx.ops.common.arguments import as_int64, cast_to, static_ints, tensor
 from tfx.ops.image.geometry import flip_left_right, flip_up_down, pad_to_bounding_box
@@ -27,7 +28,7 @@ def resize_with_pad(
     """Images of another size with the same ratio of sides, with zeros around them.
 
     Args:
-        image: ``[height, width, channels]`` or a batch of them, of known size.
+        image: ``[height, width, channels]`` or a batch of them.
         target_height: Height of the results.
         target_width: Width of the results.
         method: See ``resize``.
@@ -37,7 +38,7 @@ def resize_with_pad(
         As ``resize``.
 
     Raises:
-        ValueError: a size below 1, or one that is not known now.
+        ValueError: a target below 1, or one that is not known now.
 
     Example:
         >>> import tfx as tf
@@ -47,19 +48,34 @@ def resize_with_pad(
     """
     x = tensor(image)
     target = static_ints(as_int64([target_height, target_width]))
-    rank = x.shape.rank
-    sides = x.shape.as_list()[-3:-1] if rank in (3, 4) else [None]
-    if target is None or min(target) < 1 or None in sides:
+    if x.shape.rank not in (3, 4) or target is None or min(target) < 1:
         raise ValueError(
-            "resize_with_pad needs images [height, width, channels] (or a batch) of known size and "
-            f"a target of at least 1; got {x.shape} and {[target_height, target_width]}."
+            "resize_with_pad needs images [height, width, channels] (or a batch) and a target of "
+            f"at least 1; got {x.shape} and {[target_height, target_width]}."
         )
+    sides = x.shape.as_list()[-3:-1]
+    if None in sides:
+        resized, before = _within(x, target, method, antialias)
+        return pad_to_bounding_box(resized, before[0], before[1], target[0], target[1])
     have, want = np.array(sides, np.float32), np.array(target, np.float32)
     exact = have / max(have / want)
     size = np.floor(exact).astype(int)
-    before = np.maximum(np.floor((want - exact) / np.float32(2)), 0).astype(int)
+    front = np.maximum(np.floor((want - exact) / np.float32(2)), 0).astype(int)
     resized = resize(x, size.tolist(), method, antialias=antialias)
-    return pad_to_bounding_box(resized, int(before[0]), int(before[1]), target[0], target[1])
+    return pad_to_bounding_box(resized, int(front[0]), int(front[1]), target[0], target[1])
+
+
+def _within(
+    x: Tensor, target: list[int], method: Any, antialias: bool
+) -> tuple[Tensor, list[Tensor]]:
+    """Images of a size that only a run tells, and the zeros above and on the left."""
+    rank = x.shape.rank or 3
+    have = cast_to(ox.Shape(x, start=rank - 3, end=rank - 1), dtypes.float32)
+    want = embed(np.array(target, np.float32))
+    exact = have / ox.ReduceMax(have / want, keepdims=0)
+    front = ox.Floor(ox.Max((want - exact) / 2.0, embed(np.array(0, np.float32))))
+    resized = resize(x, cast_to(ox.Floor(exact), dtypes.int32), method, antialias=antialias)
+    return resized, unstack(cast_to(front, dtypes.int64))
 
 
 def stateless_random_flip_left_right(image: Any, seed: Any) -> Tensor:

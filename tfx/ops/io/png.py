@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.dtypes import DTypeLike
+from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import tensor
@@ -128,16 +128,30 @@ def decode_png(
     x = one_text(contents, "DecodePng", "use map_fn")
 
     def decode(data: Any) -> list[Any]:
-        try:
-            pixels = _decoded(data.item(), channels)
-        except (zlib.error, struct.error, ValueError, IndexError) as e:
-            if isinstance(e, InvalidArgumentError):
-                raise
-            raise InvalidArgumentError(f"Invalid PNG data: {e}") from e
-        return [_deep(_with_channels(pixels, channels or pixels.shape[-1]), kind)]
+        return [decoded_png(data.item(), channels, kind)]
 
     outputs = [(kind, (None, None, channels or None))]
     return by_python("io.decode_png", decode, [x], outputs)[0]
+
+
+def decoded_png(data: bytes, channels: int, kind: DType) -> Any:
+    """The pixels of a file, ``[height, width, channels]``.
+
+    Args:
+        data: Its bytes.
+        channels: As ``decode_png`` takes them.
+        kind: uint8 or uint16.
+
+    Raises:
+        InvalidArgumentError: no PNG file, or a broken one.
+    """
+    try:
+        pixels = _decoded(data, channels)
+    except (zlib.error, struct.error, ValueError, IndexError) as e:
+        if isinstance(e, InvalidArgumentError):
+            raise
+        raise InvalidArgumentError(f"Invalid PNG data: {e}") from e
+    return _deep(_with_channels(pixels, channels or pixels.shape[-1]), kind)
 
 
 def _chunks(data: bytes) -> dict[bytes, bytes]:

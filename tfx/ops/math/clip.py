@@ -12,9 +12,16 @@ from tfx.framework.composite.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.rules import OpRecord, elementwise, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.static_value import get_static_value
-from tfx.ops.common.arguments import require_dtype, same_dtype, scalar_like, tensor, unbroadcast
+from tfx.ops.common.arguments import (
+    cast_to,
+    require_dtype,
+    same_dtype,
+    scalar_like,
+    tensor,
+    unbroadcast,
+)
 from tfx.ops.common.batching import BatchedOp, Results, batching
-from tfx.ops.math.arithmetic import maximum, minimum
+from tfx.ops.math.arithmetic import maximum, minimum, multiply
 
 
 def clip_by_value(
@@ -77,6 +84,9 @@ def _clip_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     x, low, high = [*op.inputs, None, None][:3]
     zero, dx = scalar_like(0, dy), dy
     of_low = of_high = None
+    if low is None and high is not None and not op.needs[2] and dy.dtype.is_floating:
+        # relu6: a product, as in TensorFlow and as behind Relu.
+        return [multiply(dy, cast_to(ox.Less(x, high), dy.dtype)), None, None][: len(op.inputs)]
     if high is not None:
         raised = x if low is None or _are_ordered(low, high) else ox.Max(x, low)
         above = apply("GreaterOrEqual" if low is None else "Greater", (raised, high))

@@ -53,8 +53,8 @@ def relu(features: Any, name: str | None = None) -> Tensor:
 
 @gradient("Relu")
 def _relu_grad(op: OpRecord, dy: Tensor) -> Tensor:
-    # What is not positive is 0: the result serves as the zeros, and the gradient depends on it.
-    return _where_positive(op.outputs[0], dy, op.outputs[0])
+    # A product, as in TensorFlow: infinity behind a flat part is NaN. The second derivative is 0.
+    return multiply(dy, ox.Sign(op.outputs[0]))
 
 
 def _where_positive(x: Tensor, yes: Tensor, no: Tensor) -> Tensor:

@@ -17,16 +17,15 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike, finfo
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.body_graph import BodyGraph
 from tfx.framework.builder import ox
-from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
-from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.framework.tensor import Tensor
 
 # Formulas are written with the arithmetic of tensors, which this import attaches.
 from tfx.ops.common import operator_overloads as operator_overloads
 from tfx.ops.common.arguments import cast_to, is_tensor_like, tensor
 from tfx.ops.common.broadcast_shapes import broadcast_dynamic_shape
+from tfx.ops.common.graph_loop import repeated
 from tfx.ops.common.shapes import concat_shape, shape_argument
 from tfx.ops.common.traced_once import Composite
 from tfx.ops.math.cast import stop_gradient
@@ -99,36 +98,6 @@ def _log(x: Tensor) -> Tensor:
     return ox.Log(ox.Max(x, _number(1e-300)))
 
 
-def _loop(
-    limit: int,
-    start: Sequence[Tensor],
-    step: Callable[..., tuple[Tensor, Sequence[Tensor]]],
-) -> list[Tensor]:
-    """Repeat in a graph: ``step`` takes the round's number and the state.
-
-    Args:
-        limit: At most so many rounds.
-        start: The state at first.
-        step: Gives whether to go on, and the new state.
-    """
-    graph = current().graph
-    assert graph is not None
-    body = BodyGraph("round", graph)
-    given = [(dtypes.int64.onnx, ()), (dtypes.bool.onnx, ())]
-    types = [(x.dtype.onnx, x.shape.symbolic) for x in start]
-    with using(graph=body, scope=""):
-        number, _, *state = [
-            body.add_argument(f"given{i}", *kind) for i, kind in enumerate((*given, *types))
-        ]
-        go, new = step(number, *state)
-        body.graph.outputs = [body.value_of(x) for x in (go, *new)]
-    inputs = [int64_constant(limit), embed(np.array(True)), *start]
-    node = graph.graph.add_node(
-        "Loop", [graph.value_of(x) for x in inputs], {"body": body.graph}, types, name="rounds"
-    )
-    return [SymbolicTensor(v, graph) for v in node.outputs]
-
-
 def _not_all(done: Tensor) -> Tensor:
     """Return a scalar that is true if any element is false."""
     least = ox.ReduceMin(cast_to(done, dtypes.uint8), keepdims=0)
@@ -145,7 +114,7 @@ def _first(
         both = ox.Or(done, accepted)
         return _not_all(both), (_choose(done, result, _choose(accepted, value, result)), both)
 
-    return _loop(rounds, (fallback, ox.IsNaN(fallback * 0.0)), step)[0]
+    return repeated(rounds, (fallback, ox.IsNaN(fallback * 0.0)), step)[0]
 
 
 def _gamma_body(alpha: Tensor, x: Tensor, u: Tensor, boost: Tensor) -> tuple[Tensor]:
@@ -189,7 +158,7 @@ def _inverted(u: Tensor, first: Tensor, ratio: Callable[[Tensor], Tensor]) -> Te
         more = count + cast_to(passed, dtypes.float64)
         return _not_all(ox.Not(passed)), (new, total + new, more)
 
-    return _loop(_TERMS, (first, first, first * 0.0), step)[2]
+    return repeated(_TERMS, (first, first, first * 0.0), step)[2]
 
 
 def _hat(u: Tensor, a: Tensor, b: Tensor, centre: Tensor) -> tuple[Tensor, Tensor]:

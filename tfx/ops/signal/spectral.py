@@ -90,10 +90,15 @@ def _late_frames(x: Tensor, length: int, step: int, padding: Any, place: int) ->
         amounts = [missing if i == place else zero for i in range(x.shape.rank or 0)]
         rows = [ox.Concat(zero, n, axis=0) for n in amounts]
         x = pad(x, stack(rows), constant_values=padding)
-    count = ox.Squeeze(frames, zero)
-    starts = ox.Range(int64_constant(0), count, int64_constant(1)) * stride
+    return gather(x, _late_places(frames, length, step), axis=place)
+
+
+def _late_places(frames: Tensor, length: int, step: int) -> Tensor:
+    """The numbers of the samples of each of as many frames as only a run tells."""
+    count = ox.Squeeze(frames, int64_constant([0]))
+    starts = ox.Range(int64_constant(0), count, int64_constant(1)) * int64_constant([step])
     column = ox.Unsqueeze(starts, int64_constant([1]))
-    return gather(x, column + int64_constant(range(length)), axis=place)
+    return column + int64_constant(range(length))
 
 
 def _count(what: str, value: Any) -> int:
@@ -107,7 +112,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
     """The signal of which overlapping frames are the pieces: samples that meet are added up.
 
     Args:
-        signal: ``[..., frames, frame_length]`` of known numbers.
+        signal: ``[..., frames, frame_length]``, the length a known number.
         frame_step: Samples between the beginnings of two frames.
         name: Accepted for compatibility.
 
@@ -115,7 +120,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         ``[..., (frames - 1) * frame_step + frame_length]``.
 
     Raises:
-        ValueError: a step below 1, or a number of samples that is not known.
+        ValueError: a step below 1, or a length that is not known.
 
     Example:
         >>> import tfx as tf
@@ -125,15 +130,23 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
     x = tensor(signal)
     step = _count("frame_step", frame_step)
     rank = known_rank(x, "overlap_and_add")
-    if rank < 2 or x.shape[-1] is None or x.shape[-2] is None:
+    if rank < 2 or x.shape[-1] is None:
         raise ValueError(
-            f"overlap_and_add takes [..., frames, frame_length] of known numbers; got {x.shape}."
+            f"overlap_and_add takes [..., frames, frame_length] of a known length; got {x.shape}."
         )
-    frames, length = int(x.shape[-2]), int(x.shape[-1])
-    places = (np.arange(frames)[:, None] * step + np.arange(length)).astype(np.int32)
+    frames, length = x.shape[-2], int(x.shape[-1])
+    places: Any
+    size: Any
+    if frames is None:
+        count = dimension(x, rank - 2)
+        places = _late_places(count, length, step)
+        rest = ox.Min(count, int64_constant([1])) * int64_constant([length - step])
+        size = ox.Squeeze(count * int64_constant([step]) + rest, int64_constant([0]))
+    else:
+        places = (np.arange(frames)[:, None] * step + np.arange(length)).astype(np.int32)
+        size = (frames - 1) * step + length if frames else 0
     # The samples go to the front, where segments are summed.
     turned = transpose(x, [rank - 2, rank - 1, *range(rank - 2)])
-    size = (frames - 1) * step + length if frames else 0
     found = unsorted_segment_sum(turned, places, size)
     return transpose(found, [*range(1, rank - 1), 0])
 

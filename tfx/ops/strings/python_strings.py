@@ -1,4 +1,4 @@
-"""``tfx.strings``: what no ONNX operator does; functions with it cannot be saved."""
+"""``tfx.strings``: what no ONNX operator does; most functions with it cannot be saved."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import constant
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.common.arguments import cast_to, numpy_of, tensor
 from tfx.ops.common.python_ops import by_python, each
 from tfx.ops.debugging.print import describe
+from tfx.ops.strings.literals import literals_of, replaceable, replaced
 from tfx.ops.strings.regex import expression, replace
 from tfx.ops.strings.strings import one_text, text
 
 _UNITS = ("BYTE", "UTF8_CHAR")
-_INSTEAD = "give it one string at a time"
 
 
 def _letters(x: Tensor, kind: str, change: Callable[[bytes], bytes]) -> Tensor:
@@ -135,6 +135,8 @@ def regex_replace(
 ) -> Tensor:
     r"""Matches of a regular expression replaced.
 
+    Functions can be saved where the expression is one text, or some characters in brackets.
+
     Args:
         input: Tensor of strings.
         pattern: The expression, as RE2 has them but for ``\p``, ``\C``, ``\Q`` and the flag ``U``.
@@ -165,6 +167,10 @@ def regex_replace(
                 f"Invalid rewrite pattern {rewrite!r}: {pattern!r} has {known.groups} group(s), "
                 f"not {group}."
             )
+    if not isinstance(x, EagerTensor) and replace_global and all(isinstance(p, str) for p in parts):
+        literals, instead = literals_of(source), "".join(map(str, parts))
+        if literals is not None and replaceable(literals, instead):
+            return replaced(x, literals, instead)
     return _letters(x, "strings.regex_replace", lambda s: replace(known, parts, s, replace_global))
 
 
@@ -294,12 +300,17 @@ def bytes_split(input: Any, name: str | None = None) -> Tensor:
         >>> tf.strings.bytes_split("abc").numpy()
         array([b'a', b'b', b'c'], dtype=object)
     """
-    x = one_text(input, "strings.bytes_split", _INSTEAD)
+    x = one_text(input, "strings.bytes_split")
 
     def pieces(a: Any) -> list[Any]:
-        return [_texts([bytes([b]) for b in a.item()])]
+        return [_texts(bytes_of(a.item()))]
 
     return by_python("strings.bytes_split", pieces, [x], [(dtypes.string, (None,))])[0]
+
+
+def bytes_of(value: bytes) -> list[bytes]:
+    """The bytes of a text, each a text of its own."""
+    return [bytes([b]) for b in value]
 
 
 def _texts(items: Sequence[bytes]) -> Any:
@@ -340,6 +351,27 @@ def ngrams(
         array([b'A B', b'B C'], dtype=object)
     """
     x = text(data, "StringNGrams")
+    runs = runs_of(ngram_width, separator, pad_values, padding_width, preserve_short_sequences)
+
+    def compute(a: Any) -> list[Any]:
+        rows = [runs(list(row)) for row in a.reshape(-1, a.shape[-1])]
+        count = len(rows[0]) if rows else 0
+        flat = _texts([item for row in rows for item in row])
+        return [flat.reshape(*a.shape[:-1], count)]
+
+    shape = x.shape.symbolic
+    static = None if shape is None else (*shape[:-1], None)
+    return by_python("strings.ngrams", compute, [x], [(dtypes.string, static)])[0]
+
+
+def runs_of(
+    ngram_width: Any,
+    separator: str,
+    pad_values: Any,
+    padding_width: int | None,
+    preserve_short_sequences: bool,
+) -> Callable[[Sequence[bytes]], list[bytes]]:
+    """What makes the runs of one row; see ``ngrams``."""
     widths = [ngram_width] if isinstance(ngram_width, int) else [int(w) for w in ngram_width]
     if any(w < 1 for w in widths):
         raise ValueError(f"All ngram_widths must be greater than or equal to 1; got {ngram_width}")
@@ -359,15 +391,7 @@ def ngrams(
             found = [separator.encode().join(row)]
         return found
 
-    def compute(a: Any) -> list[Any]:
-        rows = [runs(list(row)) for row in a.reshape(-1, a.shape[-1])]
-        count = len(rows[0]) if rows else 0
-        flat = _texts([item for row in rows for item in row])
-        return [flat.reshape(*a.shape[:-1], count)]
-
-    shape = x.shape.symbolic
-    static = None if shape is None else (*shape[:-1], None)
-    return by_python("strings.ngrams", compute, [x], [(dtypes.string, static)])[0]
+    return runs
 
 
 def unsorted_segment_join(
@@ -449,15 +473,23 @@ def unicode_decode(
         >>> tf.strings.unicode_decode("aé", "UTF-8").numpy()
         array([ 97, 233], dtype=int32)
     """
-    x = one_text(input, "UnicodeDecode", _INSTEAD)
+    x = one_text(input, "UnicodeDecode")
 
     def points(a: Any) -> list[Any]:
-        found = _decode(a.item(), input_encoding, errors, replacement_char)
-        if replace_control_characters:
-            found = "".join([c if c >= " " else chr(replacement_char) for c in found])
-        return [np.array([ord(c) for c in found], np.int32)]
+        how = (input_encoding, errors, replacement_char, replace_control_characters)
+        return [np.array(code_points(a.item(), *how), np.int32)]
 
     return by_python("strings.unicode_decode", points, [x], [(dtypes.int32, (None,))])[0]
+
+
+def code_points(
+    value: bytes, encoding: str, errors: str, replacement: int, replace_control: bool
+) -> list[int]:
+    """The code points of a text; see ``unicode_decode``."""
+    found = _decode(value, encoding, errors, replacement)
+    if replace_control:
+        found = "".join([c if c >= " " else chr(replacement) for c in found])
+    return [ord(c) for c in found]
 
 
 def _decode(value: bytes, encoding: str, errors: str, replacement: int) -> str:
@@ -534,13 +566,17 @@ def unicode_split(
         >>> tf.strings.unicode_split("aé", "UTF-8").numpy()
         array([b'a', b'\xc3\xa9'], dtype=object)
     """
-    x = one_text(input, "UnicodeSplit", _INSTEAD)
+    x = one_text(input, "UnicodeSplit")
 
     def pieces(a: Any) -> list[Any]:
-        found = _decode(a.item(), input_encoding, errors, replacement_char)
-        return [_texts([c.encode(input_encoding) for c in found])]
+        return [_texts(characters(a.item(), input_encoding, errors, replacement_char))]
 
     return by_python("strings.unicode_split", pieces, [x], [(dtypes.string, (None,))])[0]
+
+
+def characters(value: bytes, encoding: str, errors: str, replacement: int) -> list[bytes]:
+    """The characters of a text, each a text of its own; see ``unicode_decode``."""
+    return [c.encode(encoding) for c in _decode(value, encoding, errors, replacement)]
 
 
 def unicode_transcode(

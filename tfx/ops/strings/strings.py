@@ -19,6 +19,7 @@ from tfx.ops.common.arguments import cast_to, require_dtype, single_axis, static
 from tfx.ops.common.python_ops import by_python, each
 from tfx.ops.debugging.assertions import Assert
 from tfx.ops.math.reduction import reduce_all
+from tfx.ops.strings.literals import words
 
 
 def text(x: Any, op: str) -> Tensor:
@@ -226,10 +227,7 @@ def split(
     maxsplit: int = -1,
     name: str | None = None,
 ) -> Tensor:
-    """The pieces of one string.
-
-    Several strings have numbers of pieces that differ, which would be a ragged tensor; there are
-    none here. ``tfx.raw.StringSplit`` pads with empty strings instead, and also gives the counts.
+    """The pieces of one string; ``ragged_ops.strings`` splits several.
 
     Args:
         input: A string (a scalar tensor).
@@ -248,20 +246,20 @@ def split(
         >>> tf.strings.split("Gray wolf").numpy()
         array([b'Gray', b'wolf'], dtype=object)
     """
-    x = one_text(input, "StringSplit", "tfx.raw.StringSplit pads with empty strings instead")
+    x = one_text(input, "StringSplit")
     mark = (sep or "").encode()
-    if isinstance(x, EagerTensor) or (not mark and maxsplit >= 0):
+    if not mark and maxsplit < 0 and not isinstance(x, EagerTensor):
+        return ox.Squeeze(words(ox.Reshape(x, int64_constant([1])))[0], int64_constant([0]))
+    if isinstance(x, EagerTensor) or not mark:
 
-        def pieces(a: Any) -> list[Any]:
-            return [_vector(_pieces(a.item(), mark, maxsplit))]
+        def compute(a: Any) -> list[Any]:
+            return [_vector(pieces(a.item(), mark, maxsplit))]
 
-        return by_python("strings.split", pieces, [x], [(dtypes.string, (None,))])[0]
-    attributes: dict[str, Any] = {"delimiter": mark.decode()} if mark else {}
+        return by_python("strings.split", compute, [x], [(dtypes.string, (None,))])[0]
+    attributes: dict[str, Any] = {"delimiter": mark.decode()}
     if maxsplit >= 0:
         attributes["maxsplit"] = maxsplit
     found = ox.StringSplit(x, **attributes)[0]
-    if not mark:
-        return found
     # The operator finds nothing in an empty string, where one empty piece is.
     count = ox.Shape(found)
     nothing = ox.Equal(count, int64_constant([0]))
@@ -270,7 +268,8 @@ def split(
     return ox.Slice(padded, int64_constant([0]), end)
 
 
-def _pieces(value: bytes, mark: bytes, maxsplit: int) -> list[bytes]:
+def pieces(value: bytes, mark: bytes, maxsplit: int) -> list[bytes]:
+    """The pieces of a text between marks, or between white space where the mark is empty."""
     return value.split(mark, maxsplit) if mark else value.split(None, maxsplit)
 
 
@@ -280,17 +279,16 @@ def _vector(items: list[bytes]) -> Any:
     return result
 
 
-def one_text(x: Any, op: str, instead: str) -> Tensor:
+def one_text(x: Any, op: str, instead: str = "use the function of tfx.strings") -> Tensor:
     """One string.
 
     Raises:
-        InvalidArgumentError: not a scalar: the result would be ragged.
+        InvalidArgumentError: not a scalar.
     """
     found = text(x, op)
     if found.shape.rank != 0:
         raise InvalidArgumentError(
-            f"{op} takes one string (a scalar) here, got strings of shape {found.shape}: the "
-            f"result would be a ragged tensor, which there is not; {instead}."
+            f"{op} takes one string (a scalar) here, got strings of shape {found.shape}: {instead}."
         )
     return found
 
@@ -333,6 +331,8 @@ def to_number(
     good = regex_full_match(x, pattern)
     if isinstance(x, EagerTensor):
         _complain(x, good)
+    else:  # of other text, ONNX Runtime makes a number or an error, as its version has it
+        x = ox.Where(good, x, constant("0"))
     number = cast_to(x, dtypes.int64 if wanted.is_integer else dtypes.float64)
     if wanted is dtypes.int32:
         low = ox.GreaterOrEqual(number, int64_constant(-(2**31)))

@@ -94,7 +94,9 @@ def test_the_names_of_tensorflow():
     for kind in KINDS:
         assert getattr(tf.math.special, f"bessel_{kind}") is _function(kind)[0]
     for kind in KINDS[:4]:
-        assert getattr(tf.math, f"bessel_{kind}") is _function(kind)[0]
+        found = getattr(tf.math, f"bessel_{kind}")
+        # Once a program has ragged tensors, the public one looks for them.
+        assert getattr(found, "_tfx_plain", found) is _function(kind)[0]
 
 
 def test_only_floats():

@@ -39,6 +39,9 @@ def test_overlap_and_add(step: int) -> None:
 
     np.testing.assert_allclose(added(frames), expected, rtol=1e-6)
     np.testing.assert_allclose(tf.function(added)(frames), expected, rtol=1e-6)
+    late = tf.function(added, input_signature=[tf.TensorSpec([None, None, 5])])
+    np.testing.assert_allclose(late(frames), expected, rtol=1e-6)
+    assert late(frames[:, :0]).shape == (2, 0)
 
 
 def test_gradients() -> None:

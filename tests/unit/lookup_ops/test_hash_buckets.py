@@ -1,0 +1,46 @@
+"""Strings to buckets by hashes: SipHash's published values, and what TensorFlow 2.21 gave."""
+
+from __future__ import annotations
+
+import pytest
+
+import tfx as tf
+from tfx.lookup_ops.fingerprint import combined, fingerprint64
+from tfx.lookup_ops.siphash import siphash
+
+# The key and the data are 0, 1, 2, ...
+PUBLISHED = {
+    0: 0x726FDB47DD0E0E31,
+    1: 0x74F839C593DC67FD,
+    7: 0xAB0200F58B01D137,
+    8: 0x93F5F5799A932462,
+    15: 0xA129CA6149BE45E5,
+}
+
+
+@pytest.mark.parametrize("size", PUBLISHED)
+def test_siphash(size: int) -> None:
+    key = (0x0706050403020100, 0x0F0E0D0C0B0A0908)
+    assert siphash(bytes(range(size)), key) == PUBLISHED[size]
+
+
+def test_strong_buckets_are_those_of_tensorflow() -> None:
+    words = ["", "a", "Hello", "TF", "x" * 7, "y" * 8, "z" * 9, "w" * 16]
+    found = [383377, 332029, 225227, 334479, 42127, 965727, 665145, 585067]
+    assert tf.strings.to_hash_bucket_strong(words, 1000003, [1, 2]).numpy().tolist() == found
+    traced = tf.function(lambda x: tf.strings.to_hash_bucket_strong(x, 1000003, [1, 2]))
+    assert traced(tf.constant(words)).numpy().tolist() == found
+
+
+def test_a_key_has_two_numbers_and_there_are_buckets() -> None:
+    with pytest.raises(ValueError, match="two elements"):
+        tf.strings.to_hash_bucket_strong(["a"], 3, [1])
+    with pytest.raises(ValueError, match="at least 1"):
+        tf.strings.to_hash_bucket_strong(["a"], 0, [1, 2])
+
+
+def test_crossed_features_are_those_of_tensorflow() -> None:
+    found = []
+    for word, number in ((b"a", 1), (b"b", 2), (b"cc", 3)):
+        found.append(combined(combined(0xDECAFCAFFE, fingerprint64(word)), number) % 1000)
+    assert found == [485, 357, 484]
