@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfx.config import experimental as experimental
+from tfx.config import optimizer as optimizer
 from tfx.config import threading as threading
 from tfx.config.devices import (
     get_logical_device_configuration as get_logical_device_configuration,
@@ -26,4 +27,4 @@ from tfx.runtime.logical_devices import PhysicalDevice as PhysicalDevice
 experimental_functions_run_eagerly = functions_run_eagerly
 experimental_run_functions_eagerly = run_functions_eagerly
 
-_complete(__name__, "experimental", "threading")
+_complete(__name__, "experimental", "optimizer", "threading")

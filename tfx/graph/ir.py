@@ -35,6 +35,28 @@ UNCHANGED: Final = Unchanged.UNCHANGED
 CALL = "Call"
 # The operator of a node that Python carries out; its attribute "call" is a ``HostCall``.
 HOST = "Host"
+# The operator of a node that runs a program of the fused kernels, its attribute "program"; only
+# plans of the machine at hand have such.
+FUSED = "Fused"
+# The operator that does so again and again, alone in the body of a ``Loop``.
+FUSED_LOOP = "FusedLoop"
+# Operators of images with the channels last, each with the attribute ``window``.
+CHANNELS_LAST_CONV = "ChannelsLastConv"
+CHANNELS_LAST_CONV_INPUT_GRADIENT = "ChannelsLastConvInputGradient"
+CHANNELS_LAST_CONV_FILTER_GRADIENT = "ChannelsLastConvFilterGradient"
+CHANNELS_LAST_MAX_POOL = "ChannelsLastMaxPool"
+CHANNELS_LAST_MAX_POOL_GRADIENT = "ChannelsLastMaxPoolGradient"
+KERNEL_OPERATORS = frozenset(
+    (
+        FUSED,
+        FUSED_LOOP,
+        CHANNELS_LAST_CONV,
+        CHANNELS_LAST_CONV_INPUT_GRADIENT,
+        CHANNELS_LAST_CONV_FILTER_GRADIENT,
+        CHANNELS_LAST_MAX_POOL,
+        CHANNELS_LAST_MAX_POOL_GRADIENT,
+    )
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -194,9 +216,11 @@ class Graph:
             has known derivatives: each by an input, as a function of the inputs (``framework``'s
             tensors). What differentiates a call of it need not look inside.
         library: Whether it is a part of this library, of which people want to see the name only.
+        fuses: Whether plans of it use the fused kernels; None: where that is quicker.
     """
 
     library = False
+    fuses: bool | None = None
     slopes: Sequence[Callable[..., Any] | None] = ()
 
     def __init__(self, name: str, parent: Graph | None = None) -> None:
@@ -294,6 +318,7 @@ class Graph:
         other.nodes = list(self.nodes)
         other.outputs = list(self.outputs)
         other._names = dict(self._names) if self.parent is None else self._names
+        other.fuses = self.fuses
         return other
 
     def __repr__(self) -> str:

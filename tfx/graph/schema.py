@@ -50,6 +50,22 @@ class Operator:
 
 
 @functools.cache
+def parameters(name: str, opset: int) -> tuple[int, tuple[str, ...], tuple[str, ...]]:
+    """The version of an operator in an opset, and the type parameters of its inputs and outputs.
+
+    Args:
+        name: The operator.
+        opset: One that has it.
+
+    Returns:
+        The first opset of the version, and names such as ``"T1"`` (or a type, where it is fixed).
+    """
+    found = onnx.defs.get_schema(name, opset, "")
+    inputs = tuple(p.type_str for p in found.inputs)
+    return found.since_version, inputs, tuple(p.type_str for p in found.outputs)
+
+
+@functools.cache
 def operator(name: str) -> Operator:
     """Return an operator of the standard domain.
 

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 
 from tfx.core.dims import is_automatic_dim, is_static
 from tfx.core.dtypes import from_onnx, string
+from tfx.graph.fusion.made_of import Fusion
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value
 from tfx.graph.printer import name_of
 
 _LARGEST = 5
+# Programs, and lines outside of them, that the table has.
+_LISTED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class GraphSummary:
         largest: The largest computed values of known shape, with their bytes.
         passes: What each pass does to the graph before it runs or is saved; none for a graph that
             is still being traced.
+        fusion: Which operators run together as programs of the fused kernels, and which do not, in
+            a plan on this machine's CPU; None: none may, or results depend on Python code.
     """
 
     name: str
@@ -75,6 +80,7 @@ class GraphSummary:
     unknown_values: int
     largest: tuple[tuple[str, int], ...]
     passes: tuple[PassEffect, ...] = ()
+    fusion: Fusion | None = None
 
     @property
     def removed(self) -> int:
@@ -113,6 +119,8 @@ class GraphSummary:
                 f"{self.shared} shared, {end} nodes left"
             )
             lines += [f"    {effect}" for effect in self.passes if effect.before != effect.after]
+        if self.fusion is not None:
+            lines += [f"  {line}" for line in self.fusion.lines(_LISTED)]
         return "\n".join(lines)
 
     def changes(self, after: GraphSummary) -> str:
@@ -143,7 +151,10 @@ class GraphSummary:
 
 
 def summarize(
-    graph: Graph, variables: Collection[Value] = (), passes: Collection[PassEffect] = ()
+    graph: Graph,
+    variables: Collection[Value] = (),
+    passes: Collection[PassEffect] = (),
+    fusion: Fusion | None = None,
 ) -> GraphSummary:
     """Count what a graph consists of.
 
@@ -151,6 +162,7 @@ def summarize(
         graph: The graph.
         variables: Those of its inputs that are values of variables.
         passes: What passes do to it.
+        fusion: What of it runs together.
     """
     operators: Counter[str] = Counter()
     calls: Counter[str] = Counter()
@@ -174,6 +186,7 @@ def summarize(
         unknown_values=len(sizes) - len(known),
         largest=tuple(sorted(known, key=lambda item: -item[1])[:_LARGEST]),
         passes=tuple(passes),
+        fusion=fusion,
     )
 
 

@@ -33,7 +33,8 @@ class Mark(Tag, enum.Enum):
     COUNTS_DOWN = "counts down"
     # Its integers are not 0, and not -1 where the smallest number would be divided.
     SAFE_DIVISOR = "safe divisor"
-    # It belongs to a reduction that is accurate already, or is only run where it is short.
+    # It belongs to a reduction that is accurate already, is only run where it is short, or is only
+    # asked whether it is NaN.
     PART_OF_SUM = "part of a sum"
     # It is a range that begins at 0.
     FROM_ZERO = "from zero"

@@ -40,6 +40,7 @@ class OpTraits:
         singular: Its slope may be infinite though the result is finite: at 0, at 1, or elsewhere.
         masks: Takes one of several values, or keeps values within limits: what is not taken gets
             no gradient.
+        after_products: ONNX Runtime computes it within the matrix product or convolution before it.
         local_gradient: Hands gradients on element by element, or to whole groups of elements.
     """
 
@@ -62,6 +63,7 @@ class OpTraits:
     refuse: Literal["", "always", "empty"] = ""
     singular: Literal["", "zero", "one", "other"] = ""
     masks: Literal["", "choose", "limit"] = ""
+    after_products: bool = False
     local_gradient: bool = False
 
 
@@ -159,7 +161,7 @@ _ROWS: dict[str, OpTraits] = {
     "If": OpTraits(bodies=True),
     "IsInf": OpTraits(elementwise="unary", cost="free", speculative=True),
     "IsNaN": OpTraits(elementwise="unary", cost="free", speculative=True),
-    "LeakyRelu": OpTraits(elementwise="unary"),
+    "LeakyRelu": OpTraits(elementwise="unary", after_products=True),
     "Less": OpTraits(elementwise="broadcast", cost="free", speculative=True),
     "LessOrEqual": OpTraits(elementwise="broadcast", cost="free", speculative=True),
     "Log": OpTraits(elementwise="unary", singular="other"),
@@ -220,7 +222,7 @@ _ROWS: dict[str, OpTraits] = {
     "ReduceSum": OpTraits(cheap_on_shapes=True, reduction=True, local_gradient=True),
     "ReduceSumSquare": OpTraits(reduction=True),
     "RegexFullMatch": OpTraits(elementwise="unary"),
-    "Relu": OpTraits(elementwise="unary"),
+    "Relu": OpTraits(elementwise="unary", after_products=True),
     "Reshape": OpTraits(moves="first", cost="free", form=True, size_from=(1,), local_gradient=True),
     "Resize": OpTraits(size_from=(2, 3)),
     "ReverseSequence": OpTraits(moves="first", refuse="always"),
@@ -235,7 +237,7 @@ _ROWS: dict[str, OpTraits] = {
     "SequenceMap": OpTraits(bodies=True),
     "Shape": OpTraits(cost="free", shape_only=True),
     "Shrink": OpTraits(elementwise="unary"),
-    "Sigmoid": OpTraits(elementwise="unary", local_gradient=True),
+    "Sigmoid": OpTraits(elementwise="unary", local_gradient=True, after_products=True),
     "Sign": OpTraits(elementwise="unary", speculative=True),
     "Sin": OpTraits(elementwise="unary", local_gradient=True),
     "Sinh": OpTraits(elementwise="unary", singular="other"),
@@ -264,7 +266,7 @@ _ROWS: dict[str, OpTraits] = {
     "Sum": OpTraits(elementwise="broadcast", local_gradient=True),
     "Swish": OpTraits(elementwise="unary"),
     "Tan": OpTraits(elementwise="unary", singular="other"),
-    "Tanh": OpTraits(elementwise="unary", local_gradient=True),
+    "Tanh": OpTraits(elementwise="unary", local_gradient=True, after_products=True),
     "ThresholdedRelu": OpTraits(elementwise="unary"),
     "Tile": OpTraits(moves="first", size_from=(1,)),
     "TopK": OpTraits(size_from=(1,)),

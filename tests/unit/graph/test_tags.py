@@ -11,7 +11,17 @@ from tfx.graph.serialization.serialize import to_model
 from tfx.graph.tags import Mark, Tag, mark_from_text
 
 # Who adds a type of tag sees to it that copies, pickles and passes treat it right.
-TAGS = {"Access", "Assigned", "Blocks", "Clean", "CustomGradient", "Mark", "Packed", "Query"}
+TAGS = {
+    "Access",
+    "Assigned",
+    "Blocks",
+    "Clean",
+    "CustomGradient",
+    "MadeOf",
+    "Mark",
+    "Packed",
+    "Query",
+}
 
 
 def test_the_types_of_tags_are_known():

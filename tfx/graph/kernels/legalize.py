@@ -127,7 +127,7 @@ class _Legalizer(Rewriter):
 
     def _correct(self, out: Graph, node: Node) -> None:
         node = self.rewired(node, node.inputs)
-        if node.op == ir.CALL:
+        if node.op == ir.CALL or node.op in ir.KERNEL_OPERATORS:
             out.nodes.append(node)
             return
         if empty_inputs.without_elements(out, node):

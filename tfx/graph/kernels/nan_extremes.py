@@ -58,16 +58,16 @@ def _reduced(out: Graph, node: Node) -> bool:
     # The axes may be none at run time, which means to do nothing.
     uncertain = axes is not None and axes.const is None and node.attrs.get("noop_with_empty_axes")
     if _is_small(x) or uncertain:
-        squares = write.ReduceSumSquare(*over, **node.attrs)
+        squares = _asked(write.ReduceSumSquare(*over, **node.attrs))
     else:
-        suspect = write.IsNaN(write.ReduceSum(*over, **node.attrs))
+        suspect = write.IsNaN(_asked(write.ReduceSum(*over, **node.attrs)))
         if axes is None:
             looked = write.Reshape(wide, write.ints([-1]))
             looked = _if_suspect(write, looked, suspect, _numbers(write, [0]))
-            squares = write.ReduceSumSquare(looked, keepdims=0)
+            squares = _asked(write.ReduceSumSquare(looked, keepdims=0))
         else:
             looked = _if_suspect(write, wide, suspect, _first(write, axes))
-            squares = write.ReduceSumSquare(looked, axes, **node.attrs)
+            squares = _asked(write.ReduceSumSquare(looked, axes, **node.attrs))
     result = write.Where(write.IsNaN(squares), squares, extreme)
     if wide is not x:
         write.Cast(result, to=x.dtype)
@@ -96,7 +96,7 @@ def _position(out: Graph, node: Node) -> bool:
         among_numbers(wide)
         return write.finish()
     found = of_numbers(write.apply(node.op, (wide,), node.attrs))
-    suspect = write.IsNaN(write.ReduceSum(wide, write.ints([axis]), **keepdims))
+    suspect = write.IsNaN(_asked(write.ReduceSum(wide, write.ints([axis]), **keepdims)))
     looked = _if_suspect(write, wide, suspect, _numbers(write, [axis]))
     write.Where(suspect, among_numbers(looked), found)
     return write.finish()
@@ -121,6 +121,13 @@ def of_numbers(extreme: Value) -> Value:
     assert extreme.node is not None
     extreme.node.tag = Mark.WITHOUT_NAN
     return extreme
+
+
+def _asked(total: Value) -> Value:
+    """Declare that of a sum nothing counts but whether it is NaN, so that it needs no care."""
+    assert total.node is not None
+    total.node.tag = Mark.PART_OF_SUM
+    return total
 
 
 def _is_clean(node: Node) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tfx.graph.ir import CALL, Graph, Node, Value
+from tfx.graph.rewrite import Rewriter
 
 
 def expand_calls(graph: Graph, chosen: Callable[[Node], bool]) -> Graph:
@@ -18,9 +19,19 @@ def expand_calls(graph: Graph, chosen: Callable[[Node], bool]) -> Graph:
     """
     result = graph.copy()
     result.nodes = []
-    _Expander(result, chosen).emit(graph, {}, "", None)
+    _Expander(result, chosen).emit(graph, {}, "", None, "")
     result.outputs = list(graph.outputs)
     return result
+
+
+def expand_all_calls(graph: Graph) -> Graph:
+    """A copy of the graph without any call, also in bodies."""
+    return _ExpandingAll().run(graph)
+
+
+class _ExpandingAll(Rewriter):
+    def run(self, graph: Graph) -> Graph:
+        return super().run(expand_calls(graph, lambda call: True))
 
 
 class _Expander:
@@ -29,7 +40,14 @@ class _Expander:
         self._chosen = chosen
         self._constants = {id(v) for v in out.constants}
 
-    def emit(self, graph: Graph, values: dict[int, Value], prefix: str, device: str | None) -> None:
+    def emit(
+        self,
+        graph: Graph,
+        values: dict[int, Value],
+        prefix: str,
+        device: str | None,
+        layer: str,
+    ) -> None:
         """Append the nodes of a graph; ``values`` maps its inputs, and gets what it makes."""
         for constant in graph.constants:
             if id(constant) not in self._constants:
@@ -38,11 +56,11 @@ class _Expander:
         for node in graph.nodes:
             inputs = [None if v is None else values.get(id(v), v) for v in node.inputs]
             if node.op == CALL and self._chosen(node):
-                self._expand(node, inputs, values, prefix, device)
+                self._expand(node, inputs, values, prefix, device, layer)
             elif not prefix and device is None:
                 self._out.nodes.append(node.replaced(inputs))
             else:
-                self._copy(node, inputs, values, prefix, device)
+                self._copy(node, inputs, values, prefix, device, layer)
 
     def _expand(
         self,
@@ -51,10 +69,12 @@ class _Expander:
         values: dict[int, Value],
         prefix: str,
         device: str | None,
+        layer: str,
     ) -> None:
         callee: Graph = call.attrs["graph"]
         inner = {id(f): a for f, a in zip(callee.inputs, inputs, strict=True) if a is not None}
-        self.emit(callee, inner, f"{prefix}{call.name}/", call.device or device)
+        layer += call.source.layer if call.source else ""
+        self.emit(callee, inner, f"{prefix}{call.name}/", call.device or device, layer)
         for made, formal in zip(call.outputs, callee.outputs, strict=True):
             if prefix:
                 values[id(made)] = inner.get(id(formal), formal)
@@ -75,18 +95,22 @@ class _Expander:
         values: dict[int, Value],
         prefix: str,
         device: str | None,
+        layer: str,
     ) -> None:
         """The node of a callee, with values of its own for this call."""
         attrs = node.attrs
         if any(True for _ in node.bodies()) and node.op != CALL:
             attrs = {k: _body(v, values) if isinstance(v, Graph) else v for k, v in attrs.items()}
         name = self._out.unique_name(f"{prefix}{node.name}")
+        source = node.source
+        if layer and source is not None:
+            source = source._replace(layer=layer + source.layer)
         made = Node(
             node.op,
             tuple(inputs),
             attrs,
             name,
-            node.source,
+            source,
             device=node.device or device,
             tag=node.tag,
             outputs=tuple(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tfx.core.errors import InternalError
 from tfx.graph.ir import Graph, Value
 from tfx.graph.kernels.legalize import legalize
+from tfx.graph.passes.channels_last import use_channels_last_kernels
 from tfx.graph.passes.claims import EVERYTHING, NOTHING, Claim, check_claims
 from tfx.graph.passes.common_subexpressions import eliminate_common
 from tfx.graph.passes.dead_code import remove_dead_nodes
@@ -22,8 +23,10 @@ from tfx.graph.passes.fold_constants import fold_constants
 from tfx.graph.passes.gemm_transposes import share_transposes
 from tfx.graph.passes.limit_call_depth import limit_call_depth
 from tfx.graph.passes.loops_to_scans import scan_loops
+from tfx.graph.passes.quick_kernels import choose_quick_kernels
 from tfx.graph.passes.remove_copies import remove_copies
 from tfx.graph.passes.sink_expands import sink_expands
+from tfx.graph.passes.sink_transposes import sink_transposes
 from tfx.graph.summary import PassEffect, count_nodes
 from tfx.graph.verify import ENABLED, verify
 from tfx.runtime.values import RawValue
@@ -40,6 +43,8 @@ class PassOptions:
         portable: Use what other builds of the runtime have, for a graph that is written to a file.
         known: Contents of inputs that will be initializers.
         threads: How many threads a run has.
+        runs_here: The result runs on the CPU of this machine, and is not written to a file.
+        own_kernels: It may use the operators of our kernels' library.
     """
 
     device: str = "CPU:0"
@@ -48,6 +53,8 @@ class PassOptions:
     portable: bool = False
     known: Mapping[Value, RawValue] = field(default_factory=dict)
     threads: int = 1
+    runs_here: bool = False
+    own_kernels: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +165,21 @@ PREPARE = Pipeline(
         ),
         _DEAD_NODES,
         Pass(
+            "channels last",
+            lambda g, o: use_channels_last_kernels(g, o.known) if o.own_kernels else g,
+            requires=frozenset({Claim.NO_COPIES, Claim.NO_DEAD_NODES}),
+            breaks=frozenset({Claim.NO_DEAD_NODES}),
+        ),
+        _DEAD_NODES,
+        # Before the kernels: sums become several nodes, which look at sizes.
+        Pass(
+            "transposes",
+            lambda g, o: sink_transposes(g) if o.runs_here else g,
+            requires=frozenset({Claim.NO_COPIES}),
+            breaks=frozenset({Claim.NO_DEAD_NODES}),
+        ),
+        _DEAD_NODES,
+        Pass(
             "kernels",
             lambda g, o: legalize(g, o.device, portable=o.portable),
             requires=frozenset({Claim.NO_COPIES, Claim.NO_DEAD_NODES}),
@@ -202,8 +224,15 @@ CPU_PLAN = Pipeline(
             saved=False,
         ),
         Pass(
-            "transposes",
+            "products",
             lambda g, o: share_transposes(g, o.threads),
+            requires=frozenset({Claim.KERNELS}),
+            breaks=EVERYTHING - {Claim.KERNELS},
+            saved=False,
+        ),
+        Pass(
+            "quick kernels",
+            lambda g, _: choose_quick_kernels(g),
             requires=frozenset({Claim.KERNELS}),
             breaks=EVERYTHING - {Claim.KERNELS},
             saved=False,
@@ -221,6 +250,8 @@ def prepare(
     keep_marked: bool = False,
     keep_gradients: bool = False,
     portable: bool = False,
+    runs_here: bool = False,
+    own_kernels: bool = False,
     known: Mapping[Value, RawValue] | None = None,
     effects: list[PassEffect] | None = None,
 ) -> Graph:
@@ -234,6 +265,8 @@ def prepare(
         keep_marked: Keep the ``Identity`` nodes that stop gradients, for a graph that is saved.
         keep_gradients: Keep the markers of custom gradients.
         portable: Use what other builds of the runtime have, for a graph that is written to a file.
+        runs_here: Arrange it for the CPU of this machine; it will not be written to a file.
+        own_kernels: Use the operators of our kernels' library, too.
         known: Contents of inputs that will be initializers.
         effects: Gets what each pass did.
     """
@@ -242,6 +275,8 @@ def prepare(
         keep_marked=keep_marked,
         keep_gradients=keep_gradients,
         portable=portable,
+        runs_here=runs_here,
+        own_kernels=own_kernels,
         known=known or {},
     )
     return PREPARE.run(graph, options, effects)

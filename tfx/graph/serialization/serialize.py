@@ -21,6 +21,7 @@ from tfx.graph.custom_gradients import CustomGradient, all_graphs
 from tfx.graph.ir import Graph, Node, Value, bodies_below
 from tfx.graph.serialization import protos
 from tfx.graph.tags import Mark
+from tfx.kernels.library import DOMAIN as KERNELS_DOMAIN
 
 FUNCTION_DOMAIN = "tfx.function"
 GRADIENT_DOMAIN = "tfx.gradient"
@@ -81,7 +82,7 @@ def opset_of(graph: Graph) -> int:
     opset = schema.BASE_OPSET
     for g in all_graphs(graph):
         for node in g.nodes:
-            if node.op != ir.CALL:
+            if node.op != ir.CALL and node.op not in ir.KERNEL_OPERATORS:
                 opset = max(opset, schema.operator(node.op).opset)
     return opset
 
@@ -127,6 +128,7 @@ class _ModelWriter:
         self.functions: dict[int, onnx.FunctionProto] = {}
         self.function_names: set[str] = set()
         self.opset = opset_of(graph)
+        self.has_fused = False
 
     def write(
         self,
@@ -144,13 +146,15 @@ class _ModelWriter:
         for value in inputs:
             proto.input.append(self._value_info(names.get(value), value))
         tail = self._name_outputs(proto, names, output_names)
-        self._write_nodes(proto.node, graph, names)
+        self._write_nodes(proto, graph, names)
         proto.node.extend(tail)
         self._write_initializers(proto, names)
         opset_imports = [onnx.helper.make_opsetid("", self.opset)]
         if self.functions:
             domains = {function.domain for function in self.functions.values()}
             opset_imports += [onnx.helper.make_opsetid(d, 1) for d in sorted(domains)]
+        if self.has_fused:
+            opset_imports.append(onnx.helper.make_opsetid(KERNELS_DOMAIN, 1))
         model = onnx.ModelProto(
             ir_version=ir_version_of(self.opset),
             producer_name=PRODUCER,
@@ -217,9 +221,15 @@ class _ModelWriter:
         assert data is not None
         return protos.tensor_proto(data, value.dtype, name)
 
-    def _write_nodes(self, out: Any, graph: Graph, names: _Names) -> None:
+    def _write_nodes(self, proto: Any, graph: Graph, names: _Names) -> None:
+        declared = {id(v) for v in graph.outputs}
         for node in graph.nodes:
-            out.append(self._node(node, names))
+            proto.node.append(self._node(node, names))
+            if node.op in ir.KERNEL_OPERATORS:  # the runtime does not infer their types
+                self.has_fused = True
+                proto.value_info.extend(
+                    self._value_info(names.get(v), v) for v in node.outputs if id(v) not in declared
+                )
 
     def _node(self, node: Node, names: _Names) -> onnx.NodeProto:
         proto = onnx.NodeProto(
@@ -240,6 +250,11 @@ class _ModelWriter:
             proto.op_type, proto.domain = function.name, FUNCTION_DOMAIN
             if isinstance(node.tag, CustomGradient):
                 self._write_gradient(proto, node.tag)
+            return proto
+        if node.op in ir.KERNEL_OPERATORS:
+            proto.domain = KERNELS_DOMAIN
+            attributes = node.attrs.items()
+            proto.attribute.extend(onnx.helper.make_attribute(*pair) for pair in attributes)
             return proto
         kinds = schema.operator(node.op).attributes
         for name, value in node.attrs.items():
@@ -268,7 +283,7 @@ class _ModelWriter:
         proto = onnx.GraphProto(name=graph.name)
         for value in graph.inputs:
             proto.input.append(self._value_info(names.get(value), value))
-        self._write_nodes(proto.node, graph, names)
+        self._write_nodes(proto, graph, names)
         made = {id(v) for node in graph.nodes for v in node.outputs}
         if passes and graph.outputs[0] is graph.inputs[1]:
             made.add(id(graph.inputs[1]))
@@ -304,7 +319,7 @@ class _ModelWriter:
         )
         for value in [v for g in (graph, *bodies_below(graph)) for v in g.constants]:
             proto.node.append(self._constant_node(value, names))
-        self._write_nodes(proto.node, graph, names)
+        self._write_nodes(proto, graph, names)
         made = {id(v) for node in graph.nodes for v in node.outputs}
         for value in graph.outputs:
             output = names.get(value)

@@ -142,7 +142,7 @@ def test_functions_run_scans_and_keep_loops_in_what_is_saved() -> None:
         rows.append(state)
     np.testing.assert_allclose(ys.numpy(), rows, rtol=1e-5)
     np.testing.assert_allclose(h.numpy(), state, rtol=1e-5)
-    (concrete,) = function.concrete_functions()
+    (concrete,) = function.concrete_functions
     assert "Loop" in ops(concrete.graph.graph)
     assert "Scan" not in ops(prepare(concrete.graph.graph))
 

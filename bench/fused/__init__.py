@@ -1,0 +1,1 @@
+"""Programs of many small operators: with fused kernels, without, and on other frameworks."""

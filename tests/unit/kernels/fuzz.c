@@ -1,0 +1,205 @@
+/* Random programs of the fused kernels, valid, nearly valid and nonsense, for a build with sanitizers.
+
+   Every tensor has exactly its own memory, so that a touch outside of it ends the process. Arguments:
+   the seed and how many programs. Prints how many were accepted, how many of these ran,
+   and how many ran as the body of a loop. */
+
+#include "program.c"
+
+static u64 state;
+
+static u64 random_bits(void) { /* xorshift, Marsaglia 2003 */
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return state;
+}
+
+static i64 below(i64 n) { return (i64)(random_bits() % (u64)n); }
+
+static int some_type(void) {
+  static const int types[] = {TYPE_f32, TYPE_f32, TYPE_f32, TYPE_f64, TYPE_i32,
+                              TYPE_i64, TYPE_b8,  TYPE_u32, TYPE_u64, TYPE_u8};
+  return types[below(10)];
+}
+
+static Repetition loop; /* of the program that was made last */
+enum { MOST_WORDS = 4096 };
+static i64 words[MOST_WORDS];
+
+/* An operand of a type: something that is there, or, seldom, anything. */
+static i64 operand(int type, const i64 *sources, i64 source_count, const i64 *types,
+                   i64 constants, i64 units, const i64 *results, i64 written, i64 input_count) {
+  if (below(200) == 0) return below(4 << 16);
+  for (int tries = 0; tries < 8; tries++) {
+    i64 kind = below(4);
+    if (kind == REGISTER && units >= 2) return below(units - 1);
+    if (kind == CONSTANT && constants) return (CONSTANT << 16) + below(constants);
+    if (kind == SOURCE && source_count) {
+      i64 source = below(source_count);
+      if (types[sources[3 * source]] == type) return (SOURCE << 16) + source;
+    }
+    if (kind == RESULT && written) {
+      i64 result = below(written);
+      if (types[input_count + results[result]] == type) return (RESULT << 16) + result;
+    }
+  }
+  return 0;
+}
+
+/* What a loop may read: an input, or what one of the ``before`` loops before made. */
+static i64 some_tensor(i64 inputs, i64 before, const i64 *order) {
+  i64 tensor = below(inputs + before);
+  return tensor < inputs ? tensor : inputs + order[tensor - inputs];
+}
+
+/* One of a type, or, seldom, of another. */
+static i64 tensor_of(i64 type, const i64 *types, i64 inputs, i64 before, const i64 *order) {
+  i64 tensor = some_tensor(inputs, before, order);
+  for (int tries = 0; tries < 9 && types[tensor] != type; tries++)
+    tensor = some_tensor(inputs, before, order);
+  return tensor;
+}
+
+static size_t make_program(i64 *types) {
+  size_t at = 0;
+  i64 inputs = 1 + below(4), outputs = 1 + below(3), temporaries = below(2) ? 0 : below(4);
+  i64 constants = below(3), loops = outputs + temporaries, order[8];
+  i64 header[] = {PROGRAM_FORMAT, inputs, outputs, temporaries, constants, loops};
+  for (int i = 0; i < 6; i++) words[at++] = header[i];
+  for (i64 i = 0; i < inputs + loops; i++) types[i] = some_type();
+  for (i64 i = 0; i < loops; i++) order[i] = i < temporaries ? outputs + i : i - temporaries;
+  loop.tests = (int)below(2), loop.carried = 0;
+  if (below(2)) { /* as the body of a loop has them */
+    types[0] = TYPE_i64;
+    if (loop.tests) types[inputs] = TYPE_b8;
+    for (i64 i = 0; 1 + i < inputs && i + loop.tests < outputs; i++) {
+      types[inputs + loop.tests + i] = types[1 + i];
+      loop.carried++;
+    }
+  }
+  for (i64 i = 0; i < inputs + outputs; i++) words[at++] = types[i];
+  for (i64 i = outputs; i < loops; i++) {
+    words[at++] = types[inputs + i];
+    words[at++] = below(8) ? i - outputs : below(3);
+  }
+  for (i64 i = 0; i < constants; i++) words[at++] = (i64)random_bits();
+  for (i64 box = 0; box < loops; box++) {
+    i64 makes = order[box], type = types[inputs + makes];
+    i64 tensor = tensor_of(type, types, inputs, box, order);
+    int known = types[tensor] == type || below(20) == 0;
+    if (known && below(4) == 0) {
+      i64 reduction[] = {1, below(4), tensor, below(1 << below(5)), below(2), makes};
+      for (int i = 0; i < 6; i++) words[at++] = reduction[i];
+      continue;
+    }
+    if (known && below((type == TYPE_f32 || type == TYPE_f64) ? 2 : 50) == 0) {
+      i64 right = tensor_of(type, types, inputs, box, order);
+      i64 product[] = {2, tensor, right, below(4), makes};
+      for (int i = 0; i < 5; i++) words[at++] = product[i];
+      continue;
+    }
+    words[at++] = 0;
+    i64 units = 4 + below(6), source_count = 1 + below(4), steps = 1 + below(8);
+    words[at++] = below(5);
+    words[at++] = units;
+    words[at++] = source_count;
+    words[at++] = 1;
+    words[at++] = steps;
+    i64 *sources = words + at;
+    for (i64 i = 0; i < source_count; i++) {
+      words[at++] = some_tensor(inputs, box, order);
+      words[at++] = below(3) != 0;
+      words[at++] = below(units - 1);
+    }
+    i64 *results = words + at;
+    words[at++] = makes;
+    i64 made = 0;
+    for (i64 i = 0; i < steps; i++) {
+      int last = i == steps - 1, wanted = (int)type;
+      i64 instruction = below(INSTRUCTION_COUNT);
+      for (int tries = 0; last && tries < 500 && table[instruction].result != wanted; tries++)
+        instruction = below(INSTRUCTION_COUNT);
+      words[at++] = instruction;
+      words[at++] = last ? RESULT << 16 : below(units - 1);
+      for (int j = 0; j < 3; j++)
+        words[at++] = operand(table[instruction].operands[j], sources, source_count, types,
+                              constants, units, results, made, inputs);
+    }
+  }
+  if (below(4) == 0) { /* damage */
+    for (i64 i = below(4); i >= 0; i--)
+      words[below((i64)at)] = below(3) ? below(1 << 20) - 100 : (i64)random_bits();
+    if (below(8) == 0) at = (size_t)below((i64)at + 1);
+  }
+  return at;
+}
+
+static void *made[MAX_TENSORS];
+static size_t made_count;
+
+static void *memory(i64 count, int type) {
+  size_t size = (size_t)count * size_of(type);
+  char *data = malloc(size ? size : 1);
+  for (size_t i = 0; i < size; i++) data[i] = (char)random_bits();
+  if (type == TYPE_b8)
+    for (size_t i = 0; i < size; i++) data[i] &= 1;
+  return made[made_count++] = data;
+}
+
+static const Program *running;
+static size_t first_output;
+
+static int new_output(void *context, size_t output, Tensor *tensor) {
+  (void)context;
+  i64 count = elements(tensor->sizes, tensor->rank);
+  if (count > 1 << 20) return 7;
+  tensor->data = memory(count, running->types[running->input_count + first_output + output]);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) return 2;
+  state = strtoull(argv[1], NULL, 10) * 2654435761u + 88172645463325252u;
+  long accepted = 0, ran = 0, repeated = 0, count = strtol(argv[2], NULL, 10);
+  if (!kernels_work()) return 3;
+  for (long round = 0; round < count; round++) {
+    i64 types[32];
+    char problem[200] = "";
+    size_t length = make_program(types);
+    if (below(20) == 0)
+      for (size_t i = 0; i < length; i++) words[i] = below(2) ? below(64) : (i64)random_bits();
+    Program *program = program_read(words, length, problem, sizeof problem);
+    if (!program) continue;
+    accepted++;
+    running = program;
+    static const i64 sizes[] = {1, 1, 2, 3, 5, 19, 40, 513, 0};
+    i64 common[4];
+    for (int i = 0; i < 4; i++) common[i] = sizes[below(i < 2 ? 7 : 9)];
+    if (below(2)) common[3] = common[2]; /* so that matrices can be multiplied */
+    Tensor inputs[MAX_GIVEN];
+    for (size_t i = 0; i < program->input_count; i++) {
+      inputs[i].rank = below(2) ? 2 : (int)below(5);
+      for (int axis = 0; axis < inputs[i].rank; axis++) {
+        i64 size = common[axis + 4 - inputs[i].rank];
+        inputs[i].sizes[axis] = below(6) == 0 ? 1 : below(60) == 0 ? 4 : size;
+      }
+      inputs[i].data = memory(elements(inputs[i].sizes, inputs[i].rank), program->types[i]);
+    }
+    Host host = {new_output, one_by_one, NULL};
+    first_output = 0;
+    if (!program_run(program, inputs, &host, problem, sizeof problem)) ran++;
+    if (!program_refuses(program, loop)) {
+      i64 at = below(3);
+      unsigned char goes_on = 1;
+      first_output = (size_t)loop.tests;
+      if (!program_repeat(program, loop, inputs, at + below(6), &at, &goes_on, &host, problem,
+                          sizeof problem))
+        repeated++;
+    }
+    program_free(program);
+    while (made_count) free(made[--made_count]);
+  }
+  printf("%ld %ld %ld\n", accepted, ran, repeated);
+  return 0;
+}

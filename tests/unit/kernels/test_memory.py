@@ -1,0 +1,75 @@
+"""The C code under AddressSanitizer and UBSan, on random programs; and without a warning."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tfx.kernels import build
+
+FOLDER = Path(build.__file__).parent
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1"]
+
+
+def compiler():
+    found = build.compilers()
+    if not found:
+        pytest.skip("there is no C compiler")
+    return found[0]
+
+
+def test_no_warnings(tmp_path):
+    assert build.build(tmp_path / "kernels.so", build.WARNINGS) == ""
+
+
+def test_what_cannot_be_compiled_says_why(tmp_path, monkeypatch):
+    assert "unknown" in build.build(tmp_path / "kernels.so", ["--no-such-option-unknown"])
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(build, "compilers", lambda: [])
+    assert "no C compiler" in build.build(tmp_path / "kernels.so")
+
+
+def sanitized(name, folder):
+    program = folder / name
+    flags = [f for f in build.FLAGS if f not in ("-O2", "-ftree-vectorize")]
+    source = Path(__file__).with_name(f"{name}.c")
+    command = [*compiler(), *flags, *SANITIZERS, f"-I{FOLDER}", "-o", str(program), str(source)]
+    done = subprocess.run([*command, "-lm"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no sanitizers here: {done.stderr[-300:]}")
+    return program
+
+
+@pytest.fixture(scope="module")
+def fuzzer(tmp_path_factory):
+    return sanitized("fuzz", tmp_path_factory.mktemp("fuzz"))
+
+
+def check(fuzzer, seed, count):
+    command = [fuzzer, str(seed), str(count)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    accepted, ran, repeated = map(int, done.stdout.split())
+    assert accepted > count / 10 and ran > count / 20 and repeated > count / 100
+
+
+@pytest.mark.slow
+def test_random_programs_stay_in_their_tensors(fuzzer):
+    check(fuzzer, 0, 8_000)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_many_random_programs_stay_in_their_tensors(fuzzer, seed):
+    check(fuzzer, seed, 50_000)
+
+
+@pytest.mark.parametrize("count", [2_000, pytest.param(200_000, marks=pytest.mark.proof)])
+def test_random_windows_stay_in_their_tensors_and_are_right(count, tmp_path):
+    program = sanitized("windows_check", tmp_path)
+    command = [program, "1", str(count)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout) == count

@@ -1,0 +1,222 @@
+"""Convolutions, pools and their gradients by our kernels: as ONNX Runtime and SciPy have them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.signal
+
+import tfx as tf
+from tests.unit.kernels.fused_graphs import needs_library
+
+pytestmark = needs_library
+OURS = "ChannelsLast"
+
+
+def operators(function, *args):
+    with tf.profile() as p:
+        function(*args)
+    return {node.op for node in p.nodes}
+
+
+def with_gradients(function):
+    """Results and gradients with respect to all arguments, the result weighted differently."""
+
+    def run(*args):
+        with tf.GradientTape() as tape:
+            tape.watch(args)
+            y = function(*args)
+            sizes = tf.cast(tf.size(y), tf.float32)
+            weights = tf.sin(tf.reshape(tf.range(sizes), tf.shape(y)))
+            loss = tf.reduce_sum(y * weights)
+        return y, *tape.gradient(loss, args)
+
+    return run
+
+
+def both(function, *arrays, signature=None):
+    """Results by our kernels and by ONNX Runtime's, and the operators of the former."""
+    args = [tf.constant(a) for a in arrays]
+    ours = tf.function(function, input_signature=signature, jit_compile=True)
+    theirs = tf.function(function, input_signature=signature, jit_compile=False)
+    expected = theirs(*args)
+    found = ours(*args)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5 * np.max(np.abs(b), initial=1.0))
+    return operators(ours, *args)
+
+
+CONVOLUTIONS = [
+    # batch, size, channels, filters, kernel, strides, dilations, padding
+    (2, (9, 9), 3, 5, (3, 3), (1, 1), (1, 1), "SAME"),
+    (2, (9, 8), 3, 5, (3, 3), (2, 2), (1, 1), "SAME"),
+    (1, (12, 7), 33, 40, (5, 2), (1, 1), (1, 1), "VALID"),
+    (3, (8, 8), 4, 6, (1, 1), (1, 1), (1, 1), "VALID"),
+    (3, (8, 9), 4, 6, (1, 1), (2, 2), (1, 1), "SAME"),
+    (2, (11, 10), 2, 3, (3, 2), (1, 1), (2, 3), "SAME"),
+    (2, (13, 11), 2, 3, (4, 3), (3, 2), (1, 1), "VALID"),
+    (1, (1, 40), 1, 70, (1, 7), (1, 1), (1, 1), "SAME"),
+]
+
+
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+def test_convolutions(case, rng):
+    n, (h, w), c, o, kernel, strides, dilations, padding = case
+    x = rng.normal(size=(n, h, w, c)).astype(np.float32)
+    f = rng.normal(size=(*kernel, c, o)).astype(np.float32)
+
+    def convolution(x, f):
+        return tf.nn.conv2d(x, f, strides, padding, dilations=dilations)
+
+    used = both(with_gradients(convolution), x, f)
+    assert f"{OURS}Conv" in used and f"{OURS}ConvFilterGradient" in used
+    turned = {"Transpose"} if kernel == (1, 1) else set()  # a filter of one tap, in its gradient
+    assert not used & {"Conv", "ConvTranspose", "Transpose", "Gather"} - turned, used
+
+
+def test_as_scipy_has_it(rng):
+    x = rng.normal(size=(1, 20, 15, 1)).astype(np.float32)
+    f = rng.normal(size=(4, 3, 1, 1)).astype(np.float32)
+    y = tf.function(lambda x, f: tf.nn.conv2d(x, f, 1, "VALID"), jit_compile=True)(x, f)
+    expected = scipy.signal.correlate2d(x[0, :, :, 0].astype(float), f[:, :, 0, 0], "valid")
+    np.testing.assert_allclose(y[0, :, :, 0], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("strides", [1, 2])
+def test_transposed_convolutions(strides, rng):
+    x = rng.normal(size=(2, 5, 6, 4)).astype(np.float32)
+    f = rng.normal(size=(3, 3, 7, 4)).astype(np.float32)
+    sizes = [2, 5 * strides, 6 * strides, 7]
+    used = both(with_gradients(lambda x, f: tf.nn.conv2d_transpose(x, f, sizes, strides)), x, f)
+    assert f"{OURS}ConvInputGradient" in used
+
+
+@pytest.mark.parametrize("window", [((2, 2), 2, "VALID"), ((3, 3), 2, "SAME"), ((3, 2), 1, "SAME")])
+def test_pools(window, rng):
+    # Whole numbers, many of which are equal: the first of them has the gradient.
+    x = rng.integers(0, 4, size=(3, 9, 8, 5)).astype(np.float32)
+    used = both(with_gradients(lambda x: tf.nn.max_pool2d(x, *window)), x)
+    assert {f"{OURS}MaxPool", f"{OURS}MaxPoolGradient"} <= used
+    assert not used & {"MaxPool", "ScatterElements", "Transpose"}
+
+
+def test_nan_is_the_largest_of_its_window(rng):
+    x = rng.normal(size=(1, 4, 4, 2)).astype(np.float32)
+    x[0, 1, 0, 0] = np.nan
+    pool = tf.function(
+        with_gradients(lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID")), jit_compile=True
+    )
+    y, dx = pool(x)
+    expected = x.reshape(2, 2, 2, 2, 2).max(axis=(1, 3))
+    np.testing.assert_array_equal(y[0], expected)
+    assert np.count_nonzero(dx) == 8 - 1  # one weight is sin(0)
+
+
+def network(x, first, second, last):
+    h = tf.nn.relu(tf.nn.conv2d(x, first, 1, "SAME"))
+    h = tf.nn.max_pool2d(h, 2, 2, "SAME")
+    h = tf.nn.relu(tf.nn.conv2d(h, second, 2, "SAME"))
+    return tf.reduce_mean(h, [1, 2]) @ last
+
+
+def parameters(rng, batch=3):
+    shapes = (batch, 10, 12, 3), (3, 3, 3, 8), (3, 3, 8, 16), (16, 4)
+    return [rng.normal(size=s).astype(np.float32) for s in shapes]
+
+
+@pytest.mark.parametrize("batch", [0, 1, 5])
+@pytest.mark.parametrize("spatial", [(10, 12), (None, None)])
+def test_unknown_sizes_and_empty_batches(batch, spatial, rng):
+    arrays = parameters(rng, batch)
+    specs = [tf.TensorSpec(a.shape) for a in arrays]
+    specs[0] = tf.TensorSpec([None, *spatial, 3])
+    used = both(with_gradients(network), *arrays, signature=specs)
+    assert any(name.startswith(OURS) for name in used)
+
+
+def test_channels_first_as_well(rng):
+    x, first, second, last = parameters(rng)
+
+    def turned(x, *weights):
+        return network(tf.transpose(x, [0, 2, 3, 1]), *weights)
+
+    used = both(with_gradients(turned), x.transpose(0, 3, 1, 2), first, second, last)
+    assert f"{OURS}Conv" in used and "Conv" not in used
+
+
+def test_in_loops_branches_and_called_functions(rng):
+    x, f = (rng.normal(size=s).astype(np.float32) for s in ((2, 6, 6, 4), (3, 3, 4, 4)))
+    inner = tf.function(lambda x, f: tf.nn.conv2d(x, f, 1, "SAME"))
+
+    def loop(x, f):
+        for _ in tf.range(3):
+            x = x + tf.tanh(inner(x, f))
+        return tf.cond(tf.reduce_sum(x) < 1e9, lambda: inner(x, f), lambda: x)
+
+    used = both(with_gradients(loop), x, f)
+    assert f"{OURS}Conv" in used
+
+
+def test_images_that_are_copies_of_others(rng):
+    x, f = (rng.normal(size=s).astype(np.float32) for s in ((2, 6, 6, 2), (3, 3, 2, 3)))
+
+    def convolution(x, f):
+        return tf.nn.max_pool2d(
+            tf.nn.conv2d(tf.identity(x), tf.identity(f), 1, "SAME"), 2, 2, "SAME"
+        )
+
+    assert f"{OURS}ConvFilterGradient" in both(with_gradients(convolution), x, f)
+
+
+def test_gradients_of_gradients(rng):
+    x, f = (rng.normal(size=s).astype(np.float32) for s in ((2, 6, 6, 2), (3, 3, 2, 3)))
+
+    def slope(x, f):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.nn.max_pool2d(tf.nn.conv2d(x, f, 1, "SAME") ** 2, 2, 2, "SAME"))
+        return tape.gradient(y, x)
+
+    both(with_gradients(slope), x, f)
+
+
+def test_a_filter_that_never_changes_is_left_to_onnx_runtime(rng):
+    x, f, *_ = parameters(rng)
+    fixed = tf.constant(f)
+    assert "Conv" in operators(tf.function(lambda x: tf.nn.conv2d(x, fixed, 1, "SAME")), x)
+    live = tf.Variable(f)
+    infer = tf.function(lambda x: tf.nn.conv2d(x, live, 1, "SAME"))
+    first = infer(x)
+    assert f"{OURS}Conv" in operators(infer, x)
+    for _ in range(20):  # until the variable counts as constant
+        last = infer(x)
+    assert f"{OURS}Conv" not in operators(infer, x)
+    np.testing.assert_allclose(first, last, rtol=1e-5, atol=1e-5)
+
+
+def test_groups_other_types_and_more_axes_are_left(rng):
+    x = rng.normal(size=(1, 6, 6, 4)).astype(np.float32)
+    grouped = rng.normal(size=(3, 3, 2, 4)).astype(np.float32)
+    used = both(with_gradients(lambda x, f: tf.nn.conv2d(x, f, 1, "SAME")), x, grouped)
+    assert f"{OURS}Conv" not in used
+    volume = rng.normal(size=(1, 4, 4, 4, 2)).astype(np.float32)
+    filters = rng.normal(size=(2, 2, 2, 2, 3)).astype(np.float32)
+    both(with_gradients(lambda x, f: tf.nn.conv3d(x, f, [1] * 5, "SAME")), volume, filters)
+    wide = [a.astype(np.float64) for a in (x, rng.normal(size=(3, 3, 4, 2)))]
+    both(lambda x, f: (tf.nn.conv2d(x, f, 1, "SAME"),), *wide)
+
+
+def test_saved_models_have_none_of_it(tmp_path, rng):
+    x, *weights = parameters(rng)
+    module = tf.Module()
+    module.weights = [tf.Variable(w) for w in weights]
+    module.serve = tf.function(
+        lambda x: with_gradients(network)(x, *module.weights)[1],
+        input_signature=[tf.TensorSpec([None, 10, 12, 3])],
+    )
+    expected = module.serve(x)
+    tf.saved_model.save(module, str(tmp_path))
+    files = list(tmp_path.rglob("*.onnx"))
+    assert files and not any(OURS.encode() in file.read_bytes() for file in files)
+    loaded = tf.saved_model.load(str(tmp_path)).serve(x)
+    np.testing.assert_allclose(loaded, expected, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,190 @@
+/* Convolutions, their gradients and pools over random windows, compared with sums in float64. Memory of
+   tensors ends with them, for the sanitizers. Prints how many were tried; the first wrong one ends it.
+
+   Arguments: the seed, and how many. */
+
+static int allows_avx512 = 1;
+#define HAS_AVX512 (allows_avx512 && __builtin_cpu_supports("avx512f"))
+
+/* Small images in several pieces, and pieces in several parts. */
+#define PIECE_BYTES 200
+#define LEAST_PLACES 5
+#define LEAST_PIECES 2
+
+#include "windows.c"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef double f64;
+
+static int one_by_one(void *context, void (*part)(void *data, size_t index), size_t count,
+                      void *data) {
+  (void)context;
+  for (size_t i = count; i-- > 0;) part(data, i);
+  return 0;
+}
+
+static i64 below(i64 most) { return rand() % most; }
+
+static void *memory(size_t count, size_t size) {
+  void *made = malloc(count * size);
+  if (!made && count) exit(2);
+  return made;
+}
+
+static f32 *numbers(size_t count, int are_whole) {
+  f32 *made = memory(count, sizeof *made);
+  for (size_t i = 0; i < count; i++)
+    made[i] = are_whole ? (f32)below(4) : (f32)rand() / (f32)RAND_MAX - 0.5f;
+  return made;
+}
+
+static f32 *nothing(size_t count) {
+  f32 *made = memory(count, sizeof *made);
+  memset(made, 255, count * sizeof *made);
+  return made;
+}
+
+static f64 *zeros(size_t count) {
+  f64 *made = memory(count, sizeof *made);
+  for (size_t i = 0; i < count; i++) made[i] = 0;
+  return made;
+}
+
+static int differ(const char *what, const f32 *found, const f64 *expected, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!(fabs((f64)found[i] - expected[i]) <= 1e-4 * (1 + fabs(expected[i])))) {
+      fprintf(stderr, "%s: %g instead of %g at %zu of %zu\n", what, (f64)found[i], expected[i], i,
+              count);
+      return 1;
+    }
+  return 0;
+}
+
+static Convolution any(void) {
+  Convolution does = {.batch = below(4), .channels = below(below(2) ? 40 : 9)};
+  does.filters = below(below(3) ? 9 : 70);
+  for (int axis = 0; axis < 2; axis++) {
+    Window *window = &does.window;
+    does.sizes[axis] = below(below(3) ? 9 : 20);
+    window->taps[axis] = 1 + below(4);
+    window->strides[axis] = 1 + below(3);
+    window->dilations[axis] = window->strides[axis] == 1 ? 1 + below(3) : 1;
+    i64 reach = (window->taps[axis] - 1) * window->dilations[axis] + 1;
+    window->before[axis] = below(4) ? below(reach + 2) : -below(3);
+    i64 room = does.sizes[axis] + window->before[axis] + below(reach + 1) - reach;
+    does.counts[axis] = room < 0 ? 0 : room / window->strides[axis] + 1;
+  }
+  return does;
+}
+
+/* Where a tap of a place stands in an image, or -1. */
+static i64 seen(const Convolution *does, int axis, i64 place, i64 tap) {
+  const Window *window = &does->window;
+  i64 at = place * window->strides[axis] + tap * window->dilations[axis] - window->before[axis];
+  return at < 0 || at >= does->sizes[axis] ? -1 : at;
+}
+
+typedef struct {
+  f32 *x, *w, *dy;
+  f64 *y, *dx, *dw;
+} Expected;
+
+static void convolve_slowly(const Convolution *does, const Expected *all, const i64 place[3],
+                            const i64 tap[2]) {
+  i64 row = seen(does, 0, place[1], tap[0]), column = seen(does, 1, place[2], tap[1]);
+  if (row < 0 || column < 0) return;
+  for (i64 c = 0; c < does->channels; c++)
+    for (i64 o = 0; o < does->filters; o++) {
+      i64 x = ((place[0] * does->sizes[0] + row) * does->sizes[1] + column) * does->channels + c;
+      i64 w = ((tap[0] * does->window.taps[1] + tap[1]) * does->channels + c) * does->filters + o;
+      i64 y = ((place[0] * does->counts[0] + place[1]) * does->counts[1] + place[2]) *
+                  does->filters + o;
+      all->y[y] += (f64)all->x[x] * (f64)all->w[w];
+      all->dx[x] += (f64)all->dy[y] * (f64)all->w[w];
+      all->dw[w] += (f64)all->x[x] * (f64)all->dy[y];
+    }
+}
+
+#define EACH_PLACE(does, place)                                                                \
+  for (place[0] = 0; place[0] < (does)->batch; place[0]++)                                     \
+    for (place[1] = 0; place[1] < (does)->counts[0]; place[1]++)                               \
+      for (place[2] = 0; place[2] < (does)->counts[1]; place[2]++)
+#define EACH_TAP(does, tap)                                                                    \
+  for (tap[0] = 0; tap[0] < (does)->window.taps[0]; tap[0]++)                                  \
+    for (tap[1] = 0; tap[1] < (does)->window.taps[1]; tap[1]++)
+
+static int check_convolution(const Convolution *does, const Host *host) {
+  size_t of_x = (size_t)(does->batch * image_numbers(does));
+  size_t of_y = (size_t)(does->batch * place_numbers(does));
+  size_t of_w =
+      (size_t)(does->window.taps[0] * does->window.taps[1] * does->channels * does->filters);
+  f32 *y = nothing(of_y), *dx = nothing(of_x), *dw = nothing(of_w);
+  Expected all = {numbers(of_x, 0), numbers(of_w, 0), numbers(of_y, 0),
+                  zeros(of_y),      zeros(of_x),      zeros(of_w)};
+  i64 place[3], tap[2];
+  EACH_PLACE(does, place) EACH_TAP(does, tap) convolve_slowly(does, &all, place, tap);
+  int wrong = convolve(does, all.x, all.w, y, host) ||
+              input_gradient(does, all.dy, all.w, dx, host) ||
+              filter_gradient(does, all.x, all.dy, dw, host) || differ("y", y, all.y, of_y) ||
+              differ("dx", dx, all.dx, of_x) || differ("dw", dw, all.dw, of_w);
+  free(y), free(dx), free(dw), free(all.x), free(all.w), free(all.dy);
+  free(all.y), free(all.dx), free(all.dw);
+  return wrong;
+}
+
+/* The window of one channel: its maximum, and the gradient to the first place that has it. */
+static void pool_slowly(const Convolution *does, const Expected *all, const i64 place[3], i64 c) {
+  i64 tap[2], found = -1;
+  f64 most = -INFINITY;
+  EACH_TAP(does, tap) {
+    i64 row = seen(does, 0, place[1], tap[0]), column = seen(does, 1, place[2], tap[1]);
+    if (row < 0 || column < 0) continue;
+    i64 x = ((place[0] * does->sizes[0] + row) * does->sizes[1] + column) * does->channels + c;
+    if (found < 0 || (f64)all->x[x] > most) found = x, most = (f64)all->x[x];
+  }
+  i64 y = ((place[0] * does->counts[0] + place[1]) * does->counts[1] + place[2]) * does->channels + c;
+  all->y[y] = found < 0 ? 0 : most;
+  if (found >= 0) all->dx[found] += (f64)all->dy[y];
+}
+
+static int check_pool(const Convolution *given, const Host *host) {
+  Convolution pools = *given, *does = &pools;
+  pools.filters = pools.channels;
+  size_t of_x = (size_t)(does->batch * image_numbers(does));
+  size_t of_y = (size_t)(does->batch * place_numbers(does));
+  f32 *y = nothing(of_y), *dx = nothing(of_x);
+  Expected all = {numbers(of_x, 1), NULL, numbers(of_y, 0), zeros(of_y), zeros(of_x), NULL};
+  i64 place[3];
+  EACH_PLACE(does, place)
+  for (i64 c = 0; c < does->channels; c++) pool_slowly(does, &all, place, c);
+  int wrong = pool(does, all.x, y, host) || pool_gradient(does, all.x, y, all.dy, dx, host);
+  for (size_t i = 0; i < of_y; i++) /* a window that sees nothing */
+    if (y[i] == -INFINITY) y[i] = 0;
+  wrong = wrong || differ("maxima", y, all.y, of_y) || differ("their dx", dx, all.dx, of_x);
+  free(y), free(dx), free(all.x), free(all.dy), free(all.y), free(all.dx);
+  return wrong;
+}
+
+int main(int count, char **arguments) {
+  if (count != 3) return 2;
+  srand((unsigned)atoi(arguments[1]));
+  const Host host = {NULL, one_by_one, NULL};
+  int tried = 0, wanted = atoi(arguments[2]);
+  for (; tried < wanted; tried++) {
+    const Convolution does = any();
+    allows_avx512 = tried % 2;
+    if (!check_convolution(&does, &host) && !check_pool(&does, &host)) continue;
+    const Window *window = &does.window;
+    fprintf(stderr, "of a batch of %d: ", (int)does.batch);
+    for (int axis = 0; axis < 2; axis++)
+      fprintf(stderr, "%d sizes, %d taps, stride %d, dilation %d, %d before, %d places; ",
+              (int)does.sizes[axis], (int)window->taps[axis], (int)window->strides[axis],
+              (int)window->dilations[axis], (int)window->before[axis], (int)does.counts[axis]);
+    fprintf(stderr, "%d channels, %d filters\n", (int)does.channels, (int)does.filters);
+    return 1;
+  }
+  printf("%d\n", tried);
+  return 0;
+}

@@ -1,0 +1,1 @@
+"""Plans of this machine whose element-wise operators run together, by the fused kernels."""

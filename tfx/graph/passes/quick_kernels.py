@@ -1,0 +1,88 @@
+"""Operators in the form that ONNX Runtime's kernels for the CPU compute soonest.
+
+Measured on 1.32, two cores:
+
+- ``Transpose`` that turns three axes around (axes that stay together count as one, those of size
+  1 as none), as filters are turned from TensorFlow's order to ONNX's, moves one element at a time:
+  12.7 ms for 3x3x512x512. As two, each of which has a fast kernel, it takes 2.3 ms. So does one of
+  two axes that does not look like a matrix: 6.4 ms for 1x1x1024x2048, 1.4 as a matrix.
+- ``Sign`` of what ``Relu`` made, as in its gradient: 2.6 ms for 3.7 million elements, where a
+  comparison and a cast take 0.7 ms.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.replacement_builder import ReplacementBuilder
+from tfx.graph.rewrite import Inputs, Rewriter
+
+# Elements from which two transpositions are faster than one.
+_LEAST = 4096
+_FLOAT = 1
+
+
+def choose_quick_kernels(graph: Graph) -> Graph:
+    """A copy of the graph, bodies and callees included, with operators as the CPU likes them."""
+    return _QuickKernels().run(graph)
+
+
+class _QuickKernels(Rewriter):
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        x = inputs[0] if inputs else None
+        if node.tag is None and x is not None:
+            current = node.replaced(inputs)
+            if node.op == "Transpose" and _of_matrices(out, current, x):
+                return
+            if node.op == "Sign" and _of_rectified(out, current, x):
+                return
+        super().rewrite(node, inputs, out)
+
+
+def _of_rectified(out: Graph, node: Node, x: Value) -> bool:
+    if x.dtype != _FLOAT or x.node is None or x.node.op != "Relu":
+        return False
+    write = ReplacementBuilder(out, node)
+    write.Cast(write.Greater(x, write.like(0, x)), to=x.dtype)
+    return write.finish()
+
+
+def _of_matrices(out: Graph, node: Node, x: Value) -> bool:
+    sizes = _known_sizes(x)
+    order = node.attrs.get("perm")
+    if sizes is None or order is None or math.prod(sizes) < _LEAST:
+        return False
+    groups = _that_stay_together([axis for axis in order if sizes[axis] > 1])
+    if groups != sorted(groups, reverse=True) or len(sizes) == len(groups) == 2:
+        return False
+    parts = [math.prod([sizes[axis] for axis in group]) for group in reversed(groups)]
+    write = ReplacementBuilder(out, node)
+    if len(parts) == 3:  # [a, b, c] -> [a, c, b]
+        x = write.Transpose(write.Reshape(x, write.ints(parts)), perm=(0, 2, 1))
+    elif len(parts) != 2:
+        return False
+    # A matrix with an axis between: ONNX Runtime's optimizer would make one Transpose of it again.
+    matrix = write.Reshape(x, write.ints([parts[0], 1, -1]))
+    turned = write.Transpose(matrix, perm=(2, 0, 1))
+    write.Reshape(turned, write.ints([sizes[axis] for axis in order]))
+    return write.finish()
+
+
+def _known_sizes(x: Value) -> list[int] | None:
+    if x.shape is None:
+        return None
+    sizes = [size for size in x.shape if isinstance(size, int)]
+    return sizes if len(sizes) == len(x.shape) else None
+
+
+def _that_stay_together(order: list[int]) -> list[list[int]]:
+    """The axes of a permutation, those that follow one another before and behind in one list."""
+    place = {axis: number for number, axis in enumerate(sorted(order))}
+    groups: list[list[int]] = []
+    for axis in order:
+        if groups and place[groups[-1][-1]] + 1 == place[axis]:
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+    return groups

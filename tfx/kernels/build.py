@@ -1,0 +1,127 @@
+"""Build the library of fused kernels: ``python -m tfx.kernels.build``.
+
+The machine's C compiler is used (``CC`` names another one), or ``ziglang`` from the package index
+where it is installed. It takes about two seconds. Nothing of tfx is imported: packages are built
+where it is not installed. Little else is, until something is built: whoever loads the library asks
+here whether it is whole.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+# Not a name that Python would take for a module of its own.
+FILE_NAME = "libtfx_kernels." + {"win32": "dll", "darwin": "dylib"}.get(sys.platform, "so.1")
+SOURCES = ("program.c", "windows.c", "operator.c")
+# Small code: the loops are short. No errno and no traps of floating point, which nobody reads; no
+# products and sums in one step, so that results are those of the operators one by one.
+FLAGS = (
+    "-std=c11",
+    "-O2",
+    "-ftree-vectorize",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-align-loops",
+    "-fno-align-functions",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fvisibility=hidden",
+)
+WARNINGS = ("-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Wno-sign-conversion", "-Werror")
+
+
+_SEAL = 4  # bytes
+
+
+def compilers() -> list[list[str]]:
+    """The C compilers that there are, as commands, the preferred one first."""
+    import importlib.util
+    import shlex
+    import shutil
+
+    found = []
+    if os.environ.get("CC"):
+        found.append(shlex.split(os.environ["CC"]))
+    found += [[name] for name in ("cc", "gcc", "clang") if shutil.which(name)]
+    if importlib.util.find_spec("ziglang") is not None:
+        found.append([sys.executable, "-m", "ziglang", "cc"])
+    return found
+
+
+def sealed(content: bytes) -> bytes:
+    """A library with its checksum behind it: loading one that was cut ends the process."""
+    return content + zlib.crc32(content).to_bytes(_SEAL, "big")
+
+
+def is_whole(content: bytes) -> bool:
+    """True if a library is as it was built."""
+    return len(content) > _SEAL and sealed(content[:-_SEAL]) == content
+
+
+def build(target: Path, extra: Sequence[str] = ()) -> str:
+    """Build the library.
+
+    Args:
+        target: The file to write; it is replaced as a whole.
+        extra: More flags.
+
+    Returns:
+        An empty string, or why it could not be built.
+    """
+    import platform
+    import subprocess
+    import tempfile
+
+    commands = compilers()
+    if not commands:
+        return "there is no C compiler (cc, gcc, clang, or the package ziglang)"
+    problem = ""
+    machine = ["-mavx2", "-mfma"] if platform.machine().lower() in ("x86_64", "amd64") else []
+    shared = ["-shared"] if sys.platform == "win32" else ["-shared", "-fPIC"]
+    libraries = [] if sys.platform == "win32" else ["-lm"]
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        made = Path(folder, target.name)
+        for command in commands:
+            sources = [str(_HERE / name) for name in SOURCES]
+            whole = [
+                *command,
+                *FLAGS,
+                *machine,
+                *extra,
+                *shared,
+                "-o",
+                str(made),
+                *sources,
+                *libraries,
+            ]
+            try:
+                done = subprocess.run(whole, capture_output=True, text=True, check=False)
+            except OSError as e:
+                problem = f"{command[0]}: {e}"
+                continue
+            if done.returncode == 0:
+                made.write_bytes(sealed(made.read_bytes()))
+                made.replace(target)
+                return ""
+            problem = f"{' '.join(command)}: {done.stderr.strip()[-500:]}"
+    return problem
+
+
+def main() -> int:
+    """Build the library beside this file."""
+    try:
+        problem = build(_HERE / FILE_NAME, ["-s"])
+    except OSError as e:  # a folder that cannot be written to
+        problem = str(e)
+    if problem:
+        print(f"The fused kernels were not built: {problem}", file=sys.stderr)
+    return 1 if problem else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

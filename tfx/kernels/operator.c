@@ -1,0 +1,324 @@
+/* Custom operators of ONNX Runtime. ``Fused`` runs a program, given by its attribute, on tensors.
+   ``FusedLoop`` runs it again and again, for some milliseconds; a ``Loop`` around it, between whose
+   iterations ONNX Runtime looks whether the run is to end, calls it until it is done. Its inputs are
+   the number of iterations, that of the first one, whether to begin, the carried values and others; its
+   outputs whether to go on, the number of the next iteration and the carried values.
+
+   Every failure is a status with a sentence; nothing ends the process. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+#include "runtime_api.h"
+#include "windows.h"
+
+#if defined(_WIN32)
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
+#define DOMAIN_NAME "tfx.kernels"
+#define PROBLEM_SIZE 200
+
+static const RuntimeApi *api; /* one for the process: all sessions are of one ONNX Runtime */
+static int lends_shapes;      /* whether it hands out the sizes of a tensor without a copy */
+
+/* A function of the table, by its place and as its type. */
+#define CALL(TYPE, PLACE) ((TYPE)api[PLACE])
+
+static RuntimeStatus *refuse(const char *problem) {
+  char message[PROBLEM_SIZE + 20];
+  snprintf(message, sizeof message, "Fused: %s", problem);
+  return CALL(CreateStatus, CREATE_STATUS)(INVALID_ARGUMENT, message);
+}
+
+/* What a node of either operator keeps. */
+typedef struct {
+  Program *program;
+  Repetition loop;
+} Kernel;
+
+static RuntimeStatus *read_program(const KernelInfo *info, Program **program) {
+  enum { MAX_WORDS = 1 << 20 };
+  InfoGetAttributeArrayInt64 get =
+      CALL(InfoGetAttributeArrayInt64, INFO_GET_ATTRIBUTE_ARRAY_INT64);
+  size_t count = 0;
+  char problem[PROBLEM_SIZE] = "its program is too long";
+  RuntimeStatus *status = get(info, "program", NULL, &count);
+  if (status) return status;
+  if (count > MAX_WORDS) return refuse(problem);
+  int64_t *words = calloc(count ? count : 1, sizeof *words);
+  if (!words) return refuse("there is no memory left");
+  status = get(info, "program", words, &count);
+  if (!status) {
+    *program = program_read(words, count, problem, sizeof problem);
+    if (!*program) status = refuse(problem);
+  }
+  free(words);
+  return status;
+}
+
+static void destroy(void *kernel) {
+  if (kernel) program_free(((Kernel *)kernel)->program);
+  free(kernel);
+}
+
+static RuntimeStatus *create(const CustomOperator *self, const RuntimeApi *unused,
+                             const KernelInfo *info, void **made) {
+  (void)self, (void)unused;
+  Kernel *kernel = calloc(1, sizeof *kernel);
+  if (!kernel) return refuse("there is no memory left");
+  RuntimeStatus *status = read_program(info, &kernel->program);
+  if (status) {
+    destroy(kernel);
+    return status;
+  }
+  *made = kernel;
+  return NULL;
+}
+
+static RuntimeStatus *create_loop(const CustomOperator *self, const RuntimeApi *unused,
+                                  const KernelInfo *info, void **made) {
+  RuntimeStatus *status = create(self, unused, info, made);
+  if (status) return status;
+  KernelInfoInt64 get = CALL(KernelInfoInt64, INFO_GET_ATTRIBUTE_INT64);
+  Kernel *kernel = *made;
+  int64_t carried = 0, tests = 0;
+  status = get(info, "carried", &carried);
+  if (!status) status = get(info, "tests", &tests);
+  if (!status && (carried < 0 || carried > MAX_GIVEN)) status = refuse("too much is carried");
+  if (!status) {
+    kernel->loop = (Repetition){(size_t)carried, tests != 0};
+    const char *problem = program_refuses(kernel->program, kernel->loop);
+    if (problem) status = refuse(problem);
+  }
+  if (status) {
+    destroy(kernel);
+    *made = NULL;
+  }
+  return status;
+}
+
+typedef struct {
+  KernelContext *context;
+  RuntimeStatus *status; /* of what failed */
+  size_t first_output;   /* the node's, of those that the program makes */
+} Run;
+
+static int make_output(void *context, size_t output, Tensor *tensor) {
+  Run *run = context;
+  RuntimeValue *value = NULL;
+  run->status = CALL(ContextGetOutput, CONTEXT_GET_OUTPUT)(
+      run->context, run->first_output + output, tensor->sizes, (size_t)tensor->rank, &value);
+  if (!run->status)
+    run->status = CALL(GetTensorMutableData, GET_TENSOR_MUTABLE_DATA)(value, &tensor->data);
+  return run->status != NULL;
+}
+
+static int in_parallel(void *context, void (*part)(void *data, size_t index), size_t count,
+                       void *data) {
+  Run *run = context;
+  run->status =
+      CALL(ContextParallelFor, CONTEXT_PARALLEL_FOR)(run->context, part, count, 0, data);
+  return run->status != NULL;
+}
+
+/* Type and sizes of a tensor, as releases from before version 24 of the interface tell them. */
+static RuntimeStatus *older_type_and_shape(const RuntimeValue *value, int *type, int64_t *sizes,
+                                           size_t *rank) {
+  TypeAndShape *shape = NULL;
+  RuntimeStatus *status = CALL(GetTensorTypeAndShape, GET_TENSOR_TYPE_AND_SHAPE)(value, &shape);
+  if (status) return status;
+  status = CALL(GetTensorElementType, GET_TENSOR_ELEMENT_TYPE)(shape, type);
+  if (!status) status = CALL(GetDimensionsCount, GET_DIMENSIONS_COUNT)(shape, rank);
+  if (!status && *rank <= MAX_RANK)
+    status = CALL(GetDimensions, GET_DIMENSIONS)(shape, sizes, *rank);
+  CALL(ReleaseTypeAndShape, RELEASE_TYPE_AND_SHAPE)(shape);
+  return status;
+}
+
+/* An input; what the program was not made for is refused. */
+static RuntimeStatus *read_input(const Run *run, size_t index, int wanted, Tensor *tensor) {
+  const RuntimeValue *value = NULL;
+  const int64_t *sizes = NULL;
+  int type = 0;
+  size_t rank = 0;
+  RuntimeStatus *status = CALL(ContextGetInput, CONTEXT_GET_INPUT)(run->context, index, &value);
+  if (status) return status;
+  if (!value) return refuse("an input is missing");
+  if (lends_shapes) {
+    status = CALL(GetTypeAndShapeReference, GET_TYPE_AND_SHAPE_REFERENCE)(value, &type, &sizes,
+                                                                          &rank);
+    if (!status && rank <= MAX_RANK && rank) memcpy(tensor->sizes, sizes, rank * sizeof *sizes);
+  } else {
+    status = older_type_and_shape(value, &type, tensor->sizes, &rank);
+  }
+  if (status) return status;
+  if (type != wanted) return refuse("an input is of another type than its program's");
+  if (rank > MAX_RANK) return refuse("an input has too many axes");
+  tensor->rank = (int)rank;
+  /* The interface has one function for reading and writing; inputs are only read. */
+  return CALL(GetTensorMutableData, GET_TENSOR_MUTABLE_DATA)((RuntimeValue *)value,
+                                                             &tensor->data);
+}
+
+static RuntimeStatus *check_counts(const KernelContext *context, size_t inputs,
+                                   size_t outputs) {
+  size_t given = 0, wanted = 0;
+  RuntimeStatus *status = CALL(ContextGetCount, CONTEXT_GET_INPUT_COUNT)(context, &given);
+  if (!status) status = CALL(ContextGetCount, CONTEXT_GET_OUTPUT_COUNT)(context, &wanted);
+  if (!status && (given != inputs || wanted != outputs))
+    status = refuse("it has not as many inputs and outputs as its program");
+  return status;
+}
+
+static RuntimeStatus *compute(void *kernel, KernelContext *context) {
+  const Program *program = ((const Kernel *)kernel)->program;
+  Run run = {context, NULL, 0};
+  Host host = {make_output, in_parallel, &run};
+  Tensor inputs[MAX_GIVEN];
+  char problem[PROBLEM_SIZE] = "there is no memory left";
+  RuntimeStatus *status =
+      check_counts(context, program_inputs(program), program_outputs(program));
+  for (size_t i = 0; !status && i < program_inputs(program); i++)
+    status = read_input(&run, i, program_input_type(program, i), &inputs[i]);
+  if (status) return status;
+  int failed = program_run(program, inputs, &host, problem, sizeof problem);
+  if (!failed) return NULL;
+  return run.status ? run.status : refuse(problem);
+}
+
+enum { INT64 = 7, BOOL = 9, LIMIT = 0, START = 1, GO = 2, HEAD = 3 };
+
+static RuntimeStatus *compute_loop(void *given, KernelContext *context) {
+  const Kernel *kernel = given;
+  const Program *program = kernel->program;
+  Run run = {context, NULL, 0};
+  Host host = {make_output, in_parallel, &run};
+  Tensor head[HEAD], inputs[MAX_GIVEN], result;
+  char problem[PROBLEM_SIZE] = "there is no memory left";
+  size_t count = program_inputs(program);
+  RuntimeStatus *status = check_counts(context, HEAD - 1 + count, 2 + kernel->loop.carried);
+  for (size_t i = 0; !status && i < HEAD; i++) {
+    status = read_input(&run, i, i == GO ? BOOL : INT64, &head[i]);
+    for (int axis = 0; !status && axis < head[i].rank; axis++)
+      if (head[i].sizes[axis] != 1) status = refuse("a loop is controlled by one number each");
+  }
+  for (size_t i = 1; !status && i < count; i++)
+    status = read_input(&run, HEAD - 1 + i, program_input_type(program, i), &inputs[i]);
+  if (status) return status;
+  inputs[0] = head[START]; /* its sizes are not looked at */
+  int64_t at = *(const int64_t *)head[START].data;
+  unsigned char goes_on = *(const unsigned char *)head[GO].data;
+  run.first_output = 2;
+  int failed = program_repeat(program, kernel->loop, inputs, *(const int64_t *)head[LIMIT].data,
+                              &at, &goes_on, &host, problem, sizeof problem);
+  run.first_output = 0;
+  result.rank = 0;
+  if (!failed) failed = make_output(&run, 0, &result);
+  if (!failed) *(unsigned char *)result.data = goes_on;
+  if (!failed) failed = make_output(&run, 1, &result);
+  if (!failed) *(int64_t *)result.data = at;
+  if (!failed) return NULL;
+  return run.status ? run.status : refuse(problem);
+}
+
+static const char *name(const CustomOperator *self) {
+  (void)self;
+  return "Fused";
+}
+
+static const char *name_of_loop(const CustomOperator *self) {
+  (void)self;
+  return "FusedLoop";
+}
+
+static const char *provider(const CustomOperator *self) {
+  (void)self;
+  return "CPUExecutionProvider";
+}
+
+static int any_type(const CustomOperator *self, size_t index) {
+  (void)self, (void)index;
+  return 0;
+}
+
+static size_t one(const CustomOperator *self) {
+  (void)self;
+  return 1;
+}
+
+static int variadic(const CustomOperator *self, size_t index) {
+  (void)self, (void)index;
+  return INPUT_OUTPUT_VARIADIC;
+}
+
+static int memory(const CustomOperator *self, size_t index) {
+  (void)self, (void)index;
+  return 0;
+}
+
+static int at_least_one(const CustomOperator *self) {
+  (void)self;
+  return 1;
+}
+
+static int of_any_types(const CustomOperator *self) {
+  (void)self;
+  return 0;
+}
+
+/* An operator with any number of inputs and outputs, of any types. */
+#define OPERATOR(NAME, CREATE, COMPUTE, DESTROY)                                                       \
+  {                                                                                            \
+      .version = RUNTIME_API_VERSION,                                                          \
+      .get_name = NAME,                                                                        \
+      .get_execution_provider = provider,                                                      \
+      .get_input_type = any_type,                                                              \
+      .get_input_type_count = one,                                                             \
+      .get_output_type = any_type,                                                             \
+      .get_output_type_count = one,                                                            \
+      .kernel_destroy = DESTROY,                                                               \
+      .get_input_characteristic = variadic,                                                    \
+      .get_output_characteristic = variadic,                                                   \
+      .get_input_memory_type = memory,                                                         \
+      .get_variadic_input_min_arity = at_least_one,                                            \
+      .get_variadic_input_homogeneity = of_any_types,                                          \
+      .get_variadic_output_min_arity = at_least_one,                                           \
+      .get_variadic_output_homogeneity = of_any_types,                                         \
+      .create_kernel_with_status = CREATE,                                                     \
+      .kernel_compute_with_status = COMPUTE,                                                   \
+      .get_start_version = at_least_one,                                                       \
+      .get_end_version = at_least_one,                                                         \
+  }
+
+static const CustomOperator fused = OPERATOR(name, create, compute, destroy);
+static const CustomOperator fused_loop = OPERATOR(name_of_loop, create_loop, compute_loop, destroy);
+
+#include "window_operators.inc"
+
+static const CustomOperator *const operators[] = {
+    &fused,        &fused_loop, &operator_CONV, &operator_CONV_INPUT_GRADIENT,
+    &operator_CONV_FILTER_GRADIENT, &operator_MAX_POOL, &operator_MAX_POOL_GRADIENT};
+
+/* What ONNX Runtime calls for each session that is to know the operator. */
+EXPORTED RuntimeStatus *RegisterCustomOps(SessionOptions *options, const RuntimeApiBase *base) {
+  static OperatorDomain *domain; /* for as long as the process lives, as sessions do */
+  const RuntimeApi *found = base->get_api(RUNTIME_API_VERSION);
+  if (!found) return ((CreateStatus)base->get_api(1)[CREATE_STATUS])(FAIL, "no such interface");
+  api = found;
+  lends_shapes = base->get_api(SHAPE_REFERENCE_VERSION) != NULL;
+  if (!domain) {
+    OperatorDomain *made = NULL;
+    RuntimeStatus *status =
+        CALL(CreateCustomOpDomain, CREATE_CUSTOM_OP_DOMAIN)(DOMAIN_NAME, &made);
+    for (size_t i = 0; !status && i < sizeof operators / sizeof operators[0]; i++)
+      status = CALL(CustomOpDomainAdd, CUSTOM_OP_DOMAIN_ADD)(made, operators[i]);
+    if (status) return status;
+    domain = made;
+  }
+  return CALL(AddCustomOpDomain, ADD_CUSTOM_OP_DOMAIN)(options, domain);
+}

@@ -1,0 +1,1245 @@
+#include "program.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "instructions.h"
+
+#if defined(_WIN32)
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
+typedef float f32;
+typedef double f64;
+typedef int32_t i32;
+typedef int64_t i64;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef uint8_t u8;
+typedef uint8_t b8;
+
+/* The codes of ONNX. */
+enum { TYPE_f32 = 1, TYPE_u8 = 2, TYPE_i32 = 6, TYPE_i64 = 7, TYPE_b8 = 9, TYPE_f64 = 11 };
+enum { TYPE_u32 = 12, TYPE_u64 = 13, NO_TYPE = 0 };
+
+#if defined(__clang__)
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define INDEPENDENT
+#endif
+
+/* --- instructions ------------------------------------------------------------------------------ */
+
+enum { FORMS = 4 };
+typedef void (*LoopFunction)(void *to, const void *first, const void *second, const void *third,
+                             size_t n);
+typedef LoopFunction Loop[FORMS];
+
+/* Always, so that they become a part of loops in the instructions of these. */
+#if defined(__GNUC__) || defined(__clang__)
+#define INLINED static inline __attribute__((always_inline))
+#else
+#define INLINED static inline
+#endif
+#include "functions.inc"
+
+/* Set where an integer is divided by 0: by its thread, which clears it before and looks at it after. */
+static _Thread_local int divided_by_zero;
+
+#if defined(__x86_64__) || defined(_M_X64)
+#define SET(name) name##_avx512
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")))
+#include "loops.inc"
+#undef SET
+#undef TARGET
+#define HAS_WIDE_LOOPS (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&  \
+                        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512f"))
+#endif
+#define SET(name) name##_plain
+#define TARGET
+#include "loops.inc"
+
+static const Loop *best_loops(void) {
+#if defined(HAS_WIDE_LOOPS)
+  if (HAS_WIDE_LOOPS) return loops_avx512;
+#endif
+  return loops_plain;
+}
+
+typedef struct {
+  const char *name;
+  int result, operands[3];
+  int divides; /* whether it may find that an integer is divided by 0 */
+} Instruction;
+
+#define ONE(NAME, R, A, EXPRESSION) {#NAME, TYPE_##R, {TYPE_##A, NO_TYPE, NO_TYPE}, 0},
+#define OWN(NAME, R, A) ONE(NAME, R, A, )
+#define TWO(NAME, R, A, B, EXPRESSION) {#NAME, TYPE_##R, {TYPE_##A, TYPE_##B, NO_TYPE}, 0},
+#define QUOTIENT(NAME, R, A, B, EXPRESSION) {#NAME, TYPE_##R, {TYPE_##A, TYPE_##B, NO_TYPE}, 1},
+#define ANY TWO
+#define THREE(NAME, R, A, B, C, EXPRESSION)                                                    \
+  {#NAME, TYPE_##R, {TYPE_##A, TYPE_##B, TYPE_##C}, 0},
+static const Instruction table[] = {INSTRUCTIONS};
+#undef ONE
+#undef OWN
+#undef ANY
+#undef TWO
+#undef QUOTIENT
+#undef THREE
+enum { INSTRUCTION_COUNT = sizeof table / sizeof table[0] };
+
+/* For the compiler of programs: the name and types of an instruction; 0 behind the last one. */
+EXPORTED int instruction_at(size_t index, const char **name, int types[4]) {
+  if (index >= INSTRUCTION_COUNT) return 0;
+  *name = table[index].name;
+  types[0] = table[index].result;
+  for (int i = 0; i < 3; i++) types[i + 1] = table[index].operands[i];
+  return 1;
+}
+
+static size_t size_of(int type) {
+  switch (type) {
+  case TYPE_f32:
+  case TYPE_i32:
+  case TYPE_u32:
+    return 4;
+  case TYPE_f64:
+  case TYPE_i64:
+  case TYPE_u64:
+    return 8;
+  case TYPE_u8:
+  case TYPE_b8:
+    return 1;
+  default:
+    return 0;
+  }
+}
+
+/* --- programs ---------------------------------------------------------------------------------- */
+
+typedef struct {
+  int kind, number;
+} Operand;
+
+typedef struct {
+  int instruction;
+  Operand to, from[3];
+} Step;
+
+typedef struct {
+  int tensor, spreads, unit, type;
+} Source;
+
+enum { SUM, MEAN, MAXIMUM, MINIMUM };
+
+typedef struct {
+  int operation, tensor, axes, keeps, output;
+} Reduction;
+
+/* Of matrices: bit 0 of ``transposes`` is for the left one, bit 1 for the right one. */
+typedef struct {
+  int left, right, transposes, output;
+} Product;
+
+enum { ELEMENTS, REDUCES, MULTIPLIES, KINDS };
+
+typedef struct {
+  int kind; /* what follows is of the first one, but for what the others are called after */
+  Reduction reduction;
+  Product product;
+  int rank, units;
+  int divides; /* whether a step divides integers */
+  size_t source_count, result_count, step_count;
+  Source *sources;
+  int *results;
+  char *made; /* while it is read: whether a step has written the result */
+  Step *steps;
+} Box;
+
+struct Program {
+  size_t input_count, output_count, constant_count, loop_count;
+  size_t made_count; /* outputs and the temporaries behind them */
+  size_t place_count;
+  int types[MAX_TENSORS];  /* of the inputs, the outputs, the temporaries */
+  int places[MAX_TENSORS]; /* of the temporaries, by their number among what is made */
+  i64 *constants;
+  Box *boxes;
+};
+
+typedef struct {
+  const i64 *words;
+  size_t count, at;
+  const char *wrong;
+} Reader;
+
+static i64 next(Reader *reader, i64 least, i64 most, const char *what) {
+  if (reader->wrong) return least;
+  if (reader->at >= reader->count) {
+    reader->wrong = "it ends too early";
+    return least;
+  }
+  i64 word = reader->words[reader->at++];
+  if (word < least || word > most) {
+    reader->wrong = what;
+    return least;
+  }
+  return word;
+}
+
+static void require(Reader *reader, int holds, const char *what) {
+  if (!reader->wrong && !holds) reader->wrong = what;
+}
+
+static int units_of(int type) { return size_of(type) == 8 ? 2 : 1; }
+
+static int holds_register(const Box *box, int unit, int type) {
+  return unit >= 0 && unit + units_of(type) <= box->units;
+}
+
+/* The type of what an operand of a step reads; NO_TYPE for a register, whose bytes are anybody's. */
+static int type_read(Reader *reader, const Program *program, const Box *box, Operand from,
+                     int wanted) {
+  switch (from.kind) {
+  case REGISTER:
+    require(reader, holds_register(box, from.number, wanted), "a register is not there");
+    return NO_TYPE;
+  case SOURCE:
+    if ((size_t)from.number < box->source_count) return box->sources[from.number].type;
+    break;
+  case CONSTANT:
+    require(reader, (size_t)from.number < program->constant_count, "a constant is not there");
+    return NO_TYPE;
+  case RESULT:
+    if ((size_t)from.number < box->result_count && box->made[from.number])
+      return program->types[program->input_count + (size_t)box->results[from.number]];
+    break;
+  default:
+    break;
+  }
+  require(reader, 0, "an operand is not there");
+  return NO_TYPE;
+}
+
+static Operand next_operand(Reader *reader) {
+  i64 word = next(reader, 0, ((i64)4 << 16) - 1, "an operand is of no kind");
+  return (Operand){(int)(word >> 16), (int)(word & 0xffff)};
+}
+
+/* Registers may be the same; they may not overlap otherwise, where elements differ in size. */
+static int overlaps(Operand to, int type, Operand from, int other) {
+  if (to.kind != REGISTER || from.kind != REGISTER) return 0;
+  if (to.number == from.number) return size_of(type) != size_of(other);
+  return to.number < from.number + units_of(other) && from.number < to.number + units_of(type);
+}
+
+static int from_another(Operand to, Operand from) {
+  return to.kind != from.kind || to.number != from.number;
+}
+
+static void read_step(Reader *reader, const Program *program, Box *box, Step *step) {
+  step->instruction =
+      (int)next(reader, 0, INSTRUCTION_COUNT - 1, "an instruction is not known");
+  step->to = next_operand(reader);
+  for (int i = 0; i < 3; i++) step->from[i] = next_operand(reader);
+  if (reader->wrong) return;
+  const Instruction *does = &table[step->instruction];
+  box->divides |= does->divides;
+  if (step->to.kind == REGISTER) {
+    require(reader, holds_register(box, step->to.number, does->result),
+            "a register is not there");
+  } else {
+    require(reader, step->to.kind == RESULT && (size_t)step->to.number < box->result_count,
+            "what a step writes is no result");
+    if (reader->wrong) return;
+    size_t tensor = program->input_count + (size_t)box->results[step->to.number];
+    require(reader, program->types[tensor] == does->result, "a result is of another type");
+  }
+  for (int i = 0; i < 3 && does->operands[i] != NO_TYPE; i++) {
+    int type = type_read(reader, program, box, step->from[i], does->operands[i]);
+    require(reader, type == NO_TYPE || type == does->operands[i],
+            "an operand is of another type");
+    require(reader, step->to.kind != RESULT || from_another(step->to, step->from[i]),
+            "a result is made of itself");
+    require(reader, !overlaps(step->to, does->result, step->from[i], does->operands[i]),
+            "registers overlap");
+  }
+  if (step->to.kind == RESULT && !reader->wrong) box->made[step->to.number] = 1;
+}
+
+static void *array(Reader *reader, size_t count, size_t size) {
+  void *made = calloc(count ? count : 1, size);
+  require(reader, made != NULL, "there is no memory for it");
+  return made;
+}
+
+/* What loops have made so far: which of it was written, and which holds each place now. */
+typedef struct {
+  char written[MAX_MADE];
+  int holder[MAX_MADE];
+} Made;
+
+/* Whether a tensor is there to be read. */
+static int is_there(const Program *program, const Made *made, int tensor) {
+  if ((size_t)tensor < program->input_count) return 1;
+  size_t output = (size_t)tensor - program->input_count;
+  if (!made->written[output]) return 0;
+  return output < program->output_count || made->holder[program->places[output]] == (int)output;
+}
+
+static void read_tensor(Reader *reader, const Program *program, int *tensor, const Made *made) {
+  i64 tensors = (i64)(program->input_count + program->made_count);
+  *tensor = (int)next(reader, 0, tensors - 1, "a source is not there");
+  require(reader, is_there(program, made, *tensor), "a source is not there yet, or no longer");
+}
+
+/* What a loop reads may not be lost by what it writes: ask for that with ``is_there`` behind it. */
+static void read_result(Reader *reader, const Program *program, int *output, Made *made) {
+  *output = (int)next(reader, 0, (i64)program->made_count - 1, "a result is not there");
+  if (reader->wrong) return;
+  require(reader, !made->written[*output], "a result is written twice");
+  made->written[*output] = 1;
+  if ((size_t)*output >= program->output_count)
+    made->holder[program->places[*output]] = *output;
+}
+
+static void require_there(Reader *reader, const Program *program, const Made *made,
+                          int tensor) {
+  require(reader, reader->wrong || is_there(program, made, tensor),
+          "a loop writes where it reads");
+}
+
+static void read_reduction(Reader *reader, const Program *program, Reduction *reads,
+                           Made *made) {
+  reads->operation = (int)next(reader, SUM, MINIMUM, "a reduction is not known");
+  read_tensor(reader, program, &reads->tensor, made);
+  reads->axes = (int)next(reader, 0, (1 << MAX_RANK) - 1, "an axis is not there");
+  reads->keeps = (int)next(reader, 0, 1, "axes are kept or not");
+  read_result(reader, program, &reads->output, made);
+  require_there(reader, program, made, reads->tensor);
+  int type = program->types[reads->tensor];
+  require(reader, type == program->types[program->input_count + (size_t)reads->output],
+          "a reduction changes the type");
+  int is_float = type == TYPE_f32 || type == TYPE_f64;
+  int is_integer = type == TYPE_i32 || type == TYPE_i64;
+  int is_extreme = reads->operation == MAXIMUM || reads->operation == MINIMUM;
+  require(reader,
+          is_float || (is_integer && reads->operation != MEAN) ||
+              (type == TYPE_u8 && is_extreme),
+          "a reduction is not known for its type");
+}
+
+static void read_product(Reader *reader, const Program *program, Product *reads, Made *made) {
+  read_tensor(reader, program, &reads->left, made);
+  read_tensor(reader, program, &reads->right, made);
+  reads->transposes = (int)next(reader, 0, 3, "a product is not known");
+  read_result(reader, program, &reads->output, made);
+  require_there(reader, program, made, reads->left);
+  require_there(reader, program, made, reads->right);
+  int type = program->types[reads->left];
+  require(reader, type == TYPE_f32 || type == TYPE_f64, "a product is not known for its type");
+  require(reader,
+          type == program->types[reads->right] &&
+              type == program->types[program->input_count + (size_t)reads->output],
+          "a product changes the type");
+}
+
+static void read_box(Reader *reader, const Program *program, Box *box, Made *made) {
+  box->kind = (int)next(reader, 0, KINDS - 1, "a loop is of no kind");
+  if (box->kind == REDUCES) {
+    read_reduction(reader, program, &box->reduction, made);
+    return;
+  }
+  if (box->kind == MULTIPLIES) {
+    read_product(reader, program, &box->product, made);
+    return;
+  }
+  box->rank = (int)next(reader, 0, MAX_RANK, "a loop has too many axes");
+  box->units = (int)next(reader, 1, MAX_UNITS, "a loop has too many registers");
+  box->source_count = (size_t)next(reader, 0, MAX_TENSORS, "a loop has too many sources");
+  box->result_count = (size_t)next(reader, 1, MAX_TENSORS, "a loop has too many results");
+  box->step_count = (size_t)next(reader, 1, MAX_STEPS, "a loop has too many steps");
+  if (reader->wrong) return;
+  box->sources = array(reader, box->source_count, sizeof(Source));
+  box->results = array(reader, box->result_count, sizeof(int));
+  box->made = array(reader, box->result_count, 1);
+  box->steps = array(reader, box->step_count, sizeof(Step));
+  for (size_t i = 0; i < box->source_count && !reader->wrong; i++) {
+    Source *source = &box->sources[i];
+    read_tensor(reader, program, &source->tensor, made);
+    source->spreads = (int)next(reader, 0, 1, "a source has no such form");
+    source->unit = (int)next(reader, 0, MAX_UNITS, "a register is not there");
+    source->type = program->types[source->tensor];
+    require(reader, !source->spreads || holds_register(box, source->unit, source->type),
+            "a register is not there");
+  }
+  for (size_t i = 0; i < box->result_count && !reader->wrong; i++)
+    read_result(reader, program, &box->results[i], made);
+  for (size_t i = 0; i < box->source_count && !reader->wrong; i++)
+    require_there(reader, program, made, box->sources[i].tensor);
+  for (size_t i = 0; i < box->result_count && !reader->wrong; i++)
+    require_there(reader, program, made, (int)program->input_count + box->results[i]);
+  for (size_t i = 0; i < box->step_count && !reader->wrong; i++)
+    read_step(reader, program, box, &box->steps[i]);
+  for (size_t i = 0; i < box->result_count && !reader->wrong; i++)
+    require(reader, box->made[i], "a result is never written");
+}
+
+static void read_type(Reader *reader, int *type) {
+  *type = (int)next(reader, 1, TYPE_u64, "a type is not known");
+  require(reader, size_of(*type) != 0, "a type is not known");
+}
+
+static void read_types(Reader *reader, Program *program) {
+  size_t leave = program->input_count + program->output_count;
+  for (size_t i = 0; i < leave; i++) read_type(reader, &program->types[i]);
+  for (size_t i = program->output_count; i < program->made_count; i++) {
+    read_type(reader, &program->types[program->input_count + i]);
+    program->places[i] = (int)next(reader, 0, MAX_MADE - 1, "a place is not there");
+    size_t places = (size_t)program->places[i] + 1;
+    if (places > program->place_count) program->place_count = places;
+  }
+}
+
+Program *program_read(const int64_t *words, size_t count, char *problem, size_t size) {
+  Reader reader = {words, count, 0, NULL};
+  Program *program = calloc(1, sizeof *program);
+  Made *made = calloc(1, sizeof *made);
+  if (!program || !made) {
+    snprintf(problem, size, "there is no memory for it");
+    free(program);
+    free(made);
+    return NULL;
+  }
+  next(&reader, PROGRAM_FORMAT, PROGRAM_FORMAT, "it has another format");
+  program->input_count = (size_t)next(&reader, 1, MAX_GIVEN, "it has too many inputs");
+  program->output_count = (size_t)next(&reader, 1, MAX_GIVEN, "it has too many outputs");
+  i64 temporaries = next(&reader, 0, MAX_MADE - MAX_GIVEN, "it has too many temporaries");
+  program->made_count = program->output_count + (size_t)temporaries;
+  program->constant_count =
+      (size_t)next(&reader, 0, MAX_CONSTANTS, "it has too many constants");
+  size_t loop_count = (size_t)next(&reader, 1, MAX_LOOPS, "it has too many loops");
+  if (!reader.wrong) read_types(&reader, program);
+  program->constants = array(&reader, program->constant_count, sizeof(i64));
+  for (size_t i = 0; i < program->constant_count && !reader.wrong; i++)
+    program->constants[i] = next(&reader, INT64_MIN, INT64_MAX, "");
+  program->boxes = array(&reader, loop_count, sizeof(Box));
+  for (size_t i = 0; i < loop_count && !reader.wrong; i++) {
+    program->loop_count = i + 1;
+    read_box(&reader, program, &program->boxes[i], made);
+  }
+  require(&reader, reader.at == count, "it goes on behind its end");
+  for (size_t i = 0; i < program->output_count; i++)
+    require(&reader, made->written[i], "an output is never written");
+  free(made);
+  if (reader.wrong) {
+    snprintf(problem, size, "%s (word %zu of %zu)", reader.wrong, reader.at, count);
+    program_free(program);
+    return NULL;
+  }
+  return program;
+}
+
+void program_free(Program *program) {
+  if (!program) return;
+  for (size_t i = 0; program->boxes && i < program->loop_count; i++) {
+    free(program->boxes[i].sources);
+    free(program->boxes[i].results);
+    free(program->boxes[i].made);
+    free(program->boxes[i].steps);
+  }
+  free(program->boxes);
+  free(program->constants);
+  free(program);
+}
+
+size_t program_inputs(const Program *program) { return program->input_count; }
+size_t program_outputs(const Program *program) { return program->output_count; }
+int program_input_type(const Program *program, size_t input) { return program->types[input]; }
+
+/* --- running ----------------------------------------------------------------------------------- */
+
+/* How the elements of a source stand in the box: axes that it goes through alike are one axis. */
+typedef struct {
+  int axes;
+  i64 sizes[MAX_RANK], strides[MAX_RANK]; /* strides in elements, 0 along an axis of size 1 */
+} Spread;
+
+typedef struct {
+  const char *data;
+  size_t stride; /* bytes from one element to the next: 0 for one number */
+  const Spread *spread;
+} Stream;
+
+typedef struct {
+  LoopFunction run;
+  char *to;
+  size_t to_stride;
+  const char *from[3];
+  size_t from_stride[3];
+  int to_unit, from_unit[3]; /* of registers, else -1 */
+  int splat;                 /* whether the first operand is spread out before */
+  size_t splat_size;
+} Action;
+
+typedef struct {
+  const Program *program;
+  const Box *box;
+  const Stream *streams;
+  const Action *actions;
+  i64 total, part;
+  atomic_int failed; /* an integer was divided by 0 */
+} Work;
+
+/* ``count`` elements that begin as the first ``known`` do, which stand there, and so on from there. */
+static void repeat(char *to, size_t known, size_t count) {
+  while (known < count) {
+    size_t more = known < count - known ? known : count - known;
+    memcpy(to + known, to, more);
+    known += more;
+  }
+}
+
+#define SPREAD_NUMBERS(T)                                                                      \
+  {                                                                                            \
+    const T *row = (const T *)from + offset;                                                   \
+    T *result = (T *)to;                                                                       \
+    for (i64 i = 0; i < run; i++) result[i] = row[i * step];                                   \
+  }
+
+static void spread_out(char *to, const char *from, size_t size, const Spread *spread, i64 at,
+                       i64 count) {
+  i64 index[MAX_RANK] = {0}, offset = 0, rest = at;
+  int last = spread->axes - 1;
+  for (int axis = last; axis > 0; axis--) {
+    i64 above = rest / spread->sizes[axis];
+    index[axis] = rest - above * spread->sizes[axis];
+    rest = above;
+  }
+  index[0] = rest;
+  for (int axis = 0; axis <= last; axis++) offset += index[axis] * spread->strides[axis];
+  i64 width = spread->sizes[last], step = spread->strides[last];
+  /* A row that comes again and again: the first ones, then copies of them. */
+  if (last == 1 && spread->strides[0] == 0 && count > 2 * width) {
+    i64 run = width - index[1];
+    memcpy(to, from + (size_t)offset * size, (size_t)run * size);
+    memcpy(to + (size_t)run * size, from, (size_t)index[1] * size);
+    repeat(to, (size_t)width * size, (size_t)count * size);
+    return;
+  }
+  while (count > 0) {
+    i64 run = width - index[last];
+    if (run > count) run = count;
+    if (size == 4)
+      SPREAD_NUMBERS(u32)
+    else if (size == 8)
+      SPREAD_NUMBERS(u64)
+    else
+      SPREAD_NUMBERS(b8)
+    to += (size_t)run * size;
+    count -= run;
+    offset -= index[last] * step;
+    index[last] = 0;
+    for (int axis = last - 1; axis >= 0; axis--) {
+      offset += spread->strides[axis];
+      if (++index[axis] < spread->sizes[axis]) break;
+      offset -= spread->sizes[axis] * spread->strides[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+static void splat(char *to, const char *value, size_t size, size_t n) {
+  memcpy(to, value, size);
+  repeat(to, size, n * size);
+}
+
+static void run_part(void *data, size_t index) {
+  Work *work = data;
+  const Box *box = work->box;
+  _Alignas(64) char registers[(MAX_UNITS + 2) * UNIT_BYTES];
+  char *spare = registers + (size_t)MAX_UNITS * UNIT_BYTES;
+  i64 begin = (i64)index * work->part, end = begin + work->part;
+  if (end > work->total) end = work->total;
+  if (box->divides) divided_by_zero = 0;
+  for (i64 at = begin; at < end; at += TILE) {
+    i64 left = end - at;
+    size_t n = left < TILE ? (size_t)left : TILE;
+    for (size_t i = 0; i < box->source_count; i++) {
+      const Source *source = &box->sources[i];
+      const Stream *stream = &work->streams[i];
+      if (stream->spread)
+        spread_out(registers + (size_t)source->unit * UNIT_BYTES, stream->data,
+                   size_of(source->type), stream->spread, at, (i64)n);
+    }
+    for (size_t i = 0; i < box->step_count; i++) {
+      const Action *does = &work->actions[i];
+      const char *from[3];
+      for (int j = 0; j < 3; j++)
+        from[j] = does->from_unit[j] >= 0 ? registers + (size_t)does->from_unit[j] * UNIT_BYTES
+                                          : does->from[j] + (size_t)at * does->from_stride[j];
+      char *to = does->to_unit >= 0 ? registers + (size_t)does->to_unit * UNIT_BYTES
+                                    : does->to + (size_t)at * does->to_stride;
+      if (does->splat) {
+        splat(spare, from[0], does->splat_size, n);
+        from[0] = spare;
+      }
+      does->run(to, from[0], from[1], from[2], n);
+    }
+  }
+  if (box->divides && divided_by_zero) work->failed = 1;
+}
+
+static int broadcast(const Box *box, const Tensor *tensors[], i64 sizes[MAX_RANK],
+                     char *problem, size_t size) {
+  for (int axis = 0; axis < box->rank; axis++) sizes[axis] = 1;
+  for (size_t i = 0; i < box->source_count; i++) {
+    const Tensor *tensor = tensors[i];
+    int shift = box->rank - tensor->rank;
+    if (shift < 0) {
+      snprintf(problem, size, "a tensor has %d axes where at most %d were expected",
+               tensor->rank, box->rank);
+      return -1;
+    }
+    for (int axis = 0; axis < tensor->rank; axis++) {
+      i64 has = tensor->sizes[axis], *whole = &sizes[axis + shift];
+      if (has == 1 || has == *whole) continue;
+      if (*whole != 1) {
+        snprintf(problem, size, "sizes %lld and %lld of one axis cannot be broadcast together",
+                 (long long)*whole, (long long)has);
+        return -1;
+      }
+      *whole = has;
+    }
+  }
+  return 0;
+}
+
+static i64 elements(const i64 *sizes, int rank) {
+  u64 count = 1; /* of an empty tensor, the other sizes may be any */
+  for (int axis = 0; axis < rank; axis++) count *= (u64)sizes[axis];
+  return (i64)count;
+}
+
+/* Whether there are more bytes in a box than a number of 64 bits counts; inputs never have so many,
+   but they can be broadcast to such a box. */
+static int too_many(const i64 *sizes, int rank) {
+  i64 left = INT64_MAX / 8;
+  for (int axis = 0; axis < rank; axis++) {
+    if (sizes[axis] == 0) return 0;
+    left /= sizes[axis];
+  }
+  return left == 0;
+}
+
+static void describe_spread(Spread *spread, const Tensor *tensor, const i64 *sizes, int rank) {
+  int shift = rank - tensor->rank;
+  i64 strides[MAX_RANK] = {0}, stride = 1;
+  for (int axis = tensor->rank - 1; axis >= 0; axis--) {
+    strides[axis + shift] = tensor->sizes[axis] == 1 ? 0 : stride;
+    stride *= tensor->sizes[axis];
+  }
+  spread->axes = 0;
+  for (int axis = 0; axis < rank; axis++) {
+    if (sizes[axis] == 1) continue;
+    int last = spread->axes - 1;
+    if (last >= 0 && spread->strides[last] == strides[axis] * sizes[axis]) {
+      spread->sizes[last] *= sizes[axis];
+      spread->strides[last] = strides[axis];
+    } else {
+      spread->sizes[spread->axes] = sizes[axis];
+      spread->strides[spread->axes++] = strides[axis];
+    }
+  }
+}
+
+/* The loop for a form, a bit for each operand that is one number: as it is, with the first two operands
+   exchanged, or with the first one spread out before. */
+static LoopFunction choose(int instruction, int form, int *exchanges, int *splats) {
+  const LoopFunction *forms = best_loops()[instruction];
+  const int *operands = table[instruction].operands;
+  *exchanges = *splats = 0;
+  if (operands[2] != NO_TYPE) { /* the first of three is never taken as one number */
+    *splats = form & 1;
+    return forms[form >> 1];
+  }
+  if (forms[form]) return forms[form];
+  if (form == 1 && operands[1] != NO_TYPE) {
+    *exchanges = 1;
+    return forms[2];
+  }
+  *splats = 1;
+  return forms[form & ~1];
+}
+
+static void exchange(Action *does) {
+  Action before = *does;
+  for (int i = 0; i < 2; i++) {
+    does->from[i] = before.from[1 - i];
+    does->from_stride[i] = before.from_stride[1 - i];
+    does->from_unit[i] = before.from_unit[1 - i];
+  }
+}
+
+/* The operands of the steps, as addresses and forms of the instructions. */
+static void resolve(const Program *program, const Box *box, const Stream *streams,
+                    const Tensor *outputs, Action *actions) {
+  for (size_t i = 0; i < box->step_count; i++) {
+    const Step *step = &box->steps[i];
+    const Instruction *is = &table[step->instruction];
+    Action *does = &actions[i];
+    memset(does, 0, sizeof *does);
+    int form = 0;
+    does->to_unit = -1;
+    if (step->to.kind == REGISTER) {
+      does->to_unit = step->to.number;
+    } else {
+      does->to = outputs[box->results[step->to.number]].data;
+      does->to_stride = size_of(is->result);
+    }
+    for (int j = 0; j < 3; j++) {
+      Operand from = step->from[j];
+      does->from_unit[j] = -1;
+      if (is->operands[j] == NO_TYPE) {
+        does->from[j] = (const char *)program->constants; /* never read */
+      } else if (from.kind == REGISTER) {
+        does->from_unit[j] = from.number;
+      } else if (from.kind == CONSTANT) {
+        does->from[j] = (const char *)&program->constants[from.number];
+        form |= 1 << j;
+      } else if (from.kind == RESULT) {
+        does->from[j] = outputs[box->results[from.number]].data;
+        does->from_stride[j] = size_of(is->operands[j]);
+      } else if (streams[from.number].spread) {
+        does->from_unit[j] = box->sources[from.number].unit;
+      } else {
+        does->from[j] = streams[from.number].data;
+        does->from_stride[j] = streams[from.number].stride;
+        if (!does->from_stride[j]) form |= 1 << j;
+      }
+    }
+    int exchanges;
+    does->run = choose(step->instruction, form, &exchanges, &does->splat);
+    does->splat_size = size_of(is->operands[0]);
+    if (exchanges) exchange(does);
+  }
+}
+
+/* Below this many elements times steps, another thread costs more than it saves. */
+enum { LEAST_WORK = 1 << 16, LEAST_PART = 4 * TILE };
+
+/* A tensor of a run. */
+static const Tensor *tensor_at(const Program *program, const Tensor *inputs, const Tensor *made,
+                               int tensor) {
+  size_t number = (size_t)tensor;
+  return number < program->input_count ? &inputs[number] : &made[number - program->input_count];
+}
+
+#include "products.inc"
+#include "reductions.inc"
+
+/* A loop with the addresses of its tensors. */
+typedef struct {
+  Stream *streams;
+  Action *actions;
+  Spread *spreads; /* NULL where there are none */
+  Work work;
+  Reducing reducing; /* of a box that reduces, which has nothing of the above */
+  Multiplying multiplying;
+} Prepared;
+
+/* Sizes of the box, its results made, and how each source stands in it. The arrays of ``prepared`` are
+   the caller's; the spreads are for the caller to free. */
+static int prepare_box(const Program *program, const Box *box, const Tensor *inputs,
+                       Tensor *outputs, const Host *host, Prepared *prepared, char *problem,
+                       size_t size) {
+  const Tensor *tensors[MAX_TENSORS];
+  Stream *streams = prepared->streams;
+  i64 sizes[MAX_RANK];
+  size_t spreads = 0;
+  prepared->spreads = NULL;
+  prepared->work.box = box;
+  if (box->kind == REDUCES)
+    return prepare_reduction(program, &box->reduction, inputs, outputs, host,
+                             &prepared->reducing, problem, size);
+  if (box->kind == MULTIPLIES)
+    return prepare_product(program, &box->product, inputs, outputs, host,
+                           &prepared->multiplying, problem, size);
+  for (size_t i = 0; i < box->source_count; i++)
+    tensors[i] = tensor_at(program, inputs, outputs, box->sources[i].tensor);
+  if (broadcast(box, tensors, sizes, problem, size)) return -1;
+  if (too_many(sizes, box->rank)) {
+    snprintf(problem, size, "a result has too many elements");
+    return -1;
+  }
+  i64 total = elements(sizes, box->rank);
+  for (size_t i = 0; i < box->source_count; i++) {
+    i64 count = elements(tensors[i]->sizes, tensors[i]->rank);
+    streams[i] = (Stream){tensors[i]->data, size_of(box->sources[i].type), NULL};
+    if (count == total) continue;
+    if (count == 1) {
+      streams[i].stride = 0;
+    } else if (box->sources[i].spreads) {
+      spreads++;
+    } else {
+      snprintf(problem, size, "a tensor of %lld elements stands where one of %lld was expected",
+               (long long)count, (long long)total);
+      return -1;
+    }
+  }
+  for (size_t i = 0; i < box->result_count; i++) {
+    Tensor *output = &outputs[box->results[i]];
+    output->rank = box->rank;
+    memcpy(output->sizes, sizes, sizeof output->sizes);
+    int failed = host->make_output(host->context, (size_t)box->results[i], output);
+    if (failed) return failed;
+  }
+  prepared->work = (Work){program, box, streams, prepared->actions, total, total, 0};
+  if (total == 0) return 0;
+  if (spreads) {
+    prepared->spreads = malloc(spreads * sizeof *prepared->spreads);
+    if (!prepared->spreads) {
+      snprintf(problem, size, "there is no memory left");
+      return -1;
+    }
+    size_t described = 0;
+    for (size_t i = 0; i < box->source_count; i++) {
+      i64 count = elements(tensors[i]->sizes, tensors[i]->rank);
+      if (count == total || count == 1) continue;
+      describe_spread(&prepared->spreads[described], tensors[i], sizes, box->rank);
+      streams[i].spread = &prepared->spreads[described++];
+    }
+  }
+  resolve(program, box, streams, outputs, prepared->actions);
+  if (total > LEAST_PART && total * (i64)(box->step_count + 2) > LEAST_WORK) {
+    i64 part = LEAST_WORK / (i64)(box->step_count + 2) / TILE * TILE;
+    prepared->work.part = part < LEAST_PART ? LEAST_PART : part;
+  }
+  return 0;
+}
+
+static int run_prepared(Prepared *prepared, const Host *host, char *problem, size_t size) {
+  Work *work = &prepared->work;
+  if (work->box->kind == REDUCES) return run_reduction(&prepared->reducing);
+  if (work->box->kind == MULTIPLIES) {
+    run_product(&prepared->multiplying);
+    return 0;
+  }
+  if (work->total == 0) return 0;
+  if (work->part < work->total) {
+    size_t parts = (size_t)((work->total + work->part - 1) / work->part);
+    int failed = host->in_parallel(host->context, run_part, parts, work);
+    if (failed) return failed;
+  } else {
+    run_part(work, 0);
+  }
+  if (!work->failed) return 0;
+  snprintf(problem, size, "an integer is divided by 0");
+  return -1;
+}
+
+enum { ALIGNMENT = 64 };
+
+static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+/* Memory that is taken piece by piece, and given back as a whole. */
+typedef struct Block {
+  struct Block *before;
+  size_t used, bytes;
+} Block;
+
+static void *take(Block **blocks, size_t bytes) {
+  enum { LEAST = 1 << 16 };
+  const size_t wanted = aligned(bytes);
+  Block *block = *blocks;
+  if (!block || block->bytes - block->used < wanted) {
+    const size_t least = wanted < LEAST ? LEAST : wanted;
+    block = malloc(sizeof *block + ALIGNMENT + least);
+    if (!block) return NULL;
+    *block = (Block){*blocks, 0, least};
+    *blocks = block;
+  }
+  char *first = (char *)(block + 1);
+  first += aligned((size_t)(uintptr_t)first) - (size_t)(uintptr_t)first + block->used;
+  block->used += wanted;
+  return first;
+}
+
+static void give_back(Block *blocks) {
+  while (blocks) {
+    Block *before = blocks->before;
+    free(blocks);
+    blocks = before;
+  }
+}
+
+/* What a program makes in a run: results of the host's, and memory for temporaries by place. */
+typedef struct {
+  const Program *program;
+  const Host *host;
+  Block *blocks;
+  void **places;
+  size_t *bytes;
+} Making;
+
+static size_t bytes_made(const Program *program, size_t output, const Tensor *tensor) {
+  size_t size = size_of(program->types[program->input_count + output]);
+  return (size_t)elements(tensor->sizes, tensor->rank) * size;
+}
+
+static int make_tensor(void *context, size_t output, Tensor *tensor) {
+  Making *making = context;
+  if (output < making->program->output_count)
+    return making->host->make_output(making->host->context, output, tensor);
+  int place = making->program->places[output];
+  size_t bytes = bytes_made(making->program, output, tensor);
+  if (!making->places[place] || bytes > making->bytes[place]) {
+    making->places[place] = take(&making->blocks, bytes);
+    making->bytes[place] = bytes;
+  }
+  tensor->data = making->places[place];
+  return tensor->data ? 0 : -1;
+}
+
+static int pass_on(void *context, void (*part)(void *data, size_t index), size_t count,
+                   void *data) {
+  const Making *making = context;
+  return making->host->in_parallel(making->host->context, part, count, data);
+}
+
+_Static_assert(sizeof(Tensor) % sizeof(u64) == 0 && sizeof(Stream) % sizeof(u64) == 0 &&
+                   sizeof(Action) % sizeof(u64) == 0 && sizeof(void *) <= sizeof(u64),
+               "arrays of a run stand side by side");
+
+int program_run(const Program *program, const Tensor *inputs, const Host *host, char *problem,
+                size_t size) {
+  size_t steps = 1, sources = 1;
+  for (size_t i = 0; i < program->loop_count; i++) {
+    const Box *box = &program->boxes[i];
+    if (box->step_count > steps) steps = box->step_count;
+    if (box->source_count > sources) sources = box->source_count;
+  }
+  /* Everything in one piece of memory, that of the stack if it is enough. */
+  enum { FEW = 1024 };
+  u64 few[FEW];
+  const size_t made_words = program->made_count * sizeof(Tensor) / sizeof(u64);
+  const size_t stream_words = sources * sizeof(Stream) / sizeof(u64);
+  const size_t action_words = steps * sizeof(Action) / sizeof(u64);
+  const size_t place_count = program->place_count;
+  const size_t words = made_words + stream_words + action_words + 2 * place_count;
+  u64 *memory = words <= FEW ? few : malloc(words * sizeof *memory);
+  if (!memory) {
+    snprintf(problem, size, "there is no memory left");
+    return -1;
+  }
+  Tensor *made = (Tensor *)(void *)memory;
+  Stream *streams = (Stream *)(void *)(memory + made_words);
+  Action *actions = (Action *)(void *)(memory + made_words + stream_words);
+  void **places = (void **)(void *)(memory + words - 2 * place_count);
+  size_t *bytes = (size_t *)(void *)(memory + words - place_count);
+  for (size_t i = 0; i < place_count; i++) places[i] = NULL;
+  Making making = {program, host, NULL, places, bytes};
+  const Host inner = {make_tensor, pass_on, &making};
+  int failed = 0;
+  for (size_t i = 0; i < program->loop_count && !failed; i++) {
+    Prepared prepared = {.streams = streams, .actions = actions};
+    failed = prepare_box(program, &program->boxes[i], inputs, made, &inner, &prepared, problem,
+                         size);
+    if (!failed) failed = run_prepared(&prepared, host, problem, size);
+    free(prepared.spreads);
+  }
+  give_back(making.blocks);
+  if (memory != few) free(memory);
+  return failed;
+}
+
+/* --- loops of programs ------------------------------------------------------------------------- */
+
+/* Steps times elements after which ``program_repeat`` returns: some milliseconds. */
+enum { LONGEST_WORK = 1 << 24, ITERATION_WORK = 200 };
+
+const char *program_refuses(const Program *program, Repetition loop) {
+  size_t results = loop.carried + (loop.tests ? 1 : 0);
+  if (program->input_count < 1 + loop.carried || program->types[0] != TYPE_i64)
+    return "a loop is given too little";
+  if (program->output_count != results) return "a loop makes too little or too much";
+  if (loop.tests && program->types[program->input_count] != TYPE_b8)
+    return "a loop is to end by what is no truth value";
+  for (size_t i = 0; i < loop.carried; i++)
+    if (program->types[1 + i] !=
+        program->types[program->input_count + (loop.tests ? 1 : 0) + i])
+      return "a carried value is of another type after an iteration";
+  return NULL;
+}
+
+/* Carried values before and after an iteration, which change places from one to the next. */
+typedef struct {
+  const Program *program;
+  Repetition loop;
+  const Tensor *before;
+  char **after;       /* where the carried values of this iteration go */
+  void **temporaries; /* of the same sizes in every iteration */
+  unsigned char *goes_on;
+} Turn;
+
+static int output_of_turn(void *context, size_t output, Tensor *tensor) {
+  Turn *turn = context;
+  size_t first = turn->loop.tests ? 1 : 0;
+  i64 count = elements(tensor->sizes, tensor->rank);
+  if (output < first) {
+    tensor->data = turn->goes_on;
+    return count != 1;
+  }
+  if (output - first < turn->loop.carried) {
+    const Tensor *before = &turn->before[1 + output - first];
+    tensor->data = turn->after[output - first];
+    return before->rank != tensor->rank ||
+           memcmp(before->sizes, tensor->sizes, (size_t)tensor->rank * sizeof(i64)) != 0;
+  }
+  void **temporary = &turn->temporaries[output - turn->program->output_count];
+  size_t bytes = bytes_made(turn->program, output, tensor);
+  if (!*temporary) *temporary = malloc(bytes ? bytes : 1);
+  tensor->data = *temporary;
+  return *temporary == NULL;
+}
+
+/* Of an iteration of a loop, in elements times steps. */
+static i64 work_of(const Prepared *prepared) {
+  const Box *box = prepared->work.box;
+  const Multiplying *product = &prepared->multiplying;
+  if (box->kind == REDUCES) return prepared->reducing.rows * (prepared->reducing.width + 50);
+  if (box->kind == MULTIPLIES)
+    return product->count * product->rows * (product->inner * (product->columns / 8 + 1) + 50);
+  return (i64)box->step_count * (prepared->work.total + 50);
+}
+
+/* Everything of a call of ``program_repeat`` that is freed at its end. */
+typedef struct {
+  char *spare;
+  void **temporaries;
+  Tensor *made;
+  Prepared *prepared; /* of even iterations, then of odd ones */
+  Stream *streams;
+  Action *actions;
+} Repeating;
+
+static void end_repeating(const Program *program, Repeating *all) {
+  for (size_t i = 0; all->prepared && i < 2 * program->loop_count; i++)
+    free(all->prepared[i].spreads);
+  size_t temporaries = program->made_count - program->output_count;
+  for (size_t i = 0; all->temporaries && i < temporaries; i++) free(all->temporaries[i]);
+  free(all->temporaries);
+  free(all->made);
+  free(all->spare);
+  free(all->prepared);
+  free(all->streams);
+  free(all->actions);
+}
+
+static size_t bytes_of(const Program *program, const Tensor *tensor, size_t input) {
+  return (size_t)elements(tensor->sizes, tensor->rank) * size_of(program->types[input]);
+}
+
+int program_repeat(const Program *program, Repetition loop, const Tensor *given, int64_t limit,
+                   int64_t *at, unsigned char *goes_on, const Host *host, char *problem,
+                   size_t size) {
+  Tensor inputs[2][MAX_GIVEN], final;
+  char *places[2][MAX_GIVEN];
+  Repeating all = {0};
+  i64 iteration = *at, work = ITERATION_WORK;
+  size_t spare = 0, sources = 0, steps = 0;
+  memcpy(inputs[0], given, program->input_count * sizeof *given);
+  inputs[0][0] = (Tensor){&iteration, 0, {0}};
+  for (size_t i = 0; i < loop.carried; i++)
+    spare += aligned(bytes_of(program, &given[1 + i], 1 + i));
+  for (size_t i = 0; i < program->loop_count; i++) {
+    sources += program->boxes[i].source_count;
+    steps += program->boxes[i].step_count;
+  }
+  all.spare = malloc(spare ? spare : 1);
+  all.made = malloc(program->made_count * sizeof *all.made);
+  all.temporaries =
+      calloc(program->made_count - program->output_count + 1, sizeof *all.temporaries);
+  all.prepared = calloc(2 * program->loop_count, sizeof *all.prepared);
+  all.streams = malloc((2 * sources + 1) * sizeof *all.streams);
+  all.actions = malloc((2 * steps + 1) * sizeof *all.actions);
+  int failed = 0;
+  if (!all.spare || !all.made || !all.temporaries || !all.prepared || !all.streams ||
+      !all.actions) {
+    snprintf(problem, size, "there is no memory left");
+    failed = -1;
+  }
+  char *free_place = all.spare;
+  for (size_t i = 0; i < loop.carried && !failed; i++) {
+    size_t bytes = bytes_of(program, &given[1 + i], 1 + i);
+    final = given[1 + i];
+    failed = host->make_output(host->context, i, &final);
+    if (failed) break;
+    if (bytes) memcpy(final.data, given[1 + i].data, bytes);
+    places[0][i] = final.data;
+    places[1][i] = free_place;
+    free_place += aligned(bytes);
+  }
+  memcpy(inputs[1], inputs[0], program->input_count * sizeof *given);
+  for (size_t i = 0; i < loop.carried && !failed; i++)
+    for (int turn = 0; turn < 2; turn++) inputs[turn][1 + i].data = places[turn][i];
+  int turn = 0;
+  i64 most = 2; /* until the work is known */
+  for (i64 done = 0; !failed && *goes_on && iteration < limit && done < most; done++) {
+    Prepared *prepared = all.prepared + (size_t)turn * program->loop_count;
+    if (done < 2) {
+      Turn now = {program, loop, inputs[turn], places[1 - turn], all.temporaries, goes_on};
+      Host inner = {output_of_turn, NULL, &now};
+      Stream *streams = all.streams + (size_t)turn * sources;
+      Action *actions = all.actions + (size_t)turn * steps;
+      for (size_t i = 0; i < program->loop_count && !failed; i++) {
+        const Box *box = &program->boxes[i];
+        prepared[i].streams = streams, prepared[i].actions = actions;
+        failed = prepare_box(program, box, inputs[turn], all.made, &inner, &prepared[i],
+                             problem, size);
+        if (failed == 1) {
+          snprintf(problem, size, "a carried value has other sizes after an iteration");
+          failed = -1;
+        }
+        streams += box->source_count, actions += box->step_count;
+        if (!failed && done == 0) work += work_of(&prepared[i]);
+      }
+      if (done == 0 && !failed) most = LONGEST_WORK / work + 2;
+    }
+    for (size_t i = 0; i < program->loop_count && !failed; i++)
+      failed = run_prepared(&prepared[i], host, problem, size);
+    iteration++;
+    turn = 1 - turn;
+  }
+  for (size_t i = 0; i < loop.carried && !failed && turn == 1; i++) {
+    size_t bytes = bytes_of(program, &given[1 + i], 1 + i);
+    if (bytes) memcpy(places[0][i], places[1][i], bytes);
+  }
+  *at = iteration;
+  *goes_on = *goes_on && iteration < limit;
+  end_repeating(program, &all);
+  return failed;
+}
+
+/* --- the test before first use ----------------------------------------------------------------- */
+
+static int to_static(void *context, size_t output, Tensor *tensor) {
+  (void)output;
+  tensor->data = context;
+  return 0;
+}
+
+static int one_by_one(void *context, void (*part)(void *data, size_t index), size_t count,
+                      void *data) {
+  (void)context;
+  for (size_t i = 0; i < count; i++) part(data, i);
+  return 0;
+}
+
+/* The number of a float32 instruction. */
+static i64 find(const char *name, int operands) {
+  for (i64 i = 0; i < INSTRUCTION_COUNT; i++)
+    if (!strcmp(table[i].name, name) && table[i].result == TYPE_f32 &&
+        table[i].operands[0] == TYPE_f32 && (table[i].operands[1] != NO_TYPE) == (operands > 1))
+      return i;
+  return -1;
+}
+
+/* Whether 5x3 by 3x11 matrices are multiplied as they should be. */
+static int products_work(void) {
+  enum { ROWS = 5, INNER = 3, COLUMNS = 11 };
+  f32 left[ROWS * INNER], right[INNER * COLUMNS], found[ROWS * COLUMNS];
+  for (int i = 0; i < ROWS * INNER; i++) left[i] = (f32)(i % 7 - 3);
+  for (int i = 0; i < INNER * COLUMNS; i++) right[i] = (f32)(i % 5 - 2);
+  const Multiplying does = {TYPE_f32, left,    right, found, 1,       ROWS,
+                            INNER,    COLUMNS, INNER, 1,     COLUMNS, 1};
+  run_product(&does);
+  for (int i = 0; i < ROWS * COLUMNS; i++) {
+    f32 expected = 0; /* sums of whole numbers, which are exact */
+    for (int k = 0; k < INNER; k++)
+      expected += left[i / COLUMNS * INNER + k] * right[k * COLUMNS + i % COLUMNS];
+    if (found[i] != expected) return 0;
+  }
+  return 1;
+}
+
+/* Whether this processor has the machine instructions that the library was compiled for, and
+   exp(x) * y + 1 comes out right, with y broadcast. */
+EXPORTED int kernels_work(void) {
+#if defined(__x86_64__) && defined(__AVX2__)
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
+#endif
+  if (!products_work()) return 0;
+  for (int i = 0, exchanges, splats; i < INSTRUCTION_COUNT; i++) {
+    int operands = 1 + (table[i].operands[1] != NO_TYPE) + (table[i].operands[2] != NO_TYPE);
+    for (int form = 0; form < 1 << operands; form++)
+      if (!choose(i, form, &exchanges, &splats)) return 0;
+  }
+  enum {
+    ROWS = 300,
+    R = REGISTER << 16,
+    S = SOURCE << 16,
+    C = CONSTANT << 16,
+    T = RESULT << 16
+  };
+  static float x[ROWS * 3], y[3] = {1, -2, 0.5f}, z[ROWS * 3];
+  const f32 one = 1;
+  const i64 words[] = {PROGRAM_FORMAT,
+                       2,
+                       1,
+                       0,
+                       1,
+                       1,
+                       TYPE_f32,
+                       TYPE_f32,
+                       TYPE_f32,
+                       bits_of(one),
+                       0,
+                       2,
+                       3,
+                       2,
+                       1,
+                       3,
+                       0,
+                       0,
+                       0,
+                       1,
+                       1,
+                       0,
+                       0,
+                       find("Exp", 1),
+                       R + 1,
+                       S,
+                       0,
+                       0,
+                       find("Mul", 2),
+                       R + 2,
+                       R + 1,
+                       S + 1,
+                       0,
+                       find("Add", 2),
+                       T,
+                       R + 2,
+                       C,
+                       0};
+  char problem[100];
+  for (int i = 0; i < ROWS * 3; i++) x[i] = (f32)(i - 450) / 50;
+  Program *program =
+      program_read(words, sizeof words / sizeof words[0], problem, sizeof problem);
+  if (!program) return 0;
+  const Tensor inputs[] = {{x, 2, {ROWS, 3}}, {y, 1, {3}}};
+  const Host host = {to_static, one_by_one, z};
+  int wrong = program_run(program, inputs, &host, problem, sizeof problem);
+  program_free(program);
+  for (int i = 0; i < ROWS * 3 && !wrong; i++) {
+    f64 expected = exp((f64)x[i]) * (f64)y[i % 3] + 1;
+    wrong = fabs(z[i] - expected) > 1e-6 * (1 + fabs(expected));
+  }
+  return !wrong;
+}

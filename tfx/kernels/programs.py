@@ -1,0 +1,227 @@
+"""Programs of element-wise loops, as ``program.c`` reads them.
+
+A ``Box`` is a loop over the elements of one shape: sources, steps on them, results. ``encode``
+chooses registers for what stands between steps, and writes the list of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+FORMAT = 3
+MAX_UNITS = 48
+MAX_GIVEN = 256
+MAX_TEMPORARIES = 1792
+MAX_LOOPS = 2048
+MAX_STEPS = 4096
+MAX_CONSTANTS = 1024
+MAX_RANK = 8
+# Kinds of operands; 0 is a register.
+_SOURCE, _CONSTANT, _RESULT = (kind << 16 for kind in range(1, 4))
+_WIDE = frozenset((7, 11, 13))
+
+
+class TooLargeError(ValueError):
+    """A program needs more registers, steps or tensors than there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A tensor that a loop reads.
+
+    Attributes:
+        tensor: The number of an input, or of an output behind all inputs.
+        spreads: Whether it may have an axis of size 1 where the loop has more.
+    """
+
+    tensor: int
+    spreads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number that is part of the program, by its place among the constants."""
+
+    number: int
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """An instruction on what sources hold, constants, and what earlier steps made.
+
+    Attributes:
+        instruction: Its number.
+        kind: Type of what it makes, ONNX's code.
+        operands: What it works on.
+        result: The output that it writes; None: what it makes is only used in the loop.
+    """
+
+    instruction: int
+    kind: int
+    operands: tuple[Operand, ...]
+    result: int | None = None
+
+
+Operand: TypeAlias = Step | Source | Constant
+
+
+@dataclass(slots=True)
+class Box:
+    """A loop over the elements of one shape."""
+
+    rank: int
+    steps: list[Step] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A loop that reduces a tensor over axes.
+
+    Attributes:
+        operation: 0 sum, 1 mean, 2 maximum, 3 minimum.
+        tensor: The number of an input, or of an output behind all inputs.
+        axes: Those that are reduced, from 0.
+        keeps: Whether they stay as axes of size 1.
+        output: The output that it writes.
+    """
+
+    operation: int
+    tensor: int
+    axes: tuple[int, ...]
+    keeps: bool
+    output: int
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A loop that multiplies matrices.
+
+    Attributes:
+        left: The number of an input, or of an output behind all inputs.
+        right: Likewise.
+        transposes: Whether either is transposed.
+        output: The output that it writes.
+    """
+
+    left: int
+    right: int
+    transposes: tuple[bool, bool]
+    output: int
+
+
+def encode(
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    temporaries: Sequence[tuple[int, int]],
+    constants: Sequence[int],
+    boxes: Sequence[Box | Reduction | Product],
+) -> list[int]:
+    """The numbers of a program.
+
+    Args:
+        inputs: Types of what it is given.
+        outputs: Types of what it writes.
+        temporaries: Type and place of what it writes for itself; ``boxes`` number them behind the
+            outputs. Those of one place share memory: writing one ends the one before.
+        constants: The bits of each constant, as a signed integer.
+        boxes: The loops, in their order.
+
+    Raises:
+        TooLargeError: it needs more of something than there is.
+    """
+    counts = [len(inputs), len(outputs), len(temporaries), len(constants), len(boxes)]
+    limits = MAX_GIVEN, MAX_GIVEN, MAX_TEMPORARIES, MAX_CONSTANTS, MAX_LOOPS
+    if any(count > most for count, most in zip(counts, limits, strict=True)):
+        raise TooLargeError
+    types = [*inputs, *outputs, *(kind for kind, _ in temporaries)]
+    words = [FORMAT, *counts, *inputs, *outputs]
+    for temporary in temporaries:
+        words += temporary
+    words += constants
+    for box in boxes:
+        if isinstance(box, Reduction):
+            axes = sum(1 << axis for axis in box.axes)
+            words += [1, box.operation, box.tensor, axes, int(box.keeps), box.output]
+        elif isinstance(box, Product):
+            left, right = box.transposes
+            words += [2, box.left, box.right, int(left) + 2 * int(right), box.output]
+        else:
+            words += _encode_box(box, types)
+    return words
+
+
+class _Registers:
+    """Units of the first cache that are free; of two, those side by side."""
+
+    def __init__(self) -> None:
+        self._free: list[bool] = []
+
+    @property
+    def count(self) -> int:
+        return max(len(self._free), 1)
+
+    def take(self, wide: bool) -> int:
+        free, width = self._free, 2 if wide else 1
+        for unit in range(len(free)):
+            if all(u < len(free) and free[u] for u in range(unit, unit + width)):
+                break
+        else:
+            unit = len(free)
+            if wide and free and free[-1]:
+                unit -= 1
+            free += [True] * (unit + width - len(free))
+        if unit + width > MAX_UNITS:
+            raise TooLargeError
+        for u in range(unit, unit + width):
+            free[u] = False
+        return unit
+
+    def give(self, unit: int, wide: bool) -> None:
+        for u in range(unit, unit + (2 if wide else 1)):
+            self._free[u] = True
+
+
+def _encode_box(box: Box, types: Sequence[int]) -> list[int]:
+    if len(box.steps) > MAX_STEPS or box.rank > MAX_RANK:
+        raise TooLargeError
+    last_use: dict[Operand, int] = {}
+    sources: dict[Source, int] = {}
+    for at, step in enumerate(box.steps):
+        for operand in step.operands:
+            last_use[operand] = at
+            if isinstance(operand, Source):
+                sources.setdefault(operand, len(sources))
+    registers = _Registers()
+    units = {s: registers.take(types[s.tensor] in _WIDE) for s in sources if s.spreads}
+    places: dict[Operand, int] = {}
+    results: list[int] = []
+    written: list[int] = []
+    for at, step in enumerate(box.steps):
+        words = [_operand(operand, sources, places) for operand in step.operands]
+        words += [0] * (3 - len(words))
+        if step.result is not None:
+            # What later steps need of it they read from the output, which is still in the cache.
+            place = _RESULT + len(results)
+            results.append(step.result)
+        else:
+            place = registers.take(step.kind in _WIDE)
+        places[step] = place
+        written += [step.instruction, place, *words]
+        for operand in {*step.operands, step}:
+            ends = isinstance(operand, Step) and last_use.get(operand, at) == at
+            if isinstance(operand, Step) and ends and places[operand] < _SOURCE:
+                registers.give(places[operand], operand.kind in _WIDE)
+    words = [0, box.rank, registers.count, len(sources), len(results), len(box.steps)]
+    for source in sources:
+        words += [source.tensor, int(source.spreads), units.get(source, 0)]
+    return words + results + written
+
+
+def _operand(operand: Operand, sources: Mapping[Source, int], places: Mapping[Operand, int]) -> int:
+    if isinstance(operand, Constant):
+        return _CONSTANT + operand.number
+    if isinstance(operand, Source):
+        return _SOURCE + sources[operand]
+    return places[operand]
