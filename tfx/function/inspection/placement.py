@@ -6,7 +6,7 @@ not give to a GPU is in it. It is made again when somebody asks, and compiles th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,12 @@ from tfx.function.execution.plan import Plan
 from tfx.graph.ir import CALL, Graph, Node
 from tfx.runtime.devices import CPU_PROVIDER
 
+# Operators that ONNX Runtime puts between devices.
+TO_HOST, FROM_HOST = "MemcpyToHost", "MemcpyFromHost"
+COPIES = frozenset((TO_HOST, FROM_HOST))
 _PYTHON = "Python"
+# How the names of nodes begin that ONNX Runtime inlined.
+_INLINED = "_inlfunc_"
 _HEADINGS = ("node", "operator", "device", "provider", "why")
 
 
@@ -49,10 +54,19 @@ class Placement(Sequence[NodePlacement]):
     Attributes:
         function: The trace's name and signature.
         device: The device that it was traced for.
-        rows: One entry for each node.
+        rows: One entry for each node, and for each value that is copied between devices.
+        predicted: Whether it is what a GPU would do, by what is known of its kernels.
     """
 
-    def __init__(self, function: str, device: str, rows: Sequence[NodePlacement]) -> None:
+    def __init__(
+        self,
+        function: str,
+        device: str,
+        rows: Sequence[NodePlacement],
+        *,
+        predicted: bool = False,
+    ) -> None:
+        self.predicted = predicted
         self.function = function
         self.device = device
         self.rows = tuple(rows)
@@ -61,6 +75,18 @@ class Placement(Sequence[NodePlacement]):
     def devices(self) -> tuple[str, ...]:
         """The devices that it uses, in order of first use."""
         return tuple(dict.fromkeys(row.device for row in self.rows))
+
+    @property
+    def on_host(self) -> tuple[NodePlacement, ...]:
+        """The nodes of a function on a GPU that the CPU runs."""
+        if self.device.startswith("CPU"):
+            return ()
+        return tuple(row for row in self.rows if row.provider == CPU_PROVIDER)
+
+    @property
+    def copies(self) -> tuple[NodePlacement, ...]:
+        """The copies between a GPU and the host in every run."""
+        return tuple(row for row in self.rows if row.op in COPIES)
 
     def __getitem__(self, index: Any) -> Any:
         return self.rows[index]
@@ -75,7 +101,8 @@ class Placement(Sequence[NodePlacement]):
             "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
         ]
-        return "\n".join([f"{self.function} on {self.device}", *table])
+        told = " (predicted)" if self.predicted else ""
+        return "\n".join([f"{self.function} on {self.device}{told}", *table])
 
     def __repr__(self) -> str:
         return f"<Placement of {self.function}: {len(self)} nodes on {', '.join(self.devices)}>"
@@ -123,13 +150,20 @@ def _rows(plan: Any, device: str) -> Iterator[NodePlacement]:
 def _python_rows(step: Any, device: str) -> Iterator[NodePlacement]:
     """A host call, or a branch or loop that Python drives."""
     node = getattr(step, "node", None)
-    if node is not None:
-        why = f"a host call ({step.call.kind})" if hasattr(step, "call") else "driven by Python"
-        yield NodePlacement(node.name, node.op, DEFAULT_DEVICE, _PYTHON, why)
+    if node is not None and hasattr(step, "call"):
+        yield host_row(node)
+    elif node is not None:
+        yield NodePlacement(node.name, node.op, DEFAULT_DEVICE, _PYTHON, "driven by Python")
     bodies = [*getattr(step, "branches", ()), getattr(step, "body", None)]
     for body in bodies:
         if body is not None:
             yield from _rows(body.plan, device)
+
+
+def host_row(node: Node) -> NodePlacement:
+    """The placement of a host call."""
+    why = f"a host call ({node.attrs['call'].kind})"
+    return NodePlacement(node.name, node.op, DEFAULT_DEVICE, _PYTHON, why)
 
 
 def _session_rows(plan: Plan, device: str) -> Iterator[NodePlacement]:
@@ -139,20 +173,35 @@ def _session_rows(plan: Plan, device: str) -> Iterator[NodePlacement]:
         for node, path in _nodes(plan.graph, ""):
             yield NodePlacement(path, node.op, where, CPU_PROVIDER, _scope_reason(where, device))
         return
-    assigned = {name: (op, provider) for name, op, provider in session.assignments()}
+    assigned = _Assigned(session.assignments())
     for node, path in _nodes(plan.graph, ""):
-        op, provider = assigned.pop(_assigned_name(node.name, path, assigned), (node.op, ""))
+        op, provider = assigned.take(node, path)
         yield NodePlacement(path, op, where, provider, _gpu_reason(provider, where, device))
-    for name, (op, provider) in assigned.items():  # made by ONNX Runtime's optimizations
+    for name, (op, provider) in assigned.left.items():  # made by ONNX Runtime's optimizations
         yield NodePlacement(name, op, where, provider, _gpu_reason(provider, where, device))
 
 
-def _assigned_name(name: str, path: str, assigned: Mapping[str, Any]) -> str:
-    """Return ONNX Runtime's name of a node: it renames nodes of functions that it inlines."""
-    if name == path or path in assigned:
-        return path
-    inlined = (n for n in assigned if n.startswith("_inlfunc_") and n.endswith(f"_{name}"))
-    return next(inlined, path)
+class _Assigned:
+    """What ONNX Runtime tells of nodes, each told once; it renames those that it inlines."""
+
+    def __init__(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        self.left = {name: (op, provider) for name, op, provider in rows}
+        # Names of inlined nodes by each of their ends that can be the name in the function.
+        self._inlined: dict[str, list[str]] = {}
+        for name in reversed(self.left):
+            if name.startswith(_INLINED):
+                for end in (i + 1 for i, letter in enumerate(name) if letter == "_"):
+                    self._inlined.setdefault(name[end:], []).append(name)
+
+    def take(self, node: Node, path: str) -> tuple[str, str]:
+        """The operator and the provider of a node; no provider: there is no such node."""
+        found = path
+        if node.name != path and path not in self.left:
+            names = self._inlined.get(node.name, [])
+            while names and names[-1] not in self.left:
+                names.pop()
+            found = names[-1] if names else path
+        return self.left.pop(found, (node.op, ""))
 
 
 def _nodes(graph: Graph, prefix: str) -> Iterator[tuple[Node, str]]:

@@ -17,8 +17,10 @@ from types import TracebackType
 from typing import Any
 
 from tfx.core.source import user_frame
-from tfx.function.inspection.profile_nodes import Fusions, NodeNames
+from tfx.framework.context import get_current_name_scope
+from tfx.function.inspection.profile_nodes import Fusions, NodeNames, layer_of, text_of
 from tfx.function.inspection.run_metadata import NodeTiming, RunMetadata, RunTiming
+from tfx.graph.fusion.made_of import Fusion
 from tfx.graph.ir import Graph
 from tfx.graph.traits import traits
 from tfx.runtime import run_hooks
@@ -27,6 +29,7 @@ from tfx.runtime.run_options import Recorder as AnyRecorder
 from tfx.runtime.session import Session
 from tfx.runtime.values import RawValue
 
+_NOT_FUSED = Fusion()
 _KERNEL_TIME = "_kernel_time"
 _DEVICES = {"CUDAExecutionProvider": "GPU:0"}
 
@@ -34,13 +37,14 @@ _DEVICES = {"CUDAExecutionProvider": "GPU:0"}
 class _Twin:
     """A session that writes a profile, and when it ran."""
 
-    __slots__ = ("graph", "name", "original", "runs", "session")
+    __slots__ = ("fusion", "graph", "name", "original", "runs", "session")
 
     def __init__(self, original: Session, prefix: str, holder: Any) -> None:
         self.original = original  # kept: its id is the key
         self.session = original.profiled(prefix)
         self.graph: Graph | None = getattr(holder, "graph", None)
         self.name = "session" if self.graph is None else self.graph.name
+        self.fusion: Fusion = getattr(holder, "fusion", _NOT_FUSED)
         self.runs: list[tuple[int, float]] = []  # number, start
 
 
@@ -99,8 +103,10 @@ class Recorder:
         end = time.perf_counter_ns()
         number = self._ran(op, "operation", start, end)
         began, took, where = start / 1e3, (end - start) / 1e3, user_frame().text()
-        thread = threading.get_native_id()
-        node = NodeTiming(op, op, where, (), "(eager)", "CPU:0", began, took, took, thread, number)
+        thread, layer = threading.get_native_id(), get_current_name_scope()
+        node = NodeTiming(
+            op, op, where, (), "(eager)", "CPU:0", began, took, took, thread, number, layer
+        )
         with self._lock:
             self._nodes.append(node)
         return result
@@ -172,18 +178,22 @@ def _read(twin: _Twin) -> list[NodeTiming]:
     shift = runs[0][1] - (begun[0] if begun else executed[0]["ts"])
     names = NodeNames(twin.graph) if twin.graph is not None else None
     kinds = [(e["name"].removesuffix(_KERNEL_TIME), e["args"]["op_name"]) for e in executed]
-    fusions = Fusions(names, kinds) if names is not None else None
+    fusions = Fusions(names, kinds, twin.fusion.programs) if names is not None else None
+    outside = {piece.name: piece for piece in twin.fusion.outside}
     inside = _inside(executed)
     timings = []
     for i, (event, (name, op)) in enumerate(zip(executed, kinds, strict=True)):
         place = names.find(name) if names is not None else None
+        made_of = fusions.first(name) if fusions is not None else None
+        made = made_of or outside.get(name) or (place[1] if place else None)
         start = event["ts"] + shift
         number = runs[max(0, bisect_right(starts, start + 1) - 1)][0]
         timings.append(
             NodeTiming(
-                name=place[1].name if place else name,
+                name=made.name if made else name,
                 op=op,
-                source=place[1].source.text() if place and place[1].source else "",
+                source=text_of(made),
+                layer=layer_of(made),
                 parts=fusions.parts(name) if fusions is not None else (),
                 function=place[0].name if place else twin.name,
                 device=_DEVICES.get(event["args"].get("provider", ""), "CPU:0"),

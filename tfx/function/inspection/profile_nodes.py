@@ -2,16 +2,18 @@
 
 ONNX Runtime inlines local functions (``_inlfunc_<function>_[token_<n>_]<node>``) and appends to the
 names of what it fuses (``MatMul/MatMulScaleFusion/``). Which nodes were fused is not written
-anywhere: they are those nodes beside the fused one that the profile does not have.
+anywhere: they are those nodes beside the fused one that the profile does not have. Of programs of
+the fused kernels the plan knows what they were made of.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tfx.function.inspection.run_metadata import Part
+from tfx.graph.fusion.made_of import Piece, Program
 from tfx.graph.ir import CALL, Graph, Node
 
 _INLINED = "_inlfunc_"
@@ -99,18 +101,36 @@ class Fusions:
     Args:
         names: The graph.
         executed: Names of what was executed, in order, with the operators that ran.
+        programs: The plan's programs of the fused kernels.
     """
 
-    def __init__(self, names: NodeNames, executed: Iterable[tuple[str, str]]) -> None:
+    def __init__(
+        self,
+        names: NodeNames,
+        executed: Iterable[tuple[str, str]],
+        programs: Iterable[Program] = (),
+    ) -> None:
         self._names = names
         executed = list(dict.fromkeys(executed))
+        self._programs = {program.name: program.pieces for program in programs}
         found = [(name, op, names.find(name)) for name, op in executed]
-        self._taken = {id(place[1]) for _, _, place in found if place is not None}
+        inside = [names.find(p.name) for pieces in self._programs.values() for p in pieces]
+        places = [*(place for _, _, place in found), *inside]
+        self._taken = {id(place[1]) for place in places if place is not None}
         self._parts: dict[str, tuple[Part, ...]] = {}
         self._around: dict[int, _Neighbours] = {}
         for name, op, place in found:
-            if place is not None and (op != place[1].op or name.endswith("/")):
-                self._parts[name] = tuple(_part(n) for n in self._beside(*place))
+            if name in self._programs:
+                self._parts[name] = _program_parts(self._programs[name])
+            elif place is not None and (op != place[1].op or name.endswith("/")):
+                self._parts[name] = tuple(
+                    Part(n.name, n.op, text_of(n), 0.0, layer_of(n)) for n in self._beside(*place)
+                )
+
+    def first(self, name: str) -> Piece | None:
+        """The first operator of a program; None: this is no program."""
+        pieces = self._programs.get(name)
+        return pieces[0] if pieces else None
 
     def parts(self, name: str) -> tuple[Part, ...]:
         """The other nodes that were fused into this one."""
@@ -157,5 +177,19 @@ class _Neighbours:
         return near + [makers[id(v)] for v in node.inputs if v is not None and id(v) in makers]
 
 
-def _part(node: Node) -> Part:
-    return Part(node.name, node.op, node.source.text() if node.source else "")
+def _program_parts(pieces: Sequence[Piece]) -> tuple[Part, ...]:
+    """All operators of a program but the first, each with its part of the work."""
+    total = sum(piece.elements for piece in pieces)
+    return tuple(
+        Part(p.name, p.op, text_of(p), p.elements / total, layer_of(p)) for p in pieces[1:]
+    )
+
+
+def text_of(made: Node | Piece | None) -> str:
+    """The user's line that something comes from; empty if there is none."""
+    return made.source.text() if made is not None and made.source else ""
+
+
+def layer_of(made: Node | Piece | None) -> str:
+    """The name scopes that something was made in; empty outside of them."""
+    return made.source.layer.rstrip("/") if made is not None and made.source else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -13,23 +13,28 @@ from tfx.function.inspection.timeline import Timed
 from tfx.function.inspection.timeline import timeline as bars
 
 # What one row of a table stands for.
-By = Literal["node", "op", "source", "function"]
+By = Literal["node", "op", "source", "function", "layer"]
 _LONGEST = 48
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A node of the traced graph that ONNX Runtime made a part of another one.
+    """A node of the traced graph that became a part of another one.
 
     Attributes:
         name: Name of the node.
         op: Its operator.
         source: The user's line, ``"model.py:12 in step"``; empty if there is none.
+        share: Its part of the time, 0 to 1, by the numbers that it computes; 0 where ONNX Runtime
+            fused the nodes.
+        layer: The name scopes that it was made in, ``"net/dense"``.
     """
 
     name: str
     op: str
     source: str
+    share: float = 0.0
+    layer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,8 @@ class NodeTiming:
         self_us: How long it took without these.
         thread: The operating system's number of the thread.
         run: Number of the run that it belongs to.
+        layer: The name scopes that it was made in, ``"net/dense"``; for a gradient those of the
+            operation that it is the gradient of.
     """
 
     name: str
@@ -61,6 +68,7 @@ class NodeTiming:
     self_us: float
     thread: int
     run: int
+    layer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,25 @@ class RunTiming:
     start_us: float
     duration_us: float
     thread: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A part of the program that has a name, such as a step of training.
+
+    Attributes:
+        name: The name.
+        start_us: When it began, in microseconds of a monotonic clock.
+        duration_us: How long it took.
+        thread: The operating system's number of the thread.
+        details: What else is known: ``step_num`` numbers steps, ``_r`` tells that it is one.
+    """
+
+    name: str
+    start_us: float
+    duration_us: float
+    thread: int
+    details: Mapping[str, int | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +210,14 @@ class RunMetadata:
     def rows(self, by: By = "node") -> list[Row]:
         """Return timings by group, longest first.
 
+        The time of a program of the fused kernels is divided among the lines and layers of its
+        operators, by how many numbers each of them computes.
+
         Args:
             by: What becomes one row: ``"node"``, ``"op"`` (operator), ``"source"`` (line of the
-                program) or ``"function"`` (graph).
+                program), ``"function"`` (graph) or ``"layer"`` (the name scopes around: those of
+                Keras layers, of methods under ``tf.Module.with_name_scope``, ``tf.name_scope``; a
+                gradient belongs to the layer of what it is the gradient of).
 
         Raises:
             InvalidArgumentError: nothing can be grouped by that.
@@ -194,25 +226,12 @@ class RunMetadata:
             raise InvalidArgumentError(
                 f"RunMetadata groups by one of {', '.join(map(repr, _KEYS))}; got {by!r}."
             )
-        groups: dict[Any, list[NodeTiming]] = {}
+        groups: dict[Any, _Group] = {}
         for n in self.nodes:
-            groups.setdefault(_KEYS[by](n), []).append(n)
+            for key, part, took in _pieces(n, by):
+                groups.setdefault(key, _Group(_NAMES[by](part))).add(n, part, took)
         whole = self.total_us or 1.0
-        rows = []
-        for members in groups.values():
-            first, total = members[0], sum(n.self_us for n in members)
-            ops, sources = {n.op for n in members}, {n.source for n in members}
-            rows.append(
-                Row(
-                    _NAMES[by](first),
-                    first.op if len(ops) == 1 else "",
-                    first.source if len(sources) == 1 else "",
-                    len(members),
-                    total,
-                    total / len(members),
-                    total / whole,
-                )
-            )
+        rows = [g.row(whole) for g in groups.values()]
         return sorted(rows, key=lambda r: -r.total_us)
 
     def table(self, by: By = "node", limit: int | None = 30) -> str:
@@ -250,34 +269,60 @@ class RunMetadata:
                 items += [(1, f"{n.op} {n.name}", n) for n in by_run.get(number, ())]
         return bars(items, width, limit)
 
-    def chrome_trace(self) -> str:
-        """The timings as JSON for ``chrome://tracing`` or Perfetto."""
+    def chrome_trace(self, marks: Sequence[Mark] = ()) -> str:
+        """The timings as JSON for ``chrome://tracing`` or Perfetto.
+
+        Args:
+            marks: Parts of the program to show beside them.
+        """
         import json
 
         process = os.getpid()
-        starts = [r.start_us for r in self.runs] + [n.start_us for n in self.nodes]
-        first = min(starts, default=0.0)
+        first = self.first_us(marks)
 
-        def event(name: str, category: str, item: Any, **details: Any) -> dict[str, Any]:
+        def event(
+            name: str, category: str, item: Any, details: Mapping[str, Any]
+        ) -> dict[str, Any]:
             start, took = item.start_us - first, item.duration_us
             place = {"pid": process, "tid": item.thread, "ts": round(start, 3)}
             head = {"ph": "X", "name": name, "cat": category, "dur": round(took, 3)}
-            return {**head, **place, "args": details}
+            return {**head, **place, "args": dict(details)}
 
-        events = [event(r.name, r.kind, r) for r in self.runs]
+        def named(what: str, thread: int, name: str) -> dict[str, Any]:
+            return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}}
+
+        every: list[Any] = [*marks, *self.runs, *self.nodes]
+        threads = dict.fromkeys(x.thread for x in every)
+        events = [named("process_name", 0, "tfx")]
+        events += [named("thread_name", thread, f"thread {thread}") for thread in threads]
+        events += [event(m.name, "mark", m, m.details) for m in marks]
+        events += [event(r.name, r.kind, r, {}) for r in self.runs]
         for n in self.nodes:
-            details = {"node": n.name, "line": n.source, "function": n.function}
+            details = {"node": n.name, "line": n.source, "function": n.function, "layer": n.layer}
             parts = [f"{p.op} {p.name} {p.source}".rstrip() for p in n.parts]
             extra: dict[str, Any] = {"fused": parts} if parts else {}
-            events.append(event(n.op, "node", n, **details, device=n.device, **extra))
-        title = {"ph": "M", "name": "process_name", "pid": process, "tid": 0}
-        events.insert(0, {**title, "args": {"name": "tfx"}})
+            events.append(event(n.op, "node", n, {**details, "device": n.device, **extra}))
         return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write ``chrome_trace()`` to a file."""
+    def first_us(self, marks: Sequence[Mark] = ()) -> float:
+        """When the first of the timings began, in microseconds of a monotonic clock.
+
+        Args:
+            marks: What else began.
+        """
+        every: list[Any] = [*marks, *self.runs, *self.nodes]
+        return min((x.start_us for x in every), default=0.0)
+
+    def save_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Write ``chrome_trace()`` to a file, which chrome://tracing and Perfetto open.
+
+        Args:
+            path: The file.
+        """
         with writing(path), open(path, "w", encoding="utf-8") as file:
             file.write(self.chrome_trace())
+
+    save = save_chrome_trace
 
     def to_dict(self) -> dict[str, Any]:
         """Return all data as dicts, lists, numbers and strings."""
@@ -303,17 +348,65 @@ class RunMetadata:
         return f"<RunMetadata: {self._summary()}>"
 
 
-_KEYS: dict[str, Callable[[NodeTiming], Any]] = {
+class _Group:
+    """The executions that become one row."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ops: set[str] = set()
+        self.sources: set[str] = set()
+        self.nodes: set[int] = set()
+        self.total = 0.0
+
+    def add(self, node: NodeTiming, part: NodeTiming | Part, took: float) -> None:
+        """Count an execution, or a part of one."""
+        self.ops.add(part.op)
+        self.sources.add(part.source)
+        self.nodes.add(id(node))
+        self.total += took
+
+    def row(self, whole: float) -> Row:
+        """The row, as a part of a time in all."""
+        (op, *ops), (source, *sources) = self.ops, self.sources
+        count = len(self.nodes)
+        return Row(
+            self.name,
+            "" if ops else op,
+            "" if sources else source,
+            count,
+            self.total,
+            self.total / count,
+            self.total / whole,
+        )
+
+
+def _pieces(node: NodeTiming, by: By) -> Iterator[tuple[Any, NodeTiming | Part, float]]:
+    """The groups that an execution belongs to, with what of it does and its time."""
+    key = _KEYS[by]
+    if by not in _DIVIDED or not node.parts:
+        yield key(node), node, node.self_us
+        return
+    shares = [(part, part.share) for part in node.parts if part.share]
+    yield key(node), node, node.self_us * (1.0 - sum(share for _, share in shares))
+    for part, share in shares:
+        yield key(part), part, node.self_us * share
+
+
+# What divides the time of a program among the nodes that it was made of.
+_DIVIDED = frozenset(("source", "layer"))
+_KEYS: dict[str, Callable[[Any], Any]] = {
     "node": lambda n: (n.function, n.name, n.op),
     "op": lambda n: n.op,
     "source": lambda n: n.source,
     "function": lambda n: n.function,
+    "layer": lambda n: n.layer,
 }
-_NAMES: dict[str, Callable[[NodeTiming], str]] = {
+_NAMES: dict[str, Callable[[Any], str]] = {
     "node": lambda n: " + ".join([n.name, *[p.name for p in n.parts]]),
     "op": lambda n: n.op,
     "source": lambda n: n.source or "(no line)",
     "function": lambda n: n.function,
+    "layer": lambda n: n.layer or "(no layer)",
 }
 
 

@@ -78,11 +78,11 @@ def test_no_trace_measures_nothing():
 
 
 def test_nested_functions_keep_their_lines():
-    @tf.function
+    @tf.function(jit_compile=False)
     def inner(x):
         return tf.sin(x)  # line: sin
 
-    @tf.function
+    @tf.function(jit_compile=False)
     def outer(x):
         return inner(x) + inner(tf.cos(x))  # line: cos
 
@@ -96,7 +96,7 @@ def test_nested_functions_keep_their_lines():
 
 def test_a_block_covers_functions_gradients_and_operations():
     w = tf.Variable(tf.ones([3, 3]))
-    f = tf.function(lambda x: tf.tanh(tf.matmul(x, w)))
+    f = tf.function(lambda x: tf.tanh(tf.matmul(x, w)), jit_compile=False)
     with tf.profile() as p:
         for _ in range(4):
             with tf.GradientTape() as tape:
@@ -177,7 +177,7 @@ def test_a_call_inside_a_block_is_in_both():
 
 
 def test_rows_and_tables():
-    @tf.function
+    @tf.function(jit_compile=False)
     def f(x):
         for _ in range(3):
             x = tf.sin(x)
@@ -298,7 +298,7 @@ def test_a_deep_graph_takes_no_longer_than_its_nodes():
     def layer(x, scale):
         return tf.nn.relu(tf.matmul(x, x) + scale)
 
-    @tf.function(autograph=False)
+    @tf.function(autograph=False, jit_compile=False)
     def deep(x):
         for i in range(800):
             x = tf.sin(layer(x, float(i))) * 0.5
