@@ -24,11 +24,14 @@ class SourceLocation(NamedTuple):
         file: The file name as Python knows it.
         line: The line, counted from 1; 0 when unknown.
         function: The name of the function, "<module>" at top level.
+        layer: The name scopes that were open there, such as "net/dense/"; empty outside of them,
+            and where nobody asked.
     """
 
     file: str
     line: int
     function: str
+    layer: str = ""
 
     def text(self) -> str:
         """Returns the location for a message.
@@ -170,8 +173,11 @@ def raised_inside(error: BaseException) -> bool:
     return step is not None and is_internal(step.tb_frame.f_code.co_filename)
 
 
-def user_frame() -> SourceLocation:
+def user_frame(layer: str = "") -> SourceLocation:
     """Finds the innermost stack frame which is not tfx's own code.
+
+    Args:
+        layer: The name scopes that are open.
 
     Returns:
         Its location, or `UNKNOWN_LOCATION` if there is none.
@@ -185,14 +191,17 @@ def user_frame() -> SourceLocation:
         if passed is None:
             passed = is_internal(filename)
         if not passed:
-            return SourceLocation(filename, frame.f_lineno, code.co_name)
+            return SourceLocation(filename, frame.f_lineno, code.co_name, layer)
         if (back := frame.f_back) is None:
             return UNKNOWN_LOCATION
         frame = back
 
 
-def user_call() -> tuple[SourceLocation, FrameType | None]:
+def user_call(layer: str = "") -> tuple[SourceLocation, FrameType | None]:
     """Finds the user's line like `user_frame`, and the call of tfx that stands there.
+
+    Args:
+        layer: The name scopes that are open.
 
     Returns:
         The location, and the frame of the function that the user called; None if there is none.
@@ -207,7 +216,7 @@ def user_call() -> tuple[SourceLocation, FrameType | None]:
         if passed is None:
             passed = is_internal(filename)
         if not passed:
-            return SourceLocation(filename, frame.f_lineno, code.co_name), called
+            return SourceLocation(filename, frame.f_lineno, code.co_name, layer), called
         if (back := frame.f_back) is None:
             return UNKNOWN_LOCATION, None
         if filename not in TRANSPARENT:

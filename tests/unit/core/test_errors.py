@@ -86,7 +86,7 @@ def test_message_is_the_text_in_both_forms(name: str) -> None:
         assert str(error) == error.message == "it's bad"
         assert error.args == ("it's bad",)
         assert (error.op, error.node, error.node_def) == ("Add", "n1", "n1")
-    assert ours.source == ("m.py", 3, "f")
+    assert ours.source is not None and ours.source.text() == "m.py:3 in f"
     assert theirs.source is None
 
 

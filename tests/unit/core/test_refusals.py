@@ -32,6 +32,8 @@ NUMBERS = {
     "REVERSED": 31,
     "NO_SEQUENCES": 29,
     "BATCH_GATHERED": 30,
+    "ROW_PARTITION": 32,
+    "ROW_LENGTHS": 33,
 }
 
 

@@ -81,7 +81,7 @@ def test_the_function_that_the_user_called() -> None:
 
 
 def test_user_code_nearest_to_the_call_wins() -> None:
-    assert run_as("/home/me/model.py", user_frame) == ("/home/me/model.py", 2, "through")
+    assert run_as("/home/me/model.py", user_frame)[:3] == ("/home/me/model.py", 2, "through")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+from tfx.core.travelled_code import keep_text
+
 # What __reduce__ returns: a callable and its arguments.
 Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -171,9 +173,10 @@ class Source:
 
     def provide(self) -> None:
         """Have the text found under the file's name, where there is no such file."""
+        text = zlib.decompress(self.packed).decode()
+        keep_text(self.filename, text)
         if linecache.getlines(self.filename):
             return
-        text = zlib.decompress(self.packed).decode()
         lines = text.splitlines(keepends=True)
         # Without a time, so that it is not compared with a file.
         linecache.cache[self.filename] = (len(text), None, lines, self.filename)

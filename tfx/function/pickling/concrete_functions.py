@@ -213,6 +213,7 @@ class _Writer:
                 [self.value_number(v) for v in graph.constants],
                 [self._node(n) for n in graph.nodes],
                 [self.value_number(v) for v in graph.outputs],
+                graph.fuses,
             )
         return number
 
@@ -264,13 +265,16 @@ class _Reader:
         """The graph of a row."""
         graph = self._graphs.get(number)
         if graph is None:
-            name, parent, library, names, inputs, constants, nodes, outputs = self._rows[number]
+            row = self._rows[number]
+            name, parent, library, names, inputs, constants, nodes, outputs, *fuses = row
             graph = Graph(name, None if parent is None else self._graphs[parent])
             self._graphs[number] = graph
             if names is not None:
                 graph._names = names
             if library:
                 graph.library = True
+            if fuses:  # what was pickled before there were fused plans does not say
+                (graph.fuses,) = fuses
             graph.inputs = [self.values[i] for i in inputs]
             graph.constants = [self.values[i] for i in constants]
             graph.outputs = [self.values[i] for i in outputs]

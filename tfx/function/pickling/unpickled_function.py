@@ -52,6 +52,7 @@ class CarriedFunction(Function):
         self._traces_carried = list(traces)
         self._tracer.first_call_done = True
 
+    @property
     def concrete_functions(self) -> list[ConcreteFunction]:
         """The traces, in the order in which they were made."""
         return list(self._traces_carried)

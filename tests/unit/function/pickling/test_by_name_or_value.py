@@ -222,7 +222,7 @@ def test_a_local_function_travels_with_its_code_if_the_pickler_takes_code():
     g, w = cloudpickle.loads(cloudpickle.dumps((f, v)))
     w.assign(3.0)
     np.testing.assert_array_equal(g(tf.ones([5])), np.full(5, 3.0))
-    assert g.concrete_functions()[0] is not f.concrete_functions()[0]
+    assert g.concrete_functions[0] is not f.concrete_functions[0]
     carried = pickle.loads(pickle.dumps(f))
     assert (carried.__module__, carried.__qualname__) == (f.__module__, f.__qualname__)
     again = cloudpickle.loads(cloudpickle.dumps(carried))  # it has no code any more

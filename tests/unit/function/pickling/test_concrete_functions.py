@@ -15,6 +15,7 @@ from hypothesis import given, settings
 
 import tfx as tf
 from tests.unit.function.programs import VARIABLES, Machine, StopError, programs
+from tests.unit.kernels.fused_graphs import needs_library
 from tfx.core.errors import InvalidArgumentError
 
 
@@ -68,8 +69,21 @@ def test_local_functions_carry_traces_and_variables(protocol):
     np.testing.assert_array_equal(v, [3.0])
     np.testing.assert_allclose(tape.gradient(found["y"], x), [7.0 * 4.0])
     assert (g.name, g.__doc__) == ("local", "Documented.")
-    assert len(g.concrete_functions()) == 1
+    assert len(g.concrete_functions) == 1
     np.testing.assert_allclose(clone(g)(x)["y"], [0.5 * 3 * 5])
+
+
+@needs_library
+@pytest.mark.parametrize("jit_compile", [None, False])
+def test_whether_operators_run_together_travels(jit_compile):
+    local = tf.function(lambda x: tf.exp(x) + tf.tanh(x) * 2.0, jit_compile=jit_compile)
+    x = tf.ones([50, 50])
+    local(x)
+    for function in (local, clone(local), clone(local.get_concrete_function(x))):
+        function(x)
+        with tf.profile() as p:
+            function(x)
+        assert ("Exp" in {node.op for node in p.nodes}) == (jit_compile is False)
 
 
 def test_traces_are_chosen_by_their_arguments():
@@ -95,7 +109,7 @@ def test_what_has_no_traces_is_left_to_the_pickler():
     f = tf.function(lambda x: x)
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(f)
-    assert len(f.concrete_functions()) == 0
+    assert len(f.concrete_functions) == 0
 
     class ByValue(pickle.Pickler):
         """What libraries do that pickle code: local functions by something of their own."""
