@@ -3,43 +3,44 @@
 Keras chooses a backend by a chain of ``if backend() == "tensorflow": ... elif ...`` in a few of its
 modules. A finder that stands before Python's own gives each of these chains one more arm when the
 module is imported; nothing of Keras is written to or replaced on disk. Must not import Keras, nor
-other packages of tfx: it is in place before either is wanted.
+other packages of tfx: it is in place before either is wanted, by ``import tfx``, or from the start
+of Python where the environment says ``KERAS_BACKEND=tfx`` (the wheel has a file ``keras_tfx.pth``).
 """
 
 from __future__ import annotations
 
-import ast
+import functools
 import importlib
 import os
-import re
 import sys
-import warnings
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:  # What only a process with Keras needs is imported where it is used.
+    import ast
 
 NAME: Final = "tfx"
 # The first and the last minor version of Keras that the tests have run with.
 TESTED: Final = ((3, 15), (3, 15))
 
+# The backend, by name: it imports Keras and tfx, and this module neither.
+_BACKEND: Final = "tfx.keras_backend"
 # What the arm for tfx does in each module that chooses.
 _ARMS: Final = {
     "keras.src.backend": (
-        "from tfx.keras_backend import *",
-        "from tfx.keras_backend.variable import Variable as BackendVariable",
+        f"from {_BACKEND} import *",
+        f"from {_BACKEND}.variable import Variable as BackendVariable",
     ),
-    "keras.src.layers.layer": ("from tfx.keras_backend.layer import TfxLayer as BackendLayer",),
-    "keras.src.models.model": ("from tfx.keras_backend.trainer import TfxTrainer as Trainer",),
+    "keras.src.layers.layer": (f"from {_BACKEND}.layer import BackendLayer",),
+    "keras.src.models.model": (f"from {_BACKEND}.trainer import Trainer",),
     "keras.src.export.saved_model": (
-        "from tfx.keras_backend.export import TfxExportArchive as BackendSavedModelExportArchive",
+        f"from {_BACKEND}.export import SavedModelExportArchive as BackendSavedModelExportArchive",
     ),
-    "keras.src.optimizers.optimizer": (
-        "from tfx.keras_backend.optimizer import TfxOptimizer as BackendOptimizer",
-    ),
+    "keras.src.optimizers.optimizer": (f"from {_BACKEND}.optimizer import BackendOptimizer",),
 }
-_CHOOSES: Final = re.compile(r"\bbackend\(\) == ['\"]tensorflow['\"]")
+_CHOICE: Final = "backend() == 'tensorflow'"
 
 
 class _Loader(SourceFileLoader):
@@ -48,13 +49,17 @@ class _Loader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType | None:
         if fullname not in _ARMS:
             return super().get_code(fullname)
+        import ast
+
         path = self.get_filename(fullname)
         tree = ast.parse(self.get_data(path), path)
         for place, statement in enumerate(tree.body):
-            if isinstance(statement, ast.If) and _CHOOSES.search(ast.unparse(statement.test)):
+            if isinstance(statement, ast.If) and _CHOICE in ast.unparse(statement.test):
                 tree.body[place] = _with_arm(statement, _ARMS[fullname])
                 break
         else:
+            if fullname == "keras.src.backend" or "keras_tfx" in sys.modules:
+                return super().get_code(fullname)  # it looks for outside backends itself
             raise ImportError(
                 f"{fullname} does not choose a backend in a way that tfx knows; this version of "
                 f"Keras cannot run on tfx (tested: {tested_versions()})."
@@ -70,6 +75,8 @@ class _Loader(SourceFileLoader):
 
 def _with_arm(chain: ast.If, arm: Sequence[str]) -> ast.If:
     """The chain of choices with one more in front."""
+    import ast
+
     source = ast.unparse(chain.test).replace("tensorflow", NAME)
     made = ast.parse(f"if {source}:\n    " + "\n    ".join(arm)).body[0]
     assert isinstance(made, ast.If)
@@ -81,15 +88,21 @@ def _with_arm(chain: ast.If, arm: Sequence[str]) -> ast.If:
     return ast.copy_location(made, chain)
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds the modules of Keras that choose a backend, while the backend is tfx."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        known = fullname in _ARMS or fullname in _FINISHES
-        if not known or _configured() != NAME:
+        if not fullname.startswith("keras.src.") or not (
+            fullname in _ARMS or fullname in _FINISHES
+        ):
             return None
+        # The package is imported before its module `config`, which knows what is configured.
+        if fullname != "keras.src.backend" and _configured() != NAME:
+            return None
+        if fullname == "keras.src.backend":
+            _choose()
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or not isinstance(spec.loader, SourceFileLoader):
             return spec
@@ -100,7 +113,7 @@ class _Finder(MetaPathFinder):
 def _configured() -> Any:
     """The backend that Keras is configured with, by its own account; None before it knows."""
     config = sys.modules.get("keras.src.backend.config")
-    return config.backend() if config is not None else os.environ.get("KERAS_BACKEND")
+    return None if config is None else config.backend()
 
 
 def install() -> None:
@@ -134,18 +147,20 @@ def import_keras() -> ModuleType:
             f"Keras was imported with the backend {_configured()!r}. Import tfx.keras before "
             f"keras, or set KERAS_BACKEND={NAME} in the environment."
         )
-    _check_version(keras.__version__)
     return keras
 
 
 def _check_version(version: str) -> None:
     """Warn about a version of Keras that nobody has tried."""
+    import re
+    import warnings
+
     minor = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     if not TESTED[0] <= minor <= TESTED[1]:
         warnings.warn(
             f"Keras {version} is another version than those that tfx was tested with "
             f"({tested_versions()}); should something fail, install one of them.",
-            stacklevel=4,
+            stacklevel=2,
         )
 
 
@@ -155,25 +170,202 @@ def tested_versions() -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def _choose() -> None:
+    """Choose tfx where nobody chose another backend, and what Keras takes then is not there."""
+    if os.environ.get("KERAS_BACKEND") or _has_tensorflow():
+        return
+    if _written_down() in (None, "tensorflow"):
+        os.environ["KERAS_BACKEND"] = NAME
+
+
+def _written_down() -> Any:
+    """The backend in Keras' file of settings, if it has one that can be read."""
+    import json
+
+    folder = os.environ.get("KERAS_HOME") or os.path.expanduser("~/.keras")
+    try:
+        with open(os.path.join(folder, "keras.json"), encoding="utf-8") as file:
+            return json.load(file).get("backend")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _has_tensorflow() -> bool:
+    """True where TensorFlow can be imported, and its name does not stand for tfx."""
+    from importlib.util import find_spec
+
+    if "tensorflow" in sys.modules:
+        return sys.modules["tensorflow"] is not sys.modules["tfx"]
+    return find_spec("tensorflow") is not None
+
+
+def _finish_backend(module: ModuleType) -> None:
+    """Warn about a version of Keras that nobody has tried; name tfx's functions as TensorFlow's."""
+    if _configured() == NAME:
+        _check_version(importlib.import_module("keras.src.version").__version__)
+        # Some layers name the one backend that has text.
+        module.__dict__["tensorflow"] = importlib.import_module(_BACKEND)
+
+
 def _let_models_export(module: ModuleType) -> None:
     """Give ``keras.Model.export`` the formats of tfx."""
-    importlib.import_module("tfx.keras_backend.export").install(module.Model)
+    importlib.import_module(f"{_BACKEND}.export").install(module.Model)
+
+
+def _stand_in_for_tensorflow(module: ModuleType) -> None:
+    """Let layers and data sets that Keras wrote with TensorFlow's names find them in tfx."""
+    module.__dict__["tensorflow"] = module.LazyModule(f"{_BACKEND}.text", pip_name="tfx-onnx")
+    module.__dict__["gfile"] = module.LazyModule("tfx.io.gfile", pip_name="tfx-onnx")
+
+
+class _AsTensorFlow:
+    """The backend for modules of Keras that serve one backend, which they know by its name."""
+
+    def __init__(self, backend: ModuleType) -> None:
+        self._backend = backend
+
+    def backend(self) -> str:
+        return "tensorflow"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
+
+
+def _call_with_tensors(module: ModuleType) -> None:
+    """Give a function that prepares texts tensors, as with TensorFlow; arrays if it wants those.
+
+    And let the layer give ragged tensors.
+    """
+    layer: Any = module.TextVectorization
+    begin, with_arrays = layer.__init__, layer._apply_standardize_with_np_arrays
+
+    def begin_ragged(self: Any, *args: Any, ragged: bool = False, **options: Any) -> None:
+        begin(self, *args, **options)
+        if ragged and self._output_mode != "int":
+            raise ValueError(
+                "`ragged` must not be true if `output_mode` is not `'int'`. Received: "
+                f"ragged={ragged} and output_mode={self._output_mode}"
+            )
+        self._ragged = ragged
+
+    def apply(self: Any, texts: Any) -> Any:
+        given = module.tf_utils.ensure_tensor(texts, dtype="string")
+        try:
+            return self._standardize(given)
+        except (AttributeError, TypeError):
+            if not sys.modules["tfx"].executing_eagerly():
+                raise
+        return with_arrays(self, texts)
+
+    named: Any = functools.wraps(begin)(begin_ragged)
+    named.__signature__ = importlib.import_module("inspect").signature(begin)  # Keras keeps names
+    layer.__init__ = named
+    layer._apply_standardize_with_np_arrays = apply
+
+
+def _serve_as_tensorflow(module: ModuleType) -> None:
+    """Let a module do for tfx what it does for TensorFlow alone."""
+    module.__dict__["backend"] = _AsTensorFlow(module.backend)
+
+
+def _write_onnx(module: ModuleType) -> None:
+    """Let ``keras.src.export.onnx`` write the graphs of tfx, without a converter."""
+    module.__dict__["export_onnx"] = importlib.import_module(f"{_BACKEND}.export").export_onnx
+
+
+def _load_bundles(module: ModuleType) -> None:
+    """Let ``keras.models.load_model`` take the folders that ``model.export`` writes."""
+    original = module.load_model
+
+    @functools.wraps(original)
+    def load_model(filepath: Any, *args: Any, **options: Any) -> Any:
+        tfx: Any = sys.modules["tfx"]
+        if os.path.isdir(filepath) and tfx.saved_model.contains_saved_model(filepath):
+            ours = importlib.import_module(f"{_BACKEND}.bundle_model")
+            return ours.load_model(filepath, *args, **options)
+        return original(filepath, *args, **options)
+
+    module.__dict__["load_model"] = load_model
+
+
+def _know_datasets(module: ModuleType) -> None:
+    """Let Keras' tools for data sets take those of tfx."""
+
+    def called_later(name: str) -> Any:
+        def call(dataset: Any) -> Any:
+            return getattr(importlib.import_module(f"{_BACKEND}.dataset_adapter"), name)(dataset)
+
+        return call
+
+    for name in ("is_tf_dataset", "is_batched", "get_batch_size"):
+        module.__dict__[name] = called_later(name)
+
+
+def _take_datasets(module: ModuleType) -> None:
+    """Let Keras' choice of a reader of data know the datasets of tfx."""
+    is_other = module.is_tf_dataset
+    other: Any = module.TFDatasetAdapter
+
+    def is_ours(x: Any) -> bool:
+        tfx: Any = sys.modules["tfx"]
+        return "tfx.data" in sys.modules and isinstance(x, tfx.data.Dataset)
+
+    def adapter(x: Any, class_weight: Any = None, distribution: Any = None) -> Any:
+        if not is_ours(x):
+            return other(x, class_weight=class_weight, distribution=distribution)
+        ours = importlib.import_module(f"{_BACKEND}.dataset_adapter").DatasetAdapter
+        return ours(x, class_weight)
+
+    module.__dict__["is_tf_dataset"] = lambda x: is_ours(x) or is_other(x)
+    module.__dict__["TFDatasetAdapter"] = adapter
+
+
+def _know_ragged_tensors(module: ModuleType) -> None:
+    """Let Keras' tools for arrays take ragged tensors, which it knows by TensorFlow's class."""
+    is_ragged = importlib.import_module("tfx.framework.composite.ragged").is_ragged
+
+    def also_ours(name: str) -> Any:
+        original = getattr(module, name)
+        return lambda value: is_ragged(value) or original(value)
+
+    for name in ("is_tensorflow_tensor", "is_tensorflow_ragged"):
+        module.__dict__[name] = also_ours(name)
+
+
+def _slice_with_tfx(module: ModuleType) -> None:
+    """Let the slices of ragged tensors be prepared by tfx, not by TensorFlow's backend."""
+
+    def called_later(name: str) -> Any:
+        def call(x: Any, *args: Any) -> Any:
+            return getattr(importlib.import_module(_BACKEND), name)(x, *args)
+
+        return staticmethod(call)
+
+    for name in ("cast", "convert_to_numpy"):
+        setattr(module.TensorflowSliceable, name, called_later(name))
 
 
 def _let_backends_switch(module: ModuleType) -> None:
-    """Let ``DynamicBackend`` switch to tfx, too."""
+    """Let ``DynamicBackend`` switch to tfx, which is what Keras calls TensorFlow in a graph."""
+    tfx: Any = sys.modules["tfx"]
+
+    def in_another_graph() -> bool:
+        other: Any = sys.modules.get("tensorflow", tfx)
+        return other is not tfx and not other.executing_eagerly()
+
+    module.__dict__["in_tf_graph"] = lambda: not tfx.executing_eagerly() or in_another_graph()
     dynamic: Any = module.DynamicBackend
     set_backend, get = dynamic.set_backend, dynamic.__getattr__
 
     def set_any(self: Any, backend: str) -> None:
-        if backend == NAME:
-            self._backend = backend
+        if backend == NAME or (backend == "tensorflow" and not in_another_graph()):
+            self._backend = NAME
         else:
             set_backend(self, backend)
 
     def get_any(self: Any, name: str) -> Any:
         if self._backend == NAME:
-            return getattr(importlib.import_module("tfx.keras_backend"), name)
+            return getattr(importlib.import_module(_BACKEND), name)
         return get(self, name)
 
     dynamic.set_backend, dynamic.__getattr__ = set_any, get_any
@@ -186,7 +378,17 @@ def _keep_64_bits(module: ModuleType) -> None:
 
 # What is left to do when a module was executed.
 _FINISHES: Final = {
+    "keras.src.backend": _finish_backend,
     "keras.src.backend.common.dtypes": _keep_64_bits,
     "keras.src.models.model": _let_models_export,
+    "keras.src.layers.preprocessing.text_vectorization": _call_with_tensors,
+    "keras.src.export.tfsm_layer": _serve_as_tensorflow,
+    "keras.src.export.onnx": _write_onnx,
+    "keras.src.saving.saving_api": _load_bundles,
+    "keras.src.utils.dataset_utils": _know_datasets,
+    "keras.src.utils.module_utils": _stand_in_for_tensorflow,
+    "keras.src.trainers.data_adapters": _take_datasets,
+    "keras.src.trainers.data_adapters.array_slicing": _slice_with_tfx,
+    "keras.src.trainers.data_adapters.data_adapter_utils": _know_ragged_tensors,
     "keras.src.utils.backend_utils": _let_backends_switch,
 }

@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import collections
 import os
+import re
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -53,6 +55,14 @@ import pytest
 def skip_if_backend(name, reason):
     return pytest.mark.skipif(keras.backend.backend() == name, reason=reason)
 """
+# What they call TensorFlow is tfx, as in a program that was written for it.
+TENSORFLOW = """
+import sys
+import tfx
+sys.modules[__name__] = tfx
+"""
+# What stands for a sparse tensor where nothing is computed with it.
+NO_SPARSE_TENSOR = "__import__('collections').namedtuple('No', 'indices values dense_shape')"
 # These need TensorFlow, JAX or torch by their subject, or download weights.
 LEFT_OUT = ("applications/", "export/litert", "export/openvino", "export/neptune", "utils/jax_")
 
@@ -63,6 +73,11 @@ def main() -> int:
     parser.add_argument("folders", nargs="*", default=FOLDERS)
     parser.add_argument("--backend", default="tfx", help="another backend, for comparison")
     parser.add_argument("--workers", default="auto", help="processes at once")
+    parser.add_argument(
+        "--as-tensorflow",
+        action="store_true",
+        help="ask of tfx what the tests ask of TensorFlow by its name, its own limits included",
+    )
     options = parser.parse_args()
     spec = find_spec("keras")
     if spec is None or spec.origin is None:
@@ -70,11 +85,25 @@ def main() -> int:
     source = Path(spec.origin).parent / "src"
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "conftest.py").write_text(CONFTEST)
-    (RESULTS / "trainer_test.py").write_text(adapted(source / "trainers" / "trainer_test.py"))
+    stands_in = RESULTS / "tensorflow"
+    if options.backend == "tfx":
+        stands_in.mkdir(exist_ok=True)
+        (stands_in / "__init__.py").write_text(TENSORFLOW)
+    else:
+        shutil.rmtree(stands_in, ignore_errors=True)
+    adapted = adapt_tests(source, RESULTS / "src") if options.backend == "tfx" else source
     total: collections.Counter[str] = collections.Counter()
     failed: list[str] = []
     for folder in options.folders:
-        counts = run(source / folder, folder, options.backend, options.workers, failed)
+        # The tests of `trainers` import a class by the name of a backend, and know no other.
+        whole = options.as_tensorflow or folder == "trainers"
+        counts = run(
+            (adapted if whole else source) / folder,
+            folder,
+            options.backend,
+            options.workers,
+            failed,
+        )
         total += counts
         print(row(folder, counts), flush=True)
     print(row("all", total))
@@ -82,13 +111,27 @@ def main() -> int:
     return 0
 
 
-def adapted(path: Path) -> str:
-    """The one test that chooses classes and devices by the backend's name, knowing tfx."""
-    text = path.read_text(encoding="utf-8")
-    arm = 'if backend.backend() == "tfx":\n    from tfx.keras_backend.trainer import TfxTrainer'
-    first = 'if backend.backend() == "jax":'
-    text = text.replace(first, f"{arm} as Trainer\nel{first}", 1)
-    return text.replace("CPU_DEVICES = {", 'CPU_DEVICES = {"tfx": "CPU:0",', 1)
+def adapt_tests(source: Path, target: Path) -> Path:
+    """Copy the tests, asking of tfx what they ask of TensorFlow's backend.
+
+    Much is tested for backends of certain names only, or tested otherwise for each of them. Which
+    backend runs is said by the environment: Keras itself still sees it.
+    """
+    shutil.rmtree(target, ignore_errors=True)
+    for path in source.rglob("*_test.py"):
+        text = path.read_text(encoding="utf-8")
+        place = target / path.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (place.parent / "__init__.py").touch()
+        text = 'TENSORFLOW = "tensorflow"\n' + text
+        text = re.sub(r"(?:keras\.|keras_)?backend\.backend\(\)", "TENSORFLOW", text)
+        text = text.replace("keras.src.backend.tensorflow.", "tfx.keras_backend.")
+        text = text.replace("TensorFlowTrainer", "Trainer")
+        # Made when the module is imported, for tests that are skipped where there are none.
+        text = text.replace("return tf.SparseTensor(", f"return {NO_SPARSE_TENSOR}(")
+        place.write_text(text, encoding="utf-8")
+    (target / "__init__.py").touch()
+    return target
 
 
 def run(
@@ -99,14 +142,19 @@ def run(
     report.unlink(missing_ok=True)
     plugin = ["-p", "tfx.keras"] if backend == "tfx" else []
     ignored = [f"--ignore-glob=*/src/{part}*" for part in LEFT_OUT if part != f"{name}/"]
-    paths = [str(path)]
-    if name == "trainers" and backend == "tfx":
-        ignored.append(f"--ignore={path / 'trainer_test.py'}")
-        paths.append(str(RESULTS / "trainer_test.py"))
-    options = ["-q", "--tb=line", "-c", os.devnull, "-p", "no:cacheprovider", "-n", workers]
+    options = [
+        "-q",
+        "--tb=line",
+        "-c",
+        os.devnull,
+        "-p",
+        "no:cacheprovider",
+        "-n",
+        workers,
+    ]
     options += [*plugin, *ignored, f"--junitxml={report}"]
     subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *paths],
+        [sys.executable, "-m", "pytest", *options, str(path)],
         env={**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": f"{ROOT}:{RESULTS}"},
         cwd=RESULTS,
         check=False,

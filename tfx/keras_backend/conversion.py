@@ -10,17 +10,21 @@ from keras.src.backend.common import KerasVariable, standardize_dtype
 from keras.src.backend.common.dtypes import result_type
 
 import tfx as tf
+from tfx.framework.composite.ragged import is_ragged
 
 
 def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any = None) -> Any:
     """Convert an array, a number, a variable or a structure of lists to a tensor.
 
+    Ragged tensors stay what they are, unless ``ragged`` is False.
+
     Raises:
-        ValueError: a sparse or ragged tensor was asked for.
+        ValueError: a sparse tensor was asked for.
     """
-    if sparse or ragged:
-        kind = "sparse" if sparse else "ragged"
-        raise ValueError(f"`{kind}=True` is not supported with the tfx backend.")
+    if sparse:
+        raise ValueError("`sparse=True` is not supported with the tfx backend.")
+    if ragged is False and is_ragged(x):
+        x = x.to_tensor()
     if dtype is not None:
         dtype = standardize_dtype(dtype)
     if isinstance(x, KerasVariable):
@@ -77,6 +81,8 @@ def convert_to_numpy(x: Any) -> Any:
         x = x.value
     if isinstance(x, tf.IndexedSlices):
         x = tf.convert_to_tensor(x)
+    elif is_ragged(x):
+        x = x.to_tensor()
     return np.array(x)
 
 
@@ -86,7 +92,7 @@ def is_tensor(x: Any) -> bool:
 
 
 def shape(x: Any) -> tuple[Any, ...]:
-    """The shape in numbers; a scalar tensor for what only a run tells.
+    """The shape in numbers; a scalar tensor for what only a run tells, None for ragged axes.
 
     Raises:
         ValueError: the rank is unknown.
@@ -103,6 +109,8 @@ def shape(x: Any) -> tuple[Any, ...]:
     known = x.shape.as_list()
     if None not in known:
         return tuple(known)
+    if is_ragged(x):
+        return (known[0] if known[0] is not None else x.nrows(), *known[1:])
     found = tf.shape(x)
     return tuple(found[axis] if size is None else size for axis, size in enumerate(known))
 

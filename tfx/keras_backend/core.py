@@ -15,6 +15,7 @@ from keras.src.backend.common.stateless_scope import StatelessScope
 from keras.src.backend.common.symbolic_scope import SymbolicScope
 
 import tfx as tf
+from tfx.framework.composite.ragged import is_ragged
 from tfx.framework.context import current
 from tfx.framework.func_graph import FuncGraph
 from tfx.keras_backend.control_flow import associative_scan as associative_scan
@@ -37,7 +38,7 @@ from tfx.keras_backend.updates import slice_update as slice_update
 from tfx.keras_backend.variable import Variable as Variable
 
 SUPPORTS_SPARSE_TENSORS = False
-SUPPORTS_RAGGED_TENSORS = False
+SUPPORTS_RAGGED_TENSORS = True
 SUPPORTS_COMPLEX_DTYPES = False
 IS_THREAD_SAFE = True
 
@@ -52,7 +53,13 @@ def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> An
             if not isinstance(x, KerasTensor):
                 return x
             dims = None if x.shape is None else tuple(x.shape)
-            return graph.add_argument(x.name or "x", tf.as_dtype(x.dtype).onnx, dims)
+            if not x.ragged:
+                return graph.add_argument(x.name or "x", tf.as_dtype(x.dtype).onnx, dims)
+            return tf.nest.map_structure(
+                lambda part: graph.add_argument("x", part.dtype.onnx, part.shape.symbolic),
+                tf.RaggedTensorSpec(dims, x.dtype, x.ragged_rank),
+                expand_composites=True,
+            )
 
         args, kwargs = tree.map_structure(symbolic, (args, kwargs))
         found = fn(*args, **kwargs)
@@ -62,7 +69,10 @@ def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> An
 def _spec(x: Any) -> Any:
     if isinstance(x, KerasVariable):
         return KerasTensor(x.shape, standardize_dtype(x.dtype))
-    return KerasTensor(tuple(x.shape), standardize_dtype(x.dtype)) if is_tensor(x) else x
+    if not is_tensor(x):
+        return x
+    rows = {"ragged": True, "ragged_rank": x.ragged_rank} if is_ragged(x) else {}
+    return KerasTensor(tuple(x.shape), standardize_dtype(x.dtype), **rows)
 
 
 def stop_gradient(variable: Any) -> Any:

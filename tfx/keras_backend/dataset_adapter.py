@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from keras.src import tree
+from keras.src.backend import config
 from keras.src.trainers.data_adapters import data_adapter_utils
 from keras.src.trainers.data_adapters.data_adapter import DataAdapter
 from keras.src.trainers.epoch_iterator import EpochIterator
 
 import tfx as tf
+from tfx.framework.composite.ragged import is_ragged
 
 
 class DatasetAdapter(DataAdapter):
@@ -63,13 +67,50 @@ class DatasetAdapter(DataAdapter):
         return None
 
 
+def is_tf_dataset(data: Any) -> bool:
+    """Whether data is a ``tf.data.Dataset``."""
+    return "tfx.data" in sys.modules and isinstance(data, tf.data.Dataset)
+
+
+def get_batch_size(dataset: Any) -> int | None:
+    """The size of the batches that a dataset was last cut into; None: it was not."""
+    if not is_tf_dataset(dataset):
+        return None
+    from tfx.data.batching import Batch  # as late as everything of tfx.data
+
+    node = dataset._node
+    return int(node.size) if isinstance(node, Batch) else None
+
+
+def is_batched(dataset: Any) -> bool:
+    """Whether a dataset's last step was to cut it into batches."""
+    return get_batch_size(dataset) is not None
+
+
+class Batches(EpochIterator):
+    """Keras' iterator, whose last execution may have fewer batches than the others."""
+
+    def __next__(self) -> tuple[int, int, list[Any]]:
+        begin, end, iterator = next(self._epoch_iterator)
+        count = self.steps_per_execution
+        if self._num_batches:
+            count = min(count, self._num_batches - (self._steps_seen - count))
+        found = list(itertools.islice(iterator, count))
+        if len(found) < count:
+            with self.catch_stop_iteration():  # the epoch ends here: Keras warns and begins anew
+                raise StopIteration
+        if not found:
+            raise StopIteration
+        return begin, end, found
+
+
 def batches_of(x: Any, y: Any, sample_weight: Any, class_weight: Any = None, **options: Any) -> Any:
     """Keras' iterator over the batches of any data, ``tf.data`` datasets among them.
 
     Raises:
         ValueError: targets or weights beside a dataset, whose elements hold them.
     """
-    if "tfx.data" in sys.modules and isinstance(x, tf.data.Dataset):
+    if is_tf_dataset(x):
         for name, value in (("y", y), ("sample_weight", sample_weight)):
             if value is not None:
                 raise ValueError(
@@ -77,6 +118,33 @@ def batches_of(x: Any, y: Any, sample_weight: Any, class_weight: Any = None, **o
                     "Instead, it should be included as part of the tf.data.Dataset."
                 )
         x, class_weight = DatasetAdapter(x, class_weight), None
-    return EpochIterator(
-        x=x, y=y, sample_weight=sample_weight, class_weight=class_weight, **options
-    )
+    elif any(_is_text(part) or is_ragged(part) for part in tree.flatten((x, y))):
+        # Keras has no arrays of texts, and takes ragged tensors from TensorFlow alone.
+        batch_size, shuffle = options.get("batch_size"), options.get("shuffle", False)
+        dataset = _of_slices((x, y, sample_weight), batch_size or 32, shuffle)
+        x, class_weight = DatasetAdapter(dataset, class_weight), None
+        y = sample_weight = None
+        options["batch_size"] = None
+    return Batches(x=x, y=y, sample_weight=sample_weight, class_weight=class_weight, **options)
+
+
+def _is_text(x: Any) -> bool:
+    if isinstance(x, tf.Tensor):
+        return bool(x.dtype == tf.string)
+    return isinstance(x, str | bytes) or (isinstance(x, np.ndarray) and x.dtype.kind in "OSU")
+
+
+def _of_slices(data: tuple[Any, ...], batch_size: int, shuffle: bool) -> Any:
+    """A dataset of batches of the arrays of ``fit``; what is None at the end is left out."""
+    while data[-1] is None:
+        data = data[:-1]
+    arrays = tree.map_structure(_as_tensor, tree.lists_to_tuples(data), none_is_leaf=False)
+    dataset = tf.data.Dataset.from_tensor_slices(arrays)
+    if shuffle:
+        dataset = dataset.shuffle(len(dataset))
+    return dataset.batch(batch_size)
+
+
+def _as_tensor(x: Any) -> Any:
+    found = x if is_ragged(x) else tf.convert_to_tensor(x)
+    return tf.cast(found, config.floatx()) if found.dtype.is_floating else found

@@ -20,19 +20,22 @@ from keras.src.backend.common.keras_tensor import KerasTensor
 from keras.src.utils import io_utils
 
 import tfx as tf
+from tfx.keras_backend.bundle_model import ARCHIVE, write_archive
 from tfx.keras_backend.core import compute_output_spec
+from tfx.lookup_ops.static_tables import StaticTable
 
 # The formats of `model.export` that are written here; the others are Keras' own.
 BUNDLES = ("tfx", "tf_saved_model")
 
 
-class TfxExportArchive:
+class SavedModelExportArchive:
     """Collects functions of layers and models, and writes them as the signatures of a bundle."""
 
     def __init__(self) -> None:
         self._root = tf.Module(name="archive")
         self._endpoints: dict[str, Any] = {}
         self._tracked: list[Any] = []
+        self._name = ""
 
     @property
     def variables(self) -> list[Any]:
@@ -50,7 +53,7 @@ class TfxExportArchive:
         return [v for v in self.variables if not v.trainable]
 
     def track(self, resource: Any) -> None:
-        """Keep a layer, a model or a module of tfx, with its variables, in the archive.
+        """Keep a layer, a model, a module or a table of tfx, with its variables, in the archive.
 
         Raises:
             ValueError: a layer that is not built, or something without variables.
@@ -59,15 +62,30 @@ class TfxExportArchive:
             raise ValueError(
                 "The layer provided has not yet been built. It must be built before export."
             )
-        if not hasattr(resource, "_trackable_children") and not isinstance(resource, tf.Module):
+        kinds = (tf.Module, StaticTable)
+        if not hasattr(resource, "_trackable_children") and not isinstance(resource, kinds):
             raise ValueError(
                 "Invalid resource type. Expected a Keras `Layer` or `Model` or a tfx `Module`. "
                 f"Received object {resource} of type '{type(resource)}'."
             )
         self._tracked.append(resource)
         name = str(getattr(resource, "name", "resource"))
-        taken = vars(self._root)
-        setattr(self._root, name if name not in taken else f"{name}_{len(self._tracked)}", resource)
+        if name in vars(self._root):
+            name = f"{name}_{len(self._tracked)}"
+        setattr(self._root, name, resource)
+        self._name = name
+
+    def add_model(self, model: Any, folder: str) -> None:
+        """Track a model, and keep what makes it again when ``load_model`` gets the bundle.
+
+        Args:
+            model: The model.
+            folder: For a file that must be there until the bundle is written.
+        """
+        self.track(model)
+        archive = write_archive(model, self._name, folder)
+        if archive is not None:
+            setattr(self._root, ARCHIVE, tf.saved_model.Asset(archive))
 
     def add_endpoint(
         self, name: str, fn: Callable[..., Any], input_signature: Any = None, **kwargs: Any
@@ -173,6 +191,8 @@ def tensor_spec(spec: Any) -> Any:
     """A ``tf.TensorSpec`` of an ``InputSpec``, a ``KerasTensor``, a tensor or a spec."""
     if isinstance(spec, tf.TensorSpec):
         return spec
+    if not hasattr(spec, "shape") or not hasattr(spec, "dtype"):
+        raise TypeError(f"Unsupported x={spec} of type ({type(spec)})")
     if spec.shape is None or spec.dtype is None:
         raise ValueError(f"The `shape` and `dtype` must be provided. Received: x={spec}")
     shape = tuple(spec.shape)
@@ -218,7 +238,9 @@ def export_model(
         return _write_onnx(model, filepath, signature, verbose, **kwargs)
     if kwargs:
         raise ValueError(f"Unknown options of format {format!r}: {sorted(kwargs)}.")
-    _bundle(model, signature, train).write_out(filepath, verbose=verbose is None or verbose)
+    with tempfile.TemporaryDirectory() as folder:
+        bundle = _bundle(model, signature, train, folder)
+        bundle.write_out(filepath, verbose=verbose is None or verbose)
     return None
 
 
@@ -227,9 +249,9 @@ def _input_signature(model: Any) -> Any:
     return importlib.import_module("keras.src.export.export_utils").get_input_signature(model)
 
 
-def _bundle(model: Any, signature: Any, train: Any) -> TfxExportArchive:
-    archive = TfxExportArchive()
-    archive.track(model)
+def _bundle(model: Any, signature: Any, train: Any, folder: str) -> SavedModelExportArchive:
+    archive = SavedModelExportArchive()
+    archive.add_model(model, folder)
     archive.add_endpoint("serve", _forward_pass(model), signature)
     if train is not False:
         if not model.compiled:
@@ -283,22 +305,59 @@ def _suggested(model: Any, signature: Any) -> tuple[Any, Any]:
 
 
 def _write_onnx(
-    model: Any, filepath: Any, signature: Any, verbose: bool | None, **options: Any
+    model: Any,
+    filepath: Any,
+    signature: Any,
+    verbose: bool | None,
+    opset_version: int | None = None,
+    **options: Any,
 ) -> None:
-    if options.pop("opset_version", None) is not None or options:
+    if options:
         raise ValueError(
-            f"format='onnx' has no options with the tfx backend; got {sorted(options)}. Convert "
-            "the file to another opset with tfx.exporters.convert."
+            "format='onnx' has the option opset_version alone with the tfx backend; got "
+            f"{sorted(options)}."
         )
     target = Path(filepath)
     with tempfile.TemporaryDirectory() as folder:
-        _bundle(model, signature, False).write_out(f"{folder}/bundle", verbose=False)
-        (files,) = tf.exporters.freeze(f"{folder}/bundle", folder, ["serve"]).values()
+        bundle = f"{folder}/bundle"
+        _bundle(model, signature, False, folder).write_out(bundle, verbose=False)
+        if opset_version is not None:
+            tf.exporters.convert(bundle, f"{folder}/converted", opset=opset_version)
+            bundle = f"{folder}/converted"
+        (files,) = tf.exporters.freeze(bundle, folder, ["serve"]).values()
         for file in files:  # weights beyond what a model holds are in a file beside it
             name = target.name if file.suffix == ".onnx" else file.name
             shutil.move(file, target.with_name(name))
     if verbose is None or verbose:
         io_utils.print_msg(f"Saved artifact at '{filepath}'.")
+
+
+def export_onnx(
+    model: Any,
+    filepath: Any,
+    verbose: bool | None = None,
+    input_signature: Any = None,
+    opset_version: int | None = None,
+    **kwargs: Any,
+) -> None:
+    """Keras' function of that name: one file of the forward pass with its weights.
+
+    Args:
+        model: A model that was called.
+        filepath: The file to write.
+        verbose: Print what was written.
+        input_signature: The specs of the inputs; None: those that the model was built with.
+        opset_version: Version of the standard operators; None: the lowest that has them all.
+        kwargs: None.
+
+    Raises:
+        ValueError: the model was never called, or an unknown option.
+    """
+    if input_signature is None:
+        input_signature = _input_signature(model)
+        if not input_signature or not model._called:
+            raise ValueError("The model provided has never called. ")
+    _write_onnx(model, filepath, input_signature, verbose, opset_version, **kwargs)
 
 
 def install(model_class: Any) -> None:

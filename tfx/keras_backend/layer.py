@@ -40,7 +40,7 @@ _BOOKKEEPING = {
 }
 
 
-class TfxLayer(AutoTrackable):
+class BackendLayer(AutoTrackable):
     """Base class of layers: a checkpoint has their variables under the names of attributes."""
 
     def _trackable_children(self) -> dict[str, Any]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 from keras.src.backend.common import standardize_dtype
 from keras.src.backend.common.dtypes import result_type
 
 import tfx as tf
-from tfx.keras_backend.conversion import convert_to_tensor, floats
+from tfx.keras_backend.conversion import convert_to_tensor, floats, shape
+
+# It knows bfloat16, but comes without annotations.
+_finfo: Any = ml_dtypes.finfo
 
 
 def _transposed(x: Any) -> Any:
@@ -56,24 +60,41 @@ def inv(a: Any) -> Any:
 
 def lu_factor(a: Any) -> tuple[Any, Any]:
     """Both triangular factors in one matrix, and for each row the one that it is exchanged with."""
-    lu, order = tf.linalg.lu(floats(a))
-    return lu, _exchanges(order)
+    return tuple(_eliminated(floats(a)))
 
 
-def _exchanges(order: Any) -> Any:
-    """LAPACK's pivots of a permutation: row ``i`` is exchanged with row ``pivots[i]``, in turn."""
-    size = order.shape[-1]
-    numbers = tf.broadcast_to(tf.range(size), tf.shape(order))
-    found = []
-    for i in range(size):
-        wanted = order[..., i : i + 1]
-        place = tf.argmax(tf.cast(tf.equal(numbers, wanted), tf.int32), -1, tf.int32)[..., None]
-        found.append(place)
-        here = numbers[..., i : i + 1]
-        at = tf.equal(tf.range(size), place)
-        numbers = tf.where(at, here, numbers)
-        numbers = tf.where(tf.equal(tf.range(size), i), wanted, numbers)
-    return tf.concat(found, -1)
+@tf.function
+def _eliminated(a: Any) -> tuple[Any, Any]:
+    """Gauss' elimination of matrices of any size, with the exchanges of rows as LAPACK counts."""
+    sizes = shape(a)
+    batch, (height, width) = list(sizes[:-2]), sizes[-2:]
+    rows, columns = tf.range(height), tf.range(width)
+    known = isinstance(height, int) and isinstance(width, int)
+    count = min(height, width) if known else tf.minimum(height, width)
+
+    def step(k: Any, a: Any, exchanges: Any) -> tuple[Any, Any, Any]:
+        column = tf.gather(a, k, axis=-1)
+        largest = tf.where(rows < k, -tf.ones_like(column), tf.math.abs(column))
+        pivot = tf.argmax(largest, -1, tf.int32)[..., None]
+        order = tf.where(rows == k, pivot, tf.where(rows == pivot, k, rows))
+        turned = tf.gather(a, order, axis=-2, batch_dims=len(batch))
+        row = tf.gather(turned, k, axis=-2)[..., None, :]
+        column = tf.gather(turned, k, axis=-1)
+        by = tf.gather(column, k, axis=-1)[..., None]
+        below = (rows > k) & tf.not_equal(by, 0)
+        factors = tf.where(below, column / tf.where(below, by, tf.ones_like(by)), column * 0)
+        reduced = turned - factors[..., None] * tf.where(columns > k, row, tf.zeros_like(row))
+        kept = tf.where(rows > k, factors, column)[..., None]
+        reduced = tf.where(columns == k, kept, reduced)
+        reduced.set_shape(a.shape)
+        at_k = tf.range(count) == k
+        found = tf.where(at_k, pivot, exchanges)
+        found.set_shape(exchanges.shape)
+        return k + 1, reduced, found
+
+    exchanges = tf.zeros([*batch, count], tf.int32)
+    _, factors, exchanges = tf.while_loop(lambda k, *_: k < count, step, (0, a, exchanges))
+    return factors, exchanges
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
@@ -206,20 +227,18 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> Any:
 
 
 def pinv(x: Any, rcond: float | None = None) -> Any:
-    """The pseudo-inverse: singular values below ``rcond`` times the largest count as 0."""
+    """The pseudo-inverse: singular values below ``rcond`` times the largest count as 0.
+
+    Raises:
+        ValueError: a size that is not known while a function is traced.
+    """
     x = floats(x)
-    u, s, v = svd(x, full_matrices=False)
+    sizes = x.shape[-2:].as_list()
+    if None in sizes:
+        raise ValueError(f"pinv needs matrices of static size. Received: x.shape={x.shape}")
     if rcond is None:
-        rcond = _epsilon(x) * max(x.shape[-2:])
-    cut = tf.cast(rcond, x.dtype) * tf.reduce_max(s, -1, True)
-    kept = s > cut
-    inverse = tf.where(kept, 1 / tf.where(kept, s, tf.ones_like(s)), tf.zeros_like(s))
-    return tf.matmul(_transposed(v) * inverse[..., None, :], u, transpose_b=True)
-
-
-def _epsilon(x: Any) -> float:
-    """The distance of 1 from the next number."""
-    return {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-23}.get(x.dtype.name, 2**-52)
+        rcond = max(sizes) * _finfo(standardize_dtype(x.dtype)).eps
+    return tf.linalg.pinv(x, float(rcond))
 
 
 def matrix_rank(x: Any, tol: Any = None) -> Any:
@@ -227,12 +246,7 @@ def matrix_rank(x: Any, tol: Any = None) -> Any:
     x = floats(x)
     if x.shape.rank < 2:
         return tf.cast(tf.reduce_any(tf.not_equal(x, 0)), tf.int32)
-    s = svd(x, compute_uv=False)
-    if tol is None:
-        tol = tf.reduce_max(s, -1, True) * tf.cast(max(x.shape[-2:]) * _epsilon(x), x.dtype)
-    else:
-        tol = convert_to_tensor(tol, standardize_dtype(x.dtype))[..., None]
-    return tf.reduce_sum(tf.cast(s > tol, tf.int32), -1)
+    return tf.linalg.matrix_rank(x, tol)
 
 
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:

@@ -184,30 +184,34 @@ def rfft(x: Any, fft_length: int | None = None) -> Pair:
     """The first half of the transform of real numbers."""
     x = _sized(floats(x), fft_length)
     real, imaginary = fft((x, tf.zeros_like(x)))
-    size = x.shape[-1]
-    half = (tf.shape(x)[-1] if size is None else size) // 2 + 1
+    half = _last_size(x) // 2 + 1
     return real[..., :half], imaginary[..., :half]
 
 
 def irfft(x: Pair, fft_length: int | None = None) -> Any:
     """Real numbers from the first half of their transform."""
     real, imaginary = (floats(part) for part in x)
-    length = 2 * (real.shape[-1] - 1) if fft_length is None else fft_length
-    half = length // 2 + 1
-    real, imaginary = _sized(real, half), _sized(imaginary, half)
+    if fft_length is None:
+        length = 2 * (_last_size(real) - 1)
+    else:
+        length = fft_length
+        real, imaginary = (_sized(part, length // 2 + 1) for part in (real, imaginary))
     # The other half mirrors the first one.
-    last = half - 1 if length % 2 == 0 else half
+    last = (length + 1) // 2
     tails = [tf.reverse(part[..., 1:last], [-1]) for part in (real, imaginary)]
     # The imaginary parts of the first, and of the middle one, do not count.
-    keep = [0.0] + [1.0] * (half - 1)
-    if length % 2 == 0:
-        keep[-1] = 0.0
-    imaginary = imaginary * tf.constant(keep[:half], imaginary.dtype)
+    places = tf.range(length // 2 + 1)
+    counts = (places > 0) & (2 * places != length)
+    imaginary = tf.where(counts, imaginary, tf.zeros_like(imaginary))
     whole = (
         tf.concat([real, tails[0]], -1),
         tf.concat([imaginary, -tails[1]], -1),
     )
     return _transformed(whole, (-1,), inverse=True)[0]
+
+
+def _last_size(x: Any) -> Any:
+    return tf.shape(x)[-1] if x.shape[-1] is None else x.shape[-1]
 
 
 def _sized(x: Any, size: int | None) -> Any:
@@ -217,7 +221,7 @@ def _sized(x: Any, size: int | None) -> Any:
         return x
     if have is not None and have > size:
         return x[..., :size]
-    missing = size - (tf.shape(x)[-1] if have is None else have)
+    missing = tf.maximum(size - tf.shape(x)[-1], 0) if have is None else size - have
     return tf.pad(x, [[0, 0]] * (x.shape.rank - 1) + [[0, missing]])[..., :size]
 
 

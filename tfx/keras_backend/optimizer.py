@@ -10,7 +10,7 @@ from tfx.framework.deferred_restores import AutoTrackable
 from tfx.keras_backend.layer import trackable_children
 
 
-class TfxOptimizer(AutoTrackable, base_optimizer.BaseOptimizer):
+class BackendOptimizer(AutoTrackable, base_optimizer.BaseOptimizer):
     """Base class of optimizers: a checkpoint has their slots."""
 
     def _trackable_children(self) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def randint(shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: An
     return found if kind == drawn else tf.cast(found, kind)
 
 
-def categorical(logits: Any, num_samples: int, dtype: Any = "int32", seed: Any = None) -> Any:
+def categorical(logits: Any, num_samples: int, dtype: Any = "int64", seed: Any = None) -> Any:
     """Numbers of categories, as likely as their logits say, for each row."""
     found = tf.random.stateless_categorical(
         convert_to_tensor(logits), num_samples, _seed(seed), dtype=tf.int32

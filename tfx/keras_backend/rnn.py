@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from keras.src import tree
+from keras.src.backend.common import standardize_dtype
 
 import tfx as tf
 from tfx.keras_backend.conversion import convert_to_tensor
@@ -62,11 +63,13 @@ def rnn(
     states = tree.map_structure(convert_to_tensor, tuple(initial_states))
 
     def advance(xs: list[Any], states: Any, visible: Any, before: Any) -> tuple[Any, Any]:
-        """One step; where it is masked the states, and the output before, stay."""
+        """One step; where it is masked the states stay, and the output before, None: zeros."""
         packed = tree.pack_sequence_as(inputs, xs) if tree.is_nested(inputs) else xs[0]
         output, new = step_function(packed, tuple(states) + extra)
         if visible is None:
             return output, tuple(new)
+        if before is None:
+            before = tree.map_structure(tf.zeros_like, output)
         output = tree.map_structure(lambda o, b: _chosen(visible, o, b), output, before)
         new = tree.map_structure(lambda n, s: _chosen(visible, n, s), tuple(new), tuple(states))
         return output, new
@@ -110,10 +113,7 @@ def _unrolled(
     for time in range(steps):
         xs = [x[time] for x in flat]
         visible = None if mask is None else mask[time]
-        if visible is not None and (before is None or zeros):
-            probe, _ = advance(xs, states, None, None)
-            before = tree.map_structure(tf.zeros_like, probe)
-        output, states = advance(xs, states, visible, before)
+        output, states = advance(xs, states, visible, None if zeros else before)
         before = output
         outputs.append(output)
     return outputs, states
@@ -140,7 +140,7 @@ def _looped(
     def body(time: Any, states: Any, before: Any, arrays: Any) -> tuple[Any, ...]:
         xs = [tf.gather(x, time) for x in flat]
         visible = None if mask is None else tf.gather(mask, time)
-        output, states = advance(xs, states, visible, nothing if zeros else before)
+        output, states = advance(xs, states, visible, None if zeros else before)
         states = tree.map_structure(_with_shape, states, shapes)
         if every:
             leaves = tree.flatten(output)
@@ -202,13 +202,15 @@ def lstm(
     return_sequences: bool = False,
     go_backwards: bool = False,
     unroll: bool = False,
+    time_major: bool = False,
 ) -> tuple[Any, Any, list[Any]]:
     """A layer of LSTM cells as one operator.
 
     Raises:
-        NotImplementedError: a mask, or another activation, which a loop computes.
+        NotImplementedError: a mask, another activation or dtype, which a loop computes.
     """
-    if mask is not None or not cudnn_ok(activation, recurrent_activation, unroll, bias is not None):
+    fits = cudnn_ok(activation, recurrent_activation, unroll, bias is not None)
+    if mask is not None or time_major or not fits or not _has_kernels(inputs, kernel):
         raise NotImplementedError
     x, h, c, w, r, b = _operands(
         inputs, initial_state_h, initial_state_c, kernel, recurrent_kernel, bias
@@ -244,10 +246,10 @@ def gru(
     """A layer of GRU cells as one operator.
 
     Raises:
-        NotImplementedError: a mask, or another activation, which a loop computes.
+        NotImplementedError: a mask, another activation or dtype, which a loop computes.
     """
     fits = cudnn_ok(activation, recurrent_activation, unroll, bias is not None, reset_after)
-    if mask is not None or time_major or not fits:
+    if mask is not None or time_major or not fits or not _has_kernels(inputs, kernel):
         raise NotImplementedError
     x, h, w, r, b = _operands(inputs, initial_state, kernel, recurrent_kernel, bias)
     units = r.shape[0]
@@ -269,11 +271,14 @@ def gru(
     return _results(y[:, 0], last[0], [last[0]], return_sequences)
 
 
+def _has_kernels(*tensors: Any) -> bool:
+    """True for the dtypes that ONNX Runtime computes these operators in."""
+    return all(standardize_dtype(x.dtype) in ("float32", "float64") for x in tensors)
+
+
 def _operands(inputs: Any, *others: Any) -> list[Any]:
     """The inputs with the time in front, and the rest, of one dtype."""
     x = convert_to_tensor(inputs)
-    if not x.dtype.is_floating:
-        x = tf.cast(x, convert_to_tensor(others[-1]).dtype)
     return [_swapped(x), *[convert_to_tensor(other, x.dtype.name) for other in others]]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from keras.src import tree
 
 import tfx as tf
+from tfx.framework.composite.ragged import is_ragged
 from tfx.keras_backend.conversion import convert_to_tensor
 
 
@@ -16,8 +17,9 @@ class StepFunction:
     """Calls a step with batches of data.
 
     The number of elements of a batch is left open in the graph, so that the last batch of an epoch,
-    which may be smaller, needs no graph of its own. Several batches of one size are one call: a
-    loop in the graph.
+    which may be smaller, needs no graph of its own. So is every other axis on which batches differ,
+    once a second one comes, such as the length of padded texts. Several batches of one size are one
+    call: a loop in the graph.
 
     Args:
         step: Takes the data of a batch and returns a structure of tensors.
@@ -34,6 +36,8 @@ class StepFunction:
         self._eager = eager
         self._traced = tf.function(step)
         self._functions: dict[Any, Any] = {}
+        # Kind of data -> the specs that hold for all that was seen of it, and their function.
+        self._general: dict[Any, tuple[Any, Any]] = {}
         self._loops: dict[Any, Any] = {}
 
     def __call__(self, batches: Sequence[Any]) -> Any:
@@ -42,12 +46,17 @@ class StepFunction:
             return self.each(batches)[-1]
         batches = [_arrays(data) for data in batches]
         key = _key(batches[0])
-        if any(_key(data) != key or _sizes(data) != _sizes(batches[0]) for data in batches[1:]):
+        differ = any(
+            _key(data) != key or _sizes(data) != _sizes(batches[0]) for data in batches[1:]
+        )
+        if differ or any(is_ragged(leaf) for leaf in tree.flatten(batches[0])):
             return [self._run(data) for data in batches][-1]
         stacked = tree.map_structure(_stack, *batches)
-        if key not in self._loops:
-            self._loops[key] = tf.function(self._loop(self._function(key, batches[0])))
-        return self._loops[key](stacked)
+        function = self._function(key, batches[0])
+        loop = self._loops.get(function)
+        if loop is None:
+            loop = self._loops[function] = tf.function(self._loop(function))
+        return loop(stacked)
 
     def each(self, batches: Sequence[Any]) -> list[Any]:
         """Run the step for each of several batches; all results."""
@@ -59,9 +68,20 @@ class StepFunction:
     def _function(self, key: Any, data: Any) -> Any:
         function = self._functions.get(key)
         if function is None:
-            self.specs = tree.map_structure(_spec, data)
-            function = self._traced.get_concrete_function(self.specs)
-            self._functions[key] = function
+            function = self._functions[key] = self._function_of_kind(data)
+        return function
+
+    def _function_of_kind(self, data: Any) -> Any:
+        """A function that takes these data and all that were seen before of their kind."""
+        kind = _key(data, _loosely)
+        specs = tree.map_structure(_spec, data)
+        known, function = self._general.get(kind, (None, None))
+        if function is not None:
+            specs = tree.map_structure(_common, known, specs)
+        if function is None or specs != known:
+            function = self._traced.get_concrete_function(specs)
+            self._general[kind] = (specs, function)
+            self.specs = specs
         return function
 
     def _loop(self, step: Any) -> Callable[[Any], Any]:
@@ -101,17 +121,34 @@ def _sizes(data: Any) -> list[int]:
     return [leaf.shape[0] for leaf in tree.flatten(data) if leaf is not None and len(leaf.shape)]
 
 
-def _key(data: Any) -> Any:
-    """What tells data apart that needs graphs of their own."""
+def _exactly(leaf: Any) -> Any:
+    return (*_loosely(leaf), *leaf.shape[1:])
+
+
+def _loosely(leaf: Any) -> Any:
+    if is_ragged(leaf):
+        return (leaf.dtype, len(leaf.shape), leaf.ragged_rank, leaf.row_splits.dtype)
+    return (leaf.dtype, len(leaf.shape))
+
+
+def _key(data: Any, of: Callable[[Any], Any] = _exactly) -> Any:
+    """What tells data apart that are not of one shape, or not of one kind."""
     if isinstance(data, tuple | list):
-        return (type(data), *[_key(part) for part in data])
+        return (type(data), *[_key(part, of) for part in data])
     if isinstance(data, dict):
-        return (dict, *[(name, _key(part)) for name, part in data.items()])
-    return None if data is None else (data.dtype, len(data.shape), *data.shape[1:])
+        return (dict, *[(name, _key(part, of)) for name, part in data.items()])
+    return None if data is None else of(data)
 
 
 def _spec(leaf: Any) -> Any:
     if leaf is None:
         return None
     shape = tuple(leaf.shape)
-    return tf.TensorSpec((None, *shape[1:]) if shape else (), leaf.dtype)
+    shape = (None, *shape[1:]) if shape else ()
+    if is_ragged(leaf):
+        return tf.RaggedTensorSpec(shape, leaf.dtype, leaf.ragged_rank, leaf.row_splits.dtype)
+    return tf.TensorSpec(shape, leaf.dtype)
+
+
+def _common(a: Any, b: Any) -> Any:
+    return a if a is None else a.most_specific_common_supertype([b])

@@ -1,36 +1,37 @@
-"""What the TensorBoard callback records of batches: times of operations, as a Chrome trace."""
+"""What the TensorBoard callback records of batches: a profile for TensorBoard's plugin."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import tfx as tf
 
-_running: list[ExitStack] = []
+# The folder that is recorded for.
+_running: list[str] = []
 
 
 def start_trace(logdir: str | None) -> None:
-    """Begin to record into ``trace.json`` in a folder."""
-    if logdir:
-        Path(logdir).mkdir(parents=True, exist_ok=True)
-        stack = ExitStack()
-        stack.enter_context(tf.profile(Path(logdir) / "trace.json"))
-        _running.append(stack)
+    """Begin to record, for a folder of event files."""
+    if logdir:  # the callback tries it without one first
+        tf.profiler.experimental.start(logdir)
+        _running.append(logdir)
 
 
 def stop_trace(save: bool) -> None:
-    """End the recording, and write it."""
-    if save and _running:
-        _running.pop().close()
+    """End the recording.
+
+    Args:
+        save: Whether to write it.
+    """
+    if _running:
+        _running.clear()
+        tf.profiler.experimental.stop(save=save)
 
 
 def start_batch_trace(batch: int) -> Any:
-    """Mark the beginning of a batch by a name scope."""
-    scope = tf.name_scope(f"profiled_batch_{batch}")
-    scope.__enter__()
-    return scope
+    """Mark the beginning of a batch, a step in the profile."""
+    mark = tf.profiler.experimental.Trace(f"profiled_batch_{batch}", step_num=batch, _r=1)
+    return mark.__enter__()
 
 
 def stop_batch_trace(batch_trace_context: Any) -> None:

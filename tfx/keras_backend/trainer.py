@@ -17,23 +17,14 @@ from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 
 import tfx as tf
+from tfx.framework.composite.ragged import is_ragged
 from tfx.keras_backend.conversion import convert_to_numpy
 from tfx.keras_backend.dataset_adapter import batches_of
 from tfx.keras_backend.export import serving_signatures
 from tfx.keras_backend.step_functions import StepFunction
 
-# Layers of Keras that ask for the contents of tensors.
-_LOOKUPS = {
-    "HashedCrossing",
-    "Hashing",
-    "IndexLookup",
-    "IntegerLookup",
-    "StringLookup",
-    "TextVectorization",
-}
 
-
-class TfxTrainer(base_trainer.Trainer):
+class Trainer(base_trainer.Trainer):
     """Training as TensorFlow's backend has it: ``train_step(data)`` uses a gradient tape."""
 
     def __init__(self) -> None:
@@ -97,27 +88,20 @@ class TfxTrainer(base_trainer.Trainer):
     def make_train_function(self, force: bool = False) -> Any:
         """Prepare the function that ``fit`` calls for each batch."""
         if self.train_function is None or force:
-            self.train_function = StepFunction(self.train_step, self._eager_steps())
+            self.train_function = StepFunction(self.train_step, bool(self.run_eagerly))
         return self.train_function
 
     def make_test_function(self, force: bool = False) -> Any:
         """Prepare the function that ``evaluate`` calls for each batch."""
         if self.test_function is None or force:
-            self.test_function = StepFunction(self.test_step, self._eager_steps())
+            self.test_function = StepFunction(self.test_step, bool(self.run_eagerly))
         return self.test_function
 
     def make_predict_function(self, force: bool = False) -> Any:
         """Prepare the function that ``predict`` calls for each batch."""
         if self.predict_function is None or force:
-            self.predict_function = StepFunction(self.predict_step, self._eager_steps())
+            self.predict_function = StepFunction(self.predict_step, bool(self.run_eagerly))
         return self.predict_function
-
-    def _eager_steps(self) -> bool:
-        """True if steps cannot be graphs: some layers look values up with Python."""
-        return bool(self.run_eagerly) or any(
-            not layer.supports_jit and type(layer).__name__ in _LOOKUPS
-            for layer in self._flatten_layers()
-        )
 
     # Loops over data
 
@@ -280,7 +264,7 @@ class TfxTrainer(base_trainer.Trainer):
             if self.stop_predicting:
                 break
         callbacks.on_predict_end()
-        return tree.map_structure(convert_to_numpy, _joined(found)) if found else None
+        return tree.map_structure(_result, _joined(found)) if found else None
 
     # Single batches
 
@@ -317,7 +301,7 @@ class TfxTrainer(base_trainer.Trainer):
     def predict_on_batch(self, x: Any) -> Any:
         """Return the predictions for one batch as arrays."""
         self.make_predict_function()
-        return tree.map_structure(convert_to_numpy, self.predict_function([(x,)]))
+        return tree.map_structure(_result, self.predict_function([(x,)]))
 
     def _on_batch(
         self, data: Any, make: Callable[[], Any], return_dict: bool, function: str
@@ -329,6 +313,14 @@ class TfxTrainer(base_trainer.Trainer):
         return logs if return_dict else self._flatten_metrics_in_order(logs)
 
     # Shared
+
+    def _symbolic_build(self, iterator: Any = None, data_batch: Any = None) -> None:
+        """Make the variables of a model that has not seen data, from the first batch."""
+        if iterator is not None and data_batch is None:
+            for _, _, batches in iterator:
+                data_batch = batches[0] if isinstance(batches, list | tuple) else next(batches)
+                break
+        super()._symbolic_build(data_batch=tree.map_structure(_texts_as_tensor, data_batch))
 
     def _test_batches(self, x: Any, y: Any, sample_weight: Any, batch_size: Any, steps: Any) -> Any:
         return batches_of(
@@ -363,11 +355,31 @@ class TfxTrainer(base_trainer.Trainer):
         )
 
 
+def _texts_as_tensor(x: Any) -> Any:
+    """An array of texts as a tensor, whose dtype Keras knows."""
+    return tf.constant(x) if isinstance(x, np.ndarray) and x.dtype.kind in "OSU" else x
+
+
+def _result(x: Any) -> Any:
+    return x if is_ragged(x) else convert_to_numpy(x)
+
+
 def _joined(outputs: Iterable[Any]) -> Any:
     """The predictions of several batches in one structure."""
     first, *others = outputs
     if not others:
         return first
-    return tree.map_structure(
-        lambda *parts: np.concatenate([convert_to_numpy(p) for p in parts]), first, *others
-    )
+    return tree.map_structure(_joined_parts, first, *others)
+
+
+def _joined_parts(*parts: Any) -> Any:
+    """Batches one behind the other; a ragged tensor where their examples differ in shape."""
+    if is_ragged(parts[0]):
+        return tf.concat(parts, 0)
+    arrays = [convert_to_numpy(part) for part in parts]
+    inner = {array.shape[1:] for array in arrays}
+    if len(inner) == 1:
+        return np.concatenate(arrays)
+    differ = [len(set(sizes)) > 1 for sizes in zip(*inner, strict=True)]
+    last = max(axis for axis, differs in enumerate(differ, 1) if differs)
+    return tf.concat([tf.RaggedTensor.from_tensor(a, ragged_rank=last) for a in arrays], 0)

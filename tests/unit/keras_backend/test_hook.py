@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +36,25 @@ assert isinstance(keras.ops.ones([2]), tf.Tensor)
 """
     done = run(program)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_keras_runs_on_tfx_where_nothing_else_was_chosen_or_can_be(tmp_path: Path) -> None:
+    program = """
+import importlib.util, sys
+absent = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *a: None if name == "tensorflow" else absent(name, *a)
+import tfx as tf
+import keras
+print(keras.backend.backend(), tf.keras is keras)
+"""
+    done = run(program, KERAS_HOME=str(tmp_path))
+    assert done.stdout.split() == ["tfx", "True"], done.stderr
+    (tmp_path / "keras.json").write_text('{"backend": "numpy"}')
+    assert "tfx" not in run(program, KERAS_HOME=str(tmp_path)).stdout
+    (tmp_path / "keras.json").write_text('{"backend": "tfx"}')
+    done = run(program.replace("None if", "True if"), KERAS_HOME=str(tmp_path))
+    assert done.stdout.split() == ["tfx", "True"], done.stderr
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from typing import Any
 from keras.src.backend.common import standardize_dtype
 
 import tfx as tf
+from tfx.framework.composite.ragged import is_ragged
 from tfx.keras_backend.conversion import convert_to_tensor
 
 
@@ -37,5 +38,8 @@ def multi_hot(
     """
     x = convert_to_tensor(x)
     each = one_hot(x, num_classes, axis, dtype, sparse)
+    axis = 1 if x.shape.rank > 1 else 0
+    if is_ragged(each):  # a row without elements has no greatest one
+        return tf.cast(tf.reduce_any(tf.cast(each, tf.bool), axis), each.dtype)
     any_of = tf.reduce_any if each.dtype == tf.bool else tf.reduce_max
-    return any_of(each, 1 if x.shape.rank > 1 else 0)
+    return any_of(each, axis)

@@ -132,12 +132,12 @@ abs = absolute
 negative = _of_any("negative", tf.math.negative)
 square = _of_any("square", lambda x: tf.math.square(_wide(x)))
 sign = _of_any("sign", tf.math.sign)
-conjugate = _of_any("conjugate", lambda x: x)
+conjugate = _of_any("conjugate", lambda x: tf.math.conj(x) if x.dtype.is_complex else x)
 conj = conjugate
-real = _of_any("real", lambda x: x)
-imag = _of_any("imag", tf.zeros_like)
+real = _of_any("real", lambda x: tf.math.real(x) if x.dtype.is_complex else x)
+imag = _of_any("imag", lambda x: tf.math.imag(x) if x.dtype.is_complex else tf.zeros_like(x))
 copy = _of_any("copy", tf.identity)
-isreal = _of_any("isreal", lambda x: tf.ones_like(x, tf.bool))
+isreal = _of_any("isreal", lambda x: tf.equal(imag(x), 0) if x.dtype.is_complex else ~_never(x))
 isnan = _of_any("isnan", lambda x: _never(x) if is_whole(x) else tf.math.is_nan(x))
 isinf = _of_any("isinf", lambda x: _never(x) if is_whole(x) else tf.math.is_inf(x))
 isfinite = _of_any("isfinite", lambda x: ~_never(x) if is_whole(x) else tf.math.is_finite(x))
@@ -242,8 +242,10 @@ def ldexp(x1: Any, x2: Any) -> Any:
 
 
 def angle(x: Any) -> Any:
-    """The angle of real numbers: 0, or pi for negative ones."""
+    """The angle in the complex plane; of real numbers 0, or pi for negative ones."""
     (x,) = floats(x)
+    if x.dtype.is_complex:
+        return tf.math.angle(x)
     flat = tf.where(tf.math.is_nan(x), x, tf.constant(0, x.dtype))
     return tf.where(x < 0, tf.constant(math.pi, x.dtype), flat)
 
@@ -293,9 +295,10 @@ def nan_to_num(
         return x
     top = x.dtype.max if posinf is None else posinf
     low = x.dtype.min if neginf is None else neginf
-    x = tf.where(tf.math.is_nan(x), convert_to_tensor(nan, x.dtype.name), x)
-    x = tf.where(isposinf(x), convert_to_tensor(top, x.dtype.name), x)
-    return tf.where(isneginf(x), convert_to_tensor(low, x.dtype.name), x)
+    kind = x.dtype.name
+    found = tf.where(tf.math.is_nan(x), convert_to_tensor(nan, kind), x)
+    found = tf.where(isposinf(x), convert_to_tensor(top, kind), found)
+    return tf.where(isneginf(x), convert_to_tensor(low, kind), found)
 
 
 def isclose(

@@ -6,6 +6,7 @@ from typing import Any
 
 import tfx as tf
 import tfx.experimental.numpy as tnp
+from tfx.framework.composite.ragged import is_ragged
 from tfx.keras_backend.conversion import convert_to_tensor
 from tfx.keras_backend.numpy.promotion import is_whole, tensor, together
 
@@ -16,6 +17,9 @@ def take(x: Any, indices: Any, axis: int | None = None) -> Any:
     indices = _whole(indices)
     if axis is None:
         x, axis = tf.reshape(x, [-1]), 0
+    if is_ragged(indices):
+        places = _from_start(indices.flat_values, x, axis)
+        return tf.gather(x, indices.with_flat_values(places), axis=axis)
     return tf.gather(x, _from_start(indices, x, axis), axis=axis)
 
 
@@ -85,6 +89,8 @@ def digitize(x: Any, bins: Any) -> Any:
     x, bins = together(x, bins)
     if x.dtype == tf.bool:
         x, bins = tf.cast(x, tf.int32), tf.cast(bins, tf.int32)
+    if is_ragged(x):
+        return x.with_flat_values(digitize(x.flat_values, bins))
     places = tf.searchsorted(bins, tf.reshape(x, [-1]), side="right")
     return tf.reshape(places, tf.shape(x))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from keras.src import tree
+from keras.src.backend import config
 from keras.src.backend.common import standardize_dtype
 from keras.src.backend.common.dtypes import result_type as result_type
 
@@ -24,19 +26,35 @@ def kind_of(x: Any) -> Any:
 
 def together(*values: Any) -> tuple[Any, ...]:
     """Values as tensors of the dtype that holds them all."""
-    first = values[0]
-    if type(first) is tf.Tensor and all(
-        isinstance(v, tf.Tensor) and v.dtype is first.dtype for v in values
-    ):
+    if _common(values) is not None:
         return values
-    dtype = result_type(*[kind_of(v) for v in values])
+    dtype = _holds(config.floatx(), *[kind_of(v) for v in values])
     return tuple([convert_to_tensor(v, dtype) for v in values])
 
 
 def floats(*values: Any) -> tuple[Any, ...]:
     """Values as tensors of the floating dtype that holds them all."""
-    dtype = result_type(*[kind_of(v) for v in values], float)
+    common = _common(values)
+    if common is not None and common.is_floating and common.size > 1:  # Keras refuses float8
+        return values
+    dtype = _holds(config.floatx(), *[kind_of(v) for v in values], float)
     return tuple([convert_to_tensor(v, dtype) for v in values])
+
+
+def _common(values: tuple[Any, ...]) -> Any:
+    """The dtype of tensors that all have the same one; None of any other values."""
+    common = getattr(values[0], "dtype", None)
+    for value in values:
+        if not isinstance(value, tf.Tensor) or value.dtype is not common:
+            return None
+    return common
+
+
+@functools.cache
+def _holds(floatx: str, *kinds: Any) -> str:
+    """The dtype that holds all kinds while ``floatx`` is Keras' floating one."""
+    name: str = result_type(*kinds)
+    return name
 
 
 def tensor(x: Any) -> Any:

@@ -1,0 +1,1 @@
+"""The same Keras programs on the backends tfx, TensorFlow and JAX."""
