@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tfx as tf
+from tfx.model_zoo.layers import Dense
 
 CLASSES = 10
 SIDE = 8
@@ -21,20 +22,6 @@ class Conv(tf.Module):
         """``[batch, height, width, channels_in]`` to the same with ``channels_out``."""
         y = tf.nn.conv2d(x, self.kernel, strides=1, padding="SAME")
         return tf.nn.relu(tf.nn.bias_add(y, self.bias))
-
-
-class Dense(tf.Module):
-    """Fully connected layer."""
-
-    def __init__(self, units_in: int, units_out: int, name: str) -> None:
-        super().__init__(name)
-        shape = [units_in, units_out]
-        self.kernel = tf.Variable(tf.initializers.GlorotUniform()(shape), name="kernel")
-        self.bias = tf.Variable(tf.zeros([units_out]), name="bias")
-
-    def __call__(self, x: tf.Tensor) -> tf.Tensor:
-        """``[batch, units_in]`` to ``[batch, units_out]``."""
-        return tf.matmul(x, self.kernel) + self.bias
 
 
 class DigitClassifier(tf.Module):

@@ -1,0 +1,1 @@
+"""A character LSTM, trained on the text that ships with Python."""

@@ -1,0 +1,1 @@
+"""Policy gradient (REINFORCE): a cart learns to keep its pole upright."""

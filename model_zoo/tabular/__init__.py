@@ -1,0 +1,1 @@
+"""A network for a table of numbers, beside the numbers of scikit-learn."""
