@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfx.core.errors import UnimplementedError
+from tfx.core.dtypes import DTypeLike, as_dtype, int64
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
-from tfx.data.batching import Batch, PaddedBatch, Rebatch, Unbatch, Window, check_size
+from tfx.data.batching import (
+    Batch,
+    PaddedBatch,
+    RaggedElements,
+    Rebatch,
+    Unbatch,
+    Window,
+    check_size,
+)
 from tfx.data.grouping import BucketRule, Buckets, GroupByWindow
 from tfx.data.nodes import Node, wrapped
 from tfx.data.parameters import flag, parameter, shape_parameter
@@ -94,25 +102,43 @@ class BatchMethods:
                    [3, 3, 3]])
         """
         structure = self._node.structure
+        _refuse_ragged(structure, "padded_batch", "map them to x.to_tensor() first")
         shapes = _padded_shapes(padded_shapes, structure)
         values = _padding_values(padding_values, structure)
         size = parameter(batch_size, "padded_batch")
         return wrapped(PaddedBatch(self._node, size, shapes, values, flag(drop_remainder)))
 
-    def ragged_batch(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: there are no ragged tensors.
+    def ragged_batch(
+        self,
+        batch_size: Any,
+        drop_remainder: Any = False,
+        row_splits_dtype: DTypeLike = int64,
+        name: str | None = None,
+    ) -> Dataset:
+        """Put consecutive elements of different sizes together to ragged tensors.
+
+        Components of known shapes are stacked to tensors.
 
         Args:
-            *args: Accepted for compatibility.
-            **kwargs: Accepted for compatibility.
+            batch_size: How many make a batch.
+            drop_remainder: Whether fewer at the end are left out.
+            row_splits_dtype: int32 or int64.
+            name: Accepted for compatibility.
+
+        Returns:
+            A dataset of batches.
 
         Raises:
-            UnimplementedError: always.
+            InvalidArgumentError: a size below 1.
+
+        Example:
+            >>> import tfx as tf
+            >>> rows = tf.data.Dataset.range(4).map(lambda n: tf.range(n))
+            >>> list(rows.ragged_batch(2))
+            [<tf.RaggedTensor [[], [0]]>, <tf.RaggedTensor [[0, 1], [0, 1, 2]]>]
         """
-        raise UnimplementedError(
-            "Dataset.ragged_batch makes a ragged tensor, which tfx does not have: use "
-            "Dataset.padded_batch, and a mask made by tf.sequence_mask."
-        )
+        source = RaggedElements(self._node, as_dtype(row_splits_dtype))
+        return wrapped(Batch(source, parameter(batch_size, "ragged_batch"), flag(drop_remainder)))
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Split elements along their first axis.
@@ -156,6 +182,7 @@ class BatchMethods:
             [array([0]), array([1, 2, 3]), array([4]), array([5])]
         """
         sizes = np.asarray(convert_to_tensor(batch_size)).reshape(-1)
+        _refuse_ragged(self._node.structure, "rebatch", "use unbatch() and batch()")
         return wrapped(Rebatch(self._node, [check_size(n) for n in sizes], bool(drop_remainder)))
 
     def window(
@@ -277,6 +304,7 @@ class BatchMethods:
                 f"{len(bucket_batch_sizes)} and {len(bucket_boundaries)}."
             )
         structure = self._node.structure
+        _refuse_ragged(structure, "bucket_by_sequence_length", "use group_by_window")
         shapes = None if no_padding else _padded_shapes(padded_shapes, structure)
         values = None if no_padding else _padding_values(padding_values, structure)
         rule = BucketRule(
@@ -284,6 +312,14 @@ class BatchMethods:
             drop_remainder,
         )  # fmt: skip
         return wrapped(Buckets(self._node, element_length_func, rule, shapes, values))
+
+
+def _refuse_ragged(structure: Structure, method: str, instead: str) -> None:
+    if structure.has_ragged:
+        raise TypeError(
+            f"`{method}` is only supported for datasets that produce tensor elements; these have "
+            f"the spec {structure!r}: {instead}."
+        )
 
 
 def _spread(value: Any, structure: Structure, what: str, is_leaf: Callable[[Any], bool]) -> Any:

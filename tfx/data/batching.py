@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tfx.core.dtypes import DType
 from tfx.core.errors import DataLossError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
@@ -32,6 +33,8 @@ from tfx.data.nodes import (
 )
 from tfx.data.sources import Elements, sliced
 from tfx.data.structure import DatasetSpec, NoneTensorSpec, Structure
+from tfx.ragged_ops import arrays
+from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
 
 
 def batched_spec(spec: Any, size: int | None) -> Any:
@@ -44,6 +47,8 @@ def batched_spec(spec: Any, size: int | None) -> Any:
         return TensorSpec(TensorShape([size]).concatenate(spec.shape), spec.dtype)
     if isinstance(spec, NoneTensorSpec):
         return spec
+    if isinstance(spec, RaggedTensorSpec):
+        return spec.batched(size)
     if isinstance(spec, DatasetSpec):
         return DatasetSpec(spec.element_spec)
     raise TypeError(f"Unable to create a batch of components of the spec {spec!r}.")
@@ -75,8 +80,87 @@ def _stacked(column: Sequence[Any], number: int) -> Any:
                 f"had shape {list(shape)} and element {i} had shape {list(array.shape)}.",
                 op="IteratorGetNext",
             )
-        batch[i] = array
+        batch[i, ...] = array  # so that an array of one text gives the text
     return batch
+
+
+def batch_maker(structure: Structure) -> Callable[[Sequence[Leaves]], Leaves]:
+    """What makes a batch of elements of a structure."""
+    if not structure.has_ragged:
+        return stacked
+
+    def put(rows: Sequence[Leaves]) -> Leaves:
+        found: list[Any] = []
+        columns = zip(*[structure.groups(row) for row in rows], strict=True)
+        for i, column in enumerate(columns):
+            spec, parts = column[0][0], [leaves for _, leaves in column]
+            if isinstance(spec, RaggedTensorSpec):
+                found += _ragged(spec, parts)
+            else:
+                found.append(_stacked([leaves[0] for leaves in parts], i))
+        return tuple(found)
+
+    return put
+
+
+def _ragged(spec: RaggedTensorSpec, rows: Sequence[Sequence[Any]]) -> list[Array]:
+    arrays_of = [[array_of(leaf) for leaf in row] for row in rows]
+    return arrays.stacked(arrays_of, spec.row_splits_dtype.as_numpy_dtype)
+
+
+def ragged_spec(spec: Any, kind: DType) -> Any:
+    """The spec of components that are to be put together to ragged tensors.
+
+    Args:
+        spec: That of the components: tensors with unknown sizes become ragged, others stay.
+        kind: The dtype of the row splits.
+    """
+    if not isinstance(spec, TensorSpec) or spec.shape.rank is None:
+        return spec
+    if spec.shape.is_fully_defined():
+        return spec
+    last = max([axis for axis, size in enumerate(spec.shape) if size is None])
+    return RaggedTensorSpec(spec.shape, spec.dtype, last, kind)
+
+
+class RaggedElements(Unary):
+    """Elements whose tensors of unknown sizes are ragged tensors.
+
+    Args:
+        source: The elements.
+        kind: The dtype of the row splits.
+    """
+
+    def __init__(self, source: Node, kind: DType) -> None:
+        self.kind = kind
+        super().__init__(source, source.structure.map_whole(lambda s: ragged_spec(s, kind)))
+
+    def stage(self, run: Run) -> Stage:
+        """See ``Node``."""
+        specs = [spec for spec, _ in self.structure.groups(())]
+        return _RaggedElementsStage(open_stage(self.source, run), self.source.structure, specs)
+
+
+class _RaggedElementsStage(Stage):
+    __slots__ = ("_before", "_specs")
+
+    def __init__(self, source: Stage, before: Structure, specs: Sequence[Any]) -> None:
+        super().__init__(source)
+        self._before = before
+        self._specs = specs
+
+    def next(self) -> Leaves:
+        """See ``Stage``."""
+        found: list[Any] = []
+        groups = self._before.groups(self.inputs[0].next())
+        for (before, leaves), spec in zip(groups, self._specs, strict=True):
+            if before is spec or not isinstance(spec, RaggedTensorSpec):
+                found += leaves
+                continue
+            parts = arrays.from_dense(array_of(leaves[0]), spec.ragged_rank)
+            kind = spec.row_splits_dtype.as_numpy_dtype
+            found += [parts[0], *[p.astype(kind) for p in parts[1:]]]
+        return tuple(found)
 
 
 class Batch(Unary):
@@ -88,7 +172,7 @@ class Batch(Unary):
         if known(self, "size"):
             check_size(size)
         static = known_number(size) if _is_true(drop_remainder) else None
-        super().__init__(source, source.structure.map(lambda s: batched_spec(s, static)))
+        super().__init__(source, source.structure.map_whole(lambda s: batched_spec(s, static)))
 
     def cardinality(self) -> int:
         """See ``Node``."""
@@ -100,6 +184,9 @@ class Batch(Unary):
     def stage(self, run: Run) -> Stage:
         """See ``Node``."""
         size, drop = check_size(self.size), bool(number(self.drop_remainder))
+        put = batch_maker(self.source.structure)
+        if put is not stacked:
+            return BatchStage(open_stage(self.source, run), size, drop, put=put)
         indexed = self.source.indexed(run, True)
         if indexed is not None:
             return _GatherStage(indexed, size, drop)
@@ -280,7 +367,8 @@ def padded(column: Sequence[Any], shape: TensorShape, value: Array | None, numbe
                 op="IteratorGetNext",
             )
         part = batch[i, ...]
-        part[tuple(slice(n) for n in array.shape)] = array
+        whole: tuple[Any, ...] = (*map(slice, array.shape), ...)
+        part[whole] = array
     return batch
 
 
@@ -288,11 +376,12 @@ class Unbatch(Unary):
     """The slices of elements along their first axis."""
 
     def __init__(self, source: Node) -> None:
-        structure = source.structure.map(
+        structure = source.structure.map_whole(
             lambda s: s if isinstance(s, NoneTensorSpec) else sliced(s)
         )
         super().__init__(source, structure)
-        leads = {s.shape[0] for s in source.structure.specs if getattr(s.shape, "rank", 0)}
+        wholes = [spec for spec, _ in source.structure.groups(())]
+        leads = {s.shape[0] for s in wholes if getattr(s.shape, "rank", 0)}
         self._lead = next((n for n in leads if n is not None), None)
 
     def cardinality(self) -> int:
@@ -306,7 +395,50 @@ class Unbatch(Unary):
 
     def stage(self, run: Run) -> Stage:
         """See ``Node``."""
+        if self.source.structure.has_ragged:
+            return _RaggedUnbatchStage(open_stage(self.source, run), self.source.structure)
         return _UnbatchStage(open_stage(self.source, run))
+
+
+class _RaggedUnbatchStage(Stage):
+    __slots__ = ("_next", "_rows", "_structure")
+    _position = ("_next", "_rows")
+
+    def __init__(self, source: Stage, structure: Structure) -> None:
+        super().__init__(source)
+        self._structure = structure
+        self._rows: list[Leaves] = []
+        self._next = 0
+
+    def next(self) -> Leaves:
+        """See ``Stage``."""
+        while self._next >= len(self._rows):
+            self._rows = self._sliced(self.inputs[0].next())
+            self._next = 0
+        self._next += 1
+        return self._rows[self._next - 1]
+
+    def _sliced(self, element: Leaves) -> list[Leaves]:
+        columns: list[list[list[Any]]] = []
+        for spec, leaves in self._structure.groups(element):
+            if leaves[0] is None:
+                continue
+            parts = [array_of(leaf) for leaf in leaves]
+            ragged = isinstance(spec, RaggedTensorSpec) and len(parts) > 1
+            columns.append(arrays.rows_of(parts) if ragged else [[row] for row in _each(parts[0])])
+        sizes = {len(column) for column in columns}
+        if len(sizes) > 1:
+            raise InvalidArgumentError(
+                "Input element must have the same batch size in each component; the components "
+                f"have {sorted(sizes)}.",
+                op="IteratorGetNext",
+            )
+        rows = zip(*columns, strict=True)
+        return [tuple([leaf for parts in row for leaf in parts]) for row in rows]
+
+
+def _each(array: Array) -> list[Array]:
+    return [array[i, ...] for i in range(len(array))]
 
 
 class _UnbatchStage(Stage):

@@ -66,7 +66,7 @@ class Store:
                     first = array_of(column[0])
                     whole: Any = np.empty((len(column), *first.shape), first.dtype)
                     for i, leaf in enumerate(column):
-                        whole[i] = array_of(leaf)
+                        whole[i, ...] = array_of(leaf)
                     columns.append(whole)
                 self.columns = tuple(columns)
                 elements = [tuple(c[i, ...] for c in columns) for i in range(len(elements))]

@@ -12,6 +12,7 @@ from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.gfile import glob
 from tfx.core.specs import TensorSpec
+from tfx.data.batching import Unbatch
 from tfx.data.interleaving import Choose, Sample
 from tfx.data.leaves import is_known, texts
 from tfx.data.nodes import INFINITE, Node, wrapped
@@ -88,8 +89,11 @@ class Construction:
             [(np.int32(1), b'a'), (np.int32(2), b'b')]
         """
         value = converted(tensors)
-        structure = Structure(map_leaves(sliced, spec_of(value)))
+        whole = Structure(spec_of(value))
         parts = components(value)
+        if whole.has_ragged:
+            return wrapped(Unbatch(Tensors(parts, whole)))
+        structure = Structure(map_leaves(sliced, whole.spec))
         if not parts:
             raise ValueError(
                 f"Dataset.from_tensor_slices takes at least one tensor; got {tensors!r}."

@@ -221,6 +221,22 @@ def map_and_batch(
     )
 
 
+def dense_to_ragged_batch(
+    batch_size: Any, drop_remainder: bool = False, row_splits_dtype: DTypeLike = int64
+) -> Transformation:
+    """Put elements of different sizes together; see ``Dataset.ragged_batch``.
+
+    Args:
+        batch_size: How many make a batch.
+        drop_remainder: Whether fewer at the end are left out.
+        row_splits_dtype: int32 or int64.
+
+    Returns:
+        A function for ``Dataset.apply``.
+    """
+    return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
+
+
 def parallel_interleave(
     map_func: Callable[..., Any],
     cycle_length: Any,

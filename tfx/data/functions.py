@@ -209,6 +209,8 @@ class DataFunction(Parametric):
             return None
         if not self._specs or not self.output.specs:
             return None
+        if any(s.has_ragged for s in (*self._arguments, self.output)):
+            return None
         static = [s.shape.is_fully_defined() for s in (*self._specs, *self.output.specs)]
         if not all(static):
             return None

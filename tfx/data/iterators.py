@@ -38,7 +38,7 @@ from tfx.data.nodes import (
     wrapped,
 )
 from tfx.data.position_variable import PositionVariable
-from tfx.data.structure import DatasetSpec, NoneTensorSpec, Structure, flatten
+from tfx.data.structure import DatasetSpec, NoneTensorSpec, Structure, flatten, is_whole, map_whole
 from tfx.framework.composite.optional import Optional
 from tfx.framework.context import current, using
 from tfx.framework.host_call import host_call
@@ -315,9 +315,18 @@ class NumpyIterator:
         return self
 
     def __next__(self) -> Any:
-        return self._pack([_numpy_leaf(x) for x in self._live.next()])
+        leaves = self._live.next()
+        if self._live.structure.has_ragged:
+            return map_whole(_numpy_of_whole, self._pack([tensor_of(x) for x in leaves]))
+        return self._pack([_numpy_leaf(x) for x in leaves])
 
     next = __next__
+
+
+def _numpy_of_whole(component: Any) -> Any:
+    if is_whole(component):
+        return component.numpy()
+    return _numpy_leaf(component)
 
 
 def _numpy_leaf(leaf: Any) -> Any:

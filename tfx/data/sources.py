@@ -19,6 +19,7 @@ from tfx.data.structure import Structure, converted, flatten, same_form
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.execution.python_errors import error_of
+from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
 
 
 class TensorSlices(Node):
@@ -311,6 +312,10 @@ def sliced(spec: Any) -> Any:
     Raises:
         ValueError: there is no such axis, or it is None.
     """
+    if isinstance(spec, RaggedTensorSpec) and spec.ragged_rank:
+        return spec.row_spec()
+    if isinstance(spec, RaggedTensorSpec):  # of tensors
+        return sliced(TensorSpec(spec.shape, spec.dtype))
     if not isinstance(spec, TensorSpec):
         raise ValueError(f"Only tensors have slices; got a component with the spec {spec!r}.")
     if spec.shape.rank == 0:

@@ -22,6 +22,8 @@ from tfx.framework.composite.extension_type import ExtensionType
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
+from tfx.ragged_ops.ragged_tensor import RaggedTensor
+from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
 
 
 class NoneTensorSpec(TypeSpec):
@@ -139,7 +141,30 @@ def kind_of(value: Any) -> Kind | None:
         return None
     if isinstance(value, ExtensionType):
         return _EXTENSION
+    if is_whole(value):
+        return nest_kinds.expanded_kind_of(value)
     return nest_kinds.kind_of(value)
+
+
+def is_whole(value: Any) -> bool:
+    """True for a ragged tensor and its spec: several components that belong together."""
+    return isinstance(value, RaggedTensor | RaggedTensorSpec)
+
+
+def whole_leaves(value: Any) -> list[Any]:
+    """The components of an element, ragged ones as a whole."""
+    kind = None if is_whole(value) else kind_of(value)
+    if kind is None:
+        return [value]
+    return [leaf for part in kind.values(value) for leaf in whole_leaves(part)]
+
+
+def map_whole(function: Callable[[Any], Any], value: Any) -> Any:
+    """A structure with what a function makes of components, ragged ones as a whole."""
+    kind = None if is_whole(value) else kind_of(value)
+    if kind is None:
+        return function(value)
+    return kind.build(value, [map_whole(function, part) for part in kind.values(value)])
 
 
 def flatten(value: Any) -> list[Any]:
@@ -174,7 +199,8 @@ def same_form(a: Any, b: Any) -> bool:
     kind, other = kind_of(a), kind_of(b)
     if kind is None or other is None:
         return kind is other
-    if not nest_kinds.same_class(type(a), type(b)) or kind.keys(a) != other.keys(b):
+    alike = nest_kinds.same_class(type(a), type(b)) or (is_whole(a) and is_whole(b))
+    if not alike or kind.keys(a) != other.keys(b):
         return False
     return all(same_form(x, y) for x, y in zip(kind.values(a), other.values(b), strict=True))
 
@@ -224,13 +250,15 @@ class Structure:
         spec: The same.
         specs: The specs of the components, in order.
         pack: Builds an element of its components.
+        has_ragged: Whether ragged tensors are among them.
     """
 
-    __slots__ = ("pack", "spec", "specs")
+    __slots__ = ("has_ragged", "pack", "spec", "specs")
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec
         self.specs: list[Any] = flatten(spec)
+        self.has_ragged = any(is_whole(leaf) for leaf in whole_leaves(spec))
         for each in self.specs:
             if not isinstance(each, TypeSpec):
                 raise TypeError(
@@ -244,6 +272,20 @@ class Structure:
         """The same structure with other components."""
         return Structure(self.pack(tuple(specs)))
 
+    def map_whole(self, function: Callable[[Any], Any]) -> Structure:
+        """The same structure with what a function makes of the specs, of ragged ones as a whole."""
+        return Structure(map_whole(function, self.spec))
+
+    def groups(self, leaves: Sequence[Any]) -> list[tuple[Any, Sequence[Any]]]:
+        """The spec and the leaves of each component, those of a ragged one together."""
+        found = []
+        start = 0
+        for spec in whole_leaves(self.spec):
+            end = start + len(flatten(spec))
+            found.append((spec, leaves[start:end]))
+            start = end
+        return found
+
     def map(self, function: Callable[[Any], Any]) -> Structure:
         """The same structure with what a function makes of the specs."""
         return self.with_specs([function(spec) for spec in self.specs])
@@ -251,12 +293,14 @@ class Structure:
     @property
     def is_static(self) -> bool:
         """True if all components are tensors of known shapes."""
+        if self.has_ragged:
+            return False
         return all(isinstance(s, TensorSpec) and s.shape.is_fully_defined() for s in self.specs)
 
     @property
     def is_tensors(self) -> bool:
         """True if all components are tensors."""
-        return all(isinstance(s, TensorSpec) for s in self.specs)
+        return not self.has_ragged and all(isinstance(s, TensorSpec) for s in self.specs)
 
     def __repr__(self) -> str:
         return repr(self.spec)

@@ -1,4 +1,4 @@
-"""``tf.distribute``: the default strategy, one process with one replica.
+"""``tf.distribute``: strategies for one process with one replica.
 
 Libraries ask for the strategy around them and reduce over its replicas; here that is always this
 one, and what is reduced is what was given.
@@ -17,5 +17,10 @@ from tfx.distribute.default import get_replica_context as get_replica_context
 from tfx.distribute.default import get_strategy as get_strategy
 from tfx.distribute.default import has_strategy as has_strategy
 from tfx.distribute.default import in_cross_replica_context as in_cross_replica_context
+from tfx.distribute.one_device import DistributedDataset as DistributedDataset
+from tfx.distribute.one_device import DistributedIterator as DistributedIterator
+from tfx.distribute.one_device import DistributedValues as DistributedValues
+from tfx.distribute.one_device import MirroredStrategy as MirroredStrategy
+from tfx.distribute.one_device import OneDeviceStrategy as OneDeviceStrategy
 
 _complete(__name__)

@@ -25,6 +25,8 @@ from tfx.ops.math.reduction import reduce_prod, reduce_sum
 
 # Whether the code is between the replicas: inside of ``merge_call``.
 _crossing: ContextVar[bool] = ContextVar("tfx_cross_replica", default=False)
+# The strategy whose scope the code is in; None: the default one.
+_around: ContextVar[Strategy | None] = ContextVar("tfx_strategy", default=None)
 
 
 class ReduceOp(Enum):
@@ -175,7 +177,7 @@ class ReplicaContext:
 
 
 class Strategy:
-    """A distribution of computation; the only one is that of ``get_strategy``."""
+    """A distribution of computation to one replica, which is this process."""
 
     def __init__(self) -> None:
         self.extended = StrategyExtended(self)
@@ -404,14 +406,14 @@ class StrategyExtended:
         return min(var_list, key=lambda v: v.name)
 
     @property
-    def worker_devices(self) -> NoReturn:
-        """Refused: one replica is wherever scopes say."""
-        self._refuse("worker_devices")
+    def worker_devices(self) -> tuple[str, ...]:
+        """The devices of a strategy that has some; refused by the default one."""
+        return self._refuse("worker_devices")
 
     @property
-    def parameter_devices(self) -> NoReturn:
-        """Refused: one replica is wherever scopes say."""
-        self._refuse("parameter_devices")
+    def parameter_devices(self) -> tuple[str, ...]:
+        """The devices of a strategy that has some; refused by the default one."""
+        return self._refuse("parameter_devices")
 
     def _refuse(self, name: str) -> NoReturn:
         raise RuntimeError(
@@ -424,29 +426,29 @@ _default = Strategy()
 
 
 def has_strategy() -> bool:
-    """True if there is another strategy than the default one: no.
+    """True in the scope of another strategy than the default one.
 
     Example:
         >>> import tfx as tf
         >>> tf.distribute.has_strategy()
         False
     """
-    return False
+    return _around.get() is not None
 
 
 def get_strategy() -> Strategy:
-    """The strategy of the scope around: the default one.
+    """The strategy of the scope around; without one the default strategy.
 
     Example:
         >>> import tfx as tf
         >>> tf.distribute.get_strategy().num_replicas_in_sync
         1
     """
-    return _default
+    return _around.get() or _default
 
 
 def in_cross_replica_context() -> bool:
-    """True if the code runs once for all replicas, which is inside of ``merge_call`` alone.
+    """True if the code runs once for all replicas: in ``merge_call``, in a scope outside ``run``.
 
     Example:
         >>> import tfx as tf
@@ -457,14 +459,25 @@ def in_cross_replica_context() -> bool:
 
 
 def get_replica_context() -> ReplicaContext | None:
-    """The context of the replica that runs; None inside of ``merge_call``.
+    """The context of the replica that runs; None where ``in_cross_replica_context()`` is true.
 
     Example:
         >>> import tfx as tf
         >>> tf.distribute.get_replica_context().replica_id_in_sync_group
         0
     """
-    return None if _crossing.get() else ReplicaContext(_default)
+    return None if _crossing.get() else ReplicaContext(get_strategy())
+
+
+@contextmanager
+def entered(strategy: Strategy) -> Iterator[None]:
+    """A block in which a strategy is the one of ``get_strategy``, outside of its replicas."""
+    token = _around.set(strategy)
+    try:
+        with _cross_replica(True):
+            yield
+    finally:
+        _around.reset(token)
 
 
 @contextmanager

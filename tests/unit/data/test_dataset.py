@@ -232,7 +232,6 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: Dataset.zip([Dataset.range(3)]), TypeError, "structure of datasets"),
     (lambda: Dataset.zip(3), TypeError, "got 3"),
     (lambda: Dataset.range(3).unbatch(), ValueError, "scalar"),
-    (lambda: Dataset.range(3).ragged_batch(2), tf.errors.UnimplementedError, "padded_batch"),
     (lambda: Dataset.range(3).scan(0, lambda s, x: s), TypeError, "pair"),
     (lambda: Dataset.range(3).reduce(0, lambda s, x: 1.5), TypeError, "state"),
     (lambda: Dataset.range(2).get_single_element(), Invalid, "more than one"),
@@ -386,3 +385,11 @@ def test_options_are_merged() -> None:
     assert found.deterministic is False and found.threading.private_threadpool_size == 3
     with pytest.raises(AttributeError, match="no_such"):
         first.no_such = 1
+
+
+def test_batches_and_caches_of_texts_that_functions_made() -> None:
+    words = tf.data.Dataset.from_tensor_slices(["abc", "defg"]).map(
+        lambda x: tf.strings.substr(x, 0, 2)
+    )
+    for dataset in (words.batch(2), words.cache().batch(2), words.padded_batch(2)):
+        assert [b.numpy().tolist() for b in dataset] == [[b"ab", b"de"]]

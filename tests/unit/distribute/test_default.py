@@ -124,3 +124,46 @@ def test_what_libraries_ask_of_it():
     for name in ("worker_devices", "parameter_devices"):
         with pytest.raises(RuntimeError, match="unsupported by default"):
             getattr(extended, name)
+
+
+def test_a_scope_of_one_device_is_outside_of_its_replica():
+    strategy = D.MirroredStrategy()
+    assert (strategy.num_replicas_in_sync, len(strategy.extended.worker_devices)) == (1, 1)
+    with strategy.scope():
+        assert D.has_strategy()
+        assert D.get_strategy() is strategy
+        assert D.in_cross_replica_context()
+        assert D.get_replica_context() is None
+        v = tf.Variable(1.0)
+    assert not D.has_strategy()
+
+    @tf.function
+    def step(x):
+        def replica(x):
+            assert D.get_replica_context().strategy is strategy
+            v.assign_add(tf.reduce_sum(x))
+            return v * 1.0
+
+        return strategy.reduce(D.ReduceOp.SUM, strategy.run(replica, args=(x,)), axis=None)
+
+    data = tf.data.Dataset.range(4).map(lambda n: tf.cast(n, tf.float32)).batch(2)
+    losses = [float(step(x)) for x in strategy.experimental_distribute_dataset(data)]
+    assert losses == [2.0, 7.0]
+    assert not isinstance(data, D.DistributedDataset)
+
+
+def test_several_devices_are_refused():
+    with pytest.raises(ValueError, match="one device at a time"):
+        D.MirroredStrategy(["/cpu:0", "/cpu:1"])
+    assert D.OneDeviceStrategy("/cpu:0").extended.parameter_devices == ("/cpu:0",)
+    with pytest.raises(TypeError, match="dataset itself"):
+        D.DistributedDataset()
+
+
+def test_a_keras_model_is_made_and_trained_in_a_scope():
+    keras = tf.keras
+    with D.MirroredStrategy(["/cpu:0"]).scope():
+        model = keras.Sequential([keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    history = model.fit(np.ones([8, 2]), np.zeros([8, 1]), epochs=2, verbose=0).history["loss"]
+    assert history[1] < history[0]
