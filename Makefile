@@ -48,6 +48,12 @@ $(STAMPS)/%: pyproject.toml $(STAMPS)/python
 
 .PRECIOUS: $(STAMPS)/%
 
+# The fused kernels are compiled where there is a C compiler; without them plans are slower, no more.
+KERNELS := $(STAMPS)/kernels
+$(KERNELS): $(wildcard tfx/kernels/*.c tfx/kernels/*.h tfx/kernels/*.inc) tfx/kernels/build.py $(STAMPS)/python
+	@$(BIN)/python tfx/kernels/build.py || true
+	@touch $@
+
 # The JavaScript loader needs Node.js; where there is none, a wheel brings it into .venv.
 JS := loaders/javascript
 export npm_config_cache ?= $(CURDIR)/.cache/npm
@@ -71,7 +77,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
-demo: $(STAMPS)/demo ## train a digit classifier, save it, and use it from new processes
+demo: $(STAMPS)/demo $(KERNELS) ## train a digit classifier, save it, and use it from new processes
 	@$(BIN)/python -m tfx.model_zoo.digits.demo $(ARGS)
 
 .PHONY: demo-web
@@ -101,13 +107,13 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 test: $(STAMPS)/test test-python test-javascript ## run the whole test suite
 
 .PHONY: test-python
-test-python: $(STAMPS)/test ## run the tests that are in Python
+test-python: $(STAMPS)/test $(KERNELS) ## run the tests that are in Python
 	$(PYTEST) -m "not proof" $(ARGS)
 
-test-quick: $(STAMPS)/test ## run the tests that are not marked slow
+test-quick: $(STAMPS)/test $(KERNELS) ## run the tests that are not marked slow
 	$(PYTEST) -m "not slow and not proof" $(ARGS)
 
-test-slow: $(STAMPS)/test ## run the tests that take long, also those that `make test` leaves out
+test-slow: $(STAMPS)/test $(KERNELS) ## run the tests that take long, also those that `make test` leaves out
 	$(PYTEST) -m "slow or proof" $(ARGS)
 
 # Keras' tests compare with JAX, and read data of torch and Pillow: an environment of their own.
@@ -151,7 +157,7 @@ format: $(STAMPS)/dev ## format the code and mend what ruff can mend by itself
 	$(BIN)/ruff format
 
 .PHONY: bench
-bench: $(STAMPS)/test ## run the benchmarks
+bench: $(STAMPS)/test $(KERNELS) ## run the benchmarks
 	PATH="$(NODE_PATH_OF):$$PATH" $(BIN)/python -m bench $(ARGS)
 
 .PHONY: clean

@@ -79,7 +79,7 @@ def close(x: object, y: object, tolerance: float = 2e-3) -> None:
 
 def runner_of(function: object) -> object:
     """What runs the newest trace of a function."""
-    concrete = function.concrete_functions()[-1]
+    concrete = function.concrete_functions[-1]
     run = concrete._program.plan.session.run_raw
     return getattr(run, "plain", run)
 

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import click
 
-from tfx.cli import _errors, _limits
+from tfx.cli import _errors, _interrupts, _limits
 
 PROGRAM = "tfx"
 _COMPLETION_VARIABLE = "_TFX_COMPLETE"
@@ -107,7 +107,10 @@ class Group(click.Group):
             return shell_complete(self, {}, prog_name, _COMPLETION_VARIABLE, instruction)
         settings: dict[str, Any] = {}
         try:
-            with self.make_context(prog_name, args, obj=settings) as ctx:
+            with (
+                _interrupts.whole_imports(),
+                self.make_context(prog_name, args, obj=settings) as ctx,
+            ):
                 self.invoke(ctx)
             sys.stdout.flush()
             _limits.stop()

@@ -256,7 +256,7 @@ def _is_open(function: Any) -> bool:
     """True if it is unknown what the function takes."""
     if not hasattr(function, "get_concrete_function") or function.input_signature is not None:
         return False
-    return len(function.concrete_functions()) != 1
+    return len(function.concrete_functions) != 1
 
 
 def _refuse_open(text: str, function: Any) -> NoReturn:

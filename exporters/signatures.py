@@ -121,7 +121,7 @@ def _single(function: Function | ConcreteFunction) -> ConcreteFunction | None:
         return function
     if is_closed(function.input_signature):
         return function.get_concrete_function()
-    traces = function.concrete_functions()
+    traces = function.concrete_functions
     return traces[0] if len(traces) == 1 else None
 
 
@@ -141,7 +141,7 @@ def _resolved(name: str, function: Any) -> ResolvedSignature:
     concrete = _single(function)
     if concrete is None:
         assert isinstance(function, Function)
-        count = len(function.concrete_functions())
+        count = len(function.concrete_functions)
         raise ValueError(
             f"Signature {name!r}: function {function.name!r} has {count} traces and no "
             "input_signature, so it is unknown which one to save. Give it an input_signature, or "

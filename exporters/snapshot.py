@@ -215,7 +215,7 @@ def _traced(obj: Any, signatures: Any) -> tuple[ObjectGraph, list[ResolvedSignat
 
 
 def _count_traces(functions: list[Callee]) -> int:
-    return sum(len(f.concrete_functions()) for f in functions if isinstance(f, Function))
+    return sum(len(f.concrete_functions) for f in functions if isinstance(f, Function))
 
 
 def _traces(function: Callee) -> list[ConcreteFunction]:
@@ -227,7 +227,7 @@ def _traces(function: Callee) -> list[ConcreteFunction]:
     """
     if isinstance(function, ConcreteFunction):
         return [function] if _can_be_called(function) else []
-    traces = [c for c in reversed(function.concrete_functions()) if _can_be_called(c)]
+    traces = [c for c in reversed(function.concrete_functions) if _can_be_called(c)]
     different = {_called_with(c): c for c in reversed(traces)}
     kept = {id(c) for c in different.values()}
     return sorted([c for c in traces if id(c) in kept], key=_generality)

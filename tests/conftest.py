@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import subprocess
 import sys
 import zlib
@@ -19,6 +20,10 @@ import numpy as np
 import pytest
 
 CACHE = Path(__file__).resolve().parent.parent / ".cache"
+
+# A shell starts what runs in its background with Ctrl-C ignored; the tests of Ctrl-C would hang.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Each stage of the graph checks itself and the next one (TFX_VERIFY is off for users).
 os.environ["TFX_VERIFY"] = "1"

@@ -16,7 +16,7 @@ from typing import Literal
 # row do not know each other.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"core"}),
-    frozenset({"runtime", "bundle"}),
+    frozenset({"runtime", "bundle", "kernels"}),
     frozenset({"graph"}),
     frozenset({"framework"}),
     frozenset({"ops"}),
@@ -24,7 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"autodiff"}),
     frozenset({"autograph"}),
     frozenset({"function"}),
-    frozenset({"vectorize", "linalg_ops", "nn_ops", "script_ops"}),
+    frozenset({"vectorize", "linalg_ops", "nn_ops", "script_ops", "ragged_ops"}),
     frozenset(
         {
             "numpy_ops",

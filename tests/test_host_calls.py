@@ -29,6 +29,7 @@ _SPECIAL: dict[str, Callable[[], Any]] = {
     "strings.ngrams": lambda: tf.strings.ngrams(_text(), 1),
     "strings.format": lambda: tf.strings.format("{}", _floats()),
     "strings.to_hash_bucket_fast": lambda: tf.strings.to_hash_bucket_fast(_text(), 5),
+    "strings.to_hash_bucket_strong": lambda: tf.strings.to_hash_bucket_strong(_text(), 5, [1, 2]),
     "strings.unsorted_segment_join": lambda: tf.strings.unsorted_segment_join(_text(), [0, 0], 1),
     "strings.unicode_decode": lambda: tf.strings.unicode_decode(_text()[0], "UTF-8"),
     "strings.unicode_encode": lambda: tf.strings.unicode_encode([65], "UTF-8"),
@@ -36,7 +37,7 @@ _SPECIAL: dict[str, Callable[[], Any]] = {
     "strings.unicode_transcode": lambda: tf.strings.unicode_transcode(
         _text(), "UTF-8", "UTF-16-BE"
     ),
-    "strings.regex_replace": lambda: tf.strings.regex_replace(_text(), "a", "b"),
+    "strings.regex_replace": lambda: tf.strings.regex_replace(_text(), "a+", "b"),
     "strings.split": lambda: tf.strings.split(_text()[0], maxsplit=1),
     "strings.lower": lambda: tf.strings.lower(_text(), "utf-8"),
     "strings.upper": lambda: tf.strings.upper(_text(), "utf-8"),
@@ -55,6 +56,9 @@ _SPECIAL: dict[str, Callable[[], Any]] = {
         tf.tile(_floats()[:, None], [1, 4]), _floats(), 1, soft_nms_sigma=0.5
     ),
     "io.encode_png": lambda: tf.io.encode_png(tf.cast(tf.zeros([2, 2, 3]), tf.uint8)),
+    "io.encode_jpeg": lambda: tf.io.encode_jpeg(tf.cast(tf.zeros([2, 2, 3]), tf.uint8)),
+    "audio.decode_wav": lambda: tf.audio.decode_wav(_text()[0]),
+    "audio.encode_wav": lambda: tf.audio.encode_wav(tf.zeros([2, 2]), 8000),
     "numpy_function": lambda: tf.numpy_function(lambda x: x, [_floats()], tf.float32),
     "py_function": lambda: tf.py_function(lambda x: x, [_floats()], tf.float32),
     "assert": lambda: tf.debugging.assert_less(_floats(), 5.0),

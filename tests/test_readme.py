@@ -70,6 +70,13 @@ def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("docs/checkpoints.md", 4, "[1. 2.]\n[10. 20.]"),
         ("docs/data.md", 0, "7 (128, 28, 28)\n0.50\nTrue"),
         ("docs/keras.md", 0, "True (2, 2)"),
+        ("docs/keras-examples.md", 0, "True"),
+        ("docs/keras-examples.md", 1, "True\n[[0.]\n [1.]]"),
+        ("docs/keras-examples.md", 2, "True"),
+        ("docs/keras-examples.md", 3, "True\nTrue"),
+        ("docs/keras-examples.md", 4, "True\n(16, 64)"),
+        ("docs/fused-plans.md", 0, "True"),
+        ("docs/profiling.md", 0, ""),
         ("docs/forward-mode.md", 0, "[2. 0. 6.]"),
         ("docs/forward-mode.md", 1, "[6. 0.]"),
         ("docs/import.md", 0, "tf.Tensor([7.]"),
@@ -84,7 +91,9 @@ def test_every_program_is_run() -> None:
     counts = {name: len(blocks(name, "python")) for name in DOCUMENTS}
     shown = {"README.md": 3, "docs/bundles.md": 4, "docs/forward-mode.md": 2, "docs/import.md": 2}
     shown["docs/checkpoints.md"] = 5
-    shown["docs/data.md"] = shown["docs/keras.md"] = 1
+    shown["docs/keras-examples.md"] = 5
+    shown["docs/data.md"] = shown["docs/keras.md"] = shown["docs/fused-plans.md"] = 1
+    shown["docs/profiling.md"] = 1
     shown["docs/vectorization.md"] = 3  # by tests/guides/test_vectorization.py
     shown |= {"docs/adding-an-operation.md": 2, "docs/adding-a-pass.md": 3}  # by test_adding.py
     shown |= {"docs/adding-a-rule.md": 1, "docs/adding-a-command.md": 1}

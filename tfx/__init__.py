@@ -11,8 +11,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from tfx import keras_hook
 from tfx._exports import NAMES, OPTIONAL, SUBMODULES
-from tfx.core import onnxruntime_wheels
+from tfx.core import first_use, onnxruntime_wheels
 from tfx.core import version as _version
 from tfx.core.lazy_namespaces import fetch, import_first
 from tfx.core.namespaces import MissingNameError, Namespace, search_with
@@ -42,8 +43,18 @@ class _Facade(Namespace):
 
 
 sys.modules[__name__].__class__ = _Facade
+# `import keras` runs on tfx where it is configured to, or has nothing else to run on.
+keras_hook.install()
 # Whoever holds a tensor or variable expects arithmetic on it.
 import_first("tfx.ops.common.operator_overloads")
+
+
+def _take_ragged_tensors() -> None:
+    """Let public operations look for ragged tensors among their arguments."""
+    fetch("tfx.experimental.dispatch", "take_ragged_tensors")()
+
+
+first_use.when_first("RaggedTensor", _take_ragged_tensors)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,6 @@
 # Types of the public names. Written by tools/gen_api_stub.py; do not edit.
 
+from tfx import audio as audio
 from tfx import autodiff as autodiff
 from tfx import autograph as autograph
 from tfx import bitwise as bitwise
@@ -23,6 +24,8 @@ from tfx import math as math
 from tfx import nest as nest
 from tfx import nn as nn
 from tfx import optimizers as optimizers
+from tfx import profiler as profiler
+from tfx import ragged as ragged
 from tfx import random as random
 from tfx import raw as raw
 from tfx import raw_ops as raw_ops
@@ -175,6 +178,9 @@ from tfx.ops.array.sort import argsort as argsort
 from tfx.ops.array.sort import searchsorted as searchsorted
 from tfx.ops.array.sort import sort as sort
 from tfx.ops.array.space_to_batch import batch_to_space as batch_to_space
+from tfx.ops.array.space_to_batch import (
+    required_space_to_batch_paddings as required_space_to_batch_paddings,
+)
 from tfx.ops.array.space_to_batch import space_to_batch as space_to_batch
 from tfx.ops.array.static_value import get_static_value as get_static_value
 from tfx.ops.array.tile import meshgrid as meshgrid
@@ -269,6 +275,8 @@ from tfx.ops.math.trigonometry import tan as tan
 from tfx.ops.math.trigonometry import tanh as tanh
 from tfx.ops.nn.softmax import sigmoid as sigmoid
 from tfx.ops.strings.python_strings import as_string as as_string
+from tfx.ragged_ops.ragged_tensor import RaggedTensor as RaggedTensor
+from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec as RaggedTensorSpec
 from tfx.runtime.device_spec import DeviceSpec as DeviceSpec
 from tfx.runtime.run_options import CancellationManager as CancellationManager
 from tfx.runtime.run_options import RunOptions as RunOptions

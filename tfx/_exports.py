@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 SUBMODULES: tuple[str, ...] = (
+    "audio",
     "autodiff",
     "autograph",
     "bitwise",
@@ -28,6 +29,8 @@ SUBMODULES: tuple[str, ...] = (
     "nest",
     "nn",
     "optimizers",
+    "profiler",
+    "ragged",
     "random",
     "raw",
     "raw_ops",
@@ -70,6 +73,8 @@ _TABLE = {
     "tfx.framework.tensor": "Tensor is_symbolic_tensor is_tensor",
     "tfx.framework.composite.type_specs": "type_spec_from_value",
     "tfx.framework.variable": "Variable VariableAggregation VariableSynchronization",
+    "tfx.ragged_ops.ragged_tensor": "RaggedTensor",
+    "tfx.ragged_ops.ragged_tensor_spec": "RaggedTensorSpec",
     "tfx.autodiff.register_gradient": "RegisterGradient no_gradient",
     "tfx.autodiff.tape": "GradientTape UnconnectedGradients",
     "tfx.control_flow.cond": "cond",
@@ -98,7 +103,9 @@ _TABLE = {
     "tfx.ops.math.derived_arithmetic": "realdiv scalar_mul truncatediv truncatemod",
     "tfx.ops.math.arithmetic": "add add_n divide maximum minimum multiply pow subtract truediv",
     "tfx.ops.debugging.assertions": "Assert assert_equal assert_greater assert_less",
-    "tfx.ops.array.space_to_batch": "batch_to_space space_to_batch",
+    "tfx.ops.array.space_to_batch": (
+        "batch_to_space required_space_to_batch_paddings space_to_batch"
+    ),
     "tfx.ops.common.broadcast_shapes": "broadcast_dynamic_shape broadcast_static_shape",
     "tfx.ops.math.cast": "cast guarantee_const identity identity_n saturate_cast stop_gradient",
     "tfx.ops.math.clip": "clip_by_value",

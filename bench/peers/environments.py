@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".cache" / "peers"
 # What pip installs, from the index that it is configured for.
 REQUIREMENTS = {
-    "jax": ["jax", "orbax-checkpoint"],
+    "jax": ["jax", "keras", "orbax-checkpoint"],
     "tensorflow": ["tensorflow-cpu"],
     "torch": ["torch==2.13.0"],
 }

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.peers.environments import ROOT
@@ -29,20 +30,28 @@ class Peer:
     """A running peer.
 
     Args:
-        name: Which script runs: ``with_<name>``.
+        name: Which framework it is.
         python: The Python that has the framework.
+        command: What Python runs; None: the script ``with_<name>``.
+        settings: More variables of its environment.
 
     Raises:
         PeerError: it ended instead of answering.
     """
 
-    def __init__(self, name: str, python: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        python: str,
+        command: Sequence[str] | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self.name = name
-        environment = {**os.environ, **SETTINGS, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, **SETTINGS, "PYTHONPATH": str(ROOT), **(settings or {})}
         # Not a pipe, which a talkative library could fill; closed by close().
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen(
-            [python, "-m", f"bench.peers.with_{name}"],
+            [python, *(command or ["-m", f"bench.peers.with_{name}"])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import hostile
+import keras_cases
 import numpy as np
 import rare_cases
 import state_cases
@@ -333,6 +334,7 @@ CASES: dict[str, Callable[[Case], None]] = {
     "lines": lines,
     **state_cases.CASES,
     **rare_cases.CASES,
+    **keras_cases.CASES,
 }
 
 

@@ -191,7 +191,7 @@ def test_report_replaces_one_block(tmp_path: Path) -> None:
         report.replace("z", "new", page)
 
 
-@pytest.mark.parametrize("block", ["make bench", "python -m bench.peers"])
+@pytest.mark.parametrize("block", ["make bench", "python -m bench.peers", "python -m bench.keras"])
 def test_the_page_has_the_blocks(block: str) -> None:
     text = report.REPORT.read_text(encoding="utf-8")
     assert text.count(f"<!-- begin: {block} -->") == text.count(f"<!-- end: {block} -->") == 1

@@ -66,7 +66,7 @@ def with_load(folder: Path) -> None:
         inputs = function.structured_input_signature[1]
         function(**{n: tf.constant(zeros(s.dtype.name, s.shape)) for n, s in inputs.items()})
     for function in (v for v in vars(loaded).values() if hasattr(v, "concrete_functions")):
-        function.concrete_functions()
+        list(function.concrete_functions)
 
 
 LOADERS = {"Bundle": with_bundle, "load": with_load}

@@ -36,9 +36,10 @@ NOT_COPIED = shutil.ignore_patterns(
 )
 
 
-def run(command: Sequence[str | Path], cwd: Path) -> str:
+def run(command: Sequence[str | Path], cwd: Path, **settings: str) -> str:
     # The checkout must not be seen by anything but its own path.
-    environment = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "PYTHONHOME"}}
+    hidden = {"PYTHONPATH", "PYTHONHOME", "KERAS_BACKEND"}
+    environment = {k: v for k, v in os.environ.items() if k not in hidden} | settings
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, f"{command} failed:\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -107,12 +108,14 @@ def names_in(archive: Path) -> set[str]:
 
 def test_wheel_holds_every_module_and_nothing_but_tfx(wheel: Path) -> None:
     files = names_in(wheel)
-    assert {name.split("/")[0] for name in files} == {"tfx"}
+    # The other two are how Keras finds its backend.
+    beside = {"keras_tfx.py", "keras_tfx.pth"}
+    assert {name.split("/")[0] for name in files} == {"tfx", *beside}
     modules = {
         name.replace(".", "/") + ("/__init__.py" if path.stem == "__init__" else ".py")
         for name, path in source_tree.modules().items()
     }
-    assert {name for name in files if name.endswith(".py")} == modules
+    assert {name for name in files - beside if name.endswith(".py")} == modules
     assert "tfx/py.typed" in files
     assert {"tfx/bundle/bundle.proto", "tfx/bundle/bundle_pb2.pyi"} <= files
 
@@ -165,3 +168,22 @@ def test_version_is_the_one_in_the_metadata(environment: Path, elsewhere: Path) 
 
 def test_command_is_installed(environment: Path, elsewhere: Path) -> None:
     assert "Usage: tfx" in run([environment / "tfx", "--help"], cwd=elsewhere)
+
+
+def test_keras_runs_on_tfx_where_the_environment_says_so(
+    environment: Path, elsewhere: Path
+) -> None:
+    program = """
+import sys
+assert "tfx" not in sys.modules
+import keras, keras_tfx.src.ops.numpy as operations, keras_tfx.src.trainer
+import tfx as tf
+assert keras.backend.backend() == "tfx" and tf.keras is keras
+assert issubclass(keras.Model, keras_tfx.src.trainer.Trainer)
+assert operations is tf.keras_backend.numpy and keras_tfx.__version__ == tf.__version__
+print(float(keras.ops.sum(keras.ops.ones([2]))), tf.__file__)
+"""
+    settings = {"KERAS_BACKEND": "tfx", "KERAS_HOME": str(elsewhere)}
+    said = run([environment / "python", "-W", "error", "-c", program], elsewhere, **settings)
+    total, where = said.split()
+    assert total == "2.0" and environment.parent in Path(where).parents

@@ -48,7 +48,7 @@ def test_namespaces_list_public_names_alone(name: str) -> None:
     [
         ("zeross", "module 'tfx' has no attribute 'zeross'; did you mean 'zeros'?"),
         ("sparse", "TensorFlow has tf.sparse, tfx does not have it (yet); dense tensors"),
-        ("RaggedTensor", "TensorFlow has tf.RaggedTensor, tfx does not have it (yet); pad"),
+        ("SparseTensor", "TensorFlow has tf.SparseTensor, tfx does not have it (yet); dense"),
         ("placeholder", "; it is tfx.compat.v1.placeholder"),
         ("log", "; it is tfx.math.log"),
         ("no_such_thing_at_all", "module 'tfx' has no attribute 'no_such_thing_at_all'"),

@@ -109,6 +109,8 @@ def _through_records(
     *,
     slices: bool,
 ) -> None:
+    graph = current().graph
+    place = None if graph is None else graph.shared_name
     for record in reversed(records):
         dys: list[Any] = []
         missing = plain = True
@@ -123,6 +125,8 @@ def _through_records(
         needs = tuple([id(x) in relevant for x in record.inputs])
         if True not in needs:
             continue
+        if place is not None and graph is not None:  # a gradient belongs to its operation's layer
+            graph.shared_name = place.of_layer(_layer_of(record))
         for y in record.outputs:
             if id(y) not in source_ids:
                 gradients.pop(id(y), None)
@@ -142,6 +146,13 @@ def _through_records(
                 if masking:
                     masks.note(x, masked, known is None)
                 gradients[id(x)] = _with(known, dx, x)
+
+
+def _layer_of(record: OpRecord) -> str:
+    """The name scopes that an operation was made in."""
+    y = record.outputs[0] if record.outputs else None
+    node = y._symbol.node if isinstance(y, SymbolicTensor) else None
+    return "" if node is None or node.source is None else node.source.layer
 
 
 def _by_slices(

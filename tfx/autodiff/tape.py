@@ -18,6 +18,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.core.lazy_namespaces import fetch
 from tfx.core.source import user_frame
 from tfx.framework.builder import ox
+from tfx.framework.composite.ragged import is_ragged
 from tfx.framework.context import current, set_context
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.rules import OpRecord, is_differentiable
@@ -244,7 +245,7 @@ class GradientTape:
             ValueError: something else than tensors and variables.
             RuntimeError: the tape has not begun to record, or is used up.
         """
-        flat = [variable_of(x) for x in nest.flatten(tensor)]
+        flat = [_watchable(x) for x in nest.flatten(tensor)]
         for x in flat:
             if not isinstance(x, Tensor | Variable):
                 raise ValueError(
@@ -347,9 +348,11 @@ class GradientTape:
                 "be differentiated, but received None."
             )
         flat_sources = flat_sources_of(sources)
-        targets = [variable_of(t) for t in nest.flatten(target)]
+        targets = [_watchable(t) for t in nest.flatten(target)]
         seeds = (
-            [None] * len(targets) if output_gradients is None else nest.flatten(output_gradients)
+            [None] * len(targets)
+            if output_gradients is None
+            else [_watchable(g) for g in nest.flatten(output_gradients)]
         )
         if len(seeds) != len(targets):
             raise InvalidArgumentError(
@@ -370,7 +373,8 @@ class GradientTape:
             for s in [s for s in flat_sources if found[id(s)] is None]:
                 _log.info("%s", why_none(s, targets, records, id(s) in watched))
         flat = [_finish(found[id(s)], s, unconnected) for s in flat_sources]
-        return nest.pack_sequence_as(sources, flat)
+        rows = zip(nest.flatten(sources), flat, strict=True)
+        return nest.pack_sequence_as(sources, [_like_source(s, g) for s, g in rows])
 
     def jacobian(
         self,
@@ -541,13 +545,25 @@ def _warn_of_recorded_gradients() -> None:
         )
 
 
+def _watchable(x: Any) -> Any:
+    """What a tape knows of an object: the values of a ragged tensor."""
+    return x.flat_values if is_ragged(x) else variable_of(x)
+
+
+def _like_source(source: Any, gradient: Any) -> Any:
+    """A gradient in the form of its source: with respect to a ragged tensor, a ragged one."""
+    if gradient is None or not is_ragged(source):
+        return gradient
+    return source.with_flat_values(gradient)
+
+
 def flat_sources_of(sources: Any) -> list[Any]:
     """The sources of a gradient in a list.
 
     Raises:
         TypeError: one of them is neither a tensor nor a variable.
     """
-    flat = [variable_of(s) for s in nest.flatten(sources)]
+    flat = [_watchable(s) for s in nest.flatten(sources)]
     for s in flat:
         if not isinstance(s, Tensor | Variable):
             raise TypeError(

@@ -15,6 +15,7 @@ import types
 from dataclasses import dataclass
 
 from tfx.autograph.trees import clone
+from tfx.core.travelled_code import name_file
 
 
 class SourceError(ValueError):
@@ -38,6 +39,7 @@ class Parsed:
 
 def has_source(function: types.FunctionType) -> bool:
     """True if there is a file, or what stands for one, with the function's code."""
+    name_file(function)
     code = function.__code__
     return bool(linecache.getlines(code.co_filename, function.__globals__))
 
@@ -48,6 +50,7 @@ def parse(function: types.FunctionType) -> Parsed:
     Raises:
         SourceError: the source is not available, or is no longer that of the function.
     """
+    name_file(function)
     code = function.__code__
     filename = inspect.getsourcefile(code) or code.co_filename
     linecache.checkcache(filename)

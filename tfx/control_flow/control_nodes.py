@@ -141,7 +141,7 @@ def add_control_node(
     context = current()
     values = [None if t is None else graph.value_of(t) for t in inputs]
     node = graph.graph.add_node(
-        op, values, attrs, types, name=context.scope + name, source=user_frame()
+        op, values, attrs, types, name=context.scope + name, source=user_frame(context.layer)
     )
     if assigned:
         node.tag = Assigned(assigned)

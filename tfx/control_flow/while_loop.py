@@ -358,8 +358,11 @@ def _flat_invariants(loop_vars: Any, invariants: Any, count: int) -> list[Any]:
             f"{len(loop_vars)} variables."
         )
     for variable, shape in zip(loop_vars, given, strict=True):
-        if not nest.is_nested(variable):
+        if not nest.is_nested(variable) and not hasattr(shape, "_tfx_expanded_kind"):
             flat.append(shape_of(shape))
+            continue
+        if hasattr(shape, "_tfx_expanded_kind"):  # the spec of a composite
+            flat += [part.shape for part in nest.flatten(shape, True)]
             continue
         if isinstance(shape, TensorShape | TensorSpec) or not nest.is_nested(shape):
             raise ValueError(

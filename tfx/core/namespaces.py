@@ -158,15 +158,11 @@ def _advice(name: str) -> str:
 
 
 _DENSE = "dense tensors with a mask do it, and tfx.IndexedSlices are sparse in their rows"
-_PADDED = "pad to one length and keep a mask: tfx.sequence_mask"
 _LAYERS = "tfx.keras is Keras 3 itself, or build models of tfx.Module and tfx.nn"
 _INSTEAD = {
     "SparseTensor": _DENSE,
     "SparseTensorSpec": _DENSE,
     "sparse": _DENSE,
-    "RaggedTensor": _PADDED,
-    "RaggedTensorSpec": _PADDED,
-    "ragged": _PADDED,
     "layers": _LAYERS,
     "losses": "losses are in tfx.keras and in tfx.nn",
     "metrics": "metrics are in tfx.keras",
@@ -179,7 +175,6 @@ _INSTEAD = {
     "xla": "graphs are compiled by ONNX Runtime: tfx.function",
     "mlir": "graphs are ONNX: tfx.function(...).as_onnx()",
     "graph_util": "graphs are ONNX: tfx.function(...).as_onnx()",
-    "profiler": "tfx.profile measures functions",
     "audio": "Python's wave module and SciPy read sound files",
     "distribute": "there is one process with one replica",
     "sysconfig": "there is nothing to build against: graphs are plain ONNX",

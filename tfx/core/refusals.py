@@ -77,6 +77,12 @@ class Refusal(enum.Enum):
     )
     REVERSED = 31, "ReverseV2", "an axis is outside of the tensor, or is given twice"
     NO_SEQUENCES = 29, "RNN", "there are no sequences, no steps or no features"
+    ROW_PARTITION = 32, "RaggedTensor", "the row partition does not form a valid RaggedTensor"
+    ROW_LENGTHS = (
+        33,
+        "RaggedTensor",
+        "the rows of ragged tensors differ in length, and neither is broadcast",
+    )
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:
         self.dimension = _FIRST - number

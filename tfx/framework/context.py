@@ -70,12 +70,14 @@ class Context:
         tapes: Recorders of operations, outermost first.
         device: Canonical device name, or a ``device.DeviceFunction``; None: the default (CPU:0).
         scope: Prefix of node and variable names, such as ``"layer/"``.
+        layer: The scopes as they were entered: a module's is below that around it, although its
+            names are not. It is ``scope`` wherever nothing else is said.
         eager_functions: Traced functions run their Python code instead (for debugging).
         traits: What else the meaning of traced code depends on, hashable.
         key: ``device`` and ``traits``: two contexts with equal keys can share a trace.
     """
 
-    __slots__ = ("device", "eager_functions", "graph", "key", "scope", "tapes", "traits")
+    __slots__ = ("device", "eager_functions", "graph", "key", "layer", "scope", "tapes", "traits")
 
     def __init__(
         self,
@@ -85,11 +87,13 @@ class Context:
         scope: str = "",
         eager_functions: bool = False,
         traits: tuple[Any, ...] = (),
+        layer: str = "",
     ) -> None:
         self.graph = graph
         self.tapes = tapes
         self.device = device
         self.scope = scope
+        self.layer = layer
         self.eager_functions = eager_functions
         self.traits = traits
         self.key: Any = _Key(device, traits) if traits else device
@@ -97,6 +101,7 @@ class Context:
     def replace(self, **changes: Any) -> Context:
         """A copy with some fields changed."""
         fields = {name: getattr(self, name) for name in self.__slots__ if name != "key"}
+        fields["layer"] = changes.get("scope", self.layer)
         return Context(**{**fields, **changes})
 
 
@@ -230,5 +235,6 @@ class name_scope(OpenScopes):  # noqa: N801
                     "letters, digits and _ . \\ / > - with a letter, digit, _ or . first."
                 )
             prefix = f"{context.graph.graph.unique_name(prefix[:-1])}/"
-        self._enter(using(scope=prefix))
+        layer = context.layer + prefix.removeprefix(context.scope) if prefix else ""
+        self._enter(using(scope=prefix, layer=layer))
         return prefix

@@ -17,6 +17,7 @@ from tfx.core.source import SourceLocation
 Make: TypeAlias = Callable[[Callable[[Any], Any]], Any]
 
 _FIELD = "__tfx_remade__"
+_PLAIN = "_tfx_plain"
 
 
 def remake_with(wrapper: Any, make: Make) -> None:
@@ -54,6 +55,20 @@ def present(wrapper: Any, wrapped: Any, signature: inspect.Signature | None = No
             wrapper.__dict__[name] = value
     if signature is not None:
         wrapper.__signature__ = signature
+
+
+def plain_of(function: Any) -> Any:
+    """The public operation that a function looks at the arguments for; else the function itself.
+
+    What such a function is asked for by name, is asked of the operation: its own name is the one
+    under which programs have it.
+    """
+    return getattr(function, _PLAIN, function)
+
+
+def stands_for(wrapper: Any, operation: Any) -> None:
+    """Say which public operation a function looks at the arguments for."""
+    setattr(wrapper, _PLAIN, operation)
 
 
 _reasons: dict[tuple[str, str], str] = {}

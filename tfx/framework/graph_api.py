@@ -17,11 +17,15 @@ from tfx.framework.context import current, name_scope, using
 from tfx.framework.operation import Operation, consumers_of, operation_of, operations_of
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph import ir
+from tfx.graph.fusion.elementwise import fused_plan
+from tfx.graph.fusion.made_of import Fusion, fusion_of
 from tfx.graph.passes.drop_host_calls import drop_host_calls, warn_dropped
-from tfx.graph.passes.pipeline import prepare
+from tfx.graph.passes.pipeline import prepare, tune_for_cpu
 from tfx.graph.printer import to_text
 from tfx.graph.serialization.serialize import to_model
 from tfx.graph.summary import GraphSummary, PassEffect, summarize
+from tfx.kernels.library import usable_library
+from tfx.runtime.threads import thread_count
 
 if TYPE_CHECKING:
     from tfx.framework.func_graph import FuncGraph, TracedVariable
@@ -53,6 +57,7 @@ class GraphApi(WithVariables):
     name: str
     graph: ir.Graph
     parent: FuncGraph | None
+    home: str
     arguments: list[ir.Value]
     captured: dict[int, tuple[SymbolicTensor, ir.Value]]
     states: dict[int, TracedVariable]
@@ -357,7 +362,9 @@ class GraphApi(WithVariables):
         """Counts of operators, dimensions and sizes; ``str`` of it is a table.
 
         Of a finished function also what passes make of it before it runs or is saved: nodes before
-        and after each, and how many were removed, folded and shared.
+        and after each, and how many were removed, folded and shared. ``fusion`` has the programs
+        of the fused kernels that its operators become while its variables may change, each with
+        the lines of the program that it was made of.
 
         Example:
             >>> import tfx as tf
@@ -370,10 +377,23 @@ class GraphApi(WithVariables):
         """
         entries = [s.entry for s in self.states.values() if s.entry is not None]
         effects: list[PassEffect] = []
+        fusion: Fusion | None = None
         if self._result_count is not None:
             with suppress(InvalidArgumentError):  # Python code that cannot be left out
-                prepare(drop_host_calls(self.graph)[0], effects=effects)
-        return summarize(self.graph, entries, effects)
+                runs = drop_host_calls(self.graph)[0]
+                prepare(runs, effects=effects)
+                fusion = self._fusion(runs)
+        return summarize(self.graph, entries, effects, fusion)
+
+    def _fusion(self, graph: ir.Graph) -> Fusion | None:
+        """What runs together in a plan of the graph whose variables are inputs."""
+        if not self.home.startswith("CPU"):
+            return None
+        library = usable_library(graph.fuses)
+        if library is None:
+            return None
+        ready = tune_for_cpu(prepare(graph, runs_here=True, own_kernels=True), thread_count())
+        return fusion_of(fused_plan(ready, library.instructions))
 
     def __str__(self) -> str:
         kinds = {id(inner): "captured" for _, inner in self.captured.values()}

@@ -170,6 +170,12 @@ class Place(NamedTuple):
     prefix: str
     source: SourceLocation
 
+    def of_layer(self, layer: str) -> Place:
+        """The place of nodes that are made there for a layer."""
+        if layer == self.source.layer:
+            return self
+        return self._replace(source=self.source._replace(layer=layer))
+
 
 @contextlib.contextmanager
 def one_place(graph: FuncGraph | None) -> Iterator[None]:
@@ -203,8 +209,8 @@ def other_places(graph: FuncGraph | None) -> Iterator[None]:
 
 def _place_of(graph: FuncGraph) -> Place | None:
     """None: the current call names its nodes one by one."""
-    source, frame = user_call()
     scope = current().scope
+    source, frame = user_call(current().layer)
     if frame is None or not graph.named_after_calls:
         return Place(scope, scope, source)
     code = frame.f_code
@@ -233,11 +239,12 @@ def name_node(graph: FuncGraph, op: str, *, result: bool = True) -> NodeName:
     Raises:
         ValueError: the user gave a name that no operation can have.
     """
-    scope = current().scope
+    context = current()
+    scope = context.scope
     place = graph.shared_name
     if place is not None and place.scope == scope and result:
         return NodeName(place.prefix + op, place.source)
-    source, frame = user_call()
+    source, frame = user_call(context.layer)
     if frame is None or not graph.named_after_calls:
         return NodeName(scope + op, source)
     code = frame.f_code

@@ -49,6 +49,10 @@ class Tensor(Immutable, Operand):
     # Only a part of a variable has it: ``v[1:].assign(...)``, see ``ops.array.slice_assignment``.
     assign: Callable[..., Variable]
 
+    if TYPE_CHECKING:
+        # ``for i in tf.range(n)``: both kinds have their own.
+        def __iter__(self) -> Iterator[Any]: ...
+
     @property
     def dtype(self) -> DType:
         """Element type."""
@@ -570,6 +574,8 @@ def is_tensor(x: object) -> bool:
         (True, False)
     """
     if isinstance(x, Tensor) or getattr(x, "_is_tfx_variable", False) is True:
+        return True
+    if getattr(x, "_is_tfx_ragged", False) is True:
         return True
     return getattr(x, "_is_indexed_slices", False) is True
 

@@ -56,15 +56,16 @@ class _VariableWithState(Variable):
         else:
             state.write(self, value)
 
-    # Variable's methods by name: after the state was asked the class may be another one.
+    # All by the names of classes: when the state was asked, and by another thread at any time, the
+    # class may have become another one.
 
     def assign(self, *args: Any, **kwargs: Any) -> Variable:
         """Replace the value, once the state has seen to what comes before."""
-        self._before_assignment()
+        _VariableWithState._before_assignment(self)
         return Variable.assign(self, *args, **kwargs)
 
     def _change(self, function: Callable[[Tensor], Tensor]) -> Variable:
-        self._before_assignment()
+        _VariableWithState._before_assignment(self)
         return Variable._change(self, function)
 
     def _before_assignment(self) -> None:

@@ -151,6 +151,7 @@ class Session:
         folds: ``False`` leaves constant expressions as they are.
         keeps_binding: Each call will give all inputs, in order, and want all outputs: bind again
             only what changed. On the CPU, with one or two outputs.
+        operators: Path of a library of operators that the model needs; None: it needs none.
 
     Raises:
         OpError: the model cannot be compiled; the subclass says why.
@@ -180,6 +181,7 @@ class Session:
         capture: bool = False,
         folds: bool = True,
         keeps_binding: bool = False,
+        operators: str | None = None,
     ) -> None:
         fork.session_made(device)
         process_exit.check()
@@ -190,6 +192,11 @@ class Session:
         use_threads(options, self, source)
         if data_folder is not None:
             options.add_session_config_entry(_DATA_FOLDER, os.path.abspath(data_folder))
+        if operators is not None:
+            try:
+                options.register_custom_ops_library(operators)
+            except Exception as e:
+                raise translate(e) from e
         # Wrappers and values must outlive the session: it reads them without owning them.
         self._kept: list[tuple[onnxruntime.OrtValue, object]] = []
         names: list[str] = []
@@ -220,6 +227,7 @@ class Session:
             "capture": capture,
             "folds": folds,
             "keeps_binding": keeps_binding,
+            "operators": operators,
         }
         if keeps_binding:
             handle = self._inference._sess

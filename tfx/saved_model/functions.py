@@ -75,6 +75,7 @@ class RestoredFunction(Function):
         other.signatures = copy.deepcopy(self.signatures, memo)
         return other
 
+    @property
     def concrete_functions(self) -> list[ConcreteFunction]:
         """The traces that were saved, in the order in which they were made."""
         numbers = reversed(self._entry.concrete_functions)

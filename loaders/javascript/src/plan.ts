@@ -349,7 +349,7 @@ async function checkUnchanged(
 
 /** What runtimes say of operators and dtypes that they have no kernels for. */
 export const LACKS =
-  /is not a registered function\/op|Could not find an implementation|NOT_IMPLEMENTED|not implemented|tensor type \d+ is not supported/i;
+  /is not a registered function\/op|Could not find an implementation|NOT_IMPLEMENTED|not implemented|not supported yet|tensor type \d+ is not supported/i;
 
 const OUT_OF_MEMORY = /bad_alloc|out of memory|allocation failed|failed to allocate/i;
 

@@ -462,12 +462,24 @@ class WebRuntime implements Runtime {
       extra,
       ...(externalData.length ? { externalData } : {}),
     };
-    const made = await this.inTurn(() => this.create(model, options));
+    const onWasm = { ...options, executionProviders: ['wasm'] };
+    let made = await this.inTurn(() => this.create(model, options));
+    let onGpu = this.device === 'webgpu';
+    const run = async (feeds: Record<string, Ort.Tensor>, fetches: readonly string[]) => {
+      try {
+        return await made.run(feeds, [...fetches]);
+      } catch (error) {
+        // Some kernels of WebGPU say what they cannot do only when they run.
+        if (!onGpu || !LACKS.test(reason(error))) throw error;
+        onGpu = false;
+        await made.release();
+        made = await this.ort.InferenceSession.create(model, onWasm);
+        return made.run(feeds, [...fetches]);
+      }
+    };
     return {
       run: async (feeds, fetches) => {
-        const found = await this.inTurn(() =>
-          made.run(feeds as Record<string, Ort.Tensor>, [...fetches]),
-        );
+        const found = await this.inTurn(() => run(feeds as Record<string, Ort.Tensor>, fetches));
         for (const name of fetches) {
           const tensor = found[name] as Ort.Tensor;
           if (tensor.location !== 'cpu') await tensor.getData(true);

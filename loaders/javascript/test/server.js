@@ -59,7 +59,7 @@ export async function serve(
     if (fault === 'slow') {
       response.writeHead(200, { ...headers, 'Content-Length': data.length });
       response.write(data.subarray(0, data.length / 2));
-      request.on('close', () => cancelled.push(pathname));
+      response.on('close', () => cancelled.push(pathname));
       return undefined;
     }
     if (fault === 'truncated') {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import tfx as tf
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.test_app import start
+from tfx.cli import _interrupts
 from tfx.loaders import verify
 from tfx.loaders.verify_bundle import RUN_SECONDS
 
@@ -68,6 +70,24 @@ def test_the_limit_of_a_run_is_a_check_that_failed(tfx: Run, bundle: Path) -> No
     assert verify(bundle).is_ok
     assert f"{RUN_SECONDS:g} s" in tfx("verify", "--help").stdout
     assert tfx("verify", bundle, "--timeout", 60).exit_code == 0
+
+
+def test_an_interrupt_waits_until_a_module_is_loaded(monkeypatch) -> None:
+    done = []
+
+    def load(loader, module):
+        signal.raise_signal(signal.SIGINT)
+        done.append(module)
+
+    monkeypatch.setattr(ExtensionFileLoader, "exec_module", load)
+    loader = ExtensionFileLoader("name", "nowhere.so")
+    with pytest.raises(KeyboardInterrupt), _interrupts.whole_imports():
+        loader.exec_module("first")
+    assert done == ["first"]
+    assert ExtensionFileLoader.exec_module is load
+    with pytest.raises(KeyboardInterrupt):
+        loader.exec_module("second")
+    assert done == ["first"]
 
 
 def test_ctrl_c_ends_a_running_graph(bundle: Path) -> None:

@@ -38,7 +38,7 @@ def test_several_outputs():
 def test_traced_and_eager_give_the_same_numbers(rng):
     x = tf.constant(rng.normal(size=(3, 4)).astype(np.float32))
     for op in ("Exp", "Sin", "Erf", "Sigmoid"):
-        traced = tf.function(lambda a, op=op: apply(op, (a,)))
+        traced = tf.function(lambda a, op=op: apply(op, (a,)), jit_compile=False)
         np.testing.assert_array_equal(apply(op, (x,)), traced(x))
 
 

@@ -49,7 +49,7 @@ def test_objects_as_python_values():
     assert f([1.0], config).numpy() == f([1.0, 2.0], config).numpy()[0] == 3.0
     assert f.experimental_get_tracing_count() == 1
     del config
-    assert f.concrete_functions() == []
+    assert f.concrete_functions == []
 
 
 def test_a_released_dtype():

@@ -150,7 +150,7 @@ def test_objects_and_variables():
             assert float(f(x, p=q, v=w)) == 102.0
             assert float(f(x, q, v=v)) == 101.0
         del p, q
-        assert len(f.concrete_functions()) == 0
+        assert len(f.concrete_functions) == 0
     p = Params(5.0)
     for _ in range(3):
         assert float(f(x, p, w)) == 7.0

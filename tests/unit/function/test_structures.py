@@ -216,7 +216,7 @@ def test_saved_with_dataclasses(tmp_path):
     module.f(Batch(A))
     tf.saved_model.save(module, str(tmp_path / "m"))
     loaded = tf.saved_model.load(str(tmp_path / "m"))
-    assert [c.outputs[0].shape for c in loaded.f.concrete_functions()] == [[1]]
+    assert [c.outputs[0].shape for c in loaded.f.concrete_functions] == [[1]]
 
 
 def test_nest_itself_takes_dataclasses_for_leaves():

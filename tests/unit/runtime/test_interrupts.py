@@ -157,7 +157,7 @@ def test_runs_of_other_threads_are_repeated(run):
 
 def test_a_handler_of_ones_own_decides(run):
     found = run("""
-        @tf.function
+        @tf.function(jit_compile=False)  # which takes long
         def long():
             x = 0.0
             for _ in tf.range(400_000):

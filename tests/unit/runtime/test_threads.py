@@ -190,9 +190,9 @@ def test_without_a_shared_pool_few_sessions_have_threads():
         assert pools._own_threads is not None
         before = threads()
         functions = [tf.function(lambda x, i=i: x @ (x + float(i))) for i in range(100)]
-        x = tf.ones([2, 2])
+        x = tf.ones([64, 64])
         results = [f(x).numpy()[0, 0] for f in functions]
-        assert results == [2.0 * (1 + i) for i in range(100)]
+        assert results == [64.0 * (1 + i) for i in range(100)]
         most = threads() - before
         tf.function(lambda x: x + 1.0)(x)  # no work that would be worth a thread
         print(0 < most <= 64, threads() - before - most)

@@ -69,7 +69,7 @@ def test_each_value_has_its_trace(tmp_path: Any) -> None:
     expected = [float(f(*a, **k)) for a, k in calls]
     back = saved_function(f, tmp_path / "m")
     assert [float(back(*a, **k)) for a, k in calls] == expected
-    assert len(back.concrete_functions()) == len(f.concrete_functions())
+    assert len(back.concrete_functions) == len(f.concrete_functions)
 
 
 def test_structures_of_arguments(tmp_path: Any) -> None:
@@ -276,7 +276,7 @@ def test_a_device_scope_does_not_hide_the_traces(tmp_path: Any) -> None:
     with tf.device("/CPU:0"):
         f(X)
     back = saved_function(f, tmp_path / "m")
-    assert len(back.concrete_functions()) == 1
+    assert len(back.concrete_functions) == 1
     with tf.device("/CPU:0"):
         np.testing.assert_array_equal(back(X), X.numpy() + 1)
 
@@ -347,7 +347,7 @@ def test_traces_of_dead_variables_are_left_out(tmp_path: Any) -> None:
     f(tf.constant([1.0, 1.0]))
     back = saved_function(f, tmp_path / "m")
     np.testing.assert_array_equal(back(tf.constant([3.0, 3.0])), [3.0, 6.0])
-    assert len(back.concrete_functions()) == 1
+    assert len(back.concrete_functions) == 1
 
 
 def test_a_function_traced_inside_another_is_saved_without_that_trace(tmp_path: Any) -> None:

@@ -91,7 +91,7 @@ def test_parts(folder):
     variable = clone(loaded.w)
     np.testing.assert_array_equal(variable, loaded.w)
     assert len(pickle.dumps(loaded.w)) < 1000
-    (concrete,) = clone(loaded.step.concrete_functions())
+    (concrete,) = clone(loaded.step.concrete_functions)
     assert float(concrete()) == 2.0
 
 

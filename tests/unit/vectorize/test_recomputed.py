@@ -119,7 +119,9 @@ def test_a_jacobian_is_that_of_rows_with_its_derivatives(
         for a, b in zip(way(), wanted, strict=True):
             np.testing.assert_allclose(a, b, 1e-4, 1e-5, err_msg=name)
         for v, value in zip((W, COUNT, GENERATOR.state), state, strict=True):
-            np.testing.assert_array_equal(v.numpy(), value, err_msg=name)
+            # What is computed together with other operators may be rounded otherwise.
+            tolerance = 1e-6 if v is W else 0
+            np.testing.assert_allclose(v.numpy(), value, tolerance, tolerance, err_msg=name)
     # Nothing ran for one element after another but what has another length for each.
     assert part == "draws" or "Using a while_loop" not in caplog.text
 

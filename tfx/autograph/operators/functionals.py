@@ -11,6 +11,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from tfx.framework.function_wrappers import plain_of
+
 _TAKING_FUNCTIONS = frozenset(
     (
         "tfx.control_flow.cond.cond",
@@ -43,8 +45,9 @@ def with_converted(
         function: The function.
         convert: Converts one.
     """
-    name = f"{function.__module__}.{function.__qualname__}"
-    whole = name.startswith(_TAKING_PACKAGES) and "." not in function.__qualname__
+    plain = plain_of(function)
+    name = f"{plain.__module__}.{plain.__qualname__}"
+    whole = name.startswith(_TAKING_PACKAGES) and "." not in plain.__qualname__
     if name not in _TAKING_FUNCTIONS and not whole:
         return function
 

@@ -20,6 +20,7 @@ from tfx.compat.v1.graph.graph import Graph
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.context import current
+from tfx.ops.io.wav import wav
 from tfx.script_ops.py_function import numpy_function
 from tfx.summary import event_pb2 as pb
 from tfx.summary.event_file import EventFile
@@ -33,7 +34,7 @@ from tfx.summary.messages import (
     summary_event,
     value_summary,
 )
-from tfx.summary.sounds import WAV_CONTENT, wav
+from tfx.summary.sounds import WAV_CONTENT
 
 
 def scalar(

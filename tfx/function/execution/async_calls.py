@@ -95,7 +95,7 @@ def _may_write(function: Any) -> bool:
     """True if a call can assign variables; one that was never traced might."""
     if hasattr(function, "written_variables"):
         return bool(function.written_variables)
-    traces = function.concrete_functions() if hasattr(function, "concrete_functions") else ()
+    traces = function.concrete_functions if hasattr(function, "concrete_functions") else ()
     return not traces or any(c.written_variables for c in traces)
 
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from tfx.core import nest
 from tfx.core.dtypes import from_onnx
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.core.tracebacks import cover
@@ -27,9 +28,11 @@ from tfx.function.execution.strategies import ClosedCall, ReadingCall, choose
 from tfx.function.gradients import recurrent_rules as recurrent_rules
 from tfx.function.inspection.describe import describe, describe_line
 from tfx.function.inspection.placement import Placement, placement, signature_line
+from tfx.function.inspection.predicted_placement import predicted
 from tfx.function.pickling.concrete_functions import from_parts, parts_of
 from tfx.function.tracing.call_signature import CallSignature
 from tfx.function.tracing.subgraph_functions import prune
+from tfx.runtime.devices import parse_device
 
 
 @cover
@@ -183,8 +186,16 @@ class ConcreteFunction(TakesOptions, WithVariables):
         """
         return describe(self) if verbose else describe_line(self)
 
-    def placement(self) -> Placement:
+    def placement(self, device: str | None = None) -> Placement:
         """Return the device and execution provider of each node; compiles the graph if need be.
+
+        Args:
+            device: A GPU, ``"/GPU:0"``, that need not exist: what it would run, what would be left
+                to the CPU and what would be copied in every run, by the kernels that ONNX
+                Runtime's documentation lists. None: the device that it was traced for.
+
+        Raises:
+            InvalidArgumentError: no such kind of device, or another CPU.
 
         Example:
             >>> import tfx as tf
@@ -192,7 +203,16 @@ class ConcreteFunction(TakesOptions, WithVariables):
             >>> print(f.get_concrete_function(tf.TensorSpec([2], tf.float32)).placement()[0].device)
             CPU:0
         """
-        return placement(signature_line(self._func_graph), self.device, self._program.plan)
+        name = signature_line(self._func_graph)
+        wanted = self.device if device is None else parse_device(device)
+        if wanted == self.device:
+            return placement(name, self.device, self._program.plan)
+        if wanted.startswith("CPU"):
+            raise InvalidArgumentError(
+                f"placement of {name} on {device!r}: it was traced for {self.device}. Trace it in "
+                "a tfx.device scope to see its nodes there; only placements on GPUs are predicted."
+            )
+        return predicted(name, wanted, self._func_graph.graph)
 
     def __str__(self) -> str:
         return f"ConcreteFunction {describe(self)}"

@@ -179,7 +179,7 @@ class ObservedCalls:
             {"graph": callee},
             types,
             name=current().scope + name,
-            source=user_frame(),
+            source=user_frame(current().layer),
         )
         graph.place(node)
         assigned = {}

@@ -7,22 +7,26 @@ Runtime can fold and prepack (1.15 to 1.6 times faster).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.dims import is_static
 from tfx.core.dtypes import DType
-from tfx.core.errors import OpError
+from tfx.core.errors import OpError, UnimplementedError
 from tfx.framework.tensor import EagerTensor
 from tfx.function.execution.cuda_graph_check import can_capture
 from tfx.function.execution.feeds import by_values, feeds_from_tensors
 from tfx.function.execution.run_errors import Run, translate_failure
+from tfx.graph.fusion.elementwise import fused_plan, has_fused
+from tfx.graph.fusion.made_of import Fusion, fusion_of
 from tfx.graph.ir import Graph, Value
 from tfx.graph.passes.fold_branches import has_branches
 from tfx.graph.passes.hoist_constants import hoist_constants
 from tfx.graph.passes.pipeline import prepare, tune_for_cpu
 from tfx.graph.serialization.serialize import ExternalData, to_model
+from tfx.kernels.library import Library, give_up, usable_library, why_not
 from tfx.runtime import interrupts, run_hooks
 from tfx.runtime.kept_binding import serves
 from tfx.runtime.options import RUN_OPTIONS
@@ -30,6 +34,8 @@ from tfx.runtime.session import Runner, Session
 from tfx.runtime.threads import thread_count
 from tfx.runtime.values import RawValue, from_numpy
 
+# ONNX Runtime's message where one of our operators failed, and not one that it fused itself.
+_IN_PROGRAM = re.compile(r"running Fused(Loop)? node")
 # Constants above this size are shared with the session instead of copied into the model.
 _INLINE_LIMIT = 1 << 16
 
@@ -62,14 +68,18 @@ class Plan(RunsTensors):
         graph: What to run; inputs are fed in order, or frozen.
         device: Canonical device name.
         frozen: Values of inputs that never change while the plan is used.
+        fuse: Let the fused kernels run element-wise operators, where there are such kernels.
     """
 
     __slots__ = (
         "__weakref__",
+        "_unfused",
         "dtypes",
         "feed_tensors",
         "feed_values",
         "frozen",
+        "fused",
+        "fusion",
         "graph",
         "input_names",
         "output_names",
@@ -78,17 +88,79 @@ class Plan(RunsTensors):
     )
 
     def __init__(
-        self, graph: Graph, device: str = "CPU:0", frozen: dict[Value, RawValue] | None = None
+        self,
+        graph: Graph,
+        device: str = "CPU:0",
+        frozen: dict[Value, RawValue] | None = None,
+        *,
+        fuse: bool = True,
     ) -> None:
         frozen = frozen or {}
         self.graph = graph
         self.frozen = frozen
-        ready = prepare(graph, device=device, known=frozen)
-        if device.startswith("CPU"):
-            ready = tune_for_cpu(ready, thread_count())
-        ready = hoist_constants(ready, _INLINE_LIMIT + 1)
+        self.fused = False
+        # What programs of the fused kernels were made of, and what runs beside them.
+        self.fusion = Fusion()
+        self._unfused: Plan | None = None
+        on_cpu = device.startswith("CPU")
+        library = self._library() if fuse and on_cpu else None
+        ready = self._prepared(device, own_kernels=library is not None)
+        self.run_raw: Runner = _run_nothing
+        if graph.outputs:  # ONNX Runtime takes no model without outputs
+            try:
+                self.session = self._compiled(ready, device, library)
+            except OpError as e:
+                raise translate_failure(e, graph, None, _compiled) from e
+            self.run_raw = self.session.run_raw
+            run_hooks.register(self)
         # Names that no value of a graph has: constants keep theirs.
-        names = [f"%in{i}" for i in range(len(graph.inputs))]
+        names = _input_names(graph)
+        self.input_names = [n for n, v in zip(names, graph.inputs, strict=True) if v not in frozen]
+        self.feed_tensors = feeds_from_tensors(self.input_names)
+        self.feed_values = by_values(self.input_names)
+        self.output_names = [f"%out{i}" for i in range(len(graph.outputs))]
+        self.dtypes = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
+
+    def _library(self) -> Library | None:
+        library = usable_library(self.graph.fuses)
+        if library is None and self.graph.fuses:
+            raise UnimplementedError(
+                f"jit_compile=True needs the fused kernels, and {why_not()}. Without it the "
+                "function runs, with the same results."
+            )
+        return library
+
+    def _prepared(self, device: str, *, own_kernels: bool) -> Graph:
+        on_cpu = device.startswith("CPU")
+        ready = prepare(
+            self.graph,
+            device=device,
+            known=self.frozen,
+            runs_here=on_cpu,
+            own_kernels=own_kernels,
+        )
+        return tune_for_cpu(ready, thread_count()) if on_cpu else ready
+
+    def _compiled(self, ready: Graph, device: str, library: Library | None) -> Session:
+        """The session of a prepared graph."""
+        if library is not None:
+            constant = frozenset(map(id, self.frozen))
+            together = fused_plan(ready, library.instructions, constant)
+            if has_fused(together):
+                try:
+                    session = self._session(together, device, library.path)
+                except OpError as e:
+                    # Or what is wrong is the graph.
+                    plain = self._session(self._prepared(device, own_kernels=False), device, None)
+                    give_up(e)
+                    return plain
+                self.fused = True
+                self.fusion = fusion_of(together)
+                return session
+        return self._session(ready, device, None)
+
+    def _session(self, ready: Graph, device: str, operators: str | None) -> Session:
+        ready = hoist_constants(ready, _INLINE_LIMIT + 1)
         shared = {
             v: from_numpy(v.const, owned=True)
             for v in ready.constants
@@ -96,17 +168,14 @@ class Plan(RunsTensors):
             and v.const.nbytes > _INLINE_LIMIT
             and not v.const.dtype.hasobject
         }
-        values = {**frozen, **shared}
+        values = {**self.frozen, **shared}
         stand_ins = {v: _external(raw, i) for i, (v, raw) in enumerate(values.items())}
         model = to_model(
             ready,
-            input_names=names,
-            output_names=[f"%out{i}" for i in range(len(graph.outputs))],
+            input_names=_input_names(self.graph),
+            output_names=[f"%out{i}" for i in range(len(self.graph.outputs))],
             initializers=stand_ins,
         )
-        self.input_names = [n for n, v in zip(names, graph.inputs, strict=True) if v not in frozen]
-        self.feed_tensors = feeds_from_tensors(self.input_names)
-        self.feed_values = by_values(self.input_names)
         # Constants of called graphs can have equal names, which the model made unique.
         raw_values = list(values.values())
         given = {
@@ -114,24 +183,16 @@ class Plan(RunsTensors):
             for t in model.graph.initializer
             if t.external_data
         }
-        self.run_raw: Runner = _run_nothing
-        if graph.outputs:  # ONNX Runtime takes no model without outputs
-            try:
-                serialized = model.SerializeToString()
-                self.session = Session(
-                    serialized,
-                    device=device,
-                    initializers=given,
-                    capture=can_capture(graph, device),
-                    folds=not has_branches(ready),
-                    keeps_binding=not values and _is_small(graph, device, len(serialized)),
-                )
-            except OpError as e:
-                raise translate_failure(e, graph, None, _compiled) from e
-            self.run_raw = self.session.run_raw
-            run_hooks.register(self)
-        self.output_names = [f"%out{i}" for i in range(len(graph.outputs))]
-        self.dtypes = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
+        serialized = model.SerializeToString()
+        return Session(
+            serialized,
+            device=device,
+            initializers=given,
+            capture=can_capture(self.graph, device),
+            folds=not has_branches(ready),
+            keeps_binding=not values and _is_small(self.graph, device, len(serialized)),
+            operators=operators,
+        )
 
     def run(self, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
         """Run with one value for each input that is not frozen."""
@@ -154,7 +215,26 @@ class Plan(RunsTensors):
             feeds = self.feed_values(*inputs)
             return interrupts.repeated(error, self, feeds, self.output_names)
         except Exception as e:
-            raise self.failure(e, inputs) from None
+            try:
+                return self.without_programs(e, inputs)
+            except Exception as last:
+                raise self.failure(last, inputs) from None
+
+    def without_programs(self, error: Exception, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
+        """The results of the operators one by one, for a run that failed in a fused program.
+
+        Args:
+            error: What the run raised.
+            inputs: A value for each input that is not frozen.
+
+        Raises:
+            Exception: what the operators raise; ``error``, if no program raised it.
+        """
+        if not self.fused or _IN_PROGRAM.search(str(error)) is None:
+            raise error
+        if self._unfused is None:
+            self._unfused = Plan(self.graph, frozen=self.frozen, fuse=False)
+        return self._unfused.run_raw_values(inputs)
 
     def failure(self, error: Exception, inputs: Sequence[RawValue]) -> OpError:
         """The exception for a failed run: operator, reason, the shapes it met, the user's line."""
@@ -165,6 +245,11 @@ class Plan(RunsTensors):
     def run_raw_values(self, inputs: Sequence[RawValue]) -> Sequence[RawValue]:
         """``run`` without translation of errors."""
         return self.run_raw(self.feed_values(*inputs), self.output_names, RUN_OPTIONS)
+
+
+def _input_names(graph: Graph) -> list[str]:
+    """Names for the inputs of a model that no value of the graph has."""
+    return [f"%in{i}" for i in range(len(graph.inputs))]
 
 
 def _run_nothing(feeds: dict[str, RawValue], outputs: list[str], options: Any) -> list[RawValue]:

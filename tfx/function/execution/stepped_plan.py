@@ -233,8 +233,11 @@ class SessionStep(Step):
         try:
             return interrupts.repeated(error, plan, feeds, plan.output_names)
         except Exception as e:
-            self._act_before(e, given, slots)
-            raise plan.failure(e, given) from None
+            try:
+                return plan.without_programs(e, given)
+            except Exception as last:
+                self._act_before(last, given, slots)
+                raise plan.failure(last, given) from None
 
     def _act_before(self, error: Exception, given: list[RawValue], slots: list[Any]) -> None:
         """Carry out the host calls before the node that failed: an assertion speaks first."""
@@ -388,6 +391,7 @@ class _Body:
         free = free_values(body)
         graph = body.copy()
         graph.parent = None
+        graph.fuses = builder.graph.fuses
         graph.inputs = [*body.inputs, *free]
         self._free = [builder.slot(v) for v in free]
         self.plan = make_plan(graph, device)
@@ -504,6 +508,7 @@ class _Builder:
 
     def _session(self, lane: str, nodes: list[Node], wanted: set[int]) -> SessionStep:
         graph = Graph(self.graph.name)
+        graph.fuses = self.graph.fuses
         graph._names = dict(self.graph._names)
         graph.nodes = nodes
         made = {id(v) for n in nodes for v in n.outputs}

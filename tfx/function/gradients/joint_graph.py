@@ -41,6 +41,7 @@ class Joint:
     ) -> None:
         source = function.graph
         self.func_graph = FuncGraph(source.name)
+        self.func_graph.graph.fuses = source.fuses
         self.func_graph.named_after_calls = False
         self.func_graph.home = self._device = function.device
         self.tape = GradientTape(persistent=True, watch_accessed_variables=False)

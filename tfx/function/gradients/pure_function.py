@@ -240,6 +240,7 @@ def given_draws(function: PureFunction) -> PureFunction:
     returning, places = function.returning_draws()
     source = returning.graph
     target = FuncGraph(source.name)
+    target.graph.fuses = source.fuses
     target.named_after_calls = False
     target.home = function.device
     with using(graph=target, tapes=(), scope="", device=function.device):
@@ -262,6 +263,7 @@ def pushed_forward(function: PureFunction, needs: tuple[bool, ...]) -> PureFunct
     """A function that also computes tangents; see ``PureFunction.jvp``."""
     source = function.graph
     target = FuncGraph(source.name)
+    target.graph.fuses = source.fuses
     target.named_after_calls = False
     target.home = function.device
     with using(graph=target, tapes=(), scope="", device=function.device):
@@ -415,6 +417,7 @@ class Pair:
         given.update((id(v), v) for _, v in leaves)
         backward = Graph(f"{graph.name}_backward")
         backward._names = dict(graph._names)
+        backward.fuses = self.base.graph.fuses
         backward.inputs = [*given.values(), *gradients.seeds]
         backward.constants = [v for v in every if id(v) in needed]
         backward.nodes = live

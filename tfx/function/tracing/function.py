@@ -51,6 +51,7 @@ class Function(TakesOptions, WithVariables):
         input_signature: Specs of the arguments; one trace serves every call.
         reduce_retracing: Generalise a dimension of an argument once it has varied.
         autograph: Convert Python control flow on tensors.
+        fuses: Whether plans use the fused kernels; None: where that is quicker.
     """
 
     def __init__(
@@ -60,17 +61,21 @@ class Function(TakesOptions, WithVariables):
         input_signature: Sequence[Any] | None = None,
         reduce_retracing: bool = False,
         autograph: bool = True,
+        fuses: bool | None = None,
     ) -> None:
         self._python_function = python_function
         self._name = name
         self.input_signature = parse(input_signature)
         self._reduce_retracing = reduce_retracing
         self._autograph = autograph
+        self._fuses = fuses
         self._parameters = Parameters(python_function)
         self._declared: DeclaredSignature | None = None
         if self.input_signature is not None:
             self._declared = DeclaredSignature(self.input_signature, name, self._parameters)
-        self._tracer = Tracer(python_function, name, self._parameters, reduce_retracing, autograph)
+        self._tracer = Tracer(
+            python_function, name, self._parameters, reduce_retracing, autograph, fuses
+        )
         self._cache = self._tracer.cache
         self._served = self._cache.served
         self._forms = KeyFunctions(self._parameters, name)
@@ -101,6 +106,7 @@ class Function(TakesOptions, WithVariables):
         """Return how many times the Python function was traced."""
         return self._tracer.count
 
+    @property
     def concrete_functions(self) -> list[ConcreteFunction]:
         """The traces that the function has, in the order in which they were made."""
         return [entry.concrete for entry in self._cache.entries()]
@@ -108,7 +114,7 @@ class Function(TakesOptions, WithVariables):
     @property
     def variables(self) -> tuple[Any, ...]:
         """The variables that the traces use."""
-        found = {id(v): v for c in self.concrete_functions() for v in c.variables}
+        found = {id(v): v for c in self.concrete_functions for v in c.variables}
         return tuple(found.values())
 
     @property
@@ -153,7 +159,7 @@ class Function(TakesOptions, WithVariables):
         return self._only_trace("as_onnx").as_onnx()
 
     def _only_trace(self, attribute: str) -> ConcreteFunction:
-        traces = self.concrete_functions()
+        traces = self.concrete_functions
         if len(traces) == 1:
             return traces[0]
         if self._declared is not None or not (traces or self._parameters.names):
@@ -163,8 +169,12 @@ class Function(TakesOptions, WithVariables):
             f"expected get_concrete_function(...).{attribute} with the arguments of one."
         )
 
-    def placement(self) -> Placements:
+    def placement(self, device: str | None = None) -> Placements:
         """Return the placement of the nodes of each trace made so far; print it for a table.
+
+        Args:
+            device: A GPU that need not exist: what it would run, and what would be copied. None:
+                the device of each trace. See ``ConcreteFunction.placement``.
 
         Example:
             >>> import tfx as tf
@@ -175,7 +185,7 @@ class Function(TakesOptions, WithVariables):
             >>> [(row.op, row.device, row.provider) for row in double.placement()[0]]
             [('Mul', 'CPU:0', 'CPUExecutionProvider')]
         """
-        return Placements(concrete.placement() for concrete in self.concrete_functions())
+        return Placements(concrete.placement(device) for concrete in self.concrete_functions)
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
         """The signatures of the traces, as text.
@@ -184,9 +194,7 @@ class Function(TakesOptions, WithVariables):
             verbose: False: one line for each.
         """
         separator = "\n\n" if verbose else "\n"
-        return separator.join(
-            c.pretty_printed_signature(verbose) for c in self.concrete_functions()
-        )
+        return separator.join(c.pretty_printed_signature(verbose) for c in self.concrete_functions)
 
     def explain_retraces(self) -> RetraceReport:
         """Return a report on why the function was traced each time.
@@ -352,7 +360,7 @@ class Function(TakesOptions, WithVariables):
         return reduced(self, self._coded, self._carrying)
 
     def _carrying(self) -> Any:
-        traces = self.concrete_functions() if _is_local(self._python_function) else ()
+        traces = self.concrete_functions if _is_local(self._python_function) else ()
         return carry(self, traces) if traces else None
 
     def _coded(self) -> Any:
@@ -395,7 +403,7 @@ class Function(TakesOptions, WithVariables):
 
     @property
     def _made_with(self) -> tuple[Any, ...]:
-        return self.input_signature, self._reduce_retracing, self._autograph
+        return self.input_signature, self._reduce_retracing, self._autograph, self._fuses
 
     def __repr__(self) -> str:
         return f"<tfx.function {self._name}{self._parameters.text}>"
@@ -499,7 +507,9 @@ def function(
         autograph: Turn Python's ``if``, ``while`` and ``for`` on tensors into operations, here and
             in the functions called from here. False: the function runs as it is, and such control
             flow is refused with the ways out.
-        jit_compile: Accepted for compatibility: graphs are always compiled by ONNX Runtime.
+        jit_compile: Run element-wise operators together, by the fused kernels: None: where that is
+            quicker; True: and refuse to run where there are no such kernels; False: never. Results
+            are the same within rounding, and what is saved does not depend on it.
         reduce_retracing: Generalise a dimension once it has varied, instead of tracing each size;
             where ranks varied, the whole shape.
         experimental_implements: Accepted for compatibility.
@@ -524,9 +534,10 @@ def function(
         np.float32(7.0)
     """
     relax = reduce_retracing or bool(experimental_relax_shapes)
+    fuses = experimental_compile if jit_compile is None else jit_compile
 
     def decorate(python_function: Any) -> Function:
-        return make_function(python_function, input_signature, relax, autograph)
+        return make_function(python_function, input_signature, relax, autograph, fuses)
 
     return decorate if func is None else decorate(func)
 
@@ -536,6 +547,7 @@ def make_function(
     input_signature: Sequence[Any] | None = None,
     relax: bool = False,
     autograph: bool = True,
+    fuses: bool | None = None,
 ) -> Function:
     """A ``Function`` of whatever was decorated.
 
@@ -544,6 +556,7 @@ def make_function(
         input_signature: As ``function`` takes it.
         relax: Whether to generalise what varied.
         autograph: Whether to convert control flow; a traced function keeps what it has turned off.
+        fuses: Whether plans use the fused kernels; None: where that is quicker.
 
     Raises:
         TypeError: it cannot be called, or the signature is none.
@@ -560,7 +573,7 @@ def make_function(
         given = given.python_function
     python_function = checked_callable(given)
     name = name_of(python_function)
-    made = Function(python_function, name, input_signature, relax, autograph)
+    made = Function(python_function, name, input_signature, relax, autograph, fuses)
     made._is_static = static
     if isinstance(wrapped, Function):
         made.__dict__["__wrapped__"] = wrapped

@@ -105,6 +105,7 @@ class Derivation:
             part = Part(graph, fed, fetched, {*required, *draws})
         target = FuncGraph(name, source.parent)
         target.home = source.home
+        target.graph.fuses = graph.fuses
         self.func_graph = target
         emitter = Emitter(target.graph)
         given = {id(v) for v in graph.inputs}

@@ -41,6 +41,7 @@ class Tracer:
         parameters: The function's parameters.
         relax: Whether to generalise what varied.
         autograph: Whether to convert Python control flow on tensors.
+        fuses: Whether plans use the fused kernels; None: where that is quicker.
 
     Attributes:
         cache: The traces.
@@ -57,6 +58,7 @@ class Tracer:
         parameters: Parameters,
         relax: bool = False,
         autograph: bool = True,
+        fuses: bool | None = None,
     ) -> None:
         self.cache = TraceCache()
         self.count = 0
@@ -67,6 +69,7 @@ class Tracer:
         self._name = name
         self._parameters = parameters
         self._autograph = autograph
+        self._fuses = fuses
         self._relaxed = Relaxed() if relax else None
         # The last trace, until a call finds it again.
         self._fresh: int | None = None
@@ -204,7 +207,9 @@ class Tracer:
         asked = exact or current().graph is not None
         self.history.add(self.count, pattern, user_frame(), again=again, asked=asked)
         function = traceable(self._python_function, self._autograph)
-        return Trace(function, self._name, self._parameters, arguments, given, shapes)
+        trace = Trace(function, self._name, self._parameters, arguments, given, shapes)
+        trace.func_graph.graph.fuses = self._fuses
+        return trace
 
 
 def _is_good_in(concrete: ConcreteFunction, graph: FuncGraph | None) -> bool:

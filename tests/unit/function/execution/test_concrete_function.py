@@ -111,7 +111,7 @@ def test_specs_and_tensors_together():
     f = tf.function(lambda x, y, n: x * n + y)
     concrete = f.get_concrete_function(VECTOR, tf.constant(1.0), 2)
     np.testing.assert_array_equal(concrete([1.0, 2.0], 1.0), [3.0, 5.0])
-    assert f.concrete_functions() == [concrete]
+    assert f.concrete_functions == [concrete]
 
 
 def test_exactly_what_was_asked_for():

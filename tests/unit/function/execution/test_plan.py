@@ -18,7 +18,7 @@ from tfx.runtime.values import from_numpy, to_numpy
 
 
 def _frozen(function):
-    (concrete,) = function.concrete_functions()
+    (concrete,) = function.concrete_functions
     return concrete._strategy.freezer.plan is not None
 
 
@@ -136,7 +136,7 @@ def test_what_cannot_be_frozen_stays_live(monkeypatch):
     _v, f = _model()
     x = tf.ones([3])
     f(x)
-    (concrete,) = f.concrete_functions()
+    (concrete,) = f.concrete_functions
     made = []
 
     class Failing(Plan):
@@ -174,7 +174,7 @@ def test_a_deleted_variable_ends_the_frozen_plan():
     for _ in range(2 * FIRST_FREEZE):
         f(tf.ones([3]))
     assert _frozen(f)
-    (concrete,) = f.concrete_functions()
+    (concrete,) = f.concrete_functions
     del v
     f.python_function.__closure__[0].cell_contents = None
     gc.collect()
@@ -185,7 +185,7 @@ def test_freezers_are_not_kept_alive_by_variables():
     _v, f = _model()
     for _ in range(2 * FIRST_FREEZE):
         f(tf.ones([3]))
-    reference = weakref.ref(f.concrete_functions()[0]._strategy.freezer)
+    reference = weakref.ref(f.concrete_functions[0]._strategy.freezer)
     assert isinstance(reference(), FreezePolicy)
     del f
     gc.collect()

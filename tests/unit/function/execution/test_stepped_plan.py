@@ -42,7 +42,7 @@ def through_python(function, x):
 
 
 def steps_of(f):
-    (concrete,) = f.concrete_functions()
+    (concrete,) = f.concrete_functions
     return concrete._program.plan.steps
 
 
@@ -249,7 +249,7 @@ def test_a_function_with_effects_freezes_and_thaws():
 
     for _ in range(20):
         assert f(tf.constant(3.0)).numpy() == 6.0
-    assert f.concrete_functions()[0]._strategy.freezer.plan is not None
+    assert f.concrete_functions[0]._strategy.freezer.plan is not None
     v.assign(5.0)
     assert f(tf.constant(3.0)).numpy() == 15.0
     assert log == [[2.0]] * 20 + [[5.0]]
@@ -317,7 +317,7 @@ def test_an_ordinary_graph_is_one_session():
         return x + 1.0
 
     f(tf.constant(1.0))
-    assert isinstance(f.concrete_functions()[0]._program.plan, Plan)
+    assert isinstance(f.concrete_functions[0]._program.plan, Plan)
 
 
 def test_unused_results_of_pure_host_calls_are_dropped():
@@ -330,7 +330,7 @@ def test_unused_results_of_pure_host_calls_are_dropped():
         return x + 1.0
 
     assert f(tf.constant(1.0)).numpy() == 2.0
-    plan = f.concrete_functions()[0]._program.plan
+    plan = f.concrete_functions[0]._program.plan
     assert isinstance(plan, SteppedPlan)
     assert len(plan.steps) == 1
     assert calls == []

@@ -54,7 +54,7 @@ def check(function: Callable[..., Any], tape: Any, x: Any, y: Any) -> None:
     for a, b in zip(tape.gradient(y, [x, W]), plain.gradient(z, [x, W]), strict=True):
         assert (a is None) == (b is None)
         if a is not None:
-            np.testing.assert_allclose(a, b, rtol=1e-6)
+            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
 
 
 def matmul_twice(x: Any) -> Any:

@@ -44,7 +44,7 @@ def test_only_shapes_are_generalised():
     assert _counts(f, [(x, n) for n in (1.0, 2.0, 3.0)]) == [1, 2, 3]
     # Another Python value is another kind of call: its sizes have not varied.
     f(tf.ones([4]), 4.0)
-    assert f.concrete_functions()[-1].outputs[0].shape == [4]
+    assert f.concrete_functions[-1].outputs[0].shape == [4]
 
 
 def test_structures_and_dtypes():

@@ -51,12 +51,12 @@ def test_a_trace_ends_with_the_object_it_was_made_for(wrap):
     for _ in range(3):  # so that every short cut has seen them
         assert [float(f(x, wrap(p))), float(f(x, wrap(q)))] == [2.0, 3.0]
     assert f.experimental_get_tracing_count() == 2
-    first = weakref.ref(f.concrete_functions()[0])
+    first = weakref.ref(f.concrete_functions[0])
     alive = weakref.ref(p)
     del p
     assert alive() is None
     assert first() is None
-    assert len(f.concrete_functions()) == 1
+    assert len(f.concrete_functions) == 1
     assert float(f(x, wrap(q))) == 3.0
     assert f.experimental_get_tracing_count() == 2
 
@@ -102,7 +102,7 @@ def test_methods_of_objects_do_not_keep_them_alive():
     del a, g
     gc.collect()
     assert alive() is None
-    assert len(f.concrete_functions()) == 2
+    assert len(f.concrete_functions) == 2
     assert float(f(x, b.times)) == 15.0
     assert f.experimental_get_tracing_count() == 4
 
@@ -123,7 +123,7 @@ def test_variables_as_arguments():
     del v
     gc.collect()
     assert alive() is None
-    assert f.concrete_functions() == []
+    assert f.concrete_functions == []
     assert f.variables == ()
 
 
@@ -142,9 +142,9 @@ def test_a_trace_ends_with_its_variable():
     for _ in range(12):  # long enough to be frozen
         assert float(f(x, True)) == float(f(x, False)) == 6.0
     concrete = f.get_concrete_function(x, True)
-    traces = [weakref.ref(c) for c in f.concrete_functions()]
+    traces = [weakref.ref(c) for c in f.concrete_functions]
     holder.v = None
-    assert len(f.concrete_functions()) == 1
+    assert len(f.concrete_functions) == 1
     with pytest.raises(FailedPreconditionError, match=r"'mine:0'.*was deleted"):
         concrete(x)
     del concrete
@@ -176,7 +176,7 @@ def test_the_least_recently_used_trace_goes(limit):
     f(sizes[0])
     f(sizes[1])
     f(sizes[2])
-    gone = weakref.ref(f.concrete_functions()[1])
+    gone = weakref.ref(f.concrete_functions[1])
     for _ in range(3):
         f(sizes[0])
         f(sizes[2])
@@ -192,7 +192,7 @@ def test_the_least_recently_used_trace_goes(limit):
     assert f.experimental_get_tracing_count() == 5
     f(sizes[1])
     assert f.experimental_get_tracing_count() == 6
-    assert len(f.concrete_functions()) == 3
+    assert len(f.concrete_functions) == 3
 
 
 def test_sessions_go_with_their_traces(limit):
@@ -201,7 +201,7 @@ def test_sessions_go_with_their_traces(limit):
     sessions = []
     for n in range(1, 6):
         f(tf.zeros([n, n]))
-        sessions.append(weakref.ref(f.concrete_functions()[-1]._program.plan))
+        sessions.append(weakref.ref(f.concrete_functions[-1]._program.plan))
     assert [s() is None for s in sessions] == [True, True, True, False, False]
 
 
@@ -211,7 +211,7 @@ def test_concrete_functions_of_the_program_live_on(limit):
     first = f.get_concrete_function(tf.TensorSpec([1]))
     f(tf.zeros([2]))
     assert first(tf.zeros([1])).numpy() == 1.0
-    assert f.concrete_functions() != [first]
+    assert f.concrete_functions != [first]
 
 
 def test_no_limit(limit):
@@ -219,7 +219,7 @@ def test_no_limit(limit):
     f = tf.function(lambda x: x + 1.0)
     for n in range(20):
         f.get_concrete_function(tf.TensorSpec([n]))
-    assert len(f.concrete_functions()) == 20
+    assert len(f.concrete_functions) == 20
 
 
 def test_wrong_limits(limit):
@@ -238,4 +238,4 @@ def test_general_traces_are_found_under_many_keys(limit):
     for n in range(10):
         np.testing.assert_array_equal(f(tf.ones([n])), np.full(n, 2.0))
     assert f.experimental_get_tracing_count() == 1
-    assert len(f.concrete_functions()) == 1
+    assert len(f.concrete_functions) == 1
