@@ -8,6 +8,11 @@ import tfx as tf
 from tfx.model_zoo.text import VOCABULARY
 
 TEXTS = [tf.TensorSpec(["batch", "time"], tf.int64, name="tokens")]
+BEGINNING = [
+    tf.TensorSpec(["prompt"], tf.int64, name="prompt"),
+    tf.TensorSpec([], tf.int32, name="length"),
+    tf.TensorSpec([], tf.float32, name="temperature"),
+]
 
 
 class LanguageModel(tf.Module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tfx as tf
-from tfx.model_zoo.language import LanguageModel
+from tfx.model_zoo.language import BEGINNING, LanguageModel
 from tfx.model_zoo.layers import Dense
 from tfx.model_zoo.text import VOCABULARY
 
@@ -59,13 +59,7 @@ class CharLstm(LanguageModel):
         y, _ = self.lstm(x, self.lstm.zero_state(tf.shape(tokens)[0]))
         return tf.transpose(self.logits(y), [1, 0, 2])
 
-    @tf.function(
-        input_signature=[
-            tf.TensorSpec(["prompt"], tf.int64, name="prompt"),
-            tf.TensorSpec([], tf.int32, name="length"),
-            tf.TensorSpec([], tf.float32, name="temperature"),
-        ]
-    )
+    @tf.function(input_signature=BEGINNING)
     def generate(
         self, prompt: tf.Tensor, length: tf.Tensor, temperature: tf.Tensor
     ) -> dict[str, tf.Tensor]:

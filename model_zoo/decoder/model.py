@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import tfx as tf
-from tfx.model_zoo.language import LanguageModel
+from tfx.model_zoo.language import BEGINNING, LanguageModel
 from tfx.model_zoo.layers import Dense
 from tfx.model_zoo.text import VOCABULARY
 
@@ -125,13 +125,7 @@ class Decoder(LanguageModel):
             x = block.step(x, position)
         return self.logits(self.norm(x))[0, 0]
 
-    @tf.function(
-        input_signature=[
-            tf.TensorSpec(["prompt"], tf.int64, name="prompt"),
-            tf.TensorSpec([], tf.int32, name="length"),
-            tf.TensorSpec([], tf.float32, name="temperature"),
-        ]
-    )
+    @tf.function(input_signature=BEGINNING)
     def generate(
         self, prompt: tf.Tensor, length: tf.Tensor, temperature: tf.Tensor
     ) -> dict[str, tf.Tensor]:

@@ -7,6 +7,7 @@ are the same, the code gets its file back, and with it what is found under the f
 
 from __future__ import annotations
 
+import threading
 import types
 from collections.abc import Iterator
 
@@ -15,6 +16,7 @@ _Key = tuple[str, int, bytes]
 # Files of the code in them; texts are compiled when the first function without a file is asked for.
 _texts: dict[str, str] = {}
 _files: dict[_Key, str] = {}
+_lock = threading.Lock()  # a text that one thread compiles is the answer for another
 
 
 def keep_text(filename: str, text: str) -> None:
@@ -26,8 +28,9 @@ def name_file(function: types.FunctionType) -> None:
     """Give a function's code the name of its file, if it has none and its text has come."""
     if function.__code__.co_filename != _NAMELESS:
         return
-    while _texts:
-        _index(*_texts.popitem())
+    with _lock:
+        while _texts:
+            _index(*_texts.popitem())
     filename = _files.get(_key(function.__code__))
     if filename is not None:
         function.__code__ = _named(function.__code__, filename)

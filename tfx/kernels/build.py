@@ -63,6 +63,13 @@ def is_whole(content: bytes) -> bool:
     return len(content) > _SEAL and sealed(content[:-_SEAL]) == content
 
 
+def machine_flags() -> list[str]:
+    """What is asked of every processor of this kind; wider vectors are asked for at run time."""
+    import platform
+
+    return ["-mavx2", "-mfma"] if platform.machine().lower() in ("x86_64", "amd64") else []
+
+
 def build(target: Path, extra: Sequence[str] = ()) -> str:
     """Build the library.
 
@@ -73,7 +80,6 @@ def build(target: Path, extra: Sequence[str] = ()) -> str:
     Returns:
         An empty string, or why it could not be built.
     """
-    import platform
     import subprocess
     import tempfile
 
@@ -81,7 +87,6 @@ def build(target: Path, extra: Sequence[str] = ()) -> str:
     if not commands:
         return "there is no C compiler (cc, gcc, clang, or the package ziglang)"
     problem = ""
-    machine = ["-mavx2", "-mfma"] if platform.machine().lower() in ("x86_64", "amd64") else []
     shared = ["-shared"] if sys.platform == "win32" else ["-shared", "-fPIC"]
     libraries = [] if sys.platform == "win32" else ["-lm"]
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
@@ -91,7 +96,7 @@ def build(target: Path, extra: Sequence[str] = ()) -> str:
             whole = [
                 *command,
                 *FLAGS,
-                *machine,
+                *machine_flags(),
                 *extra,
                 *shared,
                 "-o",

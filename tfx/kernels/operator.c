@@ -272,7 +272,7 @@ static int of_any_types(const CustomOperator *self) {
 }
 
 /* An operator with any number of inputs and outputs, of any types. */
-#define OPERATOR(NAME, CREATE, COMPUTE, DESTROY)                                                       \
+#define OPERATOR(NAME, CREATE, COMPUTE, DESTROY)                                               \
   {                                                                                            \
       .version = RUNTIME_API_VERSION,                                                          \
       .get_name = NAME,                                                                        \
@@ -296,13 +296,18 @@ static int of_any_types(const CustomOperator *self) {
   }
 
 static const CustomOperator fused = OPERATOR(name, create, compute, destroy);
-static const CustomOperator fused_loop = OPERATOR(name_of_loop, create_loop, compute_loop, destroy);
+static const CustomOperator fused_loop =
+    OPERATOR(name_of_loop, create_loop, compute_loop, destroy);
 
 #include "window_operators.inc"
 
-static const CustomOperator *const operators[] = {
-    &fused,        &fused_loop, &operator_CONV, &operator_CONV_INPUT_GRADIENT,
-    &operator_CONV_FILTER_GRADIENT, &operator_MAX_POOL, &operator_MAX_POOL_GRADIENT};
+static const CustomOperator *const operators[] = {&fused,
+                                                  &fused_loop,
+                                                  &operator_CONV,
+                                                  &operator_CONV_INPUT_GRADIENT,
+                                                  &operator_CONV_FILTER_GRADIENT,
+                                                  &operator_MAX_POOL,
+                                                  &operator_MAX_POOL_GRADIENT};
 
 /* What ONNX Runtime calls for each session that is to know the operator. */
 EXPORTED RuntimeStatus *RegisterCustomOps(SessionOptions *options, const RuntimeApiBase *base) {

@@ -55,12 +55,18 @@ static _Thread_local int divided_by_zero;
 
 #if defined(__x86_64__) || defined(_M_X64)
 #define SET(name) name##_avx512
-#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")))
+#define TARGET                                                                                 \
+  __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")))
 #include "loops.inc"
 #undef SET
 #undef TARGET
-#define HAS_WIDE_LOOPS (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&  \
-                        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512f"))
+#ifndef HAS_WIDE_LOOPS /* tests say no */
+#define HAS_WIDE_LOOPS                                                                         \
+  (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&                 \
+   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512f"))
+#endif
+#else
+#undef HAS_WIDE_LOOPS
 #endif
 #define SET(name) name##_plain
 #define TARGET
@@ -661,8 +667,9 @@ static void describe_spread(Spread *spread, const Tensor *tensor, const i64 *siz
 
 /* The loop for a form, a bit for each operand that is one number: as it is, with the first two operands
    exchanged, or with the first one spread out before. */
-static LoopFunction choose(int instruction, int form, int *exchanges, int *splats) {
-  const LoopFunction *forms = best_loops()[instruction];
+static LoopFunction choose(const Loop *loops, int instruction, int form, int *exchanges,
+                           int *splats) {
+  const LoopFunction *forms = loops[instruction];
   const int *operands = table[instruction].operands;
   *exchanges = *splats = 0;
   if (operands[2] != NO_TYPE) { /* the first of three is never taken as one number */
@@ -690,6 +697,7 @@ static void exchange(Action *does) {
 /* The operands of the steps, as addresses and forms of the instructions. */
 static void resolve(const Program *program, const Box *box, const Stream *streams,
                     const Tensor *outputs, Action *actions) {
+  const Loop *loops = best_loops();
   for (size_t i = 0; i < box->step_count; i++) {
     const Step *step = &box->steps[i];
     const Instruction *is = &table[step->instruction];
@@ -725,7 +733,7 @@ static void resolve(const Program *program, const Box *box, const Stream *stream
       }
     }
     int exchanges;
-    does->run = choose(step->instruction, form, &exchanges, &does->splat);
+    does->run = choose(loops, step->instruction, form, &exchanges, &does->splat);
     does->splat_size = size_of(is->operands[0]);
     if (exchanges) exchange(does);
   }
@@ -1179,7 +1187,7 @@ EXPORTED int kernels_work(void) {
   for (int i = 0, exchanges, splats; i < INSTRUCTION_COUNT; i++) {
     int operands = 1 + (table[i].operands[1] != NO_TYPE) + (table[i].operands[2] != NO_TYPE);
     for (int form = 0; form < 1 << operands; form++)
-      if (!choose(i, form, &exchanges, &splats)) return 0;
+      if (!choose(best_loops(), i, form, &exchanges, &splats)) return 0;
   }
   enum {
     ROWS = 300,

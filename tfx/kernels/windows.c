@@ -53,7 +53,8 @@ typedef struct {
 #define ROWS 12
 #define FOR_EACH_COUNT(DO) DO(1) DO(2) DO(4) DO(6) DO(8) DO(10) DO(12)
 #define SPLAT(x) ((vector_avx512)_mm512_set1_ps(x))
-#define ADD_PRODUCT(a, b, c) ((vector_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#define ADD_PRODUCT(a, b, c)                                                                   \
+  ((vector_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #include "tiles.inc"
 #undef SET
 #undef TARGET
@@ -67,7 +68,8 @@ typedef struct {
 #define TARGET __attribute__((target("avx2,fma")))
 #define LANES 8
 #define SPLAT(x) ((vector_avx2)_mm256_set1_ps(x))
-#define ADD_PRODUCT(a, b, c) ((vector_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#define ADD_PRODUCT(a, b, c)                                                                   \
+  ((vector_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #else
 #define SET plain
 #define TARGET
@@ -108,10 +110,10 @@ static i64 parts_of(i64 whole, i64 part) { return (whole + part - 1) / part; }
 /* Rows of places that are computed at a time, and the part of the image that they see. */
 typedef struct {
   const Convolution *does;
-  i64 rows;            /* of places */
-  i64 height, width;   /* of what they see */
-  int is_inside;       /* no window reaches over the border: nothing has to be copied */
-  i64 line;            /* from a row of the image to the next, in numbers */
+  i64 rows;          /* of places */
+  i64 height, width; /* of what they see */
+  int is_inside;     /* no window reaches over the border: nothing has to be copied */
+  i64 line;          /* from a row of the image to the next, in numbers */
 } Pieces;
 
 /* Bytes of an image that are looked at at once: a part of the second cache. Tests have smaller pieces. */
@@ -196,8 +198,7 @@ static void pack_panel(void *data, size_t index) {
   i64 first = (i64)index * does->width;
   i64 width = smaller(does->width, does->columns - first);
   f32 *to = does->to + (i64)index * does->inner * does->width;
-  if (width < does->width)
-    memset(to, 0, (size_t)(does->inner * does->width) * sizeof(f32));
+  if (width < does->width) memset(to, 0, (size_t)(does->inner * does->width) * sizeof(f32));
   if (!does->taps) {
     for (i64 k = 0; k < does->inner; k++)
       memcpy(to + k * does->width, does->w + k * does->columns + first,
@@ -237,8 +238,7 @@ static void convolve_piece(const Convolving *does, i64 item, f32 *copy) {
   i64 group = item % does->groups, piece = item / does->groups;
   i64 image = piece / does->per_image, row = piece % does->per_image * does->pieces.rows;
   i64 rows = smaller(does->pieces.rows, is->counts[0] - row);
-  const f32 *seen =
-      piece_at(&does->pieces, does->x + image * image_numbers(is), row, copy);
+  const f32 *seen = piece_at(&does->pieces, does->x + image * image_numbers(is), row, copy);
   f32 *y = does->y + image * does->y_image + row * does->y_row;
   i64 places = rows * is->counts[1], step = window->strides[1] * is->channels;
   i64 first = does->panel_count * group / does->groups;
@@ -256,8 +256,7 @@ static void convolve_piece(const Convolving *does, i64 item, f32 *copy) {
         from[i] = seen + r * window->strides[0] * does->pieces.line + c * step;
         to[i] = y + r * does->y_row + c * does->y_column + column;
       }
-      tiles->tile[count](from, does->runs, does->run_count, does->run_length, by, to,
-                             columns);
+      tiles->tile[count](from, does->runs, does->run_count, does->run_length, by, to, columns);
     }
   }
 }
@@ -271,13 +270,13 @@ static void convolve_part(void *data, size_t index) {
     return;
   }
   i64 part = (i64)index;
-  for (i64 item = does->items * part / does->parts; item < does->items * (part + 1) / does->parts;
-       item++)
+  for (i64 item = does->items * part / does->parts;
+       item < does->items * (part + 1) / does->parts; item++)
     convolve_piece(does, item, copy);
   free(copy);
 }
 
-/* With ``does->w`` packed; y as ``steps`` say: from an image, a row and a column to the next. */
+/* The filter is packed into ``panels``; y lies as ``steps`` say: from an image, a row and a column to the next. */
 static int convolve_packed(const Convolution *is, const f32 *x, const f32 *panels, f32 *y,
                            const i64 steps[3], const Host *host) {
   const Window *window = &is->window;
@@ -382,7 +381,8 @@ static int gradient_of_phase(const Convolution *does, const Phase phases[2], con
     places[i] = (phases[0].tap + tap[0] * window->strides[0]) * window->taps[1] +
                 phases[1].tap + tap[1] * window->strides[1];
   }
-  Convolution turned = {.batch = does->batch, .channels = does->filters, .filters = does->channels};
+  Convolution turned = {
+      .batch = does->batch, .channels = does->filters, .filters = does->channels};
   for (int axis = 0; axis < 2; axis++) {
     turned.sizes[axis] = does->counts[axis];
     turned.counts[axis] = phases[axis].count;
@@ -450,7 +450,8 @@ typedef struct {
   Pieces pieces;
   const f32 *x, *dy;
   f32 *dw;
-  f32 *sums; /* a result of each part, one behind the other; NULL if the parts are of one result */
+  f32 *
+      sums; /* a result of each part, one behind the other; NULL if the parts are of one result */
   i64 inner, per_image, groups, parts;
   const i64 *offsets; /* of what each row of the result is multiplied with */
   atomic_int failed;
@@ -464,7 +465,8 @@ typedef struct {
 
 /* Add what the places of a piece of an image give. The copies are memory for it; that of gradients is
    NULL where one panel has all of them. */
-static void sum_piece(const Summing *does, const Share *share, i64 at, f32 *copy, f32 *gradients) {
+static void sum_piece(const Summing *does, const Share *share, i64 at, f32 *copy,
+                      f32 *gradients) {
   const Convolution *is = does->pieces.does;
   const Tiles *tiles = does->tiles;
   const i64 width = tiles->columns;
@@ -488,7 +490,8 @@ static void sum_piece(const Summing *does, const Share *share, i64 at, f32 *copy
       count = rows_at_once(tiles, share->rows[1] - k);
       tiles->sums[count](does->offsets + k, seen, is->window.strides[0] * does->pieces.line,
                          is->window.strides[1] * is->channels, by, rows, is->counts[1],
-                         share->to + k * is->filters + panel * width, is->filters, (int)columns);
+                         share->to + k * is->filters + panel * width, is->filters,
+                         (int)columns);
     }
   }
 }
@@ -566,7 +569,8 @@ int filter_gradient(const Convolution *given, const f32 *x, const f32 *dy, f32 *
   does.offsets = offsets;
   does.per_image = parts_of(is.counts[0], does.pieces.rows);
   i64 panels = parts_of(is.filters, does.tiles->columns), numbers = inner * is.filters;
-  does.groups = larger(1, smaller(parts_of(inner, does.tiles->rows), parts_of(FEW_PARTS, panels)));
+  does.groups =
+      larger(1, smaller(parts_of(inner, does.tiles->rows), parts_of(FEW_PARTS, panels)));
   does.parts = panels * does.groups;
   i64 pieces = is.batch * does.per_image;
   if (numbers > 0 && numbers <= SMALL_RESULT && pieces >= LEAST_PIECES) {
@@ -578,7 +582,8 @@ int filter_gradient(const Convolution *given, const f32 *x, const f32 *dy, f32 *
   if (!does.failed)
     failed = host->in_parallel(host->context, sum_part, (size_t)does.parts, &does);
   if (!failed && !does.failed && does.sums)
-    failed = host->in_parallel(host->context, add_stretch, (size_t)parts_of(numbers, STRETCH), &does);
+    failed = host->in_parallel(host->context, add_stretch, (size_t)parts_of(numbers, STRETCH),
+                               &does);
   free(does.sums);
   free(offsets);
   return failed ? failed : does.failed ? -1 : 0;
@@ -612,7 +617,8 @@ static i64 tap_at(const Convolution *does, const i64 place[2], i64 row, i64 colu
 }
 
 static void largest(const f32 *restrict x, f32 *restrict y, i64 count) {
-  INDEPENDENT for (i64 i = 0; i < count; i++) y[i] = ((x[i] > y[i]) | (x[i] != x[i])) ? x[i] : y[i];
+  INDEPENDENT for (i64 i = 0; i < count; i++) y[i] =
+      ((x[i] > y[i]) | (x[i] != x[i])) ? x[i] : y[i];
 }
 
 static void pool_window(const Pooling *pooling, const f32 *x, const i64 place[2], f32 *y) {
@@ -659,13 +665,15 @@ static void pool_part(void *data, size_t index) {
   Pooling *pooling = data;
   const Convolution *does = pooling->does;
   i64 channels = does->channels, part = (i64)index, numbers = image_numbers(does);
-  i64 begin = does->batch * part / pooling->parts, end = does->batch * (part + 1) / pooling->parts;
+  i64 begin = does->batch * part / pooling->parts,
+      end = does->batch * (part + 1) / pooling->parts;
   f32 *left = pooling->dy ? malloc((size_t)channels * sizeof(f32)) : NULL;
   if (pooling->dy && !left) {
     pooling->failed = 1;
     return;
   }
-  if (left) memset(pooling->to + begin * numbers, 0, (size_t)((end - begin) * numbers) * sizeof(f32));
+  if (left)
+    memset(pooling->to + begin * numbers, 0, (size_t)((end - begin) * numbers) * sizeof(f32));
   for (i64 image = begin; image < end; image++) {
     const f32 *x = pooling->x + image * numbers;
     i64 at = image * does->counts[0] * does->counts[1] * channels, place[2];
@@ -676,7 +684,8 @@ static void pool_part(void *data, size_t index) {
           continue;
         }
         memcpy(left, pooling->dy + at, (size_t)channels * sizeof(f32));
-        hand_out_window(pooling, x, place, pooling->y + at, left, pooling->to + image * numbers);
+        hand_out_window(pooling, x, place, pooling->y + at, left,
+                        pooling->to + image * numbers);
       }
   }
   free(left);

@@ -57,6 +57,8 @@ export async function serve(
     if (fault === 'page')
       return response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>');
     if (fault === 'slow') {
+      // A browser may wait for seconds for the rest of what it gave up, to use a connection again.
+      headers.Connection = 'close';
       response.writeHead(200, { ...headers, 'Content-Length': data.length });
       response.write(data.subarray(0, data.length / 2));
       response.on('close', () => cancelled.push(pathname));

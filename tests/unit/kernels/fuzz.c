@@ -1,8 +1,17 @@
 /* Random programs of the fused kernels, valid, nearly valid and nonsense, for a build with sanitizers.
 
-   Every tensor has exactly its own memory, so that a touch outside of it ends the process. Arguments:
+   Every tensor has exactly its own memory, so that a touch outside of it ends the process. Each program
+   runs with the loops for wide vectors and with the others, where there are two sets; a result that
+   differs ends the process, too. Arguments:
    the seed and how many programs. Prints how many were accepted, how many of these ran,
    and how many ran as the body of a loop. */
+
+static int allows_wide_loops = 1;
+#if defined(__x86_64__) || defined(_M_X64)
+#define HAS_WIDE_LOOPS                                                                         \
+  (allows_wide_loops && __builtin_cpu_supports("avx512dq") &&                                  \
+   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
+#endif
 
 #include "program.c"
 
@@ -135,7 +144,11 @@ static size_t make_program(i64 *types) {
   return at;
 }
 
-static void *made[MAX_TENSORS];
+static struct {
+  char *data;
+  size_t size;
+  int type;
+} made[4 * MAX_TENSORS];
 static size_t made_count;
 
 static void *memory(i64 count, int type) {
@@ -144,7 +157,33 @@ static void *memory(i64 count, int type) {
   for (size_t i = 0; i < size; i++) data[i] = (char)random_bits();
   if (type == TYPE_b8)
     for (size_t i = 0; i < size; i++) data[i] &= 1;
-  return made[made_count++] = data;
+  made[made_count].data = data;
+  made[made_count].size = size;
+  made[made_count].type = type;
+  return made[made_count++].data;
+}
+
+/* Whether two tensors that were made differ in more than the bits of NaN. */
+static int differ(size_t a, size_t b) {
+  size_t size = size_of(made[a].type);
+  if (made[a].size != made[b].size || made[a].type != made[b].type) return 1;
+  for (size_t at = 0; at < made[a].size; at += size) {
+    const char *left = made[a].data + at, *right = made[b].data + at;
+    if (!memcmp(left, right, size)) continue;
+    if (made[a].type == TYPE_f32) {
+      f32 x, y;
+      memcpy(&x, left, size), memcpy(&y, right, size);
+      if (x != x && y != y) continue;
+      fprintf(stderr, "%.9g and %.9g\n", (f64)x, (f64)y);
+    } else if (made[a].type == TYPE_f64) {
+      f64 x, y;
+      memcpy(&x, left, size), memcpy(&y, right, size);
+      if (x != x && y != y) continue;
+      fprintf(stderr, "%.17g and %.17g\n", x, y);
+    }
+    return 1;
+  }
+  return 0;
 }
 
 static const Program *running;
@@ -188,7 +227,24 @@ int main(int argc, char **argv) {
     }
     Host host = {new_output, one_by_one, NULL};
     first_output = 0;
-    if (!program_run(program, inputs, &host, problem, sizeof problem)) ran++;
+    size_t before = made_count;
+    int failed = program_run(program, inputs, &host, problem, sizeof problem) != 0;
+    size_t after = made_count;
+    allows_wide_loops = 0;
+    int fails = program_run(program, inputs, &host, problem, sizeof problem) != 0;
+    allows_wide_loops = 1;
+    if (failed != fails) {
+      fprintf(stderr, "round %ld fails with one set of loops: %s\n", round, problem);
+      return 1;
+    }
+    if (!failed) {
+      ran++;
+      for (size_t i = before; i < after; i++)
+        if (differ(i, i - before + after)) {
+          fprintf(stderr, "round %ld differs between sets of loops\n", round);
+          return 1;
+        }
+    }
     if (!program_refuses(program, loop)) {
       i64 at = below(3);
       unsigned char goes_on = 1;
@@ -198,7 +254,7 @@ int main(int argc, char **argv) {
         repeated++;
     }
     program_free(program);
-    while (made_count) free(made[--made_count]);
+    while (made_count) free(made[--made_count].data);
   }
   printf("%ld %ld %ld\n", accepted, ran, repeated);
   return 0;

@@ -220,3 +220,30 @@ def test_saved_models_have_none_of_it(tmp_path, rng):
     assert files and not any(OURS.encode() in file.read_bytes() for file in files)
     loaded = tf.saved_model.load(str(tmp_path)).serve(x)
     np.testing.assert_allclose(loaded, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_frozen_network_keeps_the_blocks_of_onnx_runtime():
+    generator = np.random.default_rng(1)
+    filters = [
+        tf.Variable(generator.standard_normal((3, 3, *c)).astype(np.float32))
+        for c in ((3, 16), (16, 16))
+    ]
+    scale, mean = (tf.Variable(np.linspace(1, 2, 16, dtype=np.float32)) for _ in range(2))
+
+    def network(x):
+        for w in filters:
+            x = tf.nn.conv2d(x, w, 1, "SAME")
+            x = tf.nn.relu(tf.nn.batch_normalization(x, mean, scale * scale, None, scale, 1e-3))
+        x = tf.nn.max_pool2d(x, 2, 2, "SAME")
+        return x, tf.reduce_mean(x, [1, 2])
+
+    x = tf.constant(generator.standard_normal((2, 8, 8, 3)).astype(np.float32))
+    frozen = tf.function(network, jit_compile=True)
+    live = operators(frozen, x)
+    expected = frozen(x)
+    for _ in range(10):
+        found = frozen(x)
+    assert any(op.startswith(OURS) for op in live)
+    assert not {op for op in operators(frozen, x) if op.startswith((OURS, "Fused"))}
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)

@@ -55,8 +55,8 @@ static f64 *zeros(size_t count) {
 static int differ(const char *what, const f32 *found, const f64 *expected, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (!(fabs((f64)found[i] - expected[i]) <= 1e-4 * (1 + fabs(expected[i])))) {
-      fprintf(stderr, "%s: %g instead of %g at %zu of %zu\n", what, (f64)found[i], expected[i], i,
-              count);
+      fprintf(stderr, "%s: %g instead of %g at %zu of %zu\n", what, (f64)found[i], expected[i],
+              i, count);
       return 1;
     }
   return 0;
@@ -97,10 +97,13 @@ static void convolve_slowly(const Convolution *does, const Expected *all, const 
   if (row < 0 || column < 0) return;
   for (i64 c = 0; c < does->channels; c++)
     for (i64 o = 0; o < does->filters; o++) {
-      i64 x = ((place[0] * does->sizes[0] + row) * does->sizes[1] + column) * does->channels + c;
-      i64 w = ((tap[0] * does->window.taps[1] + tap[1]) * does->channels + c) * does->filters + o;
+      i64 x =
+          ((place[0] * does->sizes[0] + row) * does->sizes[1] + column) * does->channels + c;
+      i64 w =
+          ((tap[0] * does->window.taps[1] + tap[1]) * does->channels + c) * does->filters + o;
       i64 y = ((place[0] * does->counts[0] + place[1]) * does->counts[1] + place[2]) *
-                  does->filters + o;
+                  does->filters +
+              o;
       all->y[y] += (f64)all->x[x] * (f64)all->w[w];
       all->dx[x] += (f64)all->dy[y] * (f64)all->w[w];
       all->dw[w] += (f64)all->x[x] * (f64)all->dy[y];
@@ -135,7 +138,8 @@ static int check_convolution(const Convolution *does, const Host *host) {
 }
 
 /* The window of one channel: its maximum, and the gradient to the first place that has it. */
-static void pool_slowly(const Convolution *does, const Expected *all, const i64 place[3], i64 c) {
+static void pool_slowly(const Convolution *does, const Expected *all, const i64 place[3],
+                        i64 c) {
   i64 tap[2], found = -1;
   f64 most = -INFINITY;
   EACH_TAP(does, tap) {
@@ -144,7 +148,9 @@ static void pool_slowly(const Convolution *does, const Expected *all, const i64 
     i64 x = ((place[0] * does->sizes[0] + row) * does->sizes[1] + column) * does->channels + c;
     if (found < 0 || (f64)all->x[x] > most) found = x, most = (f64)all->x[x];
   }
-  i64 y = ((place[0] * does->counts[0] + place[1]) * does->counts[1] + place[2]) * does->channels + c;
+  i64 y =
+      ((place[0] * does->counts[0] + place[1]) * does->counts[1] + place[2]) * does->channels +
+      c;
   all->y[y] = found < 0 ? 0 : most;
   if (found >= 0) all->dx[found] += (f64)all->dy[y];
 }
