@@ -18,6 +18,7 @@ ROWS = (
     Row("perceptron", "MLP with Adam, a step", "us", 1, (("jax", 1.1),)),
     Row("tiny", "1,000 tiny operations", "us", 1, (("jax", 0.5),)),
     Row("loop", "a loop of 1,000 iterations", "us", 1, (("tensorflow", 50.0), ("jax", 0.2))),
+    Row("path", "a path of 1,000 steps, its gradient", "us", 1, (("tensorflow", 10), ("jax", 0.2))),
     Row("gelu", "gelu of a million elements", "us", 1, (("plain", 0.98),)),
 )
 

@@ -27,6 +27,8 @@ def tensorflow_ops(tf: Any) -> Any:
         square=tf.square,
         minimum=tf.minimum,
         constant=tf.constant,
+        sin=tf.sin,
+        stack=tf.stack,
         sum=lambda x: tf.reduce_sum(x, axis=1),
         mean=tf.reduce_mean,
         loss=lambda labels, logits: tf.reduce_mean(
@@ -52,6 +54,8 @@ def jax_ops() -> Any:
         square=jnp.square,
         minimum=jnp.minimum,
         constant=jnp.asarray,
+        sin=jnp.sin,
+        stack=jnp.stack,
         sum=lambda x: jnp.sum(x, axis=1),
         mean=jnp.mean,
         loss=loss,
@@ -119,6 +123,17 @@ def sampler_loss(ops: Any, weights: Any, x: Any, v: Any) -> tuple[Any, Any, Any]
     accepted = ops.exp(ops.minimum(before - energy(x, v) + volume, 0.0))
     distance = ops.sum(ops.square(x - begin)) * accepted + 1e-4
     return ops.mean(1.0 / distance) - ops.mean(distance), x, accepted
+
+
+def pendulums() -> np.ndarray[Any, Any]:
+    """Angles and velocities at the beginning, ``[2, 20]``."""
+    return np.random.default_rng(0).normal(size=(2, 20)).astype(np.float32)
+
+
+def swing(ops: Any, state: Any) -> Any:
+    """Angles and velocities a hundredth of a second later."""
+    velocity = state[1] - 0.01 * ops.sin(state[0])
+    return ops.stack([state[0] + 0.01 * velocity, velocity])
 
 
 def perceptron_weights() -> list[np.ndarray[Any, Any]]:

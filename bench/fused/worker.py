@@ -78,16 +78,29 @@ def _tensorflow_cases(tf: Any) -> dict[str, Callable[[], Case]]:
         return x
 
     @tf.function
+    def path(state: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(state)
+            angles = tf.TensorArray(tf.float32, size=ITERATIONS, element_shape=[20])
+            now = state
+            for i in tf.range(ITERATIONS):
+                now = networks.swing(ops, now)
+                angles = angles.write(i, now[0])
+            loss = tf.reduce_mean(tf.square(angles.stack()))
+        return tape.gradient(loss, state)
+
+    @tf.function
     def gelu(x: Any) -> Any:
         return tf.nn.gelu(x, approximate=True) * 2.0 + x
 
-    scalar = tf.constant(1.0)
+    scalar, hanging = tf.constant(1.0), tf.constant(networks.pendulums())
     large = tf.constant(np.random.default_rng(0).normal(size=(512, 2048)).astype(np.float32))
     return {
         "sampler": sampler,
         "perceptron": perceptron,
         "tiny": lambda: Case(lambda: tiny(scalar), float),
         "loop": lambda: Case(lambda: loop(scalar), float),
+        "path": lambda: Case(lambda: path(hanging), lambda slope: float(slope[0, 0])),
         "gelu": lambda: Case(lambda: gelu(large), lambda _: 0.0),
     }
 
@@ -165,10 +178,19 @@ def _jax_cases() -> dict[str, Callable[[], Case]]:
         return jax.lax.fori_loop(0, ITERATIONS, lambda _, x: x * 1.01 + 0.01, x)
 
     @jax.jit
+    @jax.grad
+    def path(state: Any) -> Any:
+        def step(now: Any, _: Any) -> Any:
+            now = networks.swing(ops, now)
+            return now, now[0]
+
+        return jnp.mean(jnp.square(jax.lax.scan(step, state, None, ITERATIONS)[1]))
+
+    @jax.jit
     def gelu(x: Any) -> Any:
         return jax.nn.gelu(x, approximate=True) * 2.0 + x
 
-    scalar = jnp.float32(1.0)
+    scalar, hanging = jnp.float32(1.0), jnp.asarray(networks.pendulums())
     large = jnp.asarray(np.random.default_rng(0).normal(size=(512, 2048)).astype(np.float32))
 
     def waited(call: Callable[[], Any], value: Callable[[Any], float]) -> Callable[[], Case]:
@@ -179,6 +201,7 @@ def _jax_cases() -> dict[str, Callable[[], Case]]:
         "perceptron": perceptron,
         "tiny": waited(lambda: tiny(scalar), float),
         "loop": waited(lambda: loop(scalar), float),
+        "path": waited(lambda: path(hanging), lambda slope: float(slope[0, 0])),
         "gelu": waited(lambda: gelu(large), lambda _: 0.0),
     }
 

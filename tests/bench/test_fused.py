@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,25 @@ def test_small_programs_compute_the_same(name: str) -> None:
     steps = worker.ITERATIONS if name == "loop" else worker.ITERATIONS // 2
     expected = 1.01**steps * 2 - 1  # the fixed point is -1
     assert case.first_value == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_gradient_of_a_path() -> None:
+    """Two paths whose beginnings differ a little say the same."""
+    case = worker._tensorflow_cases(tf)["path"]()
+    case.round(0.001)
+
+    def loss(state: np.ndarray[Any, Any]) -> float:
+        total = 0.0
+        for _ in range(worker.ITERATIONS):
+            velocity = state[1] - 0.01 * np.sin(state[0])
+            state = np.stack([state[0] + 0.01 * velocity, velocity])
+            total += float(np.mean(state[0] ** 2))
+        return total / worker.ITERATIONS
+
+    begin, step = networks.pendulums().astype(np.float64), np.zeros((2, 20))
+    step[0, 0] = 1e-5
+    slope = (loss(begin + step) - loss(begin - step)) / 2e-5
+    assert case.first_value == pytest.approx(slope, rel=1e-3)
 
 
 def test_the_perceptron_learns() -> None:

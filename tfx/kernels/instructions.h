@@ -58,12 +58,14 @@
   QUOTIENT(Mod, T, T, T, b == 0 || b == -1 ? 0 : (T)(a % b + (a % b && (a ^ b) < 0 ? b : 0)))  \
   ONE(Sign, T, T, (T)((a > 0) - (a < 0)))
 
+#define BIT_INSTRUCTIONS(T)                                                                    \
+  ANY(BitwiseAnd, T, T, T, a &b)                                                               \
+  ANY(BitwiseOr, T, T, T, a | b)                                                               \
+  ANY(BitwiseXor, T, T, T, a ^ b)                                                              \
+  ONE(BitwiseNot, T, T, (T)~a)
+
 /* A shift by the width or more gives 0, as ONNX Runtime's kernels do where C says nothing. */
-#define BIT_INSTRUCTIONS(U, WIDTH)                                                             \
-  ANY(BitwiseAnd, U, U, U, a &b)                                                               \
-  ANY(BitwiseOr, U, U, U, a | b)                                                               \
-  ANY(BitwiseXor, U, U, U, a ^ b)                                                              \
-  ONE(BitwiseNot, U, U, (U)~a)                                                                 \
+#define SHIFTS(U, WIDTH)                                                                       \
   TWO(ShiftLeft, U, U, U, b < WIDTH ? (U)(a << (b & (WIDTH - 1))) : 0)                         \
   TWO(ShiftRight, U, U, U, b < WIDTH ? (U)(a >> (b & (WIDTH - 1))) : 0)
 
@@ -82,8 +84,12 @@
   WRAPPING_INSTRUCTIONS(u64, u64)                                                              \
   INTEGER_INSTRUCTIONS(i32, u32)                                                               \
   INTEGER_INSTRUCTIONS(i64, u64)                                                               \
-  BIT_INSTRUCTIONS(u32, 32)                                                                    \
-  BIT_INSTRUCTIONS(u64, 64)                                                                    \
+  BIT_INSTRUCTIONS(i32)                                                                        \
+  BIT_INSTRUCTIONS(i64)                                                                        \
+  BIT_INSTRUCTIONS(u32)                                                                        \
+  BIT_INSTRUCTIONS(u64)                                                                        \
+  SHIFTS(u32, 32)                                                                              \
+  SHIFTS(u64, 64)                                                                              \
   COMPARISONS(f32)                                                                             \
   COMPARISONS(f64)                                                                             \
   COMPARISONS(i32)                                                                             \

@@ -2,7 +2,8 @@
    ``FusedLoop`` runs it again and again, for some milliseconds; a ``Loop`` around it, between whose
    iterations ONNX Runtime looks whether the run is to end, calls it until it is done. Its inputs are
    the number of iterations, that of the first one, whether to begin, the carried values and others; its
-   outputs whether to go on, the number of the next iteration and the carried values.
+   outputs whether to go on, the number of the next iteration, the carried values and rows of what is
+   collected.
 
    Every failure is a status with a sentence; nothing ends the process. */
 
@@ -86,12 +87,14 @@ static RuntimeStatus *create_loop(const CustomOperator *self, const RuntimeApi *
   if (status) return status;
   KernelInfoInt64 get = CALL(KernelInfoInt64, INFO_GET_ATTRIBUTE_INT64);
   Kernel *kernel = *made;
-  int64_t carried = 0, tests = 0;
+  int64_t carried = 0, collected = 0, tests = 0;
   status = get(info, "carried", &carried);
+  if (!status) status = get(info, "collected", &collected);
   if (!status) status = get(info, "tests", &tests);
-  if (!status && (carried < 0 || carried > MAX_GIVEN)) status = refuse("too much is carried");
+  if (!status && (carried < 0 || carried > MAX_GIVEN || collected < 0 || collected > MAX_GIVEN))
+    status = refuse("too much is carried or collected");
   if (!status) {
-    kernel->loop = (Repetition){(size_t)carried, tests != 0};
+    kernel->loop = (Repetition){(size_t)carried, (size_t)collected, tests != 0};
     const char *problem = program_refuses(kernel->program, kernel->loop);
     if (problem) status = refuse(problem);
   }
@@ -201,7 +204,8 @@ static RuntimeStatus *compute_loop(void *given, KernelContext *context) {
   Tensor head[HEAD], inputs[MAX_GIVEN], result;
   char problem[PROBLEM_SIZE] = "there is no memory left";
   size_t count = program_inputs(program);
-  RuntimeStatus *status = check_counts(context, HEAD - 1 + count, 2 + kernel->loop.carried);
+  RuntimeStatus *status = check_counts(context, HEAD - 1 + count,
+                                       2 + kernel->loop.carried + kernel->loop.collected);
   for (size_t i = 0; !status && i < HEAD; i++) {
     status = read_input(&run, i, i == GO ? BOOL : INT64, &head[i]);
     for (int axis = 0; !status && axis < head[i].rank; axis++)

@@ -154,12 +154,23 @@ typedef struct {
   int left, right, transposes, output;
 } Product;
 
-enum { ELEMENTS, REDUCES, MULTIPLIES, KINDS };
+enum { ELEMENTS, REDUCES, MULTIPLIES, TAKES, VIEWS, PLACES, JOINS, KINDS };
+
+/* A row of a tensor, by an index; a part of a whole one, which may be turned around; the other way, a
+   tensor in its place in a whole one that is filled with a number; or several, joined along an axis.
+   Strides are in elements, of the whole one. */
+typedef struct {
+  int kind, output, axis, count;
+  int tensors[MAX_JOINED]; /* the second one of a row is its index */
+  int rank, whole_rank;
+  i64 offset, fill, sizes[MAX_RANK], strides[MAX_RANK], whole_sizes[MAX_RANK];
+} Copies;
 
 typedef struct {
   int kind; /* what follows is of the first one, but for what the others are called after */
   Reduction reduction;
   Product product;
+  Copies *copies; /* NULL for other kinds */
   int rank, units;
   int divides; /* whether a step divides integers */
   size_t source_count, result_count, step_count;
@@ -356,6 +367,62 @@ static void read_product(Reader *reader, const Program *program, Product *reads,
           "a product changes the type");
 }
 
+/* Sizes and strides with which no sum of products overflows. */
+enum { LONGEST_AXIS = 1 << 29 };
+
+static void read_sizes(Reader *reader, int *rank, i64 *sizes) {
+  *rank = (int)next(reader, 0, MAX_RANK, "a copy has too many axes");
+  for (int axis = 0; axis < *rank; axis++)
+    sizes[axis] = next(reader, 0, LONGEST_AXIS, "a copy is too large");
+}
+
+static void read_part(Reader *reader, Copies *reads) {
+  const i64 most = (i64)1 << 40;
+  i64 there = 1, first, last, empty = 0;
+  read_sizes(reader, &reads->whole_rank, reads->whole_sizes);
+  for (int axis = 0; axis < reads->whole_rank; axis++) {
+    there *= reads->whole_sizes[axis];
+    require(reader, there <= most, "a copy is too large");
+    if (reader->wrong) return;
+  }
+  first = last = reads->offset = next(reader, 0, most, "a part begins elsewhere");
+  read_sizes(reader, &reads->rank, reads->sizes);
+  for (int axis = 0; axis < reads->rank; axis++) {
+    i64 stride = next(reader, -LONGEST_AXIS, LONGEST_AXIS, "a stride is too long");
+    i64 reach = stride * (reads->sizes[axis] - 1);
+    reads->strides[axis] = stride;
+    empty |= reads->sizes[axis] == 0;
+    if (reach < 0)
+      first += reach;
+    else
+      last += reach;
+  }
+  require(reader, empty || (first >= 0 && last < there), "a part is not in its tensor");
+}
+
+static void read_copies(Reader *reader, const Program *program, int kind, Copies *reads,
+                        Made *made) {
+  reads->kind = kind;
+  reads->count = kind == TAKES ? 2 : 1;
+  if (kind == JOINS) {
+    reads->axis = (int)next(reader, 0, MAX_RANK - 1, "an axis is not there");
+    reads->count = (int)next(reader, 1, MAX_JOINED, "too much is joined");
+  }
+  for (int i = 0; i < reads->count; i++) read_tensor(reader, program, &reads->tensors[i], made);
+  if (kind == VIEWS || kind == PLACES) read_part(reader, reads);
+  if (kind == PLACES) reads->fill = next(reader, INT64_MIN, INT64_MAX, "");
+  read_result(reader, program, &reads->output, made);
+  int type = program->types[program->input_count + (size_t)reads->output];
+  for (int i = 0; i < reads->count; i++) {
+    int from = program->types[reads->tensors[i]];
+    require_there(reader, program, made, reads->tensors[i]);
+    if (kind == TAKES && i == 1)
+      require(reader, from == TYPE_i64 || from == TYPE_i32, "an index is of another type");
+    else
+      require(reader, from == type, "a copy changes the type");
+  }
+}
+
 static void read_box(Reader *reader, const Program *program, Box *box, Made *made) {
   box->kind = (int)next(reader, 0, KINDS - 1, "a loop is of no kind");
   if (box->kind == REDUCES) {
@@ -364,6 +431,11 @@ static void read_box(Reader *reader, const Program *program, Box *box, Made *mad
   }
   if (box->kind == MULTIPLIES) {
     read_product(reader, program, &box->product, made);
+    return;
+  }
+  if (box->kind != ELEMENTS) {
+    box->copies = array(reader, 1, sizeof *box->copies);
+    if (!reader->wrong) read_copies(reader, program, box->kind, box->copies, made);
     return;
   }
   box->rank = (int)next(reader, 0, MAX_RANK, "a loop has too many axes");
@@ -459,6 +531,7 @@ void program_free(Program *program) {
     free(program->boxes[i].results);
     free(program->boxes[i].made);
     free(program->boxes[i].steps);
+    free(program->boxes[i].copies);
   }
   free(program->boxes);
   free(program->constants);
@@ -751,6 +824,7 @@ static const Tensor *tensor_at(const Program *program, const Tensor *inputs, con
 
 #include "products.inc"
 #include "reductions.inc"
+#include "copies.inc"
 
 /* A loop with the addresses of its tensors. */
 typedef struct {
@@ -760,6 +834,7 @@ typedef struct {
   Work work;
   Reducing reducing; /* of a box that reduces, which has nothing of the above */
   Multiplying multiplying;
+  Copying copying;
 } Prepared;
 
 /* Sizes of the box, its results made, and how each source stands in it. The arrays of ``prepared`` are
@@ -779,6 +854,9 @@ static int prepare_box(const Program *program, const Box *box, const Tensor *inp
   if (box->kind == MULTIPLIES)
     return prepare_product(program, &box->product, inputs, outputs, host,
                            &prepared->multiplying, problem, size);
+  if (box->kind != ELEMENTS)
+    return prepare_copy(program, box->copies, inputs, outputs, host, &prepared->copying,
+                        problem, size);
   for (size_t i = 0; i < box->source_count; i++)
     tensors[i] = tensor_at(program, inputs, outputs, box->sources[i].tensor);
   if (broadcast(box, tensors, sizes, problem, size)) return -1;
@@ -839,6 +917,7 @@ static int run_prepared(Prepared *prepared, const Host *host, char *problem, siz
     run_product(&prepared->multiplying);
     return 0;
   }
+  if (work->box->kind != ELEMENTS) return run_copy(&prepared->copying, problem, size);
   if (work->total == 0) return 0;
   if (work->part < work->total) {
     size_t parts = (size_t)((work->total + work->part - 1) / work->part);
@@ -956,7 +1035,8 @@ int program_run(const Program *program, const Tensor *inputs, const Host *host, 
   const Host inner = {make_tensor, pass_on, &making};
   int failed = 0;
   for (size_t i = 0; i < program->loop_count && !failed; i++) {
-    Prepared prepared = {.streams = streams, .actions = actions};
+    Prepared prepared; /* large, and most of it is not of this kind of a loop */
+    prepared.streams = streams, prepared.actions = actions;
     failed = prepare_box(program, &program->boxes[i], inputs, made, &inner, &prepared, problem,
                          size);
     if (!failed) failed = run_prepared(&prepared, host, problem, size);
@@ -973,7 +1053,7 @@ int program_run(const Program *program, const Tensor *inputs, const Host *host, 
 enum { LONGEST_WORK = 1 << 24, ITERATION_WORK = 200 };
 
 const char *program_refuses(const Program *program, Repetition loop) {
-  size_t results = loop.carried + (loop.tests ? 1 : 0);
+  size_t results = loop.carried + loop.collected + (loop.tests ? 1 : 0);
   if (program->input_count < 1 + loop.carried || program->types[0] != TYPE_i64)
     return "a loop is given too little";
   if (program->output_count != results) return "a loop makes too little or too much";
@@ -992,9 +1072,13 @@ typedef struct {
   Repetition loop;
   const Tensor *before;
   char **after;       /* where the carried values of this iteration go */
-  void **temporaries; /* of the same sizes in every iteration */
+  void **temporaries; /* of the same sizes in every iteration: what is collected, then others */
   unsigned char *goes_on;
 } Turn;
+
+static size_t outputs_before_collected(Repetition loop) {
+  return loop.carried + (loop.tests ? 1 : 0);
+}
 
 static int output_of_turn(void *context, size_t output, Tensor *tensor) {
   Turn *turn = context;
@@ -1010,7 +1094,7 @@ static int output_of_turn(void *context, size_t output, Tensor *tensor) {
     return before->rank != tensor->rank ||
            memcmp(before->sizes, tensor->sizes, (size_t)tensor->rank * sizeof(i64)) != 0;
   }
-  void **temporary = &turn->temporaries[output - turn->program->output_count];
+  void **temporary = &turn->temporaries[output - outputs_before_collected(turn->loop)];
   size_t bytes = bytes_made(turn->program, output, tensor);
   if (!*temporary) *temporary = malloc(bytes ? bytes : 1);
   tensor->data = *temporary;
@@ -1024,6 +1108,7 @@ static i64 work_of(const Prepared *prepared) {
   if (box->kind == REDUCES) return prepared->reducing.rows * (prepared->reducing.width + 50);
   if (box->kind == MULTIPLIES)
     return product->count * product->rows * (product->inner * (product->columns / 8 + 1) + 50);
+  if (box->kind != ELEMENTS) return copied(&prepared->copying, box->copies) / 4 + 50;
   return (i64)box->step_count * (prepared->work.total + 50);
 }
 
@@ -1037,10 +1122,10 @@ typedef struct {
   Action *actions;
 } Repeating;
 
-static void end_repeating(const Program *program, Repeating *all) {
+static void end_repeating(const Program *program, Repetition loop, Repeating *all) {
   for (size_t i = 0; all->prepared && i < 2 * program->loop_count; i++)
     free(all->prepared[i].spreads);
-  size_t temporaries = program->made_count - program->output_count;
+  size_t temporaries = program->made_count - outputs_before_collected(loop);
   for (size_t i = 0; all->temporaries && i < temporaries; i++) free(all->temporaries[i]);
   free(all->temporaries);
   free(all->made);
@@ -1054,11 +1139,56 @@ static size_t bytes_of(const Program *program, const Tensor *tensor, size_t inpu
   return (size_t)elements(tensor->sizes, tensor->rank) * size_of(program->types[input]);
 }
 
+/* Where what is collected goes: the same number of rows in every call of a loop. */
+typedef struct {
+  char *rows;
+  const char *each; /* of an iteration */
+  size_t bytes;
+} Collected;
+
+/* As many rows as a call may run iterations. Returns their number, or -1. */
+static i64 make_rows(const Program *program, const Repeating *all, Repetition loop, i64 most,
+                     i64 limit, const Host *host, Collected *collected, char *problem,
+                     size_t size) {
+  enum { UNKNOWN_LIMIT = 256 };
+  const i64 endless = (i64)1 << 40, most_bytes = 1 << 26;
+  const size_t first = outputs_before_collected(loop);
+  i64 rows = most < limit ? most : limit, bytes = 1;
+  if ((loop.tests || limit > endless) && rows > UNKNOWN_LIMIT) rows = UNKNOWN_LIMIT;
+  for (size_t i = 0; i < loop.collected; i++) {
+    collected[i].bytes = bytes_made(program, first + i, &all->made[first + i]);
+    collected[i].each = all->temporaries[i];
+    bytes += (i64)collected[i].bytes;
+  }
+  if (rows > most_bytes / bytes) rows = most_bytes / bytes;
+  if (rows < 1) rows = 1;
+  for (size_t i = 0; i < loop.collected; i++) {
+    const Tensor *each = &all->made[first + i];
+    Tensor tensor = {.rank = each->rank + 1, .sizes = {rows}};
+    if (tensor.rank > MAX_RANK) {
+      snprintf(problem, size, "what is collected has too many axes");
+      return -1;
+    }
+    memcpy(tensor.sizes + 1, each->sizes, (size_t)each->rank * sizeof(i64));
+    if (host->make_output(host->context, loop.carried + i, &tensor)) return -1;
+    collected[i].rows = tensor.data;
+  }
+  return rows;
+}
+
+static void collect(const Collected *collected, size_t count, i64 row) {
+  for (size_t i = 0; i < count; i++)
+    if (collected[i].bytes)
+      memcpy(collected[i].rows + (size_t)row * collected[i].bytes, collected[i].each,
+             collected[i].bytes);
+}
+
 int program_repeat(const Program *program, Repetition loop, const Tensor *given, int64_t limit,
                    int64_t *at, unsigned char *goes_on, const Host *host, char *problem,
                    size_t size) {
   Tensor inputs[2][MAX_GIVEN], final;
   char *places[2][MAX_GIVEN];
+  Collected collected[MAX_GIVEN];
   Repeating all = {0};
   i64 iteration = *at, work = ITERATION_WORK;
   size_t spare = 0, sources = 0, steps = 0;
@@ -1073,7 +1203,7 @@ int program_repeat(const Program *program, Repetition loop, const Tensor *given,
   all.spare = malloc(spare ? spare : 1);
   all.made = malloc(program->made_count * sizeof *all.made);
   all.temporaries =
-      calloc(program->made_count - program->output_count + 1, sizeof *all.temporaries);
+      calloc(program->made_count - outputs_before_collected(loop) + 1, sizeof *all.temporaries);
   all.prepared = calloc(2 * program->loop_count, sizeof *all.prepared);
   all.streams = malloc((2 * sources + 1) * sizeof *all.streams);
   all.actions = malloc((2 * steps + 1) * sizeof *all.actions);
@@ -1099,7 +1229,10 @@ int program_repeat(const Program *program, Repetition loop, const Tensor *given,
     for (int turn = 0; turn < 2; turn++) inputs[turn][1 + i].data = places[turn][i];
   int turn = 0;
   i64 most = 2; /* until the work is known */
-  for (i64 done = 0; !failed && *goes_on && iteration < limit && done < most; done++) {
+  for (i64 done = 0; !failed && done < most; done++) {
+    const int runs = *goes_on && iteration < limit;
+    if (!runs && (done || !loop.collected))
+      break; /* rows have sizes without an iteration, too */
     Prepared *prepared = all.prepared + (size_t)turn * program->loop_count;
     if (done < 2) {
       Turn now = {program, loop, inputs[turn], places[1 - turn], all.temporaries, goes_on};
@@ -1118,10 +1251,16 @@ int program_repeat(const Program *program, Repetition loop, const Tensor *given,
         streams += box->source_count, actions += box->step_count;
         if (!failed && done == 0) work += work_of(&prepared[i]);
       }
-      if (done == 0 && !failed) most = LONGEST_WORK / work + 2;
+      if (done == 0) most = LONGEST_WORK / work + 2;
+      if (done == 0 && !failed && loop.collected) {
+        most = make_rows(program, &all, loop, most, limit, host, collected, problem, size);
+        failed = most < 0;
+      }
     }
+    if (!runs) break;
     for (size_t i = 0; i < program->loop_count && !failed; i++)
       failed = run_prepared(&prepared[i], host, problem, size);
+    if (!failed) collect(collected, loop.collected, done);
     iteration++;
     turn = 1 - turn;
   }
@@ -1131,7 +1270,7 @@ int program_repeat(const Program *program, Repetition loop, const Tensor *given,
   }
   *at = iteration;
   *goes_on = *goes_on && iteration < limit;
-  end_repeating(program, &all);
+  end_repeating(program, loop, &all);
   return failed;
 }
 

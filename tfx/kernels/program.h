@@ -19,6 +19,14 @@
        operation, tensor, axes, keeps, output
      or 2, and
        left, right, transposes, output
+     or 3, and
+       tensor, index, output
+     or 4, and
+       tensor, axes, their sizes, begin, axes of the result, their sizes, their strides, output
+     or 5, and
+       tensor, axes of the result, their sizes, begin, axes, their sizes, their strides, fill, output
+     or 6, and
+       axis, count, tensors, output
 
    A loop goes over a box of elements, whose sizes are those of its sources broadcast to one another.
    It takes a tile of 512 elements after the other through all of its steps, so what stands between
@@ -33,6 +41,11 @@
    transposed if bit 0 is set, the right one if bit 1 is; axes in front of the last two have the same
    sizes, or the right one has none and the left one is not transposed.
 
+   The others copy: a row along the first axis, by one index, which is kept as an axis of size 1 if it
+   has one; a part of a tensor whose sizes are known, from an element on, by strides in elements; a tensor
+   to such a part of a larger one, filled with the bits of a number elsewhere; and tensors that are joined
+   along an axis.
+
    An operand is ``kind * 65536 + number``: a register, which begins with a unit of 2 KiB; a source of
    the loop; a constant; and, where a step writes, a result of the loop. */
 
@@ -42,10 +55,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PROGRAM_FORMAT = 3 };
+enum { PROGRAM_FORMAT = 4 };
 enum { TILE = 512, UNIT_BYTES = 2048, MAX_UNITS = 48, MAX_RANK = 8 };
 enum { MAX_GIVEN = 256, MAX_MADE = 2048, MAX_TENSORS = MAX_GIVEN + MAX_MADE };
-enum { MAX_LOOPS = 2048, MAX_STEPS = 4096, MAX_CONSTANTS = 1024 };
+enum { MAX_LOOPS = 2048, MAX_STEPS = 4096, MAX_CONSTANTS = 1024, MAX_JOINED = 16 };
 enum { REGISTER = 0, SOURCE = 1, CONSTANT = 2, RESULT = 3 };
 
 typedef struct Program Program;
@@ -81,15 +94,16 @@ int program_run(const Program *program, const Tensor *inputs, const Host *host, 
 
 /* A program as the body of a loop. Its inputs are the number of the iteration, ``carried`` values and
    others; its outputs whether another iteration follows, if it ``tests`` that, then the carried values
-   after the iteration, which have the types and sizes that they had before. */
+   after the iteration, which have the types and sizes that they had before, then what is ``collected``. */
 typedef struct {
-  size_t carried;
+  size_t carried, collected;
   int tests;
 } Repetition;
 
 /* Run iterations from ``*at`` on, as long as it is below ``limit`` and ``*goes_on`` is not 0, but only
    for some milliseconds: whoever calls sees from both whether it has to call again. ``inputs[0]`` need
-   not be given. The outputs of ``host`` are the carried values alone, from 0. */
+   not be given. The outputs of ``host`` are the carried values, from 0, then the rows that were
+   collected: more than iterations have run, perhaps, but as many in every call of a loop. */
 int program_repeat(const Program *program, Repetition loop, const Tensor *inputs, int64_t limit,
                    int64_t *at, unsigned char *goes_on, const Host *host, char *problem,
                    size_t size);

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-FORMAT = 3
+import numpy as np
+
+FORMAT = 4
 MAX_UNITS = 48
 MAX_GIVEN = 256
 MAX_TEMPORARIES = 1792
@@ -18,6 +20,9 @@ MAX_LOOPS = 2048
 MAX_STEPS = 4096
 MAX_CONSTANTS = 1024
 MAX_RANK = 8
+MAX_JOINED = 16
+# Of an axis, and of a stride.
+MAX_LENGTH = 1 << 29
 # Kinds of operands; 0 is a register.
 _SOURCE, _CONSTANT, _RESULT = (kind << 16 for kind in range(1, 4))
 _WIDE = frozenset((7, 11, 13))
@@ -111,12 +116,95 @@ class Product:
     output: int
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A copy of a row of a tensor along its first axis.
+
+    Attributes:
+        tensor: The number of an input, or of an output behind all inputs.
+        index: Likewise, of a tensor of one integer; its axis, if it has one, is kept.
+        output: The output that it writes.
+    """
+
+    tensor: int
+    index: int
+    output: int
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A copy of a part of a tensor of known sizes.
+
+    Attributes:
+        tensor: The number of an input, or of an output behind all inputs.
+        whole: Its sizes.
+        offset: Of the first element that is copied.
+        sizes: Of the result.
+        strides: From one element to the next along each axis of the result, in elements.
+        output: The output that it writes.
+    """
+
+    tensor: int
+    whole: tuple[int, ...]
+    offset: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    output: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A copy of a tensor of known sizes to a part of a larger one.
+
+    Attributes:
+        tensor: The number of an input, or of an output behind all inputs.
+        whole: The sizes of the result.
+        offset: In the result, of the first element.
+        sizes: Of the tensor.
+        strides: In the result, from one element to the next along each axis of the tensor.
+        fill: The bits of what stands elsewhere, as a signed integer.
+        output: The output that it writes.
+    """
+
+    tensor: int
+    whole: tuple[int, ...]
+    offset: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    fill: int
+    output: int
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A copy of tensors behind one another.
+
+    Attributes:
+        axis: Along which they are joined, from 0.
+        tensors: The numbers of inputs, or of outputs behind all inputs.
+        output: The output that it writes.
+    """
+
+    axis: int
+    tensors: tuple[int, ...]
+    output: int
+
+
+# What reads tensors as a whole, and is no loop over the elements of one shape.
+Whole: TypeAlias = Reduction | Product | Row | View | Place | Join
+
+
+def bits(number: np.ndarray[Any, Any]) -> int:
+    """The bits of an array of one number, in the low bytes of a signed integer."""
+    return int.from_bytes(number.tobytes().ljust(8, b"\0"), "little", signed=True)
+
+
 def encode(
     inputs: Sequence[int],
     outputs: Sequence[int],
     temporaries: Sequence[tuple[int, int]],
     constants: Sequence[int],
-    boxes: Sequence[Box | Reduction | Product],
+    boxes: Sequence[Box | Whole],
 ) -> list[int]:
     """The numbers of a program.
 
@@ -141,15 +229,31 @@ def encode(
         words += temporary
     words += constants
     for box in boxes:
-        if isinstance(box, Reduction):
-            axes = sum(1 << axis for axis in box.axes)
-            words += [1, box.operation, box.tensor, axes, int(box.keeps), box.output]
-        elif isinstance(box, Product):
-            left, right = box.transposes
-            words += [2, box.left, box.right, int(left) + 2 * int(right), box.output]
-        else:
-            words += _encode_box(box, types)
+        words += _encode_box(box, types) if isinstance(box, Box) else _encode_whole(box)
     return words
+
+
+def _encode_whole(box: Whole) -> list[int]:
+    match box:
+        case Reduction():
+            axes = sum(1 << axis for axis in box.axes)
+            return [1, box.operation, box.tensor, axes, int(box.keeps), box.output]
+        case Product():
+            left, right = box.transposes
+            return [2, box.left, box.right, int(left) + 2 * int(right), box.output]
+        case Row():
+            return [3, box.tensor, box.index, box.output]
+        case View():
+            return [4, box.tensor, *_part(box), box.output]
+        case Place():
+            return [5, box.tensor, *_part(box), box.fill, box.output]
+        case Join():
+            return [6, box.axis, len(box.tensors), *box.tensors, box.output]
+
+
+def _part(box: View | Place) -> list[int]:
+    whole = [len(box.whole), *box.whole]
+    return [*whole, box.offset, len(box.sizes), *box.sizes, *box.strides]
 
 
 class _Registers:

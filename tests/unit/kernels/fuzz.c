@@ -70,7 +70,30 @@ static i64 tensor_of(i64 type, const i64 *types, i64 inputs, i64 before, const i
   return tensor;
 }
 
-static size_t make_program(i64 *types) {
+/* A part of a matrix of some sizes: each axis perhaps once, forwards or backwards, or spread out. */
+static size_t make_view(i64 *at, const i64 *sizes) {
+  i64 strides[4], lengths[4], rank = 0, offset = 0;
+  i64 first = below(2), axes = below(3);
+  for (i64 i = 0; i < axes; i++) {
+    i64 axis = (first + i) & 1, whole = axis ? 1 : sizes[1], start = below(sizes[axis] + 1);
+    i64 step = 1 + below(3), room = sizes[axis] - start;
+    if (below(2)) { /* from the last one back */
+      step = -step, room = start, start -= 1;
+    }
+    lengths[rank] = (room + (step < 0 ? -step : step) - 1) / (step < 0 ? -step : step);
+    strides[rank++] = step * whole;
+    if (start >= 0 && start < sizes[axis]) offset += start * whole;
+  }
+  if (below(3) == 0) lengths[rank] = below(4), strides[rank++] = 0;
+  if (below(10) == 0) offset += below(4);
+  size_t n = 0;
+  at[n++] = 2, at[n++] = sizes[0], at[n++] = sizes[1], at[n++] = offset, at[n++] = rank;
+  for (i64 i = 0; i < rank; i++) at[n++] = lengths[i];
+  for (i64 i = 0; i < rank; i++) at[n++] = strides[i];
+  return n;
+}
+
+static size_t make_program(i64 *types, const i64 *matrix) {
   size_t at = 0;
   i64 inputs = 1 + below(4), outputs = 1 + below(3), temporaries = below(2) ? 0 : below(4);
   i64 constants = below(3), loops = outputs + temporaries, order[8];
@@ -78,14 +101,15 @@ static size_t make_program(i64 *types) {
   for (int i = 0; i < 6; i++) words[at++] = header[i];
   for (i64 i = 0; i < inputs + loops; i++) types[i] = some_type();
   for (i64 i = 0; i < loops; i++) order[i] = i < temporaries ? outputs + i : i - temporaries;
-  loop.tests = (int)below(2), loop.carried = 0;
+  loop.tests = (int)below(2), loop.carried = loop.collected = 0;
   if (below(2)) { /* as the body of a loop has them */
     types[0] = TYPE_i64;
     if (loop.tests) types[inputs] = TYPE_b8;
-    for (i64 i = 0; 1 + i < inputs && i + loop.tests < outputs; i++) {
+    for (i64 i = 0; 1 + i < inputs && i + loop.tests < outputs && below(4); i++) {
       types[inputs + loop.tests + i] = types[1 + i];
       loop.carried++;
     }
+    loop.collected = (size_t)(outputs - loop.tests) - loop.carried;
   }
   for (i64 i = 0; i < inputs + outputs; i++) words[at++] = types[i];
   for (i64 i = outputs; i < loops; i++) {
@@ -97,6 +121,27 @@ static size_t make_program(i64 *types) {
     i64 makes = order[box], type = types[inputs + makes];
     i64 tensor = tensor_of(type, types, inputs, box, order);
     int known = types[tensor] == type || below(20) == 0;
+    if (known && below(6) == 0) {
+      i64 index = tensor_of(below(2) ? TYPE_i64 : TYPE_i32, types, inputs, box, order);
+      words[at++] = 3, words[at++] = tensor, words[at++] = index, words[at++] = makes;
+      continue;
+    }
+    if (known && below(5) == 0) {
+      i64 places = below(2);
+      words[at++] = 4 + places, words[at++] = tensor;
+      at += make_view(words + at, matrix);
+      if (places) words[at++] = below(2) ? 0 : (i64)random_bits();
+      words[at++] = makes;
+      continue;
+    }
+    if (known && below(6) == 0) {
+      i64 count = 1 + below(3);
+      words[at++] = 6, words[at++] = below(3), words[at++] = count, words[at++] = tensor;
+      for (i64 i = 1; i < count; i++)
+        words[at++] = below(2) ? tensor : tensor_of(type, types, inputs, box, order);
+      words[at++] = makes;
+      continue;
+    }
     if (known && below(4) == 0) {
       i64 reduction[] = {1, below(4), tensor, below(1 << below(5)), below(2), makes};
       for (int i = 0; i < 6; i++) words[at++] = reduction[i];
@@ -157,6 +202,10 @@ static void *memory(i64 count, int type) {
   for (size_t i = 0; i < size; i++) data[i] = (char)random_bits();
   if (type == TYPE_b8)
     for (size_t i = 0; i < size; i++) data[i] &= 1;
+  if (count == 1 && below(2) && (type == TYPE_i64 || type == TYPE_i32)) { /* may be an index */
+    memset(data, 0, size);
+    data[0] = (char)below(4);
+  }
   made[made_count].data = data;
   made[made_count].size = size;
   made[made_count].type = type;
@@ -205,17 +254,17 @@ int main(int argc, char **argv) {
   for (long round = 0; round < count; round++) {
     i64 types[32];
     char problem[200] = "";
-    size_t length = make_program(types);
+    static const i64 sizes[] = {1, 1, 2, 3, 5, 19, 40, 513, 0};
+    i64 common[4];
+    for (int i = 0; i < 4; i++) common[i] = sizes[below(i < 2 ? 7 : 9)];
+    if (below(2)) common[3] = common[2]; /* so that matrices can be multiplied */
+    size_t length = make_program(types, common + 2);
     if (below(20) == 0)
       for (size_t i = 0; i < length; i++) words[i] = below(2) ? below(64) : (i64)random_bits();
     Program *program = program_read(words, length, problem, sizeof problem);
     if (!program) continue;
     accepted++;
     running = program;
-    static const i64 sizes[] = {1, 1, 2, 3, 5, 19, 40, 513, 0};
-    i64 common[4];
-    for (int i = 0; i < 4; i++) common[i] = sizes[below(i < 2 ? 7 : 9)];
-    if (below(2)) common[3] = common[2]; /* so that matrices can be multiplied */
     Tensor inputs[MAX_GIVEN];
     for (size_t i = 0; i < program->input_count; i++) {
       inputs[i].rank = below(2) ? 2 : (int)below(5);

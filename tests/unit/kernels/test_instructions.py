@@ -39,8 +39,12 @@ CASES = [
     ],
     *[(op, {}, (B, B), B) for op in ("And", "Or", "Xor", "Equal")],
     ("Not", {}, (B,), B),
-    *[(op, {}, (t, t), t) for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor") for t in BITS],
-    *[("BitwiseNot", {}, (t,), t) for t in BITS],
+    *[
+        (op, {}, (t, t), t)
+        for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor")
+        for t in (*BITS, *SIGNED)
+    ],
+    *[("BitwiseNot", {}, (t,), t) for t in (*BITS, *SIGNED)],
     *[("BitShift", {"direction": d}, (t, t), t) for d in ("LEFT", "RIGHT") for t in BITS],
     *[("Clip", {}, (t, t, t), t) for t in FLOATS],
     *[("Sum", {}, (t, t, t), t) for t in FLOATS],

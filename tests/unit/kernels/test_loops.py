@@ -165,19 +165,228 @@ def test_an_endless_loop_can_be_ended():
     assert time.monotonic() - began < 30
 
 
-def test_gradients_of_loops():
-    """Which collect values: they are no such loops, and go through as before."""
+@tf.function
+def trajectory(x, n):
+    places = tf.TensorArray(tf.float32, size=n, element_shape=x.shape)
+    numbers = tf.TensorArray(tf.int64, size=n, element_shape=[])
+    for i in tf.range(n):
+        x = x * 0.9 + 0.1
+        places = places.write(i, x)
+        numbers = numbers.write(i, tf.cast(i, tf.int64) * 3)
+    return x, places.stack(), numbers.stack()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 1000])
+@pytest.mark.parametrize("shape", [(), (3,), (0, 2), (5, 130)])
+def test_what_is_collected(n, shape):
+    x = np.linspace(0, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape)
+    assert loops(trajectory, tf.TensorSpec(shape), tf.TensorSpec([], tf.int32)) == 1
+    _, places, numbers = both(trajectory, x, np.int32(n))
+    assert places.shape == (n, *shape)
+    np.testing.assert_array_equal(numbers, 3 * np.arange(n))
+    if n == 7:
+        x = x.astype(np.float64)
+        np.testing.assert_allclose(places, [0.9**k * (x - 1) + 1 for k in range(1, 8)], rtol=1e-5)
+
+
+def test_rows_of_many_calls():
+    _, places, numbers = both(trajectory, np.float32(0.5), np.int32(300_001))
+    assert places.shape == numbers.shape == (300_001,)
+    _, places, _ = both(trajectory, np.zeros(7_000, np.float32), np.int32(3_000))
+    assert places.shape == (3_000, 7_000)
+
+
+@pytest.mark.parametrize("bound", [0, 1, 255, 256, 257, 1000])
+def test_what_is_collected_until_a_condition_fails(bound):
+    @tf.function
+    def doubled(x):
+        found = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=[2])
+        i = 0
+        while x[0] < tf.cast(bound, tf.float32):
+            found = found.write(i, x * 2.0)
+            x = x + 1.0
+            i += 1
+        return found.stack(), i
+
+    rows, count = both(doubled, np.float32([0, 5]))
+    assert rows.shape == (bound, 2) and count == bound
+    np.testing.assert_array_equal(rows, 2 * (np.arange(bound)[:, None] + [0, 5]))
+
+
+def test_collected_values_of_unknown_sizes(rng):
+    rows = tf.TensorSpec([None, None, 3])
+    general = tf.function(
+        lambda x: tf.scan(lambda a, row: 0.5 * a + row, x, tf.zeros_like(x[0])),
+        input_signature=[rows],
+    )
+    assert loops(general) == 1
+    for shape in ((4, 2, 3), (1, 1, 3), (5, 0, 3)):
+        x = rng.normal(size=shape).astype(np.float32)
+        expected, a = [], np.zeros(shape[1:], np.float32)
+        for row in x:
+            a = np.float32(0.5) * a + row
+            expected.append(a)
+        np.testing.assert_allclose(general(x), np.reshape(expected, shape), rtol=1e-6)
+
+
+def steps_of_rows(x, w, u):
+    """A recurrent network whose products are small; rows are read and collected."""
+
+    def step(h, row):
+        return tf.tanh(row @ w + h @ u)
+
+    return tf.scan(step, x, tf.zeros([4, 8]))
+
+
+def test_rows_that_are_read(rng):
+    arrays = [rng.normal(size=s).astype(np.float32) for s in ((9, 4, 5), (5, 8), (8, 8))]
+    function = tf.function(steps_of_rows)
+    assert loops(function, *map(tf.constant, arrays)) == 1
+    expected, h = [], np.zeros((4, 8))
+    for row in arrays[0].astype(np.float64):
+        h = np.tanh(row @ arrays[1] + h @ arrays[2])
+        expected.append(h)
+    np.testing.assert_allclose(function(*arrays), expected, atol=1e-5)
+
+
+def test_gradients_of_loops(rng):
+    """Loops that collect, and loops that read what was collected from its end."""
+    arrays = [rng.normal(size=s).astype(np.float32) for s in ((9, 4, 5), (5, 8), (8, 8))]
+
+    def slopes(*args):
+        with tf.GradientTape() as tape:
+            tape.watch(args)
+            y = tf.reduce_sum(steps_of_rows(*args) ** 2)
+        return tape.gradient(y, args)
+
+    function = tf.function(slopes)
+    assert loops(function, *map(tf.constant, arrays)) == 2
+    plain = tf.function(slopes, jit_compile=False)
+    for a, b in zip(function(*arrays), plain(*arrays), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+def test_gradients_of_counted_loops():
     x = tf.Variable([1.0, 2.0])
 
     @tf.function
-    def slope():
+    def slope(n):
         with tf.GradientTape() as tape:
             y = tf.identity(x)
-            for _ in tf.range(3):
+            for _ in tf.range(n):
                 y = y * y * 0.5
         return tape.gradient(y, x)
 
-    np.testing.assert_allclose(slope(), 8 * np.array([1.0, 2.0]) ** 7 * 0.5**7, rtol=1e-6)
+    assert loops(slope, tf.TensorSpec([], tf.int32)) == 2
+    np.testing.assert_allclose(slope(3), 8 * np.array([1.0, 2.0]) ** 7 * 0.5**7, rtol=1e-6)
+
+
+def copies(x, n):
+    """Parts, turns and joins of a matrix of 3 by 4."""
+    for _ in tf.range(n):
+        left, right = x[:, :1], x[::-1, 1:]
+        y = tf.concat([right, left], axis=1)
+        z = tf.reshape(tf.transpose(y), [3, 4]) + tf.reshape(y, [4, 3])[0:1, :1]
+        row = tf.stack([z[0, 3], z[2, -1], z[1, 0], z[0, 0]])
+        x = 0.5 * z[:, ::-1] + tf.expand_dims(row, 0) - tf.squeeze(x[1:2, 3:], 1)
+        x = tf.where(x > 3.0, x[..., -3:-2], x)
+    return x
+
+
+@pytest.mark.parametrize("n", [1, 2, 50])
+def test_parts_turned_and_joined(n, rng):
+    x = rng.normal(size=(3, 4)).astype(np.float32)
+    function = tf.function(copies)
+    assert loops(function, tf.TensorSpec([3, 4]), tf.TensorSpec([], tf.int32)) == 1
+    both(function, x, np.int32(n))
+    expected = x
+    for _ in range(n):
+        y = np.concatenate([expected[::-1, 1:], expected[:, :1]], axis=1)
+        z = y.T.reshape(3, 4) + y.reshape(4, 3)[0:1, :1]
+        row = np.stack([z[0, 3], z[2, -1], z[1, 0], z[0, 0]])
+        z = np.float32(0.5) * z[:, ::-1] + row[None] - expected[1:2, 3:][:, 0]
+        expected = np.where(z > 3.0, z[..., -3:-2], z)
+    np.testing.assert_allclose(function(x, n), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_of_parts(rng):
+    """Which are padded, split and added up."""
+
+    def slopes(x, n):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            left, right = tf.split(copies(x, n), 2, axis=1)
+            y = tf.reduce_sum(left * right)
+        return tape.gradient(y, x)
+
+    x = tf.constant(rng.normal(size=(3, 4)).astype(np.float32))
+    function = tf.function(slopes)
+    assert loops(function, x, tf.TensorSpec([], tf.int32)) == 2
+    plain = tf.function(slopes, jit_compile=False)
+    for n in (1, 3, 9):
+        expected = plain(x, n)
+        bound = 1e-5 * float(tf.reduce_max(abs(expected)))
+        np.testing.assert_allclose(function(x, n), expected, rtol=1e-4, atol=bound)
+
+
+@pytest.mark.parametrize("fill", [0.0, -1.5])
+def test_padding(fill, rng):
+    @tf.function
+    def surrounded(x, n):
+        for _ in tf.range(n):
+            x = 0.5 * tf.pad(x[1:, :-2], [[0, 1], [2, 0]], constant_values=fill) + x
+        return x
+
+    x = rng.normal(size=(3, 4)).astype(np.float32)
+    assert loops(surrounded, tf.TensorSpec([3, 4]), tf.TensorSpec([], tf.int32)) == 1
+    both(surrounded, x, np.int32(3))
+    expected = x
+    for _ in range(3):
+        padded = np.pad(expected[1:, :-2], [[0, 1], [2, 0]], constant_values=fill)
+        expected = np.float32(0.5) * padded + expected
+    np.testing.assert_allclose(surrounded(x, 3), expected, rtol=1e-6)
+
+
+def test_rows_by_a_carried_index():
+    @tf.function
+    def chain(links, start, n):
+        place = start
+        for _ in tf.range(n):
+            place = tf.gather(links, place)
+        return place
+
+    links = np.array([3, 0, 1, 2, -1], np.int32)
+    vector, scalar = tf.TensorSpec([5], tf.int32), tf.TensorSpec([], tf.int32)
+    assert loops(chain, vector, scalar, scalar) == 1
+    assert int(chain(links, 0, 6)) == 2
+    wrong = np.array([3, 0, 7, 2, 1], np.int32)
+    with pytest.raises(tf.errors.InvalidArgumentError) as fused_error:
+        chain(wrong, 0, 6)
+    with pytest.raises(tf.errors.InvalidArgumentError) as plain_error:
+        tf.function(chain.python_function, jit_compile=False)(wrong, 0, 6)
+    assert str(fused_error.value).splitlines()[0] == str(plain_error.value).splitlines()[0]
+
+
+def test_a_value_that_programs_have_no_type_for():
+    """A text, carried as it is beside numbers."""
+
+    @tf.function
+    def labelled(x, name):
+        other = name
+        for _ in tf.range(5):
+            x, other, name = x * 2.0, name, other
+        return x, name
+
+    found = labelled(tf.constant(1.0), tf.constant("a"))
+    assert float(found[0]) == 32.0 and found[1].numpy() == b"a"
+
+    @tf.function
+    def halves(x, y):
+        for _ in tf.range(5):
+            x, y = x * 2.0, tf.identity(y)
+        return x, y
+
+    assert float(halves(tf.constant(1.0), tf.constant(1.5, tf.float16))[1]) == 1.5
 
 
 def test_the_kernels_count_their_nodes():

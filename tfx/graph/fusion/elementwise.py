@@ -149,7 +149,9 @@ class _Fuser:
     def run(self) -> Graph:
         graph = self._graph
         result = graph.copy()
-        nodes = self._used_nodes([self._with_bodies(node, result) for node in graph.nodes])
+        nodes = self._used_nodes(
+            [n for node in graph.nodes for n in self._with_bodies(node, result)]
+        )
         for node in nodes:
             for value in used_values(node):
                 self._uses.setdefault(id(value), []).append(node)
@@ -171,19 +173,19 @@ class _Fuser:
                 used.update(map(id, used_values(node)))
         return kept[::-1]
 
-    def _with_bodies(self, node: Node, out: Graph) -> Node:
+    def _with_bodies(self, node: Node, out: Graph) -> list[Node]:
         if node.op in (CALL, HOST):
-            return node
-        if node.op == "Loop":
+            return [node]
+        if node.op in ("Loop", "Scan"):
             whole = fused_loop(node, out, self._symbols, self._instructions)
-            if whole is not None:
+            if whole:
                 return whole
         changed = {}
         for name, body in node.attrs.items():
             if isinstance(body, Graph):
                 inner = _Fuser(body, self._instructions, self._constants, self._symbols)
                 changed[name] = inner.run()
-        return node.replaced(attrs={**node.attrs, **changed}) if changed else node
+        return [node.replaced(attrs={**node.attrs, **changed}) if changed else node]
 
     # --- groups ----------------------------------------------------------------------------------
 

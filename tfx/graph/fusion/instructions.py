@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from tfx.graph.fusion.copies import copied, is_copy, learn_copy
 from tfx.graph.fusion.symbols import Shape, Symbols
 from tfx.graph.ir import Node, Value
 from tfx.kernels.library import Instruction
@@ -260,7 +261,7 @@ def _static(value: Value) -> tuple[int, ...] | None:
 
 def is_loop_of_its_own(node: Node) -> bool:
     """True if what is written of a node is no step on elements."""
-    return node.op in _REDUCTIONS or node.op in ("MatMul", "Gemm")
+    return node.op in _REDUCTIONS or node.op in ("MatMul", "Gemm") or is_copy(node)
 
 
 def learn(node: Node, symbols: Symbols) -> Shape | None:
@@ -270,7 +271,7 @@ def learn(node: Node, symbols: Symbols) -> Shape | None:
         return symbols.learn_reduced(node, *reduction[1:])
     if product is not None:
         return symbols.learn_product(node, *product)
-    return symbols.learn(node)
+    return learn_copy(node, symbols) if is_copy(node) else symbols.learn(node)
 
 
 class _MissingError(Exception):
@@ -292,12 +293,22 @@ class _Checker:
         return kind
 
 
-def is_written(node: Node, instructions: Mapping[Instruction, int]) -> bool:
-    """True if the kernels have instructions for a node, or reduce or multiply as it does."""
+def is_written(
+    node: Node, instructions: Mapping[Instruction, int], *, in_loop: bool = False
+) -> bool:
+    """True if the kernels have instructions for a node, or reduce or multiply as it does.
+
+    Args:
+        node: The node.
+        instructions: Those that the kernels have.
+        in_loop: It is in the body of a loop, where they copy, too.
+    """
     if node.op in _REDUCTIONS:
         return reduction_of(node) is not None
     if node.op in ("MatMul", "Gemm"):
         return product_of(node) is not None
+    if in_loop and is_copy(node):
+        return True
     write = _WRITERS.get(node.op)
     if write is None or len(node.outputs) != 1 or node.inputs[0] is None:
         return False
@@ -315,6 +326,8 @@ def is_written(node: Node, instructions: Mapping[Instruction, int]) -> bool:
 
 def operands(node: Node) -> list[Value]:
     """What a program needs for a node: the axes of a reduction are a part of it."""
+    if is_copy(node):
+        return copied(node)
     given = node.inputs[:1] if node.op in _REDUCTIONS else node.inputs
     return [value for value in given if value is not None]
 

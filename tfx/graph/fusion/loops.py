@@ -1,12 +1,15 @@
 """Loops whose iterations are nothing but element-wise operators, as one operator each.
 
 ``FusedLoop`` runs iterations for some milliseconds. It stands alone in the body of a ``Loop`` that
-calls it until it is done: between two calls ONNX Runtime looks whether the run is to be ended.
+calls it until it is done: between two calls ONNX Runtime looks whether the run is to be ended. What
+a loop collects comes as many rows at a time as a call may run iterations, and is put together, and
+cut to what did run, behind the loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,71 +17,207 @@ from tfx.graph.control import Loop
 from tfx.graph.fusion.instructions import is_written, learn, operands
 from tfx.graph.fusion.made_of import MadeOf
 from tfx.graph.fusion.program_writer import is_number, write_program
-from tfx.graph.fusion.symbols import Symbols
-from tfx.graph.ir import FUSED_LOOP, Graph, Node, Value
+from tfx.graph.fusion.symbols import Shape, Symbols
+from tfx.graph.ir import FUSED_LOOP, Graph, Node, RawShape, Value
+from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.kernels import programs
 from tfx.kernels.library import Instruction
 
 _INT64, _BOOL = 7, 9
 _ENDLESS = np.iinfo(np.int64).max
+_END = -(1 << 62)
+
+
+@dataclass(slots=True)
+class _Iterations:
+    """What a ``Loop`` and a ``Scan`` have in common.
+
+    Attributes:
+        node: Either.
+        body: Its body.
+        limit: How many iterations there are at most; a number, if it is constant.
+        begins: Whether there is a first one; None: there is.
+        iteration: The number of an iteration in the body.
+        goes_on: In the body, whether another one follows; None: the limit alone ends the loop.
+        initial: What is carried: before all iterations,
+        before: at the beginning of one,
+        after: at its end,
+        final: behind all.
+        nodes: Of the body, with those that take the rows of a ``Scan``.
+        each: What is collected: of one iteration,
+        rows: and of all.
+        backwards: Whether rows are in the opposite order.
+    """
+
+    node: Node
+    body: Graph
+    limit: Value | int
+    begins: Value | None
+    iteration: Value
+    goes_on: Value | None
+    initial: Sequence[Value | None]
+    before: Sequence[Value]
+    after: Sequence[Value]
+    final: Sequence[Value]
+    nodes: list[Node]
+    each: Sequence[Value]
+    rows: Sequence[Value]
+    backwards: Sequence[bool]
 
 
 def fused_loop(
     node: Node, out: Graph, symbols: Symbols, instructions: Mapping[Instruction, int]
-) -> Node | None:
-    """A ``Loop`` in the place of another one that runs whole iterations as a program.
+) -> list[Node]:
+    """A ``Loop`` in the place of another one, or of a ``Scan``, that runs iterations as a program.
 
     Args:
-        node: A ``Loop``.
+        node: The loop.
         out: The graph around it, which gets constants.
         symbols: The shapes.
         instructions: Those that the kernels have.
 
     Returns:
-        The node, with the same outputs; None where the body has other operators, collects values,
-        or changes the shape of what it carries.
+        The nodes that make the same values; none where the body has other operators, or changes the
+        shape of what it carries.
     """
-    loop = Loop(node)
-    body = loop.body
-    if loop.rows or not body.nodes or not all(is_written(n, instructions) for n in body.nodes):
-        return None
-    if any(learn(n, symbols) is None for n in body.nodes) or _uses(body, loop.entered):
-        return None
-    tests = loop.goes_on is not loop.entered
-    nodes, results = _with_own_results(body, [loop.goes_on, *loop.after] if tests else loop.after)
-    for copy in nodes[len(body.nodes) :]:
-        symbols.learn(copy)
-    carried = results[1:] if tests else results
+    loop = _of_loop(node) if node.op == "Loop" else _of_scan(node, out)
+    if loop is None or not loop.nodes:
+        return []
+    loop.nodes = [each for inner in loop.nodes for each in _parts(inner)]
+    if not all(is_written(n, instructions, in_loop=True) for n in loop.nodes):
+        return []
+    if any(learn(n, symbols) is None for n in loop.nodes):
+        return []
+    wanted = [] if loop.goes_on is None else [loop.goes_on]
+    nodes, results = _with_own_results(loop, [*wanted, *loop.after, *loop.each])
+    for copy in nodes[len(loop.nodes) :]:
+        if not is_written(copy, instructions) or learn(copy, symbols) is None:
+            return []
+    carried = results[len(wanted) : len(wanted) + len(loop.after)]
     pairs = zip(loop.before, carried, strict=True)
     if any(a.dtype != b.dtype or symbols.shape(a) != symbols.shape(b) for a, b in pairs):
-        return None
-    if tests and symbols.shape(results[0]) != ():
-        return None
+        return []
+    if wanted and symbols.shape(results[0]) != ():
+        return []
+    collected = [symbols.shape(value) for value in results[len(wanted) + len(loop.after) :]]
+    if any(shape is None or len(shape) >= programs.MAX_RANK for shape in collected):
+        return []
     nodes = _used(nodes, results)
     captured = _captured(nodes, [loop.iteration, *loop.before])
     inputs = [loop.iteration, *loop.before, *captured]
     if any(symbols.shape(v) is None for v in inputs):
-        return None
+        return []
     try:
         words = write_program(nodes, inputs, results, symbols, instructions)
     except programs.TooLargeError:
+        return []
+    return _around(loop, words, captured, [shape for shape in collected if shape is not None], out)
+
+
+def _of_loop(node: Node) -> _Iterations | None:
+    loop, goes_on = Loop(node), Loop(node).goes_on
+    if _uses(loop.body, loop.entered):
         return None
-    return _around(loop, words, tests, captured, out)
+    always = goes_on is loop.entered or (goes_on.const is not None and bool(goes_on.const.all()))
+    return _Iterations(
+        node,
+        loop.body,
+        loop.limit or _ENDLESS,
+        loop.condition,
+        loop.iteration,
+        None if always else goes_on,
+        loop.initial,
+        loop.before,
+        loop.after,
+        loop.final,
+        list(loop.body.nodes),
+        loop.each,
+        loop.rows,
+        [False] * len(loop.rows),
+    )
+
+
+def _of_scan(node: Node, out: Graph) -> _Iterations | None:
+    """A ``Scan`` of the latest form, along first axes; its rows are taken one by one."""
+    body: Graph = node.attrs["body"]
+    given: int = node.attrs["num_scan_inputs"]
+    carried = len(node.inputs) - given
+    collected = len(node.outputs) - carried
+    if any(node.attrs.get("scan_input_axes", ())) or any(node.attrs.get("scan_output_axes", ())):
+        return None
+    data = [value for value in node.inputs[carried:] if value is not None]
+    counts = {value.shape[0] for value in data if value.shape}
+    count = counts.pop() if len(counts) == 1 else None
+    if len(data) != given or not isinstance(count, int) or count < 1:
+        return None
+    directions = node.attrs.get("scan_input_directions", (0,) * given)
+    number = Value(body.unique_name("iteration"), _INT64, ())
+    numbers = {False: number}
+    nodes: list[Node] = []
+
+    def made(op: str, inputs: Sequence[Value], result: Value) -> None:
+        name = body.unique_name(result.name)
+        nodes.append(Node(op, tuple(inputs), {}, name, node.source, (result,)))
+
+    for value, row, backwards in zip(data, body.inputs[carried:], directions, strict=True):
+        if backwards and True not in numbers:
+            numbers[True] = Value(body.unique_name("from_end"), _INT64, ())
+            last = out.add_constant(np.array(count - 1, np.int64), _INT64)
+            made("Sub", [last, number], numbers[True])
+        made("Gather", [value, numbers[bool(backwards)]], row)
+    turned = node.attrs.get("scan_output_directions", (0,) * collected)
+    return _Iterations(
+        node,
+        body,
+        count,
+        None,
+        number,
+        None,
+        node.inputs[:carried],
+        body.inputs[:carried],
+        body.outputs[:carried],
+        node.outputs[:carried],
+        [*nodes, *body.nodes],
+        body.outputs[carried:],
+        node.outputs[carried:],
+        [bool(direction) for direction in turned],
+    )
+
+
+def _parts(node: Node) -> list[Node]:
+    """A node, or a slice for each result of one that splits a tensor of known sizes."""
+    x = node.inputs[0] if node.op == "Split" else None
+    if x is None or x.shape is None:
+        return [node]
+    axis, begin = node.attrs.get("axis", 0), 0
+    slices = []
+    for part in node.outputs:
+        length = None if part.shape is None else part.shape[axis]
+        if not isinstance(length, int):
+            return [node]
+        bounds = [_ints(part.name, number) for number in (begin, begin + length, axis)]
+        slices.append(Node("Slice", (x, *bounds), {}, part.name, node.source, (part,)))
+        begin += length
+    return slices
+
+
+def _ints(name: str, number: int) -> Value:
+    return Value(f"{name}_bound", _INT64, (1,), const=np.array([number], np.int64))
 
 
 def _uses(body: Graph, value: Value) -> bool:
     return any(x is value for node in body.nodes for x in node.inputs)
 
 
-def _with_own_results(body: Graph, wanted: Sequence[Value]) -> tuple[list[Node], list[Value]]:
+def _with_own_results(loop: _Iterations, wanted: Sequence[Value]) -> tuple[list[Node], list[Value]]:
     """The nodes, and results of theirs, each once: what is no such result is copied."""
-    nodes, results = list(body.nodes), []
+    nodes, results = list(loop.nodes), []
     free = {id(node.outputs[0]) for node in nodes}
     for value in wanted:
         if id(value) in free:
             free.discard(id(value))
         else:
-            name = body.unique_name(value.name)
+            name = loop.body.unique_name(value.name)
             copy = Value(name, value.dtype, value.shape)
             nodes.append(Node("Identity", (value,), {}, name, None, (copy,)))
             value = copy
@@ -105,40 +244,94 @@ def _captured(nodes: Sequence[Node], known: Sequence[Value]) -> list[Value]:
 
 
 def _around(
-    loop: Loop, words: Sequence[int], tests: bool, captured: Sequence[Value], out: Graph
-) -> Node:
-    """The ``Loop`` that calls the program until it is done."""
+    loop: _Iterations,
+    words: Sequence[int],
+    captured: Sequence[Value],
+    collected: Sequence[Shape],
+    out: Graph,
+) -> list[Node]:
+    """The ``Loop`` that calls the program until it is done, and what puts rows together."""
     node, old = loop.node, loop.body
 
     def constant(number: int, kind: int) -> Value:
         return out.add_constant(np.array(number, np.int64 if kind == _INT64 else np.bool_), kind)
 
-    limit = loop.limit or constant(_ENDLESS, _INT64)
-    begins = loop.condition or constant(1, _BOOL)
+    limit = constant(loop.limit, _INT64) if isinstance(loop.limit, int) else loop.limit
+    always = constant(1, _BOOL)
+    begins = loop.begins or always
     body = Graph(old.name, old.parent)
     body.constants = list(old.constants)
 
-    def value(base: str, kind: int) -> Value:
-        return Value(old.unique_name(base), kind, ())
+    def value(base: str, kind: int, shape: RawShape = ()) -> Value:
+        return Value(old.unique_name(base), kind, shape)
 
     number, entered, start = value("call", _INT64), value("entered", _BOOL), value("start", _INT64)
     body.inputs = [number, entered, start, *loop.before]
     goes_on, following = value("goes_on", _BOOL), value("next", _INT64)
-    after = [Value(old.unique_name(f"{v.name}_after"), v.dtype, v.shape, None) for v in loop.before]
+    after = [value(f"{v.name}_after", v.dtype, v.shape) for v in loop.before]
+    pairs = list(zip(loop.rows, map(_said, collected), strict=True))
+    parts = [value(f"{v.name}_part", v.dtype, (None, *shape)) for v, shape in pairs]
     repeated = Node(
         FUSED_LOOP,
-        (limit, start, entered, *loop.before, *captured),
-        {"program": tuple(words), "carried": len(after), "tests": int(tests)},
+        # Rows have sizes even where there are none: the first call is always made.
+        (limit, start, begins if parts else entered, *loop.before, *captured),
+        {
+            "program": tuple(words),
+            "carried": len(after),
+            "collected": len(parts),
+            "tests": int(loop.goes_on is not None),
+        },
         old.unique_name(node.name),
         node.source,
-        (goes_on, following, *after),
+        (goes_on, following, *after, *parts),
         tag=MadeOf(tuple(old.nodes)),
     )
     body.nodes = [repeated]
-    body.outputs = [goes_on, following, *after]
+    body.outputs = [goes_on, following, *after, *parts]
     total = Value(out.unique_name(f"{node.name}_iterations"), _INT64, ())
-    return node.replaced(
-        (None, begins, constant(0, _INT64), *loop.initial),
-        {**node.attrs, "body": body},
-        outputs=(total, *loop.final),
+    stacks = [
+        Value(out.unique_name(f"{v.name}_parts"), v.dtype, (None, None, *shape))
+        for v, shape in pairs
+    ]
+    made = Node(
+        "Loop",
+        (None, always if parts else begins, constant(0, _INT64), *loop.initial),
+        {"body": body},
+        node.name,
+        node.source,
+        (total, *loop.final, *stacks),
+        tag=node.tag,
+        device=node.device,
     )
+    if not stacks:
+        return [made]
+    before = len(out.nodes)
+    write = ReplacementBuilder(out, node)
+    begin, ends = write.ints([0]), write.Unsqueeze(total, write.ints([0]))
+    for stack, rows, backwards in zip(stacks, loop.rows, loop.backwards, strict=True):
+        whole = _joined(write, stack)
+        if backwards:
+            assert isinstance(loop.limit, int)  # of a ``Scan``
+            last, end, step = (write.ints([n]) for n in (loop.limit - 1, _END, -1))
+            write.Slice(whole, last, end, begin, step)
+        else:
+            write.Slice(whole, begin, ends, begin)
+        out.nodes.append(out.nodes.pop().replaced(outputs=(rows,)))
+    behind = out.nodes[before:]
+    del out.nodes[before:]
+    return [made, *behind]
+
+
+def _said(shape: Shape) -> tuple[int | None, ...]:
+    return tuple([size if isinstance(size, int) else None for size in shape])
+
+
+def _joined(write: ReplacementBuilder, stack: Value) -> Value:
+    """Rows of all calls behind one another."""
+    row = stack.shape[2:] if stack.shape is not None else ()
+    sizes = [size for size in row if isinstance(size, int) and size]
+    if len(sizes) == len(row):
+        return write.Reshape(stack, write.ints([-1, *sizes]))
+    count = write.ReduceProd(write.Shape(stack, end=2), keepdims=1)
+    sizes_now = write.Concat(count, write.Shape(stack, start=2), axis=0)
+    return write.Reshape(stack, sizes_now, allowzero=1)

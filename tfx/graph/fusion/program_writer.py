@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tfx.graph.fusion.copies import is_copy, write_copy
 from tfx.graph.fusion.instructions import (
     is_loop_of_its_own,
     operands,
@@ -33,7 +34,7 @@ def write_program(
     """The program that computes what nodes compute.
 
     Args:
-        nodes: Element-wise, reducing and multiplying nodes, in program order, all of them needed.
+        nodes: Element-wise, reducing, multiplying and copying nodes, in program order, all needed.
         inputs: What it is given. Constants of one number need not be among them.
         outputs: What it makes, results of nodes; what else nodes of one loop make for nodes of
             another are temporaries.
@@ -108,12 +109,14 @@ class _Writer:
         self._outputs = {id(value): number for number, value in enumerate(outputs)}
         self.constants: dict[int, int] = {}  # the number of each, by its bits
 
-    def loop(self, nodes: Sequence[Node]) -> programs.Box | programs.Reduction | programs.Product:
-        """The loop of nodes of one shape, or of one that reduces or multiplies."""
+    def loop(self, nodes: Sequence[Node]) -> programs.Box | programs.Whole:
+        """The loop of nodes of one shape, or of one that reduces, multiplies or copies."""
         if not is_loop_of_its_own(nodes[0]):
             return self._box(nodes)
         tensors = [self._tensors[id(value)] for value in operands(nodes[0])]
         output = self._outputs[id(nodes[0].outputs[0])]
+        if is_copy(nodes[0]):
+            return write_copy(nodes[0], tensors, output)
         product, reduction = product_of(nodes[0]), reduction_of(nodes[0])
         if product is not None:
             return programs.Product(tensors[0], tensors[1], product, output)
@@ -148,7 +151,7 @@ class _Writer:
         return programs.Source(self._tensors[id(value)], spreads)
 
     def _constant(self, value: np.ndarray[Any, Any]) -> programs.Constant:
-        number = int.from_bytes(value.tobytes().ljust(8, b"\0"), "little", signed=True)
+        number = programs.bits(value)
         return programs.Constant(self.constants.setdefault(number, len(self.constants)))
 
 

@@ -40,7 +40,7 @@ class Symbols:
         if shape is not None:
             parts = [1 if axis in axes else size for axis, size in enumerate(shape)]
             shape = tuple([s for axis, s in enumerate(parts) if keeps or axis not in axes])
-        return self._learnt(node, shape)
+        return self.learnt(node, shape)
 
     def learn_product(self, node: Node, turned: bool, right_turned: bool) -> Shape | None:
         """The shape of a product of matrices, each perhaps transposed."""
@@ -48,14 +48,15 @@ class Symbols:
         if left is None or right is None:
             return None
         rows, columns = left[-1 if turned else -2], right[-2 if right_turned else -1]
-        return self._learnt(node, (*left[:-2], rows, columns))
+        return self.learnt(node, (*left[:-2], rows, columns))
 
     def learn(self, node: Node) -> Shape | None:
         """What an element-wise node's operands broadcast to: its result's shape from now on."""
-        return self._learnt(node, self._broadcast(node))
+        return self.learnt(node, self._broadcast(node))
 
-    def _learnt(self, node: Node, shape: Shape | None) -> Shape | None:
-        if shape is not None:  # else what the value says counts
+    def learnt(self, node: Node, shape: Shape | None) -> Shape | None:
+        """The shape of a node's result from now on; None: what the value says counts."""
+        if shape is not None:
             self._shapes[id(node.outputs[0])] = node.outputs[0], shape
         return shape
 
