@@ -40,6 +40,8 @@ HOST = "Host"
 FUSED = "Fused"
 # The operator that does so again and again, alone in the body of a ``Loop``.
 FUSED_LOOP = "FusedLoop"
+# Sums over all axes but the last one, of one tensor or of the products of two.
+COLUMN_SUM = "ColumnSum"
 # Operators of images with the channels last, each with the attribute ``window``.
 CHANNELS_LAST_CONV = "ChannelsLastConv"
 CHANNELS_LAST_CONV_INPUT_GRADIENT = "ChannelsLastConvInputGradient"
@@ -50,6 +52,7 @@ KERNEL_OPERATORS = frozenset(
     (
         FUSED,
         FUSED_LOOP,
+        COLUMN_SUM,
         CHANNELS_LAST_CONV,
         CHANNELS_LAST_CONV_INPUT_GRADIENT,
         CHANNELS_LAST_CONV_FILTER_GRADIENT,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "columns.h"
 #include "program.h"
 #include "runtime_api.h"
 #include "windows.h"
@@ -194,7 +195,7 @@ static RuntimeStatus *compute(void *kernel, KernelContext *context) {
   return run.status ? run.status : refuse(problem);
 }
 
-enum { INT64 = 7, BOOL = 9, LIMIT = 0, START = 1, GO = 2, HEAD = 3 };
+enum { TYPE_FLOAT32 = 1, INT64 = 7, BOOL = 9, LIMIT = 0, START = 1, GO = 2, HEAD = 3 };
 
 static RuntimeStatus *compute_loop(void *given, KernelContext *context) {
   const Kernel *kernel = given;
@@ -303,10 +304,12 @@ static const CustomOperator fused = OPERATOR(name, create, compute, destroy);
 static const CustomOperator fused_loop =
     OPERATOR(name_of_loop, create_loop, compute_loop, destroy);
 
+#include "column_operators.inc"
 #include "window_operators.inc"
 
 static const CustomOperator *const operators[] = {&fused,
                                                   &fused_loop,
+                                                  &column_sum,
                                                   &operator_CONV,
                                                   &operator_CONV_INPUT_GRADIENT,
                                                   &operator_CONV_FILTER_GRADIENT,

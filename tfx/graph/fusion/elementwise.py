@@ -17,6 +17,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from tfx.core import dtypes
 from tfx.graph.fusion.instructions import (
     is_loop_of_its_own,
     is_written,
@@ -233,11 +234,12 @@ class _Fuser:
         other_levels: dict[int, int],
         reached: Sequence[int],
     ) -> None:
-        """Leave nodes on the level that the program has reached where they stand.
+        """Leave nodes on the level that the program has reached where they stand, or later.
 
         What a gradient computes again from an activation is not made, and kept, when the activation
         is; and ``beta * m`` of an optimizer becomes a part of the update instead of a pass over
-        memory and a tensor that waits for the gradient.
+        memory and a tensor that waits for the gradient. What only later levels use of operands that
+        are there until then, such as differences to a mean, is made there.
 
         Args:
             nodes: In program order.
@@ -247,14 +249,39 @@ class _Fuser:
         """
         for node, here in zip(reversed(nodes), reversed(reached), strict=True):
             level = levels.get(id(node))
-            if level is None or level >= here:
+            if level is None:
                 continue
-            latest = here
-            for user in self._uses.get(id(node.outputs[0]), ()):
-                if user is not None:
-                    own = levels.get(id(user))
-                    latest = min(latest, other_levels[id(user)] - 1 if own is None else own)
-            levels[id(node)] = max(level, latest)
+            users = self._uses.get(id(node.outputs[0]), ())
+            latest = [self._level_of_use(user, levels, other_levels) for user in users]
+            wanted = min(latest, default=here)
+            if wanted > here and not self._stay(node, wanted, levels, other_levels):
+                wanted = here
+            levels[id(node)] = max(level, wanted)
+
+    @staticmethod
+    def _level_of_use(
+        user: Node | None, levels: dict[int, int], other_levels: dict[int, int]
+    ) -> int:
+        """The last level on which a value is early enough; that of a result is the first."""
+        if user is None:
+            return 0
+        own = levels.get(id(user))
+        return other_levels[id(user)] - 1 if own is None else own
+
+    def _stay(
+        self, node: Node, level: int, levels: dict[int, int], other_levels: dict[int, int]
+    ) -> bool:
+        """True if a node can be made on a level in memory that its result would take until then."""
+        result = node.outputs[0]
+        shape, kept = self._symbols.known(result), 0
+        for value in {id(v): v for v in operands(node)}.values():
+            if self._symbols.shape(value) != shape or id(value) in self._constants:
+                continue
+            others = [user for user in self._uses[id(value)] if user is not node]
+            last = [self._level_of_use(user, levels, other_levels) for user in others if user]
+            if None not in others and max(last, default=0) < level:
+                kept += _bytes(value)
+        return kept <= _bytes(result)
 
     def _is_element_wise(self, node: Node, frozen: bool) -> bool:
         if not is_written(node, self._instructions):
@@ -439,3 +466,8 @@ def _small_ones_together(groups: Iterable[_Group]) -> list[_Group]:
             hosts[place] = group
         result.append(group)
     return result
+
+
+def _bytes(value: Value) -> int:
+    """Of an element."""
+    return dtypes.from_onnx(value.dtype).size

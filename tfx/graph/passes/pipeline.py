@@ -15,6 +15,7 @@ from tfx.graph.ir import Graph, Value
 from tfx.graph.kernels.legalize import legalize
 from tfx.graph.passes.channels_last import use_channels_last_kernels
 from tfx.graph.passes.claims import EVERYTHING, NOTHING, Claim, check_claims
+from tfx.graph.passes.column_sums import use_column_sums
 from tfx.graph.passes.common_subexpressions import eliminate_common
 from tfx.graph.passes.dead_code import remove_dead_nodes
 from tfx.graph.passes.dead_state import remove_dead_state
@@ -186,6 +187,13 @@ PREPARE = Pipeline(
             ensures=frozenset({Claim.KERNELS}),
             breaks=_REWRITES,
         ),
+        Pass(
+            "column sums",
+            lambda g, o: use_column_sums(g) if o.own_kernels else g,
+            requires=frozenset({Claim.KERNELS}),
+            breaks=frozenset({Claim.NO_DEAD_NODES}),
+        ),
+        _DEAD_NODES,
         # What is constant is computed by sessions of what there are kernels for.
         Pass(
             "conditions",

@@ -1,0 +1,147 @@
+"""Sums over all axes but the last one by our kernel: as NumPy has them in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tfx as tf
+from tests.unit.kernels.fused_graphs import needs_library
+
+pytestmark = needs_library
+
+
+def found_sums(function, *args):
+    """The nodes ``ColumnSum`` of a run."""
+    with tf.profile() as p:
+        function(*args)
+    return [node for node in p.nodes if node.op == "ColumnSum"]
+
+
+def images(*shape):
+    return tf.TensorSpec(shape, tf.float32)
+
+
+SIZES = [(2, 64, 64, 3), (1, 1, 20_000, 1), (3, 50, 40, 33), (1, 2, 8, 4096), (7, 30, 30, 16)]
+
+
+@pytest.mark.parametrize("batch", [None, "known"])
+@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_sums_and_means(shape, batch, keepdims, rng):
+    x = (1.0 + rng.normal(size=shape)).astype(np.float32)
+    spec = images(*shape) if batch else images(None, *shape[1:])
+
+    @tf.function(input_signature=[spec])
+    def function(x):
+        axes = [0, 1, 2]
+        return tf.reduce_sum(x, axes, keepdims), tf.reduce_mean(x, axes, keepdims)
+
+    total, mean = function(x)
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(total, wide.sum((0, 1, 2), keepdims=keepdims), rtol=2e-6)
+    np.testing.assert_allclose(mean, wide.mean((0, 1, 2), keepdims=keepdims), rtol=2e-6)
+    assert len(found_sums(function, x)) >= (1 if batch is None else 0)
+
+
+def test_sums_over_nothing():
+    @tf.function(input_signature=[images(None, 4, 4, 3)])
+    def function(x):
+        return tf.reduce_sum(x, [0, 1, 2]), tf.reduce_mean(x, [0, 1, 2])
+
+    total, mean = function(np.zeros((0, 4, 4, 3), np.float32))
+    np.testing.assert_array_equal(total, np.zeros(3))
+    assert np.isnan(mean).all()
+
+
+def test_many_of_one_number():
+    """Which rounds wrong where one element after the other is added."""
+
+    @tf.function(input_signature=[images(None, 2)])
+    def function(x):
+        return tf.reduce_mean(x, 0)
+
+    x = np.full((3_000_000, 2), 0.1, np.float32)
+    np.testing.assert_allclose(function(x), np.full(2, np.float32(0.1)), rtol=1e-6)
+
+
+def test_variances_of_large_means(rng):
+    """Squares of differences are added up without being made."""
+
+    @tf.function(input_signature=[images(None, 32, 32, 8)])
+    def function(x):
+        return tf.nn.moments(x, [0, 1, 2])
+
+    x = (1000.0 + rng.normal(size=(16, 32, 32, 8))).astype(np.float32)
+    mean, variance = function(x)
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(mean, wide.mean((0, 1, 2)), rtol=1e-7)
+    np.testing.assert_allclose(variance, wide.var((0, 1, 2)), rtol=1e-4)
+    nodes = found_sums(function, x)
+    assert len(nodes) == 2
+
+
+@pytest.mark.parametrize("shift", ["left", "right", "both"])
+def test_products_of_differences(shift, rng):
+    a, b = (rng.normal(size=5).astype(np.float32) for _ in range(2))
+
+    @tf.function(input_signature=[images(None, 70, 80, 5)] * 2)
+    def function(x, y):
+        left = x - a if shift != "right" else x
+        right = y - tf.reshape(b, [1, 1, 5]) if shift != "left" else y
+        return tf.reduce_sum(left * right, [0, 1, 2])
+
+    x, y = rng.normal(size=(2, 3, 70, 80, 5)).astype(np.float32)
+    left = x.astype(np.float64) - (a if shift != "right" else 0)
+    right = y.astype(np.float64) - (b if shift != "left" else 0)
+    expected = (left * right).sum((0, 1, 2))
+    np.testing.assert_allclose(function(x, y), expected, rtol=1e-4, atol=1e-2)
+    assert len(found_sums(function, x, y)) == 1
+
+
+def test_a_product_that_is_used_otherwise_is_made(rng):
+    @tf.function(input_signature=[images(None, 60, 60, 5)])
+    def function(x):
+        square = x * x
+        return tf.reduce_sum(square, [0, 1, 2]), square + 1.0
+
+    x = rng.normal(size=(2, 60, 60, 5)).astype(np.float32)
+    total, more = function(x)
+    np.testing.assert_allclose(total, (x.astype(np.float64) ** 2).sum((0, 1, 2)), rtol=2e-6)
+    np.testing.assert_array_equal(more, x * x + np.float32(1))
+
+
+def test_factors_that_broadcast_at_run_time():
+    """Of sizes that are not known to be equal: they are not added up as if they were."""
+
+    @tf.function(input_signature=[images(None, 40, 40, 16), images(None, 40, 40, 16)])
+    def function(x, y):
+        return tf.reduce_sum(x * y, [0, 1, 2])
+
+    for batches in ((4, 4), (1, 4), (4, 1)):
+        x, y = (np.full((batch, 40, 40, 16), 2.0, np.float32) for batch in batches)
+        np.testing.assert_allclose(function(x, y), np.full(16, 4.0 * 1600 * 4), rtol=1e-6)
+
+
+def test_gradients_of_normalization(rng):
+    """Against operators one by one."""
+
+    def normalized(x, scale):
+        mean, variance = tf.nn.moments(x, [0, 1, 2])
+        return tf.nn.relu(tf.nn.batch_normalization(x, mean, variance, 0.1, scale, 1e-3))
+
+    def slopes(x, scale):
+        with tf.GradientTape() as tape:
+            tape.watch((x, scale))
+            y = normalized(x, scale)
+            loss = tf.reduce_sum(y * tf.sin(y))
+        return tape.gradient(loss, (x, scale))
+
+    signature = [images(None, 24, 24, 8), images(8)]
+    x = rng.normal(size=(8, 24, 24, 8)).astype(np.float32)
+    scale = rng.normal(size=8).astype(np.float32)
+    ours = tf.function(slopes, input_signature=signature, jit_compile=True)
+    theirs = tf.function(slopes, input_signature=signature, jit_compile=False)
+    for a, b in zip(ours(x, scale), theirs(x, scale), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * np.abs(b).max())
+    assert len(found_sums(ours, x, scale)) >= 4

@@ -1,0 +1,192 @@
+"""Sums over all axes but the last one, as our kernel of columns has them: for CPU plans alone.
+
+Batch normalization asks for them, biases in gradients do. ``kernels.accurate_sums`` writes such a
+sum in stages, and where the batch is not known as a branch, in what runs and in what is saved. Here
+what it wrote is found, so that a loaded graph has the same results as the one that was traced. A
+product of two tensors of one shape that nothing else uses is added up without being made, and so
+are the differences of each column to its mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tfx.graph.ir import COLUMN_SUM, Graph, Node, Value
+from tfx.graph.makers import Makers
+from tfx.graph.passes.dead_code import used_values
+from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.graph.tags import Mark
+from tfx.graph.traits import traits
+
+_FLOAT, _DOUBLE = 1, 11
+# Fewer elements are a part of a program. More columns are no channels.
+_FEWEST, _MOST_COLUMNS = 1 << 14, 1 << 12
+
+
+class _Sum(NamedTuple):
+    x: Value
+    axes: Sequence[int]
+    keeps: bool
+    mean: bool
+
+
+def use_column_sums(graph: Graph) -> Graph:
+    """A copy of the graph, bodies and callees included, with ``ColumnSum`` nodes."""
+    marked = (n.tag is Mark.PART_OF_SUM for g in (graph, *graph.subgraphs()) for n in g.nodes)
+    return _ColumnSums().run(graph) if any(marked) else graph
+
+
+class _ColumnSums(Rewriter):
+    def __init__(self) -> None:
+        super().__init__()
+        self._made = Makers()
+        self._uses: dict[int, int] = {}
+
+    def enter(self, graph: Graph, out: Graph) -> None:
+        self._made.enter(graph.nodes)
+        # Who asks for its shape alone asks on behalf of the sum.
+        users = [node for node in graph.nodes if not traits(node.op).shape_only]
+        for used in (graph.outputs, *map(used_values, users)):
+            for key in {id(value) for value in used}:
+                self._uses[key] = self._uses.get(key, 0) + 1
+
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        if traits(node.op).shape_only and len(node.inputs) == 1:
+            inputs = (self._of_same_shape(node.inputs[0]),)
+        found = _branch(node) or self._stages(node)
+        if found is None or not _is_of_columns(found):
+            super().rewrite(node, inputs, out)
+            return
+        kept = len(found.x.shape or ()) if found.keeps else 1
+        out.nodes.append(
+            Node(
+                COLUMN_SUM,
+                self._operands(found.x, out),
+                {"mean": int(found.mean), "axes": kept},
+                node.name,
+                node.source,
+                node.outputs,
+            )
+        )
+
+    def _stages(self, node: Node) -> _Sum | None:
+        """Sums of blocks, and their sum in float64."""
+        if node.op != "Cast" or node.outputs[0].dtype != _FLOAT:
+            return None
+        divided = self._made.by(node.inputs[0], "Div")
+        total = self._part(divided.inputs[0] if divided is not None else node.inputs[0])
+        wide = None if total is None else self._made.by(total.inputs[0], "Cast", to=_DOUBLE)
+        blocks = None if wide is None else self._part(wide.inputs[0])
+        cut = None if blocks is None else self._made.by(blocks.inputs[0], "Reshape")
+        if total is None or cut is None or cut.inputs[0] is None:
+            return None
+        axes = _ints(total.inputs[1])
+        if axes is None:
+            return None
+        if divided is not None and not _counts(divided.inputs[1], cut.inputs[0], axes):
+            return None
+        return _Sum(cut.inputs[0], axes, bool(total.attrs["keepdims"]), divided is not None)
+
+    def _part(self, value: Value | None) -> Node | None:
+        made = self._made.any(value)
+        is_part = made is not None and made.op == "ReduceSum" and made.tag is Mark.PART_OF_SUM
+        return made if is_part else None
+
+    def _operands(self, x: Value, out: Graph) -> tuple[Value, ...]:
+        """What is added up: a value, two factors, or these and what to subtract from them."""
+        factors = self._factors(x)
+        parts = [self._shifted(factor) for factor in factors]
+        values = tuple(self.value(value) for value, _ in parts)
+        if len(factors) < 2 or all(shift is None for _, shift in parts):
+            return tuple(map(self.value, factors))
+        shifts = [None if shift is None else self.value(shift) for _, shift in parts]
+        none = out.add_constant(np.zeros(_columns(x), np.float32), _FLOAT)
+        return *values, *(none if shift is None else shift for shift in shifts)
+
+    def _factors(self, x: Value) -> tuple[Value, ...]:
+        """The factors of a product that is only added up; else the value alone."""
+        product = self._made.by(x, "Mul")
+        if product is None or self._uses.get(id(x), 0) > 1:
+            return (x,)
+        factors = tuple(v for v in product.inputs if v is not None and v.shape == x.shape)
+        return factors if len(factors) == 2 else (x,)
+
+    def _shifted(self, x: Value) -> tuple[Value, Value | None]:
+        """A tensor and what is subtracted from each of its columns."""
+        difference = self._made.by(x, "Sub")
+        if difference is None:
+            return x, None
+        value, shift = difference.inputs
+        if value is None or shift is None or value.shape != x.shape or shift.shape is None:
+            return x, None
+        fits = [*shift.shape] == [1] * (len(shift.shape) - 1) + [*(x.shape or ())[-1:]]
+        return (value, shift) if fits and len(shift.shape) <= len(x.shape or ()) else (x, None)
+
+    def _of_same_shape(self, x: Value | None) -> Value | None:
+        """The first value of an element-wise chain, which has the shape of the last."""
+        node = self._made.any(x)
+        while x is not None and node is not None and traits(node.op).elementwise:
+            known = x.shape is not None and None not in x.shape
+            same = [v for v in node.inputs if known and v is not None and v.shape == x.shape]
+            if not same or same[0].const is not None:
+                break
+            x, node = same[0], self._made.any(same[0])
+        return None if x is None else self.value(x)
+
+
+def _branch(node: Node) -> _Sum | None:
+    """A sum that is made in stages if it is a long one."""
+    if node.op != "If" or node.tag is not Mark.PART_OF_SUM or len(node.outputs) != 1:
+        return None
+    short: Graph = node.attrs["else_branch"]
+    if len(short.nodes) != 1 or short.nodes[0].op not in ("ReduceSum", "ReduceMean"):
+        return None
+    plain = short.nodes[0]
+    x, axes = (*plain.inputs, None)[:2]
+    if x is None or x.shape is None:
+        return None
+    given = range(len(x.shape)) if axes is None else _ints(axes)
+    if given is None:
+        return None
+    return _Sum(x, given, bool(plain.attrs.get("keepdims", 1)), plain.op == "ReduceMean")
+
+
+def _ints(value: Value | None) -> list[int] | None:
+    if value is None or value.const is None:
+        return None
+    return [int(number) for number in value.const.reshape(-1)]
+
+
+def _columns(x: Value) -> int:
+    """How many columns there are; 0 where that is not known."""
+    last = x.shape[-1] if x.shape else None
+    return last if isinstance(last, int) else 0
+
+
+def _is_of_columns(found: _Sum) -> bool:
+    shape = found.x.shape
+    if found.x.dtype != _FLOAT or found.x.const is not None or shape is None or len(shape) < 2:
+        return False
+    if sorted(axis % len(shape) for axis in found.axes) != list(range(len(shape) - 1)):
+        return False
+    if not 0 < _columns(found.x) <= _MOST_COLUMNS:
+        return False
+    sizes = [size for size in shape if isinstance(size, int)]
+    return len(sizes) < len(shape) or math.prod(sizes) > _FEWEST
+
+
+def _counts(divisor: Value | None, x: Value, axes: Sequence[int]) -> bool:
+    """True if a divisor is how many numbers become one."""
+    if divisor is None or divisor.const is None or x.shape is None or divisor.const.size != 1:
+        return False
+    count = 1
+    for axis in axes:
+        size = x.shape[axis]
+        if not isinstance(size, int):
+            return False
+        count *= size
+    return float(divisor.const.reshape(-1)[0]) == count
