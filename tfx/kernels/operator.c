@@ -169,6 +169,12 @@ static RuntimeStatus *read_input(const Run *run, size_t index, int wanted, Tenso
                                                              &tensor->data);
 }
 
+static int64_t count_of(const Tensor *tensor) {
+  int64_t count = 1;
+  for (int axis = 0; axis < tensor->rank; axis++) count *= tensor->sizes[axis];
+  return count;
+}
+
 static RuntimeStatus *check_counts(const KernelContext *context, size_t inputs,
                                    size_t outputs) {
   size_t given = 0, wanted = 0;

@@ -30,7 +30,7 @@ typedef int64_t i64;
 enum { MAX_ROWS = 12, MAX_COLUMNS = 32 };
 
 typedef void (*Tile)(const f32 *const *rows, const i64 *runs, i64 count, i64 length,
-                     const f32 *panel, f32 *const *to, int columns);
+                     const f32 *panel, f32 *const *to, int columns, int positive);
 typedef void (*Sums)(const i64 *offsets, const f32 *x, i64 x_line, i64 x_step, const f32 *dy,
                      i64 lines, i64 positions, f32 *to, i64 to_step, int columns);
 
@@ -184,9 +184,10 @@ static i64 place_numbers(const Convolution *does) {
 enum { MOST_PARTS = 64, FEW_PARTS = 8 };
 
 /* A filter as a matrix of ``inner`` rows, in panels of so many columns as stay in registers: all rows
-   of the first columns, then all of the next, with zeros behind the last column. */
+   of the first columns, then all of the next, with zeros behind the last column. In front of the rows is
+   what sums begin with: the bias, or zeros. */
 typedef struct {
-  const f32 *w;
+  const f32 *w, *bias;
   f32 *to;
   i64 inner, columns, width;
   i64 taps, channels, filters; /* of the filter whose input gradient it is for, else 0 */
@@ -197,8 +198,11 @@ static void pack_panel(void *data, size_t index) {
   const Packing *does = data;
   i64 first = (i64)index * does->width;
   i64 width = smaller(does->width, does->columns - first);
-  f32 *to = does->to + (i64)index * does->inner * does->width;
-  if (width < does->width) memset(to, 0, (size_t)(does->inner * does->width) * sizeof(f32));
+  f32 *to = does->to + (i64)index * (1 + does->inner) * does->width;
+  memset(to, 0,
+         (size_t)(does->width * (width < does->width ? 1 + does->inner : 1)) * sizeof(f32));
+  if (does->bias) memcpy(to, does->bias + first, (size_t)width * sizeof(f32));
+  to += does->width;
   if (!does->taps) {
     for (i64 k = 0; k < does->inner; k++)
       memcpy(to + k * does->width, does->w + k * does->columns + first,
@@ -223,6 +227,7 @@ typedef struct {
   Pieces pieces;
   const f32 *x, *panels;
   f32 *y;
+  int positive;                 /* 0 in place of what is below */
   i64 y_image, y_row, y_column; /* from one place to the next, in numbers */
   i64 inner;
   i64 run_count, run_length;
@@ -244,7 +249,7 @@ static void convolve_piece(const Convolving *does, i64 item, f32 *copy) {
   i64 first = does->panel_count * group / does->groups;
   i64 last = does->panel_count * (group + 1) / does->groups;
   for (i64 panel = first; panel < last; panel++) {
-    const f32 *by = does->panels + panel * does->inner * tiles->columns;
+    const f32 *by = does->panels + panel * (1 + does->inner) * tiles->columns;
     i64 column = panel * tiles->columns;
     int columns = (int)smaller(tiles->columns, is->filters - column);
     for (i64 place = 0, count; place < places; place += count) {
@@ -256,7 +261,8 @@ static void convolve_piece(const Convolving *does, i64 item, f32 *copy) {
         from[i] = seen + r * window->strides[0] * does->pieces.line + c * step;
         to[i] = y + r * does->y_row + c * does->y_column + column;
       }
-      tiles->tile[count](from, does->runs, does->run_count, does->run_length, by, to, columns);
+      tiles->tile[count](from, does->runs, does->run_count, does->run_length, by, to, columns,
+                         does->positive);
     }
   }
 }
@@ -278,11 +284,12 @@ static void convolve_part(void *data, size_t index) {
 
 /* The filter is packed into ``panels``; y lies as ``steps`` say: from an image, a row and a column to the next. */
 static int convolve_packed(const Convolution *is, const f32 *x, const f32 *panels, f32 *y,
-                           const i64 steps[3], const Host *host) {
+                           const i64 steps[3], int positive, const Host *host) {
   const Window *window = &is->window;
   if (is->batch == 0 || is->counts[0] == 0 || is->counts[1] == 0) return 0;
   const Tiles *tiles = best_tiles();
   Convolving does = {.tiles = tiles, .pieces = cut(is), .x = x, .panels = panels, .y = y};
+  does.positive = positive;
   does.y_image = steps[0], does.y_row = steps[1], does.y_column = steps[2];
   int joins = window->dilations[1] == 1; /* the taps of a row stand side by side */
   i64 columns = joins ? 1 : window->taps[1];
@@ -307,7 +314,7 @@ static int convolve_packed(const Convolution *is, const f32 *x, const f32 *panel
 
 static int pack(Packing *packing, const Host *host) {
   const i64 panels = parts_of(packing->columns, packing->width);
-  size_t numbers = (size_t)(packing->inner * panels * packing->width);
+  size_t numbers = (size_t)((1 + packing->inner) * panels * packing->width);
   packing->to = malloc((numbers ? numbers : 1) * sizeof(f32));
   if (!packing->to) return -1;
   int failed = host->in_parallel(host->context, pack_panel, (size_t)panels, packing);
@@ -331,16 +338,18 @@ static Convolution flattened(const Convolution *does) {
   return flat;
 }
 
-int convolve(const Convolution *does, const f32 *x, const f32 *w, f32 *y, const Host *host) {
+int convolve(const Convolution *does, const f32 *x, const f32 *w, const f32 *bias, int positive,
+             f32 *y, const Host *host) {
   const Window *window = &does->window;
   if (does->batch == 0 || place_numbers(does) == 0) return 0;
   const Convolution flat = flattened(does);
-  Packing packing = {.w = w, .columns = does->filters, .width = best_tiles()->columns};
+  Packing packing = {.w = w, .bias = bias, .columns = does->filters};
+  packing.width = best_tiles()->columns;
   packing.inner = window->taps[0] * window->taps[1] * does->channels;
   int failed = pack(&packing, host);
   if (failed) return failed;
   const i64 steps[3] = {place_numbers(&flat), flat.counts[1] * does->filters, does->filters};
-  failed = convolve_packed(&flat, x, packing.to, y, steps, host);
+  failed = convolve_packed(&flat, x, packing.to, y, steps, positive, host);
   free(packing.to);
   return failed;
 }
@@ -410,7 +419,7 @@ static int gradient_of_phase(const Convolution *does, const Phase phases[2], con
     steps[0] = place_numbers(&flat);
     steps[1] = flat.counts[1] * flat.filters;
   }
-  failed = convolve_packed(&flat, dy, packing.to, dx, steps, host);
+  failed = convolve_packed(&flat, dy, packing.to, dx, steps, 0, host);
   free(packing.to);
   return failed;
 }

@@ -21,10 +21,11 @@ typedef struct {
 /* Each returns 0, or what a function of the host returned, or -1 if there is no memory left.
 
    ``convolve`` writes ``y[n, rows, columns, filters]`` from ``x[n, height, width, channels]`` and
-   ``w[kernel height, kernel width, channels, filters]``; the others one of these from the gradient
-   with respect to ``y``. */
-int convolve(const Convolution *does, const float *x, const float *w, float *y,
-             const Host *host);
+   ``w[kernel height, kernel width, channels, filters]``, and ``bias[filters]`` unless that is NULL, with 0
+   in place of what is below if it is to be ``positive``; the others one of these from the gradient with
+   respect to ``y``. */
+int convolve(const Convolution *does, const float *x, const float *w, const float *bias,
+             int positive, float *y, const Host *host);
 int input_gradient(const Convolution *does, const float *dy, const float *w, float *dx,
                    const Host *host);
 int filter_gradient(const Convolution *does, const float *x, const float *dy, float *dw,

@@ -247,3 +247,54 @@ def test_a_frozen_network_keeps_the_blocks_of_onnx_runtime():
     assert not {op for op in operators(frozen, x) if op.startswith((OURS, "Fused"))}
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+def layer(x, w, b):
+    return tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, w, 1, "SAME"), b))
+
+
+@pytest.mark.parametrize(
+    ("function", "left"),
+    [
+        (layer, set()),
+        (lambda x, w, b: tf.nn.conv2d(x, w, 1, "SAME") + tf.reshape(b, [1, 1, 6]), set()),
+        (lambda x, w, b: tf.nn.relu(tf.nn.conv2d(x, w, 2, "VALID")) * b, {"Mul"}),
+        (lambda x, w, b: tf.nn.conv2d(x, w, 1, "SAME") + x[..., :1] * b, None),
+        (lambda x, w, b: tf.nn.relu(tf.nn.conv2d(x, w, 1, "SAME") + b) + b, {"Add"}),
+        (
+            lambda x, w, b: tf.nn.conv2d(layer(x, w, b), w[:, :, :1] * tf.ones([6, 1]), 1, "SAME"),
+            None,
+        ),
+    ],
+    ids=["bias and relu", "bias", "relu", "of an image", "then a sum", "twice"],
+)
+def test_what_stands_behind_a_convolution(function, left, rng):
+    """Is a part of it where it may be."""
+    x, w, b = (rng.normal(size=s).astype(np.float32) for s in ((2, 9, 8, 3), (3, 3, 3, 6), (6,)))
+    specs = [tf.TensorSpec([None, *x.shape[1:]]), tf.TensorSpec(w.shape), tf.TensorSpec(b.shape)]
+    both(lambda *args: [function(*args)], x, w, b, signature=specs)
+    found = both(with_gradients(function), x, w, b, signature=specs)
+    assert f"{OURS}Conv" in found
+    forward = both(lambda *args: [function(*args)], x, w, b, signature=specs)
+    if left is not None:
+        assert forward & {"Add", "Relu", "Mul", "Fused"} == left
+
+
+def test_what_is_used_before_a_bias_stays_what_it_was(rng):
+    def function(x, w, b):
+        y = tf.nn.conv2d(x, w, 1, "SAME")
+        z = y + b
+        return y, z, tf.nn.relu(z)
+
+    both(
+        function, *(rng.normal(size=s).astype(np.float32) for s in ((1, 5, 5, 2), (3, 3, 2, 4), 4))
+    )
+
+
+def test_nan_behind_a_convolution_stays():
+    x = np.zeros((1, 4, 4, 1), np.float32)
+    x[0, 0, 0, 0], x[0, 3, 3, 0] = np.nan, -np.inf
+    function = tf.function(layer, jit_compile=True)
+    found = function(x, np.ones((1, 1, 1, 3), np.float32), np.float32([-1, 0, 2])).numpy()
+    assert np.isnan(found[0, 0, 0]).all() and (found[0, 3, 3] == 0).all()
+    np.testing.assert_array_equal(found[0, 1, 1], [0, 0, 2])

@@ -128,12 +128,19 @@ static int check_convolution(const Convolution *does, const Host *host) {
                   zeros(of_y),      zeros(of_x),      zeros(of_w)};
   i64 place[3], tap[2];
   EACH_PLACE(does, place) EACH_TAP(does, tap) convolve_slowly(does, &all, place, tap);
-  int wrong = convolve(does, all.x, all.w, y, host) ||
+  /* Mostly with a bias, and sometimes without what is below 0. */
+  f32 *bias = numbers((size_t)does->filters, 0);
+  const int biased = below(4) != 0, positive = below(2);
+  for (size_t i = 0; i < of_y; i++) {
+    if (biased) all.y[i] += (f64)bias[i % (size_t)does->filters];
+    if (positive && all.y[i] < 0) all.y[i] = 0;
+  }
+  int wrong = convolve(does, all.x, all.w, biased ? bias : NULL, positive, y, host) ||
               input_gradient(does, all.dy, all.w, dx, host) ||
               filter_gradient(does, all.x, all.dy, dw, host) || differ("y", y, all.y, of_y) ||
               differ("dx", dx, all.dx, of_x) || differ("dw", dw, all.dw, of_w);
   free(y), free(dx), free(dw), free(all.x), free(all.w), free(all.dy);
-  free(all.y), free(all.dx), free(all.dw);
+  free(all.y), free(all.dx), free(all.dw), free(bias);
   return wrong;
 }
 

@@ -229,7 +229,7 @@ def _add(
     made = out.add_node(
         op,
         tuple(inputs),
-        {"window": window.numbers()},
+        {"window": window.numbers(), **({"positive": 0} if op == CHANNELS_LAST_CONV else {})},
         [(_FLOAT, shape)],
         name=node.name,
         source=node.source,

@@ -17,6 +17,7 @@ from tfx.graph.passes.channels_last import use_channels_last_kernels
 from tfx.graph.passes.claims import EVERYTHING, NOTHING, Claim, check_claims
 from tfx.graph.passes.column_sums import use_column_sums
 from tfx.graph.passes.common_subexpressions import eliminate_common
+from tfx.graph.passes.convolution_ends import end_convolutions
 from tfx.graph.passes.dead_code import remove_dead_nodes
 from tfx.graph.passes.dead_state import remove_dead_state
 from tfx.graph.passes.fold_branches import fold_branches
@@ -177,6 +178,13 @@ PREPARE = Pipeline(
             "transposes",
             lambda g, o: sink_transposes(g) if o.runs_here else g,
             requires=frozenset({Claim.NO_COPIES}),
+            breaks=frozenset({Claim.NO_DEAD_NODES}),
+        ),
+        _DEAD_NODES,
+        Pass(
+            "convolution ends",
+            lambda g, o: end_convolutions(g) if o.own_kernels else g,
+            requires=frozenset({Claim.NO_COPIES, Claim.NO_DEAD_NODES}),
             breaks=frozenset({Claim.NO_DEAD_NODES}),
         ),
         _DEAD_NODES,
