@@ -50,3 +50,10 @@ def grow_constants(constants: set[int], nodes: Iterable[Node]) -> None:
 def is_constant(value: Value | None, constants: Collection[int]) -> bool:
     """True if a value is a constant, or among those that ``grow_constants`` found."""
     return value is not None and (value.const is not None or id(value) in constants)
+
+
+def constant_integers(value: Value | None) -> list[int] | None:
+    """The numbers of a constant, such as axes or sizes; None of any other value."""
+    if value is None or value.const is None:
+        return None
+    return [int(number) for number in value.const.reshape(-1)]

@@ -55,8 +55,13 @@ static _Thread_local int divided_by_zero;
 
 #if defined(__x86_64__) || defined(_M_X64)
 #define SET(name) name##_avx512
+#if defined(__clang__)
+#define TARGET                                                                                 \
+  __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"), min_vector_width(512)))
+#else
 #define TARGET                                                                                 \
   __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")))
+#endif
 #include "loops.inc"
 #undef SET
 #undef TARGET

@@ -28,7 +28,7 @@ from tfx.graph.ir import (
     RawShape,
     Value,
 )
-from tfx.graph.makers import Makers, grow_constants, is_constant
+from tfx.graph.makers import Makers, constant_integers, grow_constants, is_constant
 from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.traits import traits
@@ -292,12 +292,6 @@ def _known_sizes(value: Value, part: slice = slice(None)) -> list[int] | None:
     return known if len(known) == len(sizes) else None
 
 
-def _ints(value: Value | None) -> list[int] | None:
-    if value is None or value.const is None:
-        return None
-    return [int(number) for number in value.const.reshape(-1)]
-
-
 def _reshaped(made: Makers, value: Value | None) -> Value | None:
     node = made.by(value, "Reshape")
     return None if node is None else node.inputs[0]
@@ -320,7 +314,7 @@ def _unturned(made: Makers, w: Value) -> Value | None:
     turned = None if exchanged is None else made.by(exchanged.inputs[0], "Slice")
     if turned is None or len(turned.inputs) != 5 or turned.inputs[0] is None:
         return None
-    starts, ends, axes, steps = (_ints(x) for x in turned.inputs[1:])
+    starts, ends, axes, steps = (constant_integers(x) for x in turned.inputs[1:])
     if not starts or not ends or axes is None or steps is None:
         return None
     whole = all(s == -1 for s in (*starts, *steps)) and all(e < -(2**31) for e in ends)
@@ -340,7 +334,11 @@ def _patches_of(
     if whole is not None:
         flat = made.by(whole.inputs[0], "Reshape")
         x = flat.inputs[0] if flat is not None and taps == _ONES else None
-        if x is None or _ints(whole.inputs[1]) != [2] or _known_sizes(x, slice(1, 3)) != [*counts]:
+        if (
+            x is None
+            or constant_integers(whole.inputs[1]) != [2]
+            or _known_sizes(x, slice(1, 3)) != [*counts]
+        ):
             return None
     else:
         gathered = made.by(patches, "Gather", axis=1)
@@ -356,7 +354,7 @@ def _patches_of(
     padded = made.by(x, "Pad")
     if padded is None:
         return (x, window) if x.shape is not None and len(x.shape) == 4 else None
-    amounts = _ints(padded.inputs[1])
+    amounts = constant_integers(padded.inputs[1])
     if padded.attrs.get("mode", "constant") not in ("constant", b"constant"):
         return None
     if amounts is None or len(amounts) != 8 or len(padded.inputs) != 2 or padded.inputs[0] is None:
@@ -368,7 +366,7 @@ def _patches_of(
 
 def _moves(sums: Node, x: Value, taps: Pair, counts: Pair) -> tuple[Pair, Pair] | None:
     """Strides and dilations of the places that are gathered."""
-    starts, offsets = (_ints(part) for part in sums.inputs)
+    starts, offsets = (constant_integers(part) for part in sums.inputs)
     sizes = _known_sizes(x, slice(1, 3))
     if starts is None or offsets is None or sizes is None or len(sizes) != 2 or sizes[1] == 0:
         return None

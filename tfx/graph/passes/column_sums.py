@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tfx.graph.ir import COLUMN_SUM, Graph, Node, Value
-from tfx.graph.makers import Makers
-from tfx.graph.passes.dead_code import used_values
-from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.graph.makers import constant_integers
+from tfx.graph.passes.pattern_rewriter import PatternRewriter
+from tfx.graph.rewrite import Inputs
 from tfx.graph.tags import Mark
 from tfx.graph.traits import traits
 
@@ -40,19 +40,10 @@ def use_column_sums(graph: Graph) -> Graph:
     return _ColumnSums().run(graph) if any(marked) else graph
 
 
-class _ColumnSums(Rewriter):
-    def __init__(self) -> None:
-        super().__init__()
-        self._made = Makers()
-        self._uses: dict[int, int] = {}
-
-    def enter(self, graph: Graph, out: Graph) -> None:
-        self._made.enter(graph.nodes)
+class _ColumnSums(PatternRewriter):
+    def is_user(self, node: Node) -> bool:
         # Who asks for its shape alone asks on behalf of the sum.
-        users = [node for node in graph.nodes if not traits(node.op).shape_only]
-        for used in (graph.outputs, *map(used_values, users)):
-            for key in {id(value) for value in used}:
-                self._uses[key] = self._uses.get(key, 0) + 1
+        return not traits(node.op).shape_only
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         if traits(node.op).shape_only and len(node.inputs) == 1:
@@ -77,14 +68,14 @@ class _ColumnSums(Rewriter):
         """Sums of blocks, and their sum in float64."""
         if node.op != "Cast" or node.outputs[0].dtype != _FLOAT:
             return None
-        divided = self._made.by(node.inputs[0], "Div")
+        divided = self.made.by(node.inputs[0], "Div")
         total = self._part(divided.inputs[0] if divided is not None else node.inputs[0])
-        wide = None if total is None else self._made.by(total.inputs[0], "Cast", to=_DOUBLE)
+        wide = None if total is None else self.made.by(total.inputs[0], "Cast", to=_DOUBLE)
         blocks = None if wide is None else self._part(wide.inputs[0])
-        cut = None if blocks is None else self._made.by(blocks.inputs[0], "Reshape")
+        cut = None if blocks is None else self.made.by(blocks.inputs[0], "Reshape")
         if total is None or cut is None or cut.inputs[0] is None:
             return None
-        axes = _ints(total.inputs[1])
+        axes = constant_integers(total.inputs[1])
         if axes is None:
             return None
         if divided is not None and not _counts(divided.inputs[1], cut.inputs[0], axes):
@@ -92,7 +83,7 @@ class _ColumnSums(Rewriter):
         return _Sum(cut.inputs[0], axes, bool(total.attrs["keepdims"]), divided is not None)
 
     def _part(self, value: Value | None) -> Node | None:
-        made = self._made.any(value)
+        made = self.made.any(value)
         is_part = made is not None and made.op == "ReduceSum" and made.tag is Mark.PART_OF_SUM
         return made if is_part else None
 
@@ -109,15 +100,15 @@ class _ColumnSums(Rewriter):
 
     def _factors(self, x: Value) -> tuple[Value, ...]:
         """The factors of a product that is only added up; else the value alone."""
-        product = self._made.by(x, "Mul")
-        if product is None or self._uses.get(id(x), 0) > 1:
+        product = self.made.by(x, "Mul")
+        if product is None or not self.has_one_user(x):
             return (x,)
         factors = tuple(v for v in product.inputs if v is not None and v.shape == x.shape)
         return factors if len(factors) == 2 else (x,)
 
     def _shifted(self, x: Value) -> tuple[Value, Value | None]:
         """A tensor and what is subtracted from each of its columns."""
-        difference = self._made.by(x, "Sub")
+        difference = self.made.by(x, "Sub")
         if difference is None:
             return x, None
         value, shift = difference.inputs
@@ -128,13 +119,15 @@ class _ColumnSums(Rewriter):
 
     def _of_same_shape(self, x: Value | None) -> Value | None:
         """The first value of an element-wise chain, which has the shape of the last."""
-        node = self._made.any(x)
+        node = self.made.any(x)
         while x is not None and node is not None and traits(node.op).elementwise:
             known = x.shape is not None and None not in x.shape
-            same = [v for v in node.inputs if known and v is not None and v.shape == x.shape]
-            if not same or same[0].const is not None:
+            # Of one type: there are types whose sizes ONNX Runtime does not tell.
+            like = [v for v in node.inputs if known and v is not None and v.dtype == x.dtype]
+            same = [v for v in like if v.shape == x.shape and v.const is None]
+            if not same:
                 break
-            x, node = same[0], self._made.any(same[0])
+            x, node = same[0], self.made.any(same[0])
         return None if x is None else self.value(x)
 
 
@@ -149,16 +142,10 @@ def _branch(node: Node) -> _Sum | None:
     x, axes = (*plain.inputs, None)[:2]
     if x is None or x.shape is None:
         return None
-    given = range(len(x.shape)) if axes is None else _ints(axes)
+    given = range(len(x.shape)) if axes is None else constant_integers(axes)
     if given is None:
         return None
     return _Sum(x, given, bool(plain.attrs.get("keepdims", 1)), plain.op == "ReduceMean")
-
-
-def _ints(value: Value | None) -> list[int] | None:
-    if value is None or value.const is None:
-        return None
-    return [int(number) for number in value.const.reshape(-1)]
 
 
 def _columns(x: Value) -> int:

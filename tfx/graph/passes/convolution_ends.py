@@ -7,9 +7,8 @@ pass over memory otherwise.
 from __future__ import annotations
 
 from tfx.graph.ir import CHANNELS_LAST_CONV, Graph, Node, Value
-from tfx.graph.makers import Makers
-from tfx.graph.passes.dead_code import used_values
-from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.graph.passes.pattern_rewriter import PatternRewriter
+from tfx.graph.rewrite import Inputs
 
 
 def end_convolutions(graph: Graph) -> Graph:
@@ -20,18 +19,7 @@ def end_convolutions(graph: Graph) -> Graph:
     return _Ends().run(graph)
 
 
-class _Ends(Rewriter):
-    def __init__(self) -> None:
-        super().__init__()
-        self._made = Makers()
-        self._uses: dict[int, int] = {}
-
-    def enter(self, graph: Graph, out: Graph) -> None:
-        self._made.enter(graph.nodes)
-        for used in (graph.outputs, *map(used_values, graph.nodes)):
-            for value in used:
-                self._uses[id(value)] = self._uses.get(id(value), 0) + 1
-
+class _Ends(PatternRewriter):
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         found = None
         if node.op == "Relu":
@@ -52,7 +40,7 @@ class _Ends(Rewriter):
 
     def _alone(self, value: Value | None) -> Node | None:
         """The node that makes a value which nothing else uses."""
-        return self._made.any(value) if self._uses.get(id(value), 0) == 1 else None
+        return self.made.any(value) if self.has_one_user(value) else None
 
     def _plain(self, node: Node | None) -> tuple[Node, Value | None] | None:
         return None if node is None or node.op != CHANNELS_LAST_CONV else (node, None)
