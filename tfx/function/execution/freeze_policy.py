@@ -1,11 +1,13 @@
 """The policy when a function that only reads its variables runs on a frozen plan.
 
 The frozen plan is made once a function was called a number of times without any of its variables
-changing, and dropped when one changes.
+changing, or, if its calls take long, once they have taken as long as it takes to make a plan. It is
+dropped when a variable changes.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections.abc import Sequence
@@ -39,6 +41,7 @@ class FreezePolicy:
         "_graph",
         "_guards",
         "_lock",
+        "_shortest",
         "_threshold",
         "device",
         "plan",
@@ -47,6 +50,7 @@ class FreezePolicy:
     def __init__(self, graph: Graph, device: str) -> None:
         self._graph = graph
         self._calls = 0
+        self._shortest = math.inf  # seconds of a call
         self._threshold = FIRST_FREEZE
         self._lock = fork_safe(threading.Lock())
         self._guards: list[weakref.ref[Variable]] = []
@@ -58,10 +62,21 @@ class FreezePolicy:
         """True if these inputs can be initializers: ONNX Runtime takes no strings from outside."""
         return bool(entries) and all(v.dtype != dtypes.string.onnx for v, _ in entries)
 
-    def count(self, entries: Sequence[tuple[Value, Variable]]) -> None:
-        """A live call was made; freeze after enough of them."""
+    def count(
+        self, entries: Sequence[tuple[Value, Variable]], seconds: float, preparation: float
+    ) -> None:
+        """A live call was made; freeze after enough of them.
+
+        Args:
+            entries: The variables, as inputs of the graph.
+            seconds: How long the call took. The shortest counts, so that no accident does.
+            preparation: How long it took to make the live plan.
+        """
         self._calls += 1
-        if self._calls >= self._threshold:
+        self._shortest = min(self._shortest, seconds)
+        costs = preparation * self._threshold / FIRST_FREEZE
+        is_long = self._calls > 1 and self._calls * self._shortest >= costs
+        if is_long or self._calls >= self._threshold:
             self._calls = 0
             self._freeze(entries)
 

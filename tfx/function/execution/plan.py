@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 from tfx.core import dtypes
@@ -83,6 +84,7 @@ class Plan(RunsTensors):
         "graph",
         "input_names",
         "output_names",
+        "preparation_seconds",
         "run_raw",
         "session",
     )
@@ -95,6 +97,7 @@ class Plan(RunsTensors):
         *,
         fuse: bool = True,
     ) -> None:
+        began = perf_counter()
         frozen = frozen or {}
         self.graph = graph
         self.frozen = frozen
@@ -120,6 +123,7 @@ class Plan(RunsTensors):
         self.feed_values = by_values(self.input_names)
         self.output_names = [f"%out{i}" for i in range(len(graph.outputs))]
         self.dtypes = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
+        self.preparation_seconds = perf_counter() - began
 
     def _library(self) -> Library | None:
         library = usable_library(self.graph.fuses)

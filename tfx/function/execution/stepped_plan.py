@@ -9,6 +9,7 @@ from Python.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -114,6 +115,9 @@ class SteppedPlan(RunsTensors):
         "output_names",
         "steps",
     )
+
+    # A frozen one saves little: what holds its steps up is Python.
+    preparation_seconds = math.inf
 
     def __init__(
         self, graph: Graph, device: str = "CPU:0", frozen: dict[Value, RawValue] | None = None

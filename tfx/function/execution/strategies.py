@@ -9,6 +9,7 @@ another trace contains, take none of these ways: see ``observed_calls``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any, NoReturn, Protocol
 
 from tfx.core.shapes import TensorShape
@@ -98,9 +99,11 @@ class ReadingCall:
                 else:
                     return program.pack(raw, frozen.dtypes)
         plan = program.plan
+        began = perf_counter()
         raw = plan.run(program.live_values(tensors))
         if freezer is not None:
-            freezer.count([(v, s.variable()) for v, s in program.entries])
+            entries = [(v, s.variable()) for v, s in program.entries]
+            freezer.count(entries, perf_counter() - began, plan.preparation_seconds)
         return program.pack(raw, plan.dtypes)
 
 

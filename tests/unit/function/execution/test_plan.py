@@ -120,6 +120,30 @@ def test_many_captured_strings():
     assert f(tf.constant(9_999)).numpy() == b"word 9999"
 
 
+@pytest.mark.parametrize(("seconds", "calls"), [(0.0, 8), (0.2, 8), (0.5, 4), (1.0, 2), (9.0, 2)])
+def test_long_calls_freeze_once_they_have_taken_as_long_as_a_plan(seconds, calls):
+    """Of two seconds; what took long once by accident does not count."""
+    v, f = _model()
+    f(tf.ones([3]))
+    (concrete,) = f.concrete_functions
+    value = concrete._strategy._program.entries[0][0]
+
+    def frozen_after(policy):
+        for call in range(1, 100):
+            policy.count([(value, v)], seconds if call > 1 else seconds + 50.0, 2.0)
+            if policy.plan is not None:
+                return call
+        return None
+
+    policy = FreezePolicy(concrete._strategy._program.graph, "CPU:0")
+    # The accident is the first of two, which is too short for anything but the second.
+    assert frozen_after(policy) == calls
+    v.assign([2.0, 2.0, 2.0])
+    assert policy.plan is None
+    again = frozen_after(policy)
+    assert again == (16 if seconds < 0.5 else max(2, 2 * calls if seconds < 9 else 2))
+
+
 def test_failures_keep_saying_what_they_met():
     v = tf.Variable([1.0, 2.0])
     f = tf.function(lambda i: tf.gather(v, i))
