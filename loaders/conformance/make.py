@@ -18,6 +18,7 @@ import keras_cases
 import numpy as np
 import rare_cases
 import state_cases
+import zoo_cases
 from case import Case, spec
 
 import tfx as tf
@@ -335,6 +336,7 @@ CASES: dict[str, Callable[[Case], None]] = {
     **state_cases.CASES,
     **rare_cases.CASES,
     **keras_cases.CASES,
+    **zoo_cases.CASES,
 }
 
 

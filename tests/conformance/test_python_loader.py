@@ -37,6 +37,9 @@ HONEST = [
     "thawed",
     "tiny_floats",
     "training",
+    "zoo_char_lstm",
+    "zoo_decoder",
+    "zoo_forces",
 ]
 
 
