@@ -1,19 +1,8 @@
 #include "columns.h"
+#include "numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef float f32;
-typedef double f64;
-typedef int64_t i64;
-
-#if defined(__clang__)
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define INDEPENDENT _Pragma("GCC ivdep")
-#else
-#define INDEPENDENT
-#endif
 
 /* Rows that are added in float32, before their sums are in float64: as accurate as sums in pairs. */
 #ifndef BLOCK /* tests have less */

@@ -319,6 +319,9 @@ static const CustomOperator *const operators[] = {&fused,
                                                   &operator_CONV,
                                                   &operator_CONV_INPUT_GRADIENT,
                                                   &operator_CONV_FILTER_GRADIENT,
+                                                  &operator_DEPTHWISE,
+                                                  &operator_DEPTHWISE_INPUT_GRADIENT,
+                                                  &operator_DEPTHWISE_FILTER_GRADIENT,
                                                   &operator_MAX_POOL,
                                                   &operator_MAX_POOL_GRADIENT};
 

@@ -1,5 +1,7 @@
 #include "program.h"
 
+#include "numbers.h"
+
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,10 +16,7 @@
 #define EXPORTED __attribute__((visibility("default")))
 #endif
 
-typedef float f32;
-typedef double f64;
 typedef int32_t i32;
-typedef int64_t i64;
 typedef uint32_t u32;
 typedef uint64_t u64;
 typedef uint8_t u8;

@@ -1,22 +1,9 @@
 #include "windows.h"
+#include "numbers.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef float f32;
-typedef int64_t i64;
-
-#if defined(__clang__)
-#define UNROLLED _Pragma("clang loop unroll(full)")
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define UNROLLED _Pragma("GCC unroll 16")
-#define INDEPENDENT _Pragma("GCC ivdep")
-#else
-#define UNROLLED
-#define INDEPENDENT
-#endif
 
 #if defined(__x86_64__) || defined(_M_X64)
 #include <immintrin.h>
@@ -103,8 +90,6 @@ static int rows_at_once(const Tiles *tiles, int64_t left) {
 
 /* --- images in pieces -------------------------------------------------------------------------- */
 
-static i64 smaller(i64 a, i64 b) { return a < b ? a : b; }
-static i64 larger(i64 a, i64 b) { return a > b ? a : b; }
 static i64 parts_of(i64 whole, i64 part) { return (whole + part - 1) / part; }
 
 /* Rows of places that are computed at a time, and the part of the image that they see. */

@@ -31,6 +31,14 @@ int input_gradient(const Convolution *does, const float *dy, const float *w, flo
 int filter_gradient(const Convolution *does, const float *x, const float *dy, float *dw,
                     const Host *host);
 
+/* The same where each channel has a filter of its own, ``w[kernel height, kernel width, channels, 1]``. */
+int depthwise(const Convolution *does, const float *x, const float *w, float *y,
+              const Host *host);
+int depthwise_input_gradient(const Convolution *does, const float *dy, const float *w,
+                             float *dx, const Host *host);
+int depthwise_filter_gradient(const Convolution *does, const float *x, const float *dy,
+                              float *dw, const Host *host);
+
 /* The largest number in each window, of each channel; NaN where one is NaN. The gradient goes to the
    first of equal ones. ``filters`` is not used. */
 int pool(const Convolution *does, const float *x, float *y, const Host *host);

@@ -34,12 +34,16 @@ def test_what_cannot_be_compiled_says_why(tmp_path, monkeypatch):
 
 
 def compiled(name, folder, flags):
-    program = folder / name
-    source = Path(__file__).with_name(f"{name}.c")
-    command = [*compiler(), *flags, f"-I{FOLDER}", "-o", str(program), str(source)]
-    done = subprocess.run([*command, "-lm"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"this compiler cannot: {done.stderr[-300:]}")
+    """A program beside this file; skips where the compiler cannot compile anything so."""
+    nothing = folder / "nothing.c"
+    nothing.write_text("int main(void) { return 0; }")
+    for source in (nothing, Path(__file__).with_name(f"{name}.c")):
+        program = folder / source.stem
+        command = [*compiler(), *flags, f"-I{FOLDER}", "-o", str(program), str(source), "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode and source is nothing:
+            pytest.skip(f"this compiler has not what is asked of it: {done.stderr[-300:]}")
+        assert done.returncode == 0, done.stderr[-3000:]
     return program
 
 

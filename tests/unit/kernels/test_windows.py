@@ -249,6 +249,67 @@ def test_a_frozen_network_keeps_the_blocks_of_onnx_runtime():
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("batch", ["known", "unknown"])
+@pytest.mark.parametrize(
+    ("size", "channels", "kernel", "strides", "dilations", "padding"),
+    [
+        ((9, 8), 5, (3, 3), 1, 1, "SAME"),
+        ((9, 8), 33, (3, 3), 2, 1, "SAME"),
+        ((10, 7), 16, (5, 2), 1, 1, "VALID"),
+        ((12, 12), 3, (3, 3), 2, 1, "VALID"),
+        ((11, 10), 4, (3, 2), 1, (2, 3), "SAME"),
+        ((13, 12), 7, (2, 4), 3, 1, "SAME"),
+        ((5, 5), 1, (3, 3), 1, 1, "SAME"),
+        ((1, 9), 8, (1, 3), 1, 1, "SAME"),
+    ],
+)
+def test_depthwise_convolutions(size, channels, kernel, strides, dilations, padding, batch, rng):
+    def function(x, w):
+        given = [1, strides, strides, 1]
+        return tf.nn.depthwise_conv2d(x, w, given, padding, dilations=np.broadcast_to(dilations, 2))
+
+    x = rng.normal(size=(3, *size, channels)).astype(np.float32)
+    w = rng.normal(size=(*kernel, channels, 1)).astype(np.float32)
+    first = None if batch == "unknown" else 3
+    specs = [tf.TensorSpec([first, *size, channels]), tf.TensorSpec(w.shape)]
+    found = both(with_gradients(function), x, w, signature=specs)
+    if channels > 1:  # else it is a convolution like any other
+        assert {
+            f"{OURS}Depthwise{name}" for name in ("", "InputGradient", "FilterGradient")
+        } <= found
+    empty = tf.function(
+        with_gradients(function), input_signature=[tf.TensorSpec([None, *size, channels]), specs[1]]
+    )
+    y, dx, dw = empty(x[:0], w)
+    assert y.shape[0] == dx.shape[0] == 0
+    np.testing.assert_array_equal(dw, np.zeros_like(w))
+
+
+def test_depthwise_convolutions_of_many_images_are_accurate(rng):
+    x = (1.0 + rng.normal(size=(16, 40, 40, 6))).astype(np.float32)
+    w = rng.normal(size=(3, 3, 6, 1)).astype(np.float32)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 40, 40, 6]), tf.TensorSpec(w.shape)])
+    def slope(x, w):
+        with tf.GradientTape() as tape:
+            tape.watch(w)
+            y = tf.reduce_sum(tf.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "VALID"))
+        return tape.gradient(y, w)
+
+    wide = x.astype(np.float64)
+    sums = [[wide[:, i : i + 38, j : j + 38].sum((0, 1, 2)) for j in range(3)] for i in range(3)]
+    np.testing.assert_allclose(slope(x, w)[..., 0], sums, rtol=1e-6)
+
+
+def test_several_filters_for_a_channel_stay_with_onnx_runtime(rng):
+    def function(x, w):
+        return tf.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "SAME")
+
+    x = rng.normal(size=(2, 6, 6, 3)).astype(np.float32)
+    found = both(with_gradients(function), x, rng.normal(size=(3, 3, 3, 2)).astype(np.float32))
+    assert not {op for op in found if op.startswith(f"{OURS}Depthwise")}
+
+
 def layer(x, w, b):
     return tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, w, 1, "SAME"), b))
 

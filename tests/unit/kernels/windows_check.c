@@ -1,4 +1,4 @@
-/* Convolutions, their gradients and pools over random windows, compared with sums in float64. Memory of
+/* Convolutions, those of single channels, their gradients and pools over random windows, compared with sums in float64. Memory of
    tensors ends with them, for the sanitizers. Prints how many were tried; the first wrong one ends it.
 
    Arguments: the seed, and how many. */
@@ -11,6 +11,7 @@ static int allows_avx512 = 1;
 #define LEAST_PLACES 5
 #define LEAST_PIECES 2
 
+#include "depthwise.c"
 #include "windows.c"
 
 #include <math.h>
@@ -144,6 +145,38 @@ static int check_convolution(const Convolution *does, const Host *host) {
   return wrong;
 }
 
+static int check_depthwise(const Convolution *given, const Host *host) {
+  Convolution of = *given, *does = &of;
+  of.filters = of.channels;
+  size_t of_x = (size_t)(does->batch * image_numbers(does));
+  size_t of_y = (size_t)(does->batch * place_numbers(does));
+  size_t of_w = (size_t)(does->window.taps[0] * does->window.taps[1] * does->channels);
+  f32 *y = nothing(of_y), *dx = nothing(of_x), *dw = nothing(of_w);
+  Expected all = {numbers(of_x, 0), numbers(of_w, 0), numbers(of_y, 0),
+                  zeros(of_y),      zeros(of_x),      zeros(of_w)};
+  i64 place[3], tap[2], n = does->channels;
+  EACH_PLACE(does, place) EACH_TAP(does, tap) {
+    i64 row = seen(does, 0, place[1], tap[0]), column = seen(does, 1, place[2], tap[1]);
+    for (i64 c = 0; c < n && row >= 0 && column >= 0; c++) {
+      i64 at_x = ((place[0] * does->sizes[0] + row) * does->sizes[1] + column) * n + c;
+      i64 at_w = (tap[0] * does->window.taps[1] + tap[1]) * n + c;
+      i64 at_y = ((place[0] * does->counts[0] + place[1]) * does->counts[1] + place[2]) * n + c;
+      all.y[at_y] += (f64)all.x[at_x] * (f64)all.w[at_w];
+      all.dx[at_x] += (f64)all.dy[at_y] * (f64)all.w[at_w];
+      all.dw[at_w] += (f64)all.x[at_x] * (f64)all.dy[at_y];
+    }
+  }
+  int wrong = depthwise(does, all.x, all.w, y, host) ||
+              depthwise_input_gradient(does, all.dy, all.w, dx, host) ||
+              depthwise_filter_gradient(does, all.x, all.dy, dw, host) ||
+              differ("depthwise y", y, all.y, of_y) ||
+              differ("depthwise dx", dx, all.dx, of_x) ||
+              differ("depthwise dw", dw, all.dw, of_w);
+  free(y), free(dx), free(dw), free(all.x), free(all.w), free(all.dy);
+  free(all.y), free(all.dx), free(all.dw);
+  return wrong;
+}
+
 /* The window of one channel: its maximum, and the gradient to the first place that has it. */
 static void pool_slowly(const Convolution *does, const Expected *all, const i64 place[3],
                         i64 c) {
@@ -188,7 +221,9 @@ int main(int count, char **arguments) {
   for (; tried < wanted; tried++) {
     const Convolution does = any();
     allows_avx512 = tried % 2;
-    if (!check_convolution(&does, &host) && !check_pool(&does, &host)) continue;
+    if (!check_convolution(&does, &host) && !check_depthwise(&does, &host) &&
+        !check_pool(&does, &host))
+      continue;
     const Window *window = &does.window;
     fprintf(stderr, "of a batch of %d: ", (int)does.batch);
     for (int axis = 0; axis < 2; axis++)

@@ -21,6 +21,9 @@ from tfx.graph.ir import (
     CHANNELS_LAST_CONV,
     CHANNELS_LAST_CONV_FILTER_GRADIENT,
     CHANNELS_LAST_CONV_INPUT_GRADIENT,
+    CHANNELS_LAST_DEPTHWISE,
+    CHANNELS_LAST_DEPTHWISE_FILTER_GRADIENT,
+    CHANNELS_LAST_DEPTHWISE_INPUT_GRADIENT,
     CHANNELS_LAST_MAX_POOL,
     CHANNELS_LAST_MAX_POOL_GRADIENT,
     Graph,
@@ -29,6 +32,7 @@ from tfx.graph.ir import (
     Value,
 )
 from tfx.graph.makers import Makers, constant_integers, grow_constants, is_constant
+from tfx.graph.passes.long_sums import long_sum
 from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.traits import traits
@@ -37,6 +41,12 @@ _FLOAT = 1
 _TO_LAST, _TO_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 _FILTER_TO_LAST = (2, 3, 1, 0)
 _ONES = (1, 1)
+_DEPTHWISE = {
+    "Conv": CHANNELS_LAST_DEPTHWISE,
+    "ConvTranspose": CHANNELS_LAST_DEPTHWISE_INPUT_GRADIENT,
+}
+# Where sums may end.
+_SUMS = ("ReduceSum", "If", "Cast")
 Pair = tuple[int, int]
 
 
@@ -91,8 +101,12 @@ class _ChannelsLast(Rewriter):
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         done = False
-        if node.tag is None and node.outputs[0].dtype == _FLOAT and None not in inputs[:2]:
-            if node.op == "Conv":
+        if node.outputs[0].dtype == _FLOAT and node.op in _SUMS:
+            done = self._depthwise_filter_gradient(node, out)
+        elif node.tag is None and node.outputs[0].dtype == _FLOAT and None not in inputs[:2]:
+            if node.op in _DEPTHWISE and node.attrs.get("group", 1) != 1:
+                done = self._depthwise(node, inputs, out)
+            elif node.op == "Conv":
                 done = self._convolution(node, inputs, out)
             elif node.op == "ConvTranspose":
                 done = self._transposed_convolution(node, inputs, out)
@@ -139,6 +153,58 @@ class _ChannelsLast(Rewriter):
         sizes = _moved(node.outputs[0].shape, _TO_LAST)
         op = CHANNELS_LAST_CONV_INPUT_GRADIENT
         return _finish(write, _add(out, node, op, (image, turned), window, sizes), inputs)
+
+    def _depthwise(self, node: Node, inputs: Inputs, out: Graph) -> bool:
+        """A convolution, or its gradient, of a filter for each channel."""
+        x, w = node.inputs[:2]
+        sizes = None if w is None else _known_sizes(w)
+        if (
+            x is None
+            or w is None
+            or sizes is None
+            or len(sizes) != 4
+            or "output_shape" in node.attrs
+        ):
+            return False
+        if sizes[:2] != [node.attrs["group"], 1] or is_constant(w, self._constants):
+            return False
+        window = _with_attributes(node.attrs, (sizes[2], sizes[3]))
+        if window is None:
+            return False
+        write = ReplacementBuilder(out, node)
+        image = write.Transpose(self.value(x), perm=_TO_LAST)
+        turned = write.Transpose(self.value(w), perm=(2, 3, 0, 1))
+        places = _moved(node.outputs[0].shape, _TO_LAST)
+        made = _add(out, node, _DEPTHWISE[node.op], (image, turned), window, places)
+        return _finish(write, made, inputs)
+
+    def _depthwise_filter_gradient(self, node: Node, out: Graph) -> bool:
+        """``[taps, channels, 1]`` of products of patches and gradients."""
+        found = long_sum(node, self._made)
+        product = None if found is None else self._made.by(found.x, "Mul")
+        if found is None or product is None or found.mean or [*found.axes] != [0]:
+            return False
+        shape = _known_sizes(found.x, slice(1, None))
+        patches, rows = (_reshaped(self._made, value) for value in product.inputs)
+        flat = self._made.by(rows, "Flatten", axis=3)
+        dy = None if flat is None else flat.inputs[0]
+        counts = None if dy is None else _known_sizes(dy, slice(1, 4))
+        if shape is None or len(shape) != 3 or shape[2] != 1 or dy is None or counts is None:
+            return False
+        if found.keeps or counts[2:] != [shape[1]]:
+            return False
+        for taps in ((n, shape[0] // n) for n in range(1, shape[0] + 1) if shape[0] % n == 0):
+            seen = _patches_of(self._made, patches, taps, (counts[0], counts[1]))
+            if seen is not None and _known_sizes(seen[0], slice(3, 4)) == [shape[1]]:
+                break
+        else:
+            return False
+        x, window = seen
+        op = CHANNELS_LAST_DEPTHWISE_FILTER_GRADIENT
+        given = (self.value(x), self.value(dy))
+        write = ReplacementBuilder(out, node)
+        write.Reshape(_add(out, node, op, given, window, (*taps, shape[1], 1)), write.ints(shape))
+        return write.finish()
 
     def _filter_gradient(self, node: Node, out: Graph) -> bool:
         """``[kernel, channels, filters]`` of a product of patches and gradients."""

@@ -10,28 +10,19 @@ are the differences of each column to its mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from tfx.graph.ir import COLUMN_SUM, Graph, Node, Value
-from tfx.graph.makers import constant_integers
+from tfx.graph.passes.long_sums import LongSum, staged_sum
 from tfx.graph.passes.pattern_rewriter import PatternRewriter
 from tfx.graph.rewrite import Inputs
 from tfx.graph.tags import Mark
 from tfx.graph.traits import traits
 
-_FLOAT, _DOUBLE = 1, 11
+_FLOAT = 1
 # Fewer elements are a part of a program. More columns are no channels.
 _FEWEST, _MOST_COLUMNS = 1 << 14, 1 << 12
-
-
-class _Sum(NamedTuple):
-    x: Value
-    axes: Sequence[int]
-    keeps: bool
-    mean: bool
 
 
 def use_column_sums(graph: Graph) -> Graph:
@@ -48,7 +39,7 @@ class _ColumnSums(PatternRewriter):
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         if traits(node.op).shape_only and len(node.inputs) == 1:
             inputs = (self._of_same_shape(node.inputs[0]),)
-        found = _branch(node) or self._stages(node)
+        found = staged_sum(node, self.made)
         if found is None or not _is_of_columns(found):
             super().rewrite(node, inputs, out)
             return
@@ -63,29 +54,6 @@ class _ColumnSums(PatternRewriter):
                 node.outputs,
             )
         )
-
-    def _stages(self, node: Node) -> _Sum | None:
-        """Sums of blocks, and their sum in float64."""
-        if node.op != "Cast" or node.outputs[0].dtype != _FLOAT:
-            return None
-        divided = self.made.by(node.inputs[0], "Div")
-        total = self._part(divided.inputs[0] if divided is not None else node.inputs[0])
-        wide = None if total is None else self.made.by(total.inputs[0], "Cast", to=_DOUBLE)
-        blocks = None if wide is None else self._part(wide.inputs[0])
-        cut = None if blocks is None else self.made.by(blocks.inputs[0], "Reshape")
-        if total is None or cut is None or cut.inputs[0] is None:
-            return None
-        axes = constant_integers(total.inputs[1])
-        if axes is None:
-            return None
-        if divided is not None and not _counts(divided.inputs[1], cut.inputs[0], axes):
-            return None
-        return _Sum(cut.inputs[0], axes, bool(total.attrs["keepdims"]), divided is not None)
-
-    def _part(self, value: Value | None) -> Node | None:
-        made = self.made.any(value)
-        is_part = made is not None and made.op == "ReduceSum" and made.tag is Mark.PART_OF_SUM
-        return made if is_part else None
 
     def _operands(self, x: Value, out: Graph) -> tuple[Value, ...]:
         """What is added up: a value, two factors, or these and what to subtract from them."""
@@ -131,30 +99,13 @@ class _ColumnSums(PatternRewriter):
         return None if x is None else self.value(x)
 
 
-def _branch(node: Node) -> _Sum | None:
-    """A sum that is made in stages if it is a long one."""
-    if node.op != "If" or node.tag is not Mark.PART_OF_SUM or len(node.outputs) != 1:
-        return None
-    short: Graph = node.attrs["else_branch"]
-    if len(short.nodes) != 1 or short.nodes[0].op not in ("ReduceSum", "ReduceMean"):
-        return None
-    plain = short.nodes[0]
-    x, axes = (*plain.inputs, None)[:2]
-    if x is None or x.shape is None:
-        return None
-    given = range(len(x.shape)) if axes is None else constant_integers(axes)
-    if given is None:
-        return None
-    return _Sum(x, given, bool(plain.attrs.get("keepdims", 1)), plain.op == "ReduceMean")
-
-
 def _columns(x: Value) -> int:
     """How many columns there are; 0 where that is not known."""
     last = x.shape[-1] if x.shape else None
     return last if isinstance(last, int) else 0
 
 
-def _is_of_columns(found: _Sum) -> bool:
+def _is_of_columns(found: LongSum) -> bool:
     shape = found.x.shape
     if found.x.dtype != _FLOAT or found.x.const is not None or shape is None or len(shape) < 2:
         return False
@@ -164,16 +115,3 @@ def _is_of_columns(found: _Sum) -> bool:
         return False
     sizes = [size for size in shape if isinstance(size, int)]
     return len(sizes) < len(shape) or math.prod(sizes) > _FEWEST
-
-
-def _counts(divisor: Value | None, x: Value, axes: Sequence[int]) -> bool:
-    """True if a divisor is how many numbers become one."""
-    if divisor is None or divisor.const is None or x.shape is None or divisor.const.size != 1:
-        return False
-    count = 1
-    for axis in axes:
-        size = x.shape[axis]
-        if not isinstance(size, int):
-            return False
-        count *= size
-    return float(divisor.const.reshape(-1)[0]) == count
