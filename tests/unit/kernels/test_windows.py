@@ -301,6 +301,24 @@ def test_depthwise_convolutions_of_many_images_are_accurate(rng):
     np.testing.assert_allclose(slope(x, w)[..., 0], sums, rtol=1e-6)
 
 
+@pytest.mark.parametrize("depthwise", [False, True])
+def test_zeros_around_images_are_a_part_of_the_window(depthwise, rng):
+    """Those that a program adds by itself, even twice; others are not."""
+
+    def function(x, w, fill=0.0):
+        x = tf.pad(x, [[0, 0], [0, 1], [2, 0], [0, 0]], constant_values=fill)
+        x = tf.pad(x, [[0, 0], [1, 1], [0, 3], [0, 0]])
+        if depthwise:
+            return tf.nn.depthwise_conv2d(x, w, [1, 2, 2, 1], "VALID")
+        return tf.nn.conv2d(x, w, 2, "VALID")
+
+    x = rng.normal(size=(2, 8, 9, 4)).astype(np.float32)
+    w = rng.normal(size=(3, 3, 4, 1 if depthwise else 5)).astype(np.float32)
+    assert "Pad" not in both(lambda *args: [function(*args)], x, w)
+    both(with_gradients(function), x, w)
+    assert "Pad" in both(lambda *args: [function(*args, 1.5)], x, w)
+
+
 def test_several_filters_for_a_channel_stay_with_onnx_runtime(rng):
     def function(x, w):
         return tf.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "SAME")

@@ -123,7 +123,7 @@ class _ChannelsLast(Rewriter):
         if window is None or x is None or w is None or is_constant(w, self._constants):
             return False
         write = ReplacementBuilder(out, node)
-        image = write.Transpose(self.value(x), perm=_TO_LAST)
+        image, window = self._image(x, window, write)
         places = _moved(node.outputs[0].shape, _TO_LAST)
         unturned = _unturned(self._made, w) if window.strides == _ONES else None
         if unturned is not None:
@@ -139,6 +139,15 @@ class _ChannelsLast(Rewriter):
             turned = write.Transpose(self.value(w), perm=_FILTER_TO_LAST)
             made = _add(out, node, CHANNELS_LAST_CONV, (image, turned), window, places)
         return _finish(write, made, inputs)
+
+    def _image(self, x: Value, window: _Window, write: ReplacementBuilder) -> tuple[Value, _Window]:
+        """What a convolution sees, with the channels last, and the window with zeros around it."""
+        turned = self._made.by(x, "Transpose", perm=_TO_FIRST)
+        if turned is not None and turned.inputs[0] is not None:
+            image, wider = _without_zeros(self._made, turned.inputs[0], window)
+            if wider != window:
+                return self.value(image), wider
+        return write.Transpose(self.value(x), perm=_TO_LAST), window
 
     def _transposed_convolution(self, node: Node, inputs: Inputs, out: Graph) -> bool:
         dy, w = node.inputs[:2]
@@ -172,7 +181,10 @@ class _ChannelsLast(Rewriter):
         if window is None:
             return False
         write = ReplacementBuilder(out, node)
-        image = write.Transpose(self.value(x), perm=_TO_LAST)
+        if node.op == "Conv":
+            image, window = self._image(x, window, write)
+        else:
+            image = write.Transpose(self.value(x), perm=_TO_LAST)
         turned = write.Transpose(self.value(w), perm=(2, 3, 0, 1))
         places = _moved(node.outputs[0].shape, _TO_LAST)
         made = _add(out, node, _DEPTHWISE[node.op], (image, turned), window, places)
@@ -417,17 +429,29 @@ def _patches_of(
         if moves is None:
             return None
         window = window._replace(strides=moves[0], dilations=moves[1])
+    if x.shape is None or len(x.shape) != 4:
+        return None
+    return _without_zeros(made, x, window)
+
+
+def _without_zeros(made: Makers, x: Value, window: _Window) -> tuple[Value, _Window]:
+    """An image with the channels last, and a window that has the zeros which stood around it."""
     padded = made.by(x, "Pad")
-    if padded is None:
-        return (x, window) if x.shape is not None and len(x.shape) == 4 else None
-    amounts = constant_integers(padded.inputs[1])
-    if padded.attrs.get("mode", "constant") not in ("constant", b"constant"):
-        return None
-    if amounts is None or len(amounts) != 8 or len(padded.inputs) != 2 or padded.inputs[0] is None:
-        return None
-    if any(amounts[i] for i in (0, 3, 4, 7)):
-        return None
-    return padded.inputs[0], window._replace(before=_pair(amounts[1:3]), after=_pair(amounts[5:7]))
+    if padded is None or padded.attrs.get("mode", "constant") not in ("constant", b"constant"):
+        return x, window
+    inner, *given = padded.inputs
+    amounts = constant_integers(given[0])
+    if inner is None or amounts is None or len(amounts) != 8 or min(amounts) < 0:
+        return x, window
+    if any(amounts[i] for i in (0, 3, 4, 7)) or not all(_is_zero(made, v) for v in given[1:2] if v):
+        return x, window
+    if len(given) > 2 and given[2] is not None:
+        return x, window
+    before, after = (
+        _pair(a + b for a, b in zip(old, more, strict=True))
+        for old, more in ((window.before, amounts[1:3]), (window.after, amounts[5:7]))
+    )
+    return _without_zeros(made, inner, window._replace(before=before, after=after))
 
 
 def _moves(sums: Node, x: Value, taps: Pair, counts: Pair) -> tuple[Pair, Pair] | None:
