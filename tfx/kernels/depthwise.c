@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PARTS = 64, SUMMING_PARTS = 16 };
+enum { ROW_PARTS = 64, SUMMING_PARTS = 16 };
 
 typedef struct {
   const Convolution *does;
@@ -34,7 +34,7 @@ static void add_products(f32 *restrict to, const f32 *x, const f32 *w, i64 n) {
 }
 
 /* A row of places of an image. */
-static void convolve_row(const Depthwise *all, i64 image, i64 row, f32 *y) {
+static void depthwise_row(const Depthwise *all, i64 image, i64 row, f32 *y) {
   const Convolution *does = all->does;
   const Window *window = &does->window;
   const i64 n = does->channels;
@@ -55,7 +55,7 @@ static void convolve_row(const Depthwise *all, i64 image, i64 row, f32 *y) {
 }
 
 /* A row of an image, of which the places that see it know the gradient. */
-static void input_row(const Depthwise *all, i64 image, i64 line, f32 *dx) {
+static void depthwise_input_row(const Depthwise *all, i64 image, i64 line, f32 *dx) {
   const Convolution *does = all->does;
   const Window *window = &does->window;
   const i64 n = does->channels;
@@ -77,7 +77,8 @@ static void input_row(const Depthwise *all, i64 image, i64 line, f32 *dx) {
 }
 
 /* What a row of places adds to the gradient of the filter. */
-static void filter_row(const Depthwise *all, i64 image, i64 row, f32 *rows, f64 *sums) {
+static void depthwise_filter_row(const Depthwise *all, i64 image, i64 row, f32 *rows,
+                                 f64 *sums) {
   const Convolution *does = all->does;
   const Window *window = &does->window;
   const i64 n = does->channels;
@@ -99,29 +100,29 @@ static void filter_row(const Depthwise *all, i64 image, i64 row, f32 *rows, f64 
   }
 }
 
-static void convolve_part(void *data, size_t index) {
+static void depthwise_part(void *data, size_t index) {
   const Depthwise *all = data;
   const Convolution *does = all->does;
   const i64 part = (i64)index, last = all->items * (part + 1) / all->parts;
   for (i64 item = all->items * part / all->parts; item < last; item++)
-    convolve_row(all, item / does->counts[0], item % does->counts[0],
-                 all->to + item * does->counts[1] * does->channels);
+    depthwise_row(all, item / does->counts[0], item % does->counts[0],
+                  all->to + item * does->counts[1] * does->channels);
 }
 
-static void input_part(void *data, size_t index) {
+static void depthwise_input_part(void *data, size_t index) {
   const Depthwise *all = data;
   const Convolution *does = all->does;
   const i64 part = (i64)index, last = all->items * (part + 1) / all->parts;
   for (i64 item = all->items * part / all->parts; item < last; item++)
-    input_row(all, item / does->sizes[0], item % does->sizes[0],
-              all->to + item * does->sizes[1] * does->channels);
+    depthwise_input_row(all, item / does->sizes[0], item % does->sizes[0],
+                        all->to + item * does->sizes[1] * does->channels);
 }
 
 static i64 filter_numbers(const Convolution *does) {
   return does->window.taps[0] * does->window.taps[1] * does->channels;
 }
 
-static void filter_part(void *data, size_t index) {
+static void depthwise_filter_part(void *data, size_t index) {
   const Depthwise *all = data;
   const Convolution *does = all->does;
   const i64 numbers = filter_numbers(does), part = (i64)index;
@@ -129,16 +130,16 @@ static void filter_part(void *data, size_t index) {
   f64 *sums = all->sums + part * numbers;
   for (i64 i = 0; i < numbers; i++) sums[i] = 0;
   for (i64 item = all->items * part / all->parts; item < last; item++)
-    filter_row(all, item / does->counts[0], item % does->counts[0],
-               all->rows + part * does->channels, sums);
+    depthwise_filter_row(all, item / does->counts[0], item % does->counts[0],
+                         all->rows + part * does->channels, sums);
 }
 
 int depthwise(const Convolution *does, const f32 *x, const f32 *w, f32 *y, const Host *host) {
   Depthwise all = {.does = does, .x = x, .w = w, .to = y};
   all.items = does->batch * does->counts[0];
   if (all.items == 0 || does->counts[1] == 0 || does->channels == 0) return 0;
-  all.parts = smaller(all.items, MOST_PARTS);
-  return host->in_parallel(host->context, convolve_part, (size_t)all.parts, &all);
+  all.parts = smaller(all.items, ROW_PARTS);
+  return host->in_parallel(host->context, depthwise_part, (size_t)all.parts, &all);
 }
 
 int depthwise_input_gradient(const Convolution *does, const f32 *dy, const f32 *w, f32 *dx,
@@ -146,8 +147,8 @@ int depthwise_input_gradient(const Convolution *does, const f32 *dy, const f32 *
   Depthwise all = {.does = does, .w = w, .dy = dy, .to = dx};
   all.items = does->batch * does->sizes[0];
   if (all.items == 0 || does->sizes[1] == 0 || does->channels == 0) return 0;
-  all.parts = smaller(all.items, MOST_PARTS);
-  return host->in_parallel(host->context, input_part, (size_t)all.parts, &all);
+  all.parts = smaller(all.items, ROW_PARTS);
+  return host->in_parallel(host->context, depthwise_input_part, (size_t)all.parts, &all);
 }
 
 int depthwise_filter_gradient(const Convolution *does, const f32 *x, const f32 *dy, f32 *dw,
@@ -159,7 +160,8 @@ int depthwise_filter_gradient(const Convolution *does, const f32 *x, const f32 *
   all.sums = malloc((size_t)(all.parts * numbers) * sizeof *all.sums + 1);
   all.rows = malloc((size_t)(all.parts * does->channels) * sizeof *all.rows + 1);
   int failed = all.sums && all.rows ? 0 : -1;
-  if (!failed) failed = host->in_parallel(host->context, filter_part, (size_t)all.parts, &all);
+  if (!failed)
+    failed = host->in_parallel(host->context, depthwise_filter_part, (size_t)all.parts, &all);
   for (i64 i = 0; i < numbers && !failed; i++) {
     f64 total = 0;
     for (i64 part = 0; part < all.parts; part++) total += all.sums[part * numbers + i];

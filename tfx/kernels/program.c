@@ -385,9 +385,10 @@ static void read_part(Reader *reader, Copies *reads) {
   i64 there = 1, first, last, empty = 0;
   read_sizes(reader, &reads->whole_rank, reads->whole_sizes);
   for (int axis = 0; axis < reads->whole_rank; axis++) {
-    there *= reads->whole_sizes[axis];
-    require(reader, there <= most, "a copy is too large");
+    const i64 length = reads->whole_sizes[axis];
+    require(reader, length == 0 || there <= most / length, "a copy is too large");
     if (reader->wrong) return;
+    there *= length;
   }
   first = last = reads->offset = next(reader, 0, most, "a part begins elsewhere");
   read_sizes(reader, &reads->rank, reads->sizes);
@@ -1154,11 +1155,11 @@ typedef struct {
 static i64 make_rows(const Program *program, const Repeating *all, Repetition loop, i64 most,
                      i64 limit, const Host *host, Collected *collected, char *problem,
                      size_t size) {
-  enum { UNKNOWN_LIMIT = 256 };
-  const i64 endless = (i64)1 << 40, most_bytes = 1 << 26;
+  /* Where nobody knows how many iterations there will be, few rows are made in vain. */
+  const int is_bounded = !loop.tests && limit < (i64)1 << 40;
+  const i64 most_bytes = (i64)1 << (is_bounded ? 26 : 17);
   const size_t first = outputs_before_collected(loop);
-  i64 rows = most < limit ? most : limit, bytes = 1;
-  if ((loop.tests || limit > endless) && rows > UNKNOWN_LIMIT) rows = UNKNOWN_LIMIT;
+  i64 rows = smaller(is_bounded ? most : smaller(most, 256), limit), bytes = 1;
   for (size_t i = 0; i < loop.collected; i++) {
     collected[i].bytes = bytes_made(program, first + i, &all->made[first + i]);
     collected[i].each = all->temporaries[i];

@@ -22,7 +22,7 @@ from tfx.function.execution.feeds import by_values, feeds_from_tensors
 from tfx.function.execution.run_errors import Run, translate_failure
 from tfx.graph.fusion.elementwise import fused_plan, has_fused
 from tfx.graph.fusion.made_of import Fusion, fusion_of
-from tfx.graph.ir import Graph, Value
+from tfx.graph.ir import KERNEL_OPERATORS, Graph, Value
 from tfx.graph.passes.fold_branches import has_branches
 from tfx.graph.passes.hoist_constants import hoist_constants
 from tfx.graph.passes.pipeline import prepare, tune_for_cpu
@@ -36,7 +36,7 @@ from tfx.runtime.threads import thread_count
 from tfx.runtime.values import RawValue, from_numpy
 
 # ONNX Runtime's message where one of our operators failed, and not one that it fused itself.
-_IN_PROGRAM = re.compile(r"running Fused(Loop)? node")
+_IN_PROGRAM = re.compile(f"running (?:{'|'.join(sorted(KERNEL_OPERATORS))}) node")
 # Constants above this size are shared with the session instead of copied into the model.
 _INLINE_LIMIT = 1 << 16
 

@@ -48,6 +48,8 @@ from tfx.kernels.library import Instruction
 
 # Loops over more elements than this gain nothing from being in one node with unrelated ones.
 _SMALL = 1 << 14
+# A value that more nodes use ends late, whoever is the last.
+_MANY_USERS = 32
 # What all nodes of a group need lives at once, and programs have limits.
 _MOST_NODES = 1024
 _FLOAT = 1
@@ -278,6 +280,8 @@ class _Fuser:
             if self._symbols.shape(value) != shape or id(value) in self._constants:
                 continue
             others = [user for user in self._uses[id(value)] if user is not node]
+            if len(others) > _MANY_USERS:
+                return False
             last = [self._level_of_use(user, levels, other_levels) for user in others if user]
             if None not in others and max(last, default=0) < level:
                 kept += _bytes(value)

@@ -8,6 +8,7 @@ cut to what did run, behind the loop.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from tfx.kernels.library import Instruction
 _INT64, _BOOL = 7, 9
 _ENDLESS = np.iinfo(np.int64).max
 _END = -(1 << 62)
+_MOST_IN_A_ROW = 1 << 16
 
 
 @dataclass(slots=True)
@@ -102,6 +104,9 @@ def fused_loop(
     collected = [symbols.shape(value) for value in results[len(wanted) + len(loop.after) :]]
     if any(shape is None or len(shape) >= programs.MAX_RANK for shape in collected):
         return []
+    taken = [node.outputs[0].shape for node in loop.nodes if node.op == "Gather"]
+    if any(map(_is_large, (*collected, *taken))):
+        return []
     nodes = _used(nodes, results)
     captured = _captured(nodes, [loop.iteration, *loop.before])
     inputs = [loop.iteration, *loop.before, *captured]
@@ -116,7 +121,7 @@ def fused_loop(
 
 def _of_loop(node: Node) -> _Iterations | None:
     loop, goes_on = Loop(node), Loop(node).goes_on
-    if _uses(loop.body, loop.entered):
+    if _uses(loop.body, loop.entered) or loop.entered in (*loop.after, *loop.each):
         return None
     always = goes_on is loop.entered or (goes_on.const is not None and bool(goes_on.const.all()))
     return _Iterations(
@@ -320,6 +325,12 @@ def _around(
     behind = out.nodes[before:]
     del out.nodes[before:]
     return [made, *behind]
+
+
+def _is_large(shape: RawShape) -> bool:
+    """True if copying a row takes longer than starting the operators that make or read it."""
+    sizes = [size for size in shape or () if isinstance(size, int)]
+    return math.prod(sizes) > _MOST_IN_A_ROW
 
 
 def _said(shape: Shape) -> tuple[int | None, ...]:

@@ -32,7 +32,7 @@ from tfx.graph.ir import (
     Value,
 )
 from tfx.graph.makers import Makers, constant_integers, grow_constants, is_constant
-from tfx.graph.passes.long_sums import long_sum
+from tfx.graph.passes.long_sums import LongSum, long_sum
 from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.traits import traits
@@ -45,8 +45,6 @@ _DEPTHWISE = {
     "Conv": CHANNELS_LAST_DEPTHWISE,
     "ConvTranspose": CHANNELS_LAST_DEPTHWISE_INPUT_GRADIENT,
 }
-# Where sums may end.
-_SUMS = ("ReduceSum", "If", "Cast")
 Pair = tuple[int, int]
 
 
@@ -101,9 +99,11 @@ class _ChannelsLast(Rewriter):
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         done = False
-        if node.outputs[0].dtype == _FLOAT and node.op in _SUMS:
-            done = self._depthwise_filter_gradient(node, out)
-        elif node.tag is None and node.outputs[0].dtype == _FLOAT and None not in inputs[:2]:
+        is_float = bool(node.outputs) and node.outputs[0].dtype == _FLOAT
+        found = long_sum(node, self._made) if is_float else None
+        if found is not None:
+            done = self._depthwise_filter_gradient(node, found, out)
+        elif node.tag is None and is_float and None not in inputs[:2]:
             if node.op in _DEPTHWISE and node.attrs.get("group", 1) != 1:
                 done = self._depthwise(node, inputs, out)
             elif node.op == "Conv":
@@ -190,11 +190,10 @@ class _ChannelsLast(Rewriter):
         made = _add(out, node, _DEPTHWISE[node.op], (image, turned), window, places)
         return _finish(write, made, inputs)
 
-    def _depthwise_filter_gradient(self, node: Node, out: Graph) -> bool:
+    def _depthwise_filter_gradient(self, node: Node, found: LongSum, out: Graph) -> bool:
         """``[taps, channels, 1]`` of products of patches and gradients."""
-        found = long_sum(node, self._made)
-        product = None if found is None else self._made.by(found.x, "Mul")
-        if found is None or product is None or found.mean or [*found.axes] != [0]:
+        product = self._made.by(found.x, "Mul")
+        if product is None or found.mean or [*found.axes] != [0]:
             return False
         shape = _known_sizes(found.x, slice(1, None))
         patches, rows = (_reshaped(self._made, value) for value in product.inputs)

@@ -19,10 +19,11 @@ from tfx.graph.passes.pattern_rewriter import PatternRewriter
 from tfx.graph.rewrite import Inputs
 from tfx.graph.tags import Mark
 from tfx.graph.traits import traits
+from tfx.kernels.programs import MAX_RANK
 
 _FLOAT = 1
-# Fewer elements are a part of a program. More columns are no channels.
-_FEWEST, _MOST_COLUMNS = 1 << 14, 1 << 12
+# Fewer elements are a part of a program. One column is a vector, more are no channels.
+_FEWEST, _FEWEST_COLUMNS, _MOST_COLUMNS = 1 << 14, 2, 1 << 12
 
 
 def use_column_sums(graph: Graph) -> Graph:
@@ -69,7 +70,8 @@ class _ColumnSums(PatternRewriter):
     def _factors(self, x: Value) -> tuple[Value, ...]:
         """The factors of a product that is only added up; else the value alone."""
         product = self.made.by(x, "Mul")
-        if product is None or not self.has_one_user(x):
+        # Of sizes that are not known either may be 1.
+        if product is None or not self.has_one_user(x) or x.shape is None or None in x.shape:
             return (x,)
         factors = tuple(v for v in product.inputs if v is not None and v.shape == x.shape)
         return factors if len(factors) == 2 else (x,)
@@ -107,11 +109,13 @@ def _columns(x: Value) -> int:
 
 def _is_of_columns(found: LongSum) -> bool:
     shape = found.x.shape
-    if found.x.dtype != _FLOAT or found.x.const is not None or shape is None or len(shape) < 2:
+    if found.x.dtype != _FLOAT or found.x.const is not None or shape is None:
+        return False
+    if not 2 <= len(shape) <= MAX_RANK:
         return False
     if sorted(axis % len(shape) for axis in found.axes) != list(range(len(shape) - 1)):
         return False
-    if not 0 < _columns(found.x) <= _MOST_COLUMNS:
+    if not _FEWEST_COLUMNS <= _columns(found.x) <= _MOST_COLUMNS:
         return False
     sizes = [size for size in shape if isinstance(size, int)]
     return len(sizes) < len(shape) or math.prod(sizes) > _FEWEST

@@ -14,7 +14,8 @@ from tfx.graph.makers import Makers, constant_integers
 from tfx.graph.tags import Mark
 
 _FLOAT, _DOUBLE = 1, 11
-_OPERATORS = ("ReduceSum", "ReduceMean")
+# By whether they divide.
+_MEANS = {"ReduceSum": False, "ReduceMean": True}
 
 
 class LongSum(NamedTuple):
@@ -35,7 +36,7 @@ class LongSum(NamedTuple):
 
 def long_sum(node: Node, made: Makers) -> LongSum | None:
     """The sum or mean that a node is, or that it ends in stages; None of any other."""
-    return _reduction(node) if node.op in _OPERATORS else staged_sum(node, made)
+    return _reduction(node) if node.op in _MEANS else staged_sum(node, made)
 
 
 def staged_sum(node: Node, made: Makers) -> LongSum | None:
@@ -50,7 +51,7 @@ def _reduction(node: Node) -> LongSum | None:
     given = range(len(x.shape)) if axes is None else constant_integers(axes)
     if given is None:
         return None
-    return LongSum(x, given, bool(node.attrs.get("keepdims", 1)), node.op == "ReduceMean")
+    return LongSum(x, given, bool(node.attrs.get("keepdims", 1)), _MEANS[node.op])
 
 
 def _branch(node: Node) -> LongSum | None:
@@ -58,7 +59,7 @@ def _branch(node: Node) -> LongSum | None:
     if node.tag is not Mark.PART_OF_SUM or len(node.outputs) != 1:
         return None
     short: Graph = node.attrs["else_branch"]
-    if len(short.nodes) != 1 or short.nodes[0].op not in _OPERATORS:
+    if len(short.nodes) != 1 or short.nodes[0].op not in _MEANS:
         return None
     return _reduction(short.nodes[0])
 
