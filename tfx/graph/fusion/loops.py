@@ -308,10 +308,20 @@ def _around(
         tag=node.tag,
         device=node.device,
     )
-    if not stacks:
-        return [made]
+    return [made, *_rows(loop, stacks, total, out)] if stacks else [made]
+
+
+def _rows(loop: _Iterations, stacks: Sequence[Value], total: Value, out: Graph) -> list[Node]:
+    """What makes the rows of a loop of the parts that its calls gave.
+
+    Args:
+        loop: The loop.
+        stacks: For each collected value, ``[calls, rows of a call, ...]``.
+        total: How many iterations there were.
+        out: The graph around it, which gets constants.
+    """
     before = len(out.nodes)
-    write = ReplacementBuilder(out, node)
+    write = ReplacementBuilder(out, loop.node)
     begin, ends = write.ints([0]), write.Unsqueeze(total, write.ints([0]))
     for stack, rows, backwards in zip(stacks, loop.rows, loop.backwards, strict=True):
         whole = _joined(write, stack)
@@ -322,9 +332,9 @@ def _around(
         else:
             write.Slice(whole, begin, ends, begin)
         out.nodes.append(out.nodes.pop().replaced(outputs=(rows,)))
-    behind = out.nodes[before:]
+    made = out.nodes[before:]
     del out.nodes[before:]
-    return [made, *behind]
+    return made
 
 
 def _is_large(shape: RawShape) -> bool:
