@@ -9,13 +9,15 @@
 
 enum { ROW_PARTS = 64, SUMMING_PARTS = 16 };
 
-typedef struct {
+typedef struct Depthwise {
   const Convolution *does;
   const f32 *x, *w, *dy;
   f32 *to;
   f64 *sums; /* of each part, for the filter */
   f32 *rows; /* of a row of places each */
   i64 items, parts;
+  void (*make_row)(const struct Depthwise *all, i64 image, i64 row, f32 *to);
+  i64 rows_each, width; /* of an image of the result; numbers of a row */
 } Depthwise;
 
 /* Which places a tap sees the image from, along an axis: from ``range[0]`` up to ``range[1]``. */
@@ -102,20 +104,20 @@ static void depthwise_filter_row(const Depthwise *all, i64 image, i64 row, f32 *
 
 static void depthwise_part(void *data, size_t index) {
   const Depthwise *all = data;
-  const Convolution *does = all->does;
   const i64 part = (i64)index, last = all->items * (part + 1) / all->parts;
   for (i64 item = all->items * part / all->parts; item < last; item++)
-    depthwise_row(all, item / does->counts[0], item % does->counts[0],
-                  all->to + item * does->counts[1] * does->channels);
+    all->make_row(all, item / all->rows_each, item % all->rows_each,
+                  all->to + item * all->width);
 }
 
-static void depthwise_input_part(void *data, size_t index) {
-  const Depthwise *all = data;
-  const Convolution *does = all->does;
-  const i64 part = (i64)index, last = all->items * (part + 1) / all->parts;
-  for (i64 item = all->items * part / all->parts; item < last; item++)
-    depthwise_input_row(all, item / does->sizes[0], item % does->sizes[0],
-                        all->to + item * does->sizes[1] * does->channels);
+/* Make all rows of the images of the result, which have some sizes. */
+static int make_rows(Depthwise *all, const i64 *sizes, const Host *host) {
+  all->rows_each = sizes[0];
+  all->width = sizes[1] * all->does->channels;
+  all->items = all->does->batch * all->rows_each;
+  if (all->items == 0 || all->width == 0) return 0;
+  all->parts = smaller(all->items, ROW_PARTS);
+  return host->in_parallel(host->context, depthwise_part, (size_t)all->parts, all);
 }
 
 static i64 filter_numbers(const Convolution *does) {
@@ -135,20 +137,14 @@ static void depthwise_filter_part(void *data, size_t index) {
 }
 
 int depthwise(const Convolution *does, const f32 *x, const f32 *w, f32 *y, const Host *host) {
-  Depthwise all = {.does = does, .x = x, .w = w, .to = y};
-  all.items = does->batch * does->counts[0];
-  if (all.items == 0 || does->counts[1] == 0 || does->channels == 0) return 0;
-  all.parts = smaller(all.items, ROW_PARTS);
-  return host->in_parallel(host->context, depthwise_part, (size_t)all.parts, &all);
+  Depthwise all = {.does = does, .x = x, .w = w, .to = y, .make_row = depthwise_row};
+  return make_rows(&all, does->counts, host);
 }
 
 int depthwise_input_gradient(const Convolution *does, const f32 *dy, const f32 *w, f32 *dx,
                              const Host *host) {
-  Depthwise all = {.does = does, .w = w, .dy = dy, .to = dx};
-  all.items = does->batch * does->sizes[0];
-  if (all.items == 0 || does->sizes[1] == 0 || does->channels == 0) return 0;
-  all.parts = smaller(all.items, ROW_PARTS);
-  return host->in_parallel(host->context, depthwise_input_part, (size_t)all.parts, &all);
+  Depthwise all = {.does = does, .w = w, .dy = dy, .to = dx, .make_row = depthwise_input_row};
+  return make_rows(&all, does->sizes, host);
 }
 
 int depthwise_filter_gradient(const Convolution *does, const f32 *x, const f32 *dy, f32 *dw,
