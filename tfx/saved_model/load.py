@@ -49,9 +49,10 @@ class LoadOptions:
             files of up to 4 MiB are always hashed when they are opened. True hashes every file now;
             None, the default, what is used of a larger file of weights when it is first used (a
             fraction of a second for each GiB); False leaves these out.
-        freeze: True lets a function that only reads its variables hold packed copies of them once
-            it was called eight times without a change: the fastest, but each function takes memory
-            for its own. False feeds all functions from the one copy that is mapped.
+        freeze: True lets a function that only reads its variables hold packed copies of them: from
+            the first call on if no function of the bundle writes them and they are not large, else
+            once that is worth it. That is the fastest, but each function takes memory for its own.
+            False feeds all functions from the one copy that is mapped.
     """
 
     allow_partial_checkpoint: bool = False

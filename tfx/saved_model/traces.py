@@ -63,6 +63,9 @@ Graphs: TypeAlias = dict[str, mmap.mmap | bytes]
 # A mapping keeps a file descriptor, of which a process has some hundreds: small graphs are read.
 _READ_BYTES = 1 << 16
 
+# Above it weights are packed once a number of calls is worth the time and the memory.
+_FIRST_CALL_BYTES = 256 << 20
+
 _ADVICE = "the files do not belong together: copy or save the bundle again"
 
 
@@ -394,7 +397,16 @@ class LoadedFiles:
         concrete = ConcreteFunction(func_graph, signature, structure, DEFAULT_DEVICE)
         if not self._freezes:
             concrete.keep_live()
+        elif entry.live_graph is None and self._is_small(graph_entry):
+            concrete.freeze_first()  # no function of the bundle writes what this one reads
         return Trace(concrete, tuple(arguments), tuple(results))
+
+    def _is_small(self, graph: GraphEntry) -> bool:
+        """True if packed copies of what a graph reads may be made for a single call."""
+        read = [i.index for i in graph.inputs if i.source == "variable"]
+        read += [f.variable for f in graph.frozen_variables]
+        storages = (self.manifest.variables[i].storage for i in read)
+        return sum(self.store.entry(s).nbytes for s in storages) <= _FIRST_CALL_BYTES
 
     def _bind_inputs(
         self, func_graph: FuncGraph, graph: GraphEntry, found: Mapping[str, Value]

@@ -66,8 +66,18 @@ class ConcreteFunction(TakesOptions, WithVariables):
         if isinstance(self._strategy, ReadingCall):
             self._strategy = ReadingCall(self._program, None)
 
+    def freeze_first(self) -> None:
+        """Make the frozen plan before the first call, see ``FreezePolicy``."""
+        if isinstance(self._strategy, ReadingCall) and self._strategy.freezer is not None:
+            self._strategy.freezer.is_due = True
+
     def warm_up(self) -> None:
         """Compile the graph, so that the first call need not."""
+        strategy = self._strategy
+        if isinstance(strategy, ReadingCall) and strategy.freezer and strategy.freezer.is_due:
+            strategy.freeze()
+            if strategy.freezer.plan is not None:
+                return
         _ = self._program.plan
 
     def close(self, refuse: Callable[[], NoReturn], plan: Any) -> None:

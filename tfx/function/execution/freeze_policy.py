@@ -1,8 +1,9 @@
 """The policy when a function that only reads its variables runs on a frozen plan.
 
 The frozen plan is made once a function was called a number of times without any of its variables
-changing, or, if its calls take long, once they have taken as long as it takes to make a plan. It is
-dropped when a variable changes.
+changing, or, if its calls take long, once they have taken as long as it takes to make a plan; for a
+function of a loaded bundle that writes none of them, before the first call. It is dropped when a
+variable changes.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class FreezePolicy:
 
     Attributes:
         plan: The frozen plan, None while the live one must run.
+        is_due: Whether to make it before the next call; set for what was loaded, whose variables
+            change seldom.
     """
 
     __slots__ = (
@@ -44,6 +47,7 @@ class FreezePolicy:
         "_shortest",
         "_threshold",
         "device",
+        "is_due",
         "plan",
     )
 
@@ -55,6 +59,7 @@ class FreezePolicy:
         self._lock = fork_safe(threading.Lock())
         self._guards: list[weakref.ref[Variable]] = []
         self.device = device
+        self.is_due = False
         self.plan: Plan | SteppedPlan | None = None
 
     @staticmethod
@@ -78,9 +83,15 @@ class FreezePolicy:
         is_long = self._calls > 1 and self._calls * self._shortest >= costs
         if is_long or self._calls >= self._threshold:
             self._calls = 0
-            self._freeze(entries)
+            self.freeze(entries)
 
-    def _freeze(self, entries: Sequence[tuple[Value, Variable]]) -> None:
+    def freeze(self, entries: Sequence[tuple[Value, Variable]]) -> None:
+        """Make the frozen plan, unless it cannot be made.
+
+        Args:
+            entries: The variables, as inputs of the graph.
+        """
+        self.is_due = False
         values = {value: variable._raw for value, variable in entries}
         try:
             plan = make_plan(self._graph, self.device, values)

@@ -13,13 +13,14 @@ from time import perf_counter
 from typing import Any, NoReturn, Protocol
 
 from tfx.core.shapes import TensorShape
-from tfx.framework.variable import install
+from tfx.framework.variable import Variable, install
 from tfx.framework.variable_locks import installs, writing
 from tfx.function.execution.feeds import by_state
 from tfx.function.execution.freeze_policy import FreezePolicy
 from tfx.function.execution.plan import Plan
 from tfx.function.execution.program import Program
 from tfx.function.execution.stepped_plan import SteppedPlan
+from tfx.graph.ir import Value
 from tfx.runtime.options import RUN_OPTIONS
 from tfx.runtime.values import RawValue
 
@@ -98,13 +99,23 @@ class ReadingCall:
                     freezer = None  # the live plan fails as well, and can say what it met
                 else:
                     return program.pack(raw, frozen.dtypes)
+            elif freezer.is_due:
+                self.freeze()
+                return self.run(tensors)
         plan = program.plan
         began = perf_counter()
         raw = plan.run(program.live_values(tensors))
         if freezer is not None:
-            entries = [(v, s.variable()) for v, s in program.entries]
-            freezer.count(entries, perf_counter() - began, plan.preparation_seconds)
+            freezer.count(self._entries(), perf_counter() - began, plan.preparation_seconds)
         return program.pack(raw, plan.dtypes)
+
+    def freeze(self) -> None:
+        """Make the frozen plan now, if there can be one."""
+        if self.freezer is not None:
+            self.freezer.freeze(self._entries())
+
+    def _entries(self) -> list[tuple[Value, Variable]]:
+        return [(v, s.variable()) for v, s in self._program.entries]
 
 
 class WritingCall:
