@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import zlib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from tfx.bundle.crc32 import crc32
 from tfx.core.system_errors import starting_threads
 
 PIECE = 16 << 20
@@ -43,7 +43,7 @@ class PieceSums:
                 self._sums.append(0)
                 self._room = PIECE
             part = data[: self._room]
-            self._sums[-1] = zlib.crc32(part, self._sums[-1])
+            self._sums[-1] = crc32(part, self._sums[-1])
             self._room -= len(part)
             data = data[len(part) :]
 
@@ -107,7 +107,7 @@ class Comparison:
         begin = number * PIECE
         length = min(PIECE, self._size - begin)
         self._advise(_EXPECT, begin, length)  # where it is not in memory: in one go
-        found = zlib.crc32(data[begin : begin + length])
+        found = crc32(data[begin : begin + length])
         if not keep:
             # Only this process lets go of the pages; a later access maps them again.
             self._advise(_FORGET, begin, length)

@@ -11,9 +11,9 @@ of whole files, which takes several times as long.
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterable, Mapping
 
+from tfx.bundle.crc32 import crc32
 from tfx.bundle.piece_checksums import piece_count
 from tfx.core.errors import BundleError
 
@@ -38,7 +38,7 @@ def header_sum(header: bytes) -> tuple[str, int] | None:
         return None
     place += len(label)
     end = place + len(NO_SUM)
-    found = zlib.crc32(header[end:], zlib.crc32(NO_SUM.encode(), zlib.crc32(header[:place])))
+    found = crc32(header[end:], crc32(NO_SUM.encode(), crc32(header[:place])))
     return f"{found:08x}", place
 
 

@@ -14,7 +14,6 @@ import contextlib
 import os
 import threading
 import weakref
-import zlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -23,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfx.bundle import piece_checksums as sums
+from tfx.bundle.crc32 import crc32
 from tfx.bundle.files import open_plain
 from tfx.bundle.safetensors import SafetensorsFile, open_safetensors
 from tfx.bundle.tensor_bytes import decode
@@ -203,7 +203,7 @@ class Payload:
             done = 0 if direct is None else direct.fill(chunk, part.offset + begin)
             self._fill(chunk[done:], part.offset + begin + done)
             if part.expected is not None:
-                found = zlib.crc32(chunk, found)
+                found = crc32(chunk, found)
         if part.expected is not None and found != part.expected:
             raise BundleError(
                 f"{self.path}: the bytes of tensor {part.key!r} have the CRC-32 {found:08x}, the "
