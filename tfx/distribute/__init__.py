@@ -7,6 +7,7 @@ one, and what is reduced is what was given.
 from __future__ import annotations
 
 from tfx.core.namespaces import complete as _complete
+from tfx.distribute import experimental as experimental
 from tfx.distribute.default import InputContext as InputContext
 from tfx.distribute.default import ReduceOp as ReduceOp
 from tfx.distribute.default import ReplicaContext as ReplicaContext
@@ -22,5 +23,6 @@ from tfx.distribute.one_device import DistributedIterator as DistributedIterator
 from tfx.distribute.one_device import DistributedValues as DistributedValues
 from tfx.distribute.one_device import MirroredStrategy as MirroredStrategy
 from tfx.distribute.one_device import OneDeviceStrategy as OneDeviceStrategy
+from tfx.distribute.one_device import TPUStrategy as TPUStrategy
 
 _complete(__name__)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from tfx.core.errors import UnimplementedError
 from tfx.distribute.default import RunOptions, Strategy, StrategyExtended, entered
 from tfx.framework.device import device
 from tfx.runtime.devices import list_physical_devices
@@ -85,6 +86,35 @@ class MirroredStrategy(OneDeviceStrategy):
                 "at a time: give one."
             )
         super().__init__(names[0])
+
+
+class TPUStrategy(Strategy):
+    """A strategy for TPUs, which ONNX Runtime does not have: it can be named, not made.
+
+    Args:
+        tpu_cluster_resolver: As in TensorFlow.
+        experimental_device_assignment: As in TensorFlow.
+        experimental_spmd_xla_partitioning: As in TensorFlow.
+
+    Raises:
+        UnimplementedError: always.
+
+    Example:
+        >>> import tfx as tf
+        >>> isinstance(tf.distribute.get_strategy(), tf.distribute.TPUStrategy)
+        False
+    """
+
+    def __init__(
+        self,
+        tpu_cluster_resolver: Any = None,
+        experimental_device_assignment: Any = None,
+        experimental_spmd_xla_partitioning: bool = False,
+    ) -> None:
+        raise UnimplementedError(
+            "TPUStrategy: ONNX Runtime computes on CPUs and GPUs, not on TPUs; use "
+            'tf.distribute.OneDeviceStrategy("/cpu:0") or ("/gpu:0").'
+        )
 
 
 class _OneDeviceExtended(StrategyExtended):
