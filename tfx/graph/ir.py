@@ -224,6 +224,8 @@ class Graph:
         slopes: For a graph of this library that computes element by element and whose one result
             has known derivatives: each by an input, as a function of the inputs (``framework``'s
             tensors). What differentiates a call of it need not look inside.
+        routine: For a graph of this library: computes the same from eager tensors by a library of
+            Python's, which plans of the CPU use where it is called outside of branches and loops.
         library: Whether it is a part of this library, of which people want to see the name only.
         fuses: Whether plans of it use the fused kernels; None: where that is quicker.
     """
@@ -231,6 +233,7 @@ class Graph:
     library = False
     fuses: bool | None = None
     slopes: Sequence[Callable[..., Any] | None] = ()
+    routine: Callable[[Sequence[Any]], Sequence[Any]] | None = None
 
     def __init__(self, name: str, parent: Graph | None = None) -> None:
         self.name = name

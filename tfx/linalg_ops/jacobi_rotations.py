@@ -14,6 +14,7 @@ from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
+from tfx.linalg_ops import lapack
 from tfx.linalg_ops.row_loops import count, numbers
 from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.ops.common.traced_once import Composite
@@ -210,5 +211,5 @@ def _in_order(values: Tensor, *columns: Tensor, largest: bool) -> list[Tensor]:
     return made
 
 
-symmetric = Composite(_symmetric, "eigh")
-singular = Composite(_singular, "svd")
+symmetric = Composite(_symmetric, "eigh", routine=lapack.eigh)
+singular = Composite(_singular, "svd", routine=lapack.svd)

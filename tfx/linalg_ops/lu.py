@@ -14,6 +14,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.linalg_ops import lapack
 from tfx.linalg_ops.row_loops import (
     column,
     count,
@@ -158,7 +159,7 @@ def _eliminate(a: Tensor) -> Sequence[Tensor]:
     return loop(size, body, a, order, one)
 
 
-_elimination = Composite(_eliminate, "lu")
+_elimination = Composite(_eliminate, "lu", routine=lapack.lu)
 
 
 def lu_reconstruct(

@@ -10,6 +10,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.linalg_ops import lapack
 from tfx.linalg_ops.row_loops import (
     column,
     count,
@@ -157,7 +158,7 @@ def _reflect(a: Tensor, *, full: bool) -> Sequence[Tensor]:
     )
 
 
-_reflection = Composite(_reflect, "qr")
+_reflection = Composite(_reflect, "qr", routine=lapack.qr)
 
 
 def lstsq(

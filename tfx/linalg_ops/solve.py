@@ -17,6 +17,7 @@ from tfx.framework.context import executing_eagerly, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.linalg_ops import lapack
 from tfx.ops.array.creation import eye
 from tfx.ops.common.arguments import require_dtype, same_dtype, scalar_like, tensor
 from tfx.ops.common.shapes import (
@@ -189,4 +190,4 @@ def _with_pivot(m: Tensor, rows: Tensor, j: Tensor) -> Tensor:
     return ox.GatherElements(m, order, axis=1)
 
 
-_eliminated = Composite(_elimination, "matrix_solve")
+_eliminated = Composite(_elimination, "matrix_solve", routine=lapack.solve)

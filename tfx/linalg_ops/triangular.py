@@ -13,6 +13,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.linalg_ops import lapack
 from tfx.linalg_ops.row_loops import (
     column,
     count,
@@ -185,7 +186,7 @@ def _substitute(a: Tensor, b: Tensor, *, lower: bool) -> Sequence[Tensor]:
     return loop(size, body, ox.Expand(zero, ox.Shape(b)))
 
 
-_substitution = Composite(_substitute, "triangular_solve")
+_substitution = Composite(_substitute, "triangular_solve", routine=lapack.triangular_solve)
 
 
 def cholesky(input: Any, name: str | None = None) -> Tensor:
@@ -260,7 +261,7 @@ def _factor(a: Tensor) -> Sequence[Tensor]:
     return loop(size, body, ox.Expand(scalar_like(0, a), ox.Shape(a)))
 
 
-_factoring = Composite(_factor, "cholesky")
+_factoring = Composite(_factor, "cholesky", routine=lapack.cholesky)
 
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:

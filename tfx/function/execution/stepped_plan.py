@@ -20,6 +20,7 @@ from tfx.core.errors import OpError
 from tfx.framework.context import current, using
 from tfx.framework.tensor import EagerTensor, from_array
 from tfx.function.execution.feeds import feeds_from_tensors
+from tfx.function.execution.host_routines import with_host_routines
 from tfx.function.execution.host_state import STATE, HostState, with_state
 from tfx.function.execution.plan import Plan, RunsTensors
 from tfx.function.execution.run_errors import outermost_node
@@ -46,6 +47,7 @@ def make_plan(
         device: Canonical name of the device of nodes that name none.
         frozen: Values of inputs that never change while the plan is used.
     """
+    graph = with_host_routines(graph, device)
     if _needs_steps(graph, device, {}):
         return SteppedPlan(graph, device, frozen)
     return Plan(graph, device, frozen)

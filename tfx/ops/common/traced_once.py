@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.context import current, using
@@ -18,14 +20,17 @@ from tfx.framework.device import DEFAULT_DEVICE, placed
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.node_names import name_node
 from tfx.framework.rules import OpRecord
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, from_array, label, raw_of
 from tfx.graph import ir
 from tfx.graph.passes.pipeline import prepare
 from tfx.graph.serialization.serialize import to_model
 from tfx.ops.common.arguments import unbroadcast
 from tfx.runtime.session import Session
+from tfx.runtime.values import to_numpy
 
 Body = Callable[..., Sequence[Tensor]]
+# Takes an array for each input, returns one for each result; None: it is not for such inputs.
+HostRoutine = Callable[..., Sequence[np.ndarray[Any, Any]] | None]
 Slope = Callable[..., Tensor] | None
 
 
@@ -39,11 +44,20 @@ class Composite:
         slopes: Where it computes element by element: the derivative by each input, given all
             inputs as tensors (None: no gradient flows to it). Without slopes no gradient flows
             through it eagerly.
+        routine: The same on the CPU by a library of Python's: used eagerly, and in plans outside of
+            branches and loops. What is saved never has it.
     """
 
-    def __init__(self, body: Body, name: str | None = None, slopes: Sequence[Slope] = ()) -> None:
+    def __init__(
+        self,
+        body: Body,
+        name: str | None = None,
+        slopes: Sequence[Slope] = (),
+        routine: HostRoutine | None = None,
+    ) -> None:
         self._body = body
         self._slopes = slopes
+        self._routine = routine
         self._name = name or body.__name__.strip("_")
         self._graphs: dict[Any, ir.Graph] = {}
         self._sessions: dict[Any, Session] = {}
@@ -68,7 +82,7 @@ class Composite:
             results = _call(context.graph, graph, inputs, shapes)
         else:
             device = placed(context.device, self._name, self._name, inputs) or DEFAULT_DEVICE
-            results = self._run(graph, (key, device), inputs, device)
+            results = self._run(graph, key, inputs, device, options)
         if self._slopes:
             for tape in context.tapes:
                 tape.record(ir.CALL, {"graph": graph}, inputs, results)
@@ -78,6 +92,8 @@ class Composite:
         traced = FuncGraph(self._name)
         traced.named_after_calls, traced.graph.library = False, True
         traced.graph.slopes = self._slopes
+        if self._routine is not None:
+            traced.graph.routine = lambda given: self(*given, **options)
         with using(graph=traced, tapes=(), scope="", device=None):
             arguments = [
                 traced.add_argument(f"x{i}", x.dtype.onnx, _of_rank(x.shape.rank))
@@ -88,12 +104,23 @@ class Composite:
         return traced.graph
 
     def _run(
-        self, graph: ir.Graph, key: Any, inputs: Sequence[Tensor], device: str
+        self,
+        graph: ir.Graph,
+        key: Any,
+        inputs: Sequence[Tensor],
+        device: str,
+        options: dict[str, Any],
     ) -> tuple[Tensor, ...]:
-        session = self._sessions.get(key)
+        if self._routine is not None and device.startswith("CPU"):
+            found = self._routine(*[to_numpy(raw_of(x)) for x in inputs], **options)
+            if found is not None:
+                arrays = [np.ascontiguousarray(y) for y in found]
+                return tuple([label(from_array(y, owned=True), device) for y in arrays])
+        session = self._sessions.get((key, device))
         if session is None:
             model = to_model(prepare(graph, device=device))
-            session = self._sessions[key] = Session(model.SerializeToString(), device=device)
+            session = Session(model.SerializeToString(), device=device)
+            self._sessions[key, device] = session
         feeds = {name: raw_of(x) for name, x in zip(session.input_names, inputs, strict=True)}
         raw = session.run(feeds)
         kinds = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
