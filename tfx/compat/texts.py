@@ -72,3 +72,18 @@ def path_to_str(path: Any) -> Any:
         'a/b'
     """
     return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
+
+
+def path_to_bytes(path: Any) -> bytes:
+    """The bytes of a path: of a string, bytes, or an object with ``__fspath__``.
+
+    Raises:
+        TypeError: something else.
+
+    Example:
+        >>> import pathlib
+        >>> import tfx as tf
+        >>> tf.compat.path_to_bytes(pathlib.PurePosixPath("a") / "b")
+        b'a/b'
+    """
+    return as_bytes(os.fspath(path) if hasattr(path, "__fspath__") else path)

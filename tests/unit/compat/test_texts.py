@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 
+import numpy as np
 import pytest
 
 import tfx as tf
@@ -39,6 +40,18 @@ def test_dimensions():
 
 
 def test_other_names_are_refused():
-    with pytest.raises(AttributeError, match="as_bytes"):
+    with pytest.raises(AttributeError, match="no attribute 'v3'"):
         _ = tf.compat.v3
     assert {"v1", "v2", "as_str"} <= set(dir(tf.compat))
+
+
+def test_types_of_numbers_and_texts():
+    assert isinstance(np.int8(1), tf.compat.integral_types)
+    assert not isinstance(1.0, tf.compat.integral_types)
+    assert isinstance(np.float16(1), tf.compat.real_types)
+    assert isinstance(1j, tf.compat.complex_types)
+    assert not isinstance(1j, tf.compat.real_types)
+    assert isinstance(b"a", tf.compat.bytes_or_text_types)
+    assert tf.compat.path_to_bytes("a/b") == tf.compat.path_to_bytes(pathlib.PurePosixPath("a/b"))
+    with tf.compat.forward_compatibility_horizon(2019, 8, 1):
+        assert tf.compat.forward_compatible(2019, 8, 2)
