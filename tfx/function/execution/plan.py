@@ -7,7 +7,6 @@ Runtime can fold and prepack (1.15 to 1.6 times faster).
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
@@ -21,8 +20,9 @@ from tfx.function.execution.cuda_graph_check import can_capture
 from tfx.function.execution.feeds import by_values, feeds_from_tensors
 from tfx.function.execution.run_errors import Run, translate_failure
 from tfx.graph.fusion.elementwise import fused_plan, has_fused
+from tfx.graph.fusion.failures import is_in_program
 from tfx.graph.fusion.made_of import Fusion, fusion_of
-from tfx.graph.ir import KERNEL_OPERATORS, Graph, Value
+from tfx.graph.ir import Graph, Value
 from tfx.graph.passes.fold_branches import has_branches
 from tfx.graph.passes.hoist_constants import hoist_constants
 from tfx.graph.passes.pipeline import prepare, tune_for_cpu
@@ -35,8 +35,6 @@ from tfx.runtime.session import Runner, Session
 from tfx.runtime.threads import thread_count
 from tfx.runtime.values import RawValue, from_numpy
 
-# ONNX Runtime's message where one of our operators failed, and not one that it fused itself.
-_IN_PROGRAM = re.compile(f"running (?:{'|'.join(sorted(KERNEL_OPERATORS))}) node")
 # Constants above this size are shared with the session instead of copied into the model.
 _INLINE_LIMIT = 1 << 16
 
@@ -234,7 +232,7 @@ class Plan(RunsTensors):
         Raises:
             Exception: what the operators raise; ``error``, if no program raised it.
         """
-        if not self.fused or _IN_PROGRAM.search(str(error)) is None:
+        if not (self.fused and is_in_program(error)):
             raise error
         if self._unfused is None:
             self._unfused = Plan(self.graph, frozen=self.frozen, fuse=False)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.errors import OpError
 from tfx.framework.builder import ox
 from tfx.framework.context import current, using
 from tfx.framework.device import DEFAULT_DEVICE, placed
@@ -22,10 +23,15 @@ from tfx.framework.node_names import name_node
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, from_array, label, raw_of
 from tfx.graph import ir
-from tfx.graph.passes.pipeline import prepare
+from tfx.graph.fusion.elementwise import fused_plan, has_fused
+from tfx.graph.fusion.failures import is_in_program
+from tfx.graph.passes.fold_branches import has_branches
+from tfx.graph.passes.pipeline import prepare, tune_for_cpu
 from tfx.graph.serialization.serialize import to_model
+from tfx.kernels.library import give_up, usable_library
 from tfx.ops.common.arguments import unbroadcast
 from tfx.runtime.session import Session
+from tfx.runtime.threads import thread_count
 from tfx.runtime.values import to_numpy
 
 Body = Callable[..., Sequence[Tensor]]
@@ -118,14 +124,41 @@ class Composite:
                 return tuple([label(from_array(y, owned=True), device) for y in arrays])
         session = self._sessions.get((key, device))
         if session is None:
-            model = to_model(prepare(graph, device=device))
-            session = Session(model.SerializeToString(), device=device)
-            self._sessions[key, device] = session
+            session = self._sessions[key, device] = _compiled(graph, device)
         feeds = {name: raw_of(x) for name, x in zip(session.input_names, inputs, strict=True)}
-        raw = session.run(feeds)
+        try:
+            raw = session.run(feeds)
+        except OpError as e:
+            if not is_in_program(e):
+                raise
+            raw = _plain(graph, device).run(feeds)  # its result or error counts
         kinds = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
         # By number: an iterator over ONNX Runtime's vector costs 35 us.
         return tuple([label(EagerTensor(raw[i], kind), device) for i, kind in enumerate(kinds)])
+
+
+def _compiled(graph: ir.Graph, device: str) -> Session:
+    """A session in which element-wise operators run together, where there are kernels for that."""
+    library = usable_library() if device.startswith("CPU") else None
+    if library is not None:
+        ready = prepare(graph, device=device, runs_here=True, own_kernels=True)
+        together = fused_plan(tune_for_cpu(ready, thread_count()), library.instructions)
+        if has_fused(together):
+            model = to_model(together).SerializeToString()
+            try:
+                return Session(
+                    model,
+                    device=device,
+                    folds=not has_branches(together),
+                    operators=library.path,
+                )
+            except OpError as e:
+                give_up(e)
+    return _plain(graph, device)
+
+
+def _plain(graph: ir.Graph, device: str) -> Session:
+    return Session(to_model(prepare(graph, device=device)).SerializeToString(), device=device)
 
 
 def _of_rank(rank: int | None) -> ir.RawShape:
