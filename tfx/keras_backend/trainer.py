@@ -146,7 +146,7 @@ class Trainer(base_trainer.Trainer):
             shuffle=shuffle,
             steps_per_execution=self.steps_per_execution,
         )
-        self._symbolic_build(iterator=batches)
+        self._build_for("train_step", iterator=batches)
         batches.reset()
         callbacks = self._callbacks(callbacks, verbose, epochs, batches, add_history=True)
         self.stop_training = False
@@ -222,7 +222,7 @@ class Trainer(base_trainer.Trainer):
             batches = self._eval_epoch_iterator
         else:
             batches = self._test_batches(x, y, sample_weight, batch_size, steps)
-        self._symbolic_build(iterator=batches)
+        self._build_for("test_step", iterator=batches)
         batches.reset()
         callbacks = self._callbacks(callbacks, verbose, 1, batches)
         self.make_test_function()
@@ -306,13 +306,22 @@ class Trainer(base_trainer.Trainer):
     def _on_batch(
         self, data: Any, make: Callable[[], Any], return_dict: bool, function: str
     ) -> Any:
-        self._symbolic_build(data_batch=data)
+        self._build_for(function.replace("_function", "_step"), data_batch=data)
         make()
         self.reset_metrics()
         logs = pythonify_logs(getattr(self, function)([data]))
         return logs if return_dict else self._flatten_metrics_in_order(logs)
 
     # Shared
+
+    def _build_for(self, step: str, **data: Any) -> None:
+        """Build the model, unless the step is the program's own.
+
+        Such a model need not have a ``call``, nor data of the usual form: what its step makes is
+        made while it is traced.
+        """
+        if getattr(type(self), step) is getattr(Trainer, step):
+            self._symbolic_build(**data)
 
     def _symbolic_build(self, iterator: Any = None, data_batch: Any = None) -> None:
         """Make the variables of a model that has not seen data, from the first batch."""

@@ -143,3 +143,43 @@ def test_recurrent_layers_as_one_operator() -> None:
         np.testing.assert_allclose(fast, layer(x), rtol=1e-4, atol=1e-6)
         graph = tf.function(layer).get_concrete_function(tf.TensorSpec([None, 6, 3])).graph
         assert "Loop" in {op.type for op in graph.get_operations()}
+
+
+class Game(keras.Model):
+    """Two networks against each other: no call of its own, and variables made while traced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.judge = keras.Sequential([keras.layers.Dense(4, "relu"), keras.layers.Dense(1)])
+        self.maker = keras.Sequential([keras.layers.Dense(4, "relu"), keras.layers.Dense(3)])
+        self.loss_of_judge = keras.metrics.Mean(name="judge")
+
+    def compile(self, **optimizers: Any) -> None:
+        super().compile()
+        self.optimizers = optimizers
+
+    def train_step(self, data: Any) -> Any:
+        noise = keras.random.normal((keras.ops.shape(data)[0], 2), seed=1)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(self.judge(self.maker(noise)) ** 2 - self.judge(data))
+        weights = self.judge.trainable_variables
+        self.optimizers["judge"].apply_gradients(
+            zip(tape.gradient(loss, weights), weights, strict=True)
+        )
+        with tf.GradientTape() as tape:
+            gain = -tf.reduce_mean(self.judge(self.maker(noise)))
+        weights = self.maker.trainable_variables
+        self.optimizers["maker"].apply_gradients(
+            zip(tape.gradient(gain, weights), weights, strict=True)
+        )
+        self.loss_of_judge.update_state(loss)
+        return {"judge": self.loss_of_judge.result(), "maker": gain}
+
+
+def test_a_model_with_its_own_step_needs_no_call() -> None:
+    game = Game()
+    game.compile(judge=keras.optimizers.Adam(), maker=keras.optimizers.Adam())
+    data = tf.data.Dataset.from_tensor_slices(np.ones((10, 3), np.float32)).batch(4)
+    history = game.fit(data, epochs=2, verbose=0).history
+    assert history["judge"][1] < history["judge"][0]
+    assert len(game.judge.trainable_variables) == len(game.maker.trainable_variables) == 4
