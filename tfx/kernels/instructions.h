@@ -2,10 +2,12 @@
    compiler of programs in Python included.
 
    ONE(name, result, operand, expression of a)
+   EACH(the same, of which compilers make no vector code)
    OWN(name, result, operand), whose loop is written by hand
    TWO(name, result, operand, operand, expression of a and b)
    ANY(the same, where the operands may be exchanged)
-   QUOTIENT(the same, where the run fails if the second operand is 0)
+   EACH_OF_TWO(the same, of which compilers make no vector code)
+   QUOTIENT(likewise, and the run fails if the second operand is 0)
    THREE(name, result, operand, operand, operand, expression of a, b and c)
 
    Types: f32 f64 i32 i64 u32 u64 u8 b8 (a truth value in a byte). Sums, differences and products of
@@ -24,23 +26,25 @@
   ONE(Reciprocal, T, T, 1 / a)                                                                 \
   ONE(Sqrt, T, T, square_root_##T(a))                                                          \
   ONE(Abs, T, T, magnitude_##T(a))                                                             \
-  ONE(Exp, T, T, exponential_##T(a))                                                           \
-  ONE(Log, T, T, logarithm_##T(a))                                                             \
-  ONE(Tanh, T, T, tangent_##T(a))                                                              \
-  ONE(Sigmoid, T, T, logistic_##T(a))                                                          \
-  ONE(Erf, T, T, error_##T(a))                                                                 \
-  ONE(Tan, T, T, library_##T(tan, a))                                                          \
-  ONE(Asin, T, T, library_##T(asin, a))                                                        \
-  ONE(Acos, T, T, library_##T(acos, a))                                                        \
-  ONE(Atan, T, T, library_##T(atan, a))                                                        \
-  ONE(Sinh, T, T, library_##T(sinh, a))                                                        \
-  ONE(Cosh, T, T, library_##T(cosh, a))                                                        \
-  ONE(Asinh, T, T, library_##T(asinh, a))                                                      \
-  ONE(Acosh, T, T, library_##T(acosh, a))                                                      \
-  ONE(Atanh, T, T, library_##T(atanh, a))                                                      \
-  TWO(Pow, T, T, T, power_##T(a, b))                                                           \
-  TWO(Rem, T, T, T, remainder_##T(a, b))                                                       \
+  EACH(Tan, T, T, library_##T(tan, a))                                                          \
+  EACH(Asin, T, T, library_##T(asin, a))                                                        \
+  EACH(Acos, T, T, library_##T(acos, a))                                                        \
+  EACH(Atan, T, T, library_##T(atan, a))                                                        \
+  EACH(Sinh, T, T, library_##T(sinh, a))                                                        \
+  EACH(Cosh, T, T, library_##T(cosh, a))                                                        \
+  EACH(Asinh, T, T, library_##T(asinh, a))                                                      \
+  EACH(Acosh, T, T, library_##T(acosh, a))                                                      \
+  EACH(Atanh, T, T, library_##T(atanh, a))                                                      \
+  EACH_OF_TWO(Pow, T, T, T, power_##T(a, b))                                                           \
+  EACH_OF_TWO(Rem, T, T, T, remainder_##T(a, b))                                                       \
   ONE(IsNaN, b8, T, a != a)
+
+#define FUNCTIONS(MANY, T)                                                                     \
+  MANY(Exp, T, T, exponential_##T(a))                                                          \
+  MANY(Log, T, T, logarithm_##T(a))                                                            \
+  MANY(Tanh, T, T, tangent_##T(a))                                                             \
+  MANY(Sigmoid, T, T, logistic_##T(a))                                                         \
+  MANY(Erf, T, T, error_##T(a))
 
 #define WRAPPING_INSTRUCTIONS(T, U)                                                            \
   ANY(Add, T, T, T, (T)((U)a + (U)b))                                                          \
@@ -80,6 +84,8 @@
 #define INSTRUCTIONS                                                                           \
   FLOAT_INSTRUCTIONS(f32)                                                                      \
   FLOAT_INSTRUCTIONS(f64)                                                                      \
+  FUNCTIONS(ONE, f32)                                                                          \
+  FUNCTIONS(EACH, f64)                                                                         \
   WRAPPING_INSTRUCTIONS(u32, u32)                                                              \
   WRAPPING_INSTRUCTIONS(u64, u64)                                                              \
   INTEGER_INSTRUCTIONS(i32, u32)                                                               \
@@ -106,8 +112,8 @@
   ONE(Cast, b8, u8, a != 0)                                                                    \
   OWN(Sin, f32, f32)                                                                           \
   OWN(Cos, f32, f32)                                                                           \
-  ONE(Sin, f64, f64, sin(a))                                                                   \
-  ONE(Cos, f64, f64, cos(a))                                                                   \
+  EACH(Sin, f64, f64, sin(a))                                                                   \
+  EACH(Cos, f64, f64, cos(a))                                                                   \
   ONE(Floor, f32, f32, __builtin_floorf(a))                                                    \
   ONE(Ceil, f32, f32, __builtin_ceilf(a))                                                      \
   ONE(Round, f32, f32, __builtin_rintf(a))                                                     \

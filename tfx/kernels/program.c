@@ -19,6 +19,7 @@
 typedef int32_t i32;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef uint16_t u16;
 typedef uint8_t u8;
 typedef uint8_t b8;
 
@@ -26,20 +27,33 @@ typedef uint8_t b8;
 enum { TYPE_f32 = 1, TYPE_u8 = 2, TYPE_i32 = 6, TYPE_i64 = 7, TYPE_b8 = 9, TYPE_f64 = 11 };
 enum { TYPE_u32 = 12, TYPE_u64 = 13, NO_TYPE = 0 };
 
-#if defined(__clang__)
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define INDEPENDENT _Pragma("GCC ivdep")
-#else
-#define INDEPENDENT
-#endif
-
 /* --- instructions ------------------------------------------------------------------------------ */
 
-enum { FORMS = 4 };
-typedef void (*LoopFunction)(void *to, const void *first, const void *second, const void *third,
-                             size_t n);
-typedef LoopFunction Loop[FORMS];
+enum { STRIP = 64, LEAST_STRIP = 16, SLOT_BYTES = STRIP * 8, MAX_USES = 64 };
+typedef void (*LoopFunction)(char *to, const char *first, const char *second, const char *third,
+                             size_t n, unsigned splats);
+
+/* Operations of a chain, see chains.inc: a label, and an operand of the chain. */
+typedef struct {
+  u8 label, operand;
+} Cell;
+
+/* An instruction on places, or a chain on those that it uses. */
+typedef struct {
+  int instruction; /* -1: a chain */
+  u16 to, from[3];
+  size_t use_count;
+  const u16 *uses;
+  const Cell *cells;
+} Segment;
+
+typedef void (*ChainFunction)(const Segment *segment, char *const *now, const u8 *splats,
+                              size_t n);
+
+typedef struct {
+  const LoopFunction *loops;
+  ChainFunction run_chain;
+} MachineLoops;
 
 /* Always, so that they become a part of loops in the instructions of these. */
 #if defined(__GNUC__) || defined(__clang__)
@@ -52,7 +66,17 @@ typedef LoopFunction Loop[FORMS];
 /* Set where an integer is divided by 0: by its thread, which clears it before and looks at it after. */
 static _Thread_local int divided_by_zero;
 
+#define EACH_1(DO, E) DO(0, E)
+#define EACH_2(DO, E) EACH_1(DO, E) DO(1, E)
+#define EACH_4(DO, E) EACH_2(DO, E) DO(2, E) DO(3, E)
+#define EACH_8(DO, E) EACH_4(DO, E) DO(4, E) DO(5, E) DO(6, E) DO(7, E)
+#define EACH_16(DO, E)                                                                         \
+  EACH_8(DO, E)                                                                                \
+  DO(8, E) DO(9, E) DO(10, E) DO(11, E) DO(12, E) DO(13, E) DO(14, E) DO(15, E)
+
+/* Chains run on 16 numbers, and on as many as the registers of the processor hold with room to work. */
 #if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
 #define SET(name) name##_avx512
 #if defined(__clang__)
 #define TARGET                                                                                 \
@@ -62,6 +86,16 @@ static _Thread_local int divided_by_zero;
   __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")))
 #endif
 #include "loops.inc"
+#define LANES 16
+#define NARROW 1
+#define MIDDLE 4
+#define WIDE 16
+#define EACH_OF_NARROW EACH_1
+#define EACH_OF_MIDDLE EACH_4
+#define EACH_OF_WIDE EACH_16
+#define SPLAT(x) ((vector_avx512)_mm512_set1_ps(x))
+#define SQUARE_ROOT(x) ((vector_avx512)_mm512_sqrt_ps((__m512)(x)))
+#include "chains.inc"
 #undef SET
 #undef TARGET
 #ifndef HAS_WIDE_LOOPS /* tests say no */
@@ -75,35 +109,86 @@ static _Thread_local int divided_by_zero;
 #define SET(name) name##_plain
 #define TARGET
 #include "loops.inc"
-
-static const Loop *best_loops(void) {
-#if defined(HAS_WIDE_LOOPS)
-  if (HAS_WIDE_LOOPS) return loops_avx512;
+#if defined(__AVX2__)
+#define LANES 8
+#define NARROW 2
+#define WIDE 8
+#define EACH_OF_NARROW EACH_2
+#define EACH_OF_WIDE EACH_8
+#define SPLAT(x) ((vector_plain)_mm256_set1_ps(x))
+#define SQUARE_ROOT(x) ((vector_plain)_mm256_sqrt_ps((__m256)(x)))
+#else
+#define LANES 4
+#define NARROW 4
+#define WIDE 16
+#define EACH_OF_NARROW EACH_4
+#define EACH_OF_WIDE EACH_16
+#define SPLAT(x) of_one(x)
+#define SQUARE_ROOT(x) roots_of(x)
+typedef f32 Quartet __attribute__((vector_size(4 * sizeof(f32)), aligned(4), may_alias));
+INLINED Quartet of_one(f32 x) { return (Quartet){x, x, x, x}; }
+INLINED Quartet roots_of(Quartet x) {
+  return (Quartet){__builtin_sqrtf(x[0]), __builtin_sqrtf(x[1]), __builtin_sqrtf(x[2]),
+                   __builtin_sqrtf(x[3])};
+}
 #endif
-  return loops_plain;
+#include "chains.inc"
+
+static const MachineLoops *best_loops(void) {
+#if defined(HAS_WIDE_LOOPS)
+  static const MachineLoops wide = {loops_avx512, run_chain_avx512};
+  if (HAS_WIDE_LOOPS) return &wide;
+#endif
+  static const MachineLoops plain = {loops_plain, run_chain_plain};
+  return &plain;
 }
 
 typedef struct {
   const char *name;
   int result, operands[3];
-  int divides; /* whether it may find that an integer is divided by 0 */
+  int one_by_one; /* whether its loop goes over no more elements than there are */
+  int divides;    /* whether it may find that an integer is divided by 0 */
 } Instruction;
 
-#define ONE(NAME, R, A, EXPRESSION) {#NAME, TYPE_##R, {TYPE_##A, NO_TYPE, NO_TYPE}, 0},
+#define ONE(NAME, R, A, EXPRESSION) {#NAME, TYPE_##R, {TYPE_##A, NO_TYPE, NO_TYPE}, 0, 0},
+#define EACH(NAME, R, A, EXPRESSION) {#NAME, TYPE_##R, {TYPE_##A, NO_TYPE, NO_TYPE}, 1, 0},
 #define OWN(NAME, R, A) ONE(NAME, R, A, )
-#define TWO(NAME, R, A, B, EXPRESSION) {#NAME, TYPE_##R, {TYPE_##A, TYPE_##B, NO_TYPE}, 0},
-#define QUOTIENT(NAME, R, A, B, EXPRESSION) {#NAME, TYPE_##R, {TYPE_##A, TYPE_##B, NO_TYPE}, 1},
+#define TWO(NAME, R, A, B, EXPRESSION) {#NAME, TYPE_##R, {TYPE_##A, TYPE_##B, NO_TYPE}, 0, 0},
+#define EACH_OF_TWO(NAME, R, A, B, EXPRESSION)                                                 \
+  {#NAME, TYPE_##R, {TYPE_##A, TYPE_##B, NO_TYPE}, 1, 0},
+#define QUOTIENT(NAME, R, A, B, EXPRESSION)                                                    \
+  {#NAME, TYPE_##R, {TYPE_##A, TYPE_##B, NO_TYPE}, 1, 1},
 #define ANY TWO
 #define THREE(NAME, R, A, B, C, EXPRESSION)                                                    \
-  {#NAME, TYPE_##R, {TYPE_##A, TYPE_##B, TYPE_##C}, 0},
+  {#NAME, TYPE_##R, {TYPE_##A, TYPE_##B, TYPE_##C}, 0, 0},
 static const Instruction table[] = {INSTRUCTIONS};
 #undef ONE
+#undef EACH
 #undef OWN
 #undef ANY
 #undef TWO
+#undef EACH_OF_TWO
 #undef QUOTIENT
 #undef THREE
-enum { INSTRUCTION_COUNT = sizeof table / sizeof table[0] };
+
+/* The number of each, called after the types of its result and of its first operand, or of the second. */
+#define ONE(NAME, R, A, EXPRESSION) INSTRUCTION_##NAME##_##R##_##A,
+#define EACH ONE
+#define OWN(NAME, R, A) INSTRUCTION_##NAME##_##R##_##A,
+#define TWO(NAME, R, A, B, EXPRESSION) INSTRUCTION_##NAME##_##R##_##A,
+#define EACH_OF_TWO TWO
+#define QUOTIENT TWO
+#define ANY TWO
+#define THREE(NAME, R, A, B, C, EXPRESSION) INSTRUCTION_##NAME##_##R##_##B,
+enum { INSTRUCTIONS INSTRUCTION_COUNT };
+#undef ONE
+#undef EACH
+#undef OWN
+#undef ANY
+#undef TWO
+#undef EACH_OF_TWO
+#undef QUOTIENT
+#undef THREE
 
 /* For the compiler of programs: the name and types of an instruction; 0 behind the last one. */
 EXPORTED int instruction_at(size_t index, const char **name, int types[4]) {
@@ -170,6 +255,12 @@ typedef struct {
   i64 offset, fill, sizes[MAX_RANK], strides[MAX_RANK], whole_sizes[MAX_RANK];
 } Copies;
 
+/* A constant as numbers of a size. */
+typedef struct {
+  int number;
+  size_t size;
+} Splat;
+
 typedef struct {
   int kind; /* what follows is of the first one, but for what the others are called after */
   Reduction reduction;
@@ -182,6 +273,14 @@ typedef struct {
   int *results;
   char *made; /* while it is read: whether a step has written the result */
   Step *steps;
+  /* Made of the steps: */
+  size_t segment_count, constant_count;
+  size_t strip; /* the elements of all segments are a multiple of it */
+  Segment *segments;
+  Cell *cells;
+  u16 *uses;
+  Splat *constants;
+  char *splats; /* a block of each */
 } Box;
 
 struct Program {
@@ -299,6 +398,25 @@ static void *array(Reader *reader, size_t count, size_t size) {
   require(reader, made != NULL, "there is no memory for it");
   return made;
 }
+
+/* A block of one number. */
+#define FILL(T)                                                                                \
+  {                                                                                            \
+    T one;                                                                                     \
+    memcpy(&one, number, sizeof one);                                                          \
+    for (int i = 0; i < STRIP; i++) memcpy(to + (size_t)i * sizeof one, &one, sizeof one);     \
+  }
+
+static void fill_strip(char *to, const char *number, size_t size) {
+  if (size == 4)
+    FILL(u32)
+  else if (size == 8)
+    FILL(u64)
+  else
+    memset(to, *number, STRIP);
+}
+
+#include "segments.inc"
 
 /* What loops have made so far: which of it was written, and which holds each place now. */
 typedef struct {
@@ -472,6 +590,7 @@ static void read_box(Reader *reader, const Program *program, Box *box, Made *mad
     read_step(reader, program, box, &box->steps[i]);
   for (size_t i = 0; i < box->result_count && !reader->wrong; i++)
     require(reader, box->made[i], "a result is never written");
+  if (!reader->wrong) compile_box(reader, program, box);
 }
 
 static void read_type(Reader *reader, int *type) {
@@ -536,6 +655,11 @@ void program_free(Program *program) {
     free(program->boxes[i].results);
     free(program->boxes[i].made);
     free(program->boxes[i].steps);
+    free(program->boxes[i].segments);
+    free(program->boxes[i].cells);
+    free(program->boxes[i].uses);
+    free(program->boxes[i].constants);
+    free(program->boxes[i].splats);
     free(program->boxes[i].copies);
   }
   free(program->boxes);
@@ -555,28 +679,18 @@ typedef struct {
   i64 sizes[MAX_RANK], strides[MAX_RANK]; /* strides in elements, 0 along an axis of size 1 */
 } Spread;
 
+/* A source of a loop, or a result. */
 typedef struct {
-  const char *data;
-  size_t stride; /* bytes from one element to the next: 0 for one number */
+  char *data;
+  size_t size, stride; /* bytes of an element, and from one to the next: 0 for one number */
   const Spread *spread;
 } Stream;
 
 typedef struct {
-  LoopFunction run;
-  char *to;
-  size_t to_stride;
-  const char *from[3];
-  size_t from_stride[3];
-  int to_unit, from_unit[3]; /* of registers, else -1 */
-  int splat;                 /* whether the first operand is spread out before */
-  size_t splat_size;
-} Action;
-
-typedef struct {
   const Program *program;
   const Box *box;
-  const Stream *streams;
-  const Action *actions;
+  const Stream *streams; /* of the sources, then of the results */
+  char *slots;           /* a block for each of them */
   i64 total, part;
   atomic_int failed; /* an integer was divided by 0 */
 } Work;
@@ -639,43 +753,111 @@ static void spread_out(char *to, const char *from, size_t size, const Spread *sp
   }
 }
 
-static void splat(char *to, const char *value, size_t size, size_t n) {
-  memcpy(to, value, size);
-  repeat(to, size, n * size);
+enum { MAX_PLACES = MAX_UNITS + 2 * MAX_TENSORS + MAX_CONSTANTS * 3 };
+
+/* Where the operands of a box are. */
+typedef struct {
+  char *now[MAX_PLACES];
+  u8 splats[MAX_PLACES];
+} Places;
+
+static char *slot_of(const Work *work, size_t stream) {
+  return work->slots + stream * SLOT_BYTES;
+}
+
+/* Addresses for the elements of a box from one on. */
+static void find_places(const Work *work, i64 begin, char *registers, Places *places) {
+  const Box *box = work->box;
+  char **now = places->now;
+  u8 *splats = places->splats;
+  const size_t units = (size_t)box->units, streams = box->source_count + box->result_count;
+  for (size_t i = 0; i < units; i++) now[i] = registers + i * UNIT_BYTES;
+  memset(splats, 0, units + streams);
+  now += units, splats += units;
+  for (size_t i = 0; i < streams; i++) {
+    const Stream *stream = &work->streams[i];
+    now[i] = stream->data + (size_t)begin * stream->stride;
+    if (stream->spread) {
+      now[i] = registers + (size_t)box->sources[i].unit * UNIT_BYTES;
+    } else if (!stream->stride) {
+      now[i] = slot_of(work, i);
+      splats[i] = 1;
+    }
+  }
+  now += streams, splats += streams;
+  memset(splats, 1, box->constant_count);
+  for (size_t i = 0; i < box->constant_count; i++) now[i] = box->splats + i * SLOT_BYTES;
+}
+
+static void run_segments(const Box *box, const MachineLoops *machine, const Places *places,
+                         size_t n) {
+  char *const *now = places->now;
+  const u8 *splats = places->splats;
+  for (size_t i = 0; i < box->segment_count; i++) {
+    const Segment *segment = &box->segments[i];
+    if (segment->instruction < 0) {
+      machine->run_chain(segment, now, splats, n);
+      continue;
+    }
+    const u16 *from = segment->from;
+    const unsigned ones =
+        splats[from[0]] | (unsigned)splats[from[1]] << 1 | (unsigned)splats[from[2]] << 2;
+    machine->loops[segment->instruction](now[segment->to], now[from[0]], now[from[1]],
+                                         now[from[2]], n, ones);
+  }
+}
+
+/* What fills no block at the end of a box: in blocks of their own, to which sources are copied. */
+static void run_rest(const Work *work, const MachineLoops *machine, Places *places, size_t done,
+                     size_t n) {
+  const Box *box = work->box;
+  char **now = places->now + box->units;
+  for (size_t i = 0; i < box->source_count; i++) {
+    const Stream *stream = &work->streams[i];
+    if (stream->spread) {
+      now[i] += done * stream->size;
+    } else if (stream->stride) {
+      char *slot = slot_of(work, i);
+      fill_strip(slot, now[i] + done * stream->size, stream->size);
+      memcpy(slot, now[i] + done * stream->size, n * stream->size);
+      now[i] = slot;
+    }
+  }
+  for (size_t i = box->source_count; i < box->source_count + box->result_count; i++)
+    now[i] = slot_of(work, i);
+  run_segments(box, machine, places, n);
+  for (size_t i = box->source_count; i < box->source_count + box->result_count; i++) {
+    const Stream *stream = &work->streams[i];
+    memcpy(stream->data + ((size_t)work->total - n) * stream->size, now[i], n * stream->size);
+  }
 }
 
 static void run_part(void *data, size_t index) {
   Work *work = data;
   const Box *box = work->box;
-  _Alignas(64) char registers[(MAX_UNITS + 2) * UNIT_BYTES];
-  char *spare = registers + (size_t)MAX_UNITS * UNIT_BYTES;
+  const MachineLoops *machine = best_loops();
+  _Alignas(64) char registers[MAX_UNITS * UNIT_BYTES];
+  Places places;
   i64 begin = (i64)index * work->part, end = begin + work->part;
   if (end > work->total) end = work->total;
   if (box->divides) divided_by_zero = 0;
+  find_places(work, begin, registers, &places);
   for (i64 at = begin; at < end; at += TILE) {
-    i64 left = end - at;
-    size_t n = left < TILE ? (size_t)left : TILE;
+    size_t n = (size_t)smaller(end - at, TILE), rest = n % box->strip;
     for (size_t i = 0; i < box->source_count; i++) {
-      const Source *source = &box->sources[i];
       const Stream *stream = &work->streams[i];
-      if (stream->spread)
-        spread_out(registers + (size_t)source->unit * UNIT_BYTES, stream->data,
-                   size_of(source->type), stream->spread, at, (i64)n);
+      if (!stream->spread) continue;
+      char *to = registers + (size_t)box->sources[i].unit * UNIT_BYTES;
+      spread_out(to, stream->data, stream->size, stream->spread, at, (i64)n);
+      if (rest) repeat(to, n * stream->size, (n - rest + box->strip) * stream->size);
     }
-    for (size_t i = 0; i < box->step_count; i++) {
-      const Action *does = &work->actions[i];
-      const char *from[3];
-      for (int j = 0; j < 3; j++)
-        from[j] = does->from_unit[j] >= 0 ? registers + (size_t)does->from_unit[j] * UNIT_BYTES
-                                          : does->from[j] + (size_t)at * does->from_stride[j];
-      char *to = does->to_unit >= 0 ? registers + (size_t)does->to_unit * UNIT_BYTES
-                                    : does->to + (size_t)at * does->to_stride;
-      if (does->splat) {
-        splat(spare, from[0], does->splat_size, n);
-        from[0] = spare;
-      }
-      does->run(to, from[0], from[1], from[2], n);
+    if (n > rest) run_segments(box, machine, &places, n - rest);
+    if (rest) {
+      run_rest(work, machine, &places, n - rest, rest);
+      break;
     }
+    for (size_t i = 0; i < box->source_count + box->result_count; i++)
+      places.now[(size_t)box->units + i] += TILE * work->streams[i].stride;
   }
   if (box->divides && divided_by_zero) work->failed = 1;
 }
@@ -743,80 +925,6 @@ static void describe_spread(Spread *spread, const Tensor *tensor, const i64 *siz
   }
 }
 
-/* The loop for a form, a bit for each operand that is one number: as it is, with the first two operands
-   exchanged, or with the first one spread out before. */
-static LoopFunction choose(const Loop *loops, int instruction, int form, int *exchanges,
-                           int *splats) {
-  const LoopFunction *forms = loops[instruction];
-  const int *operands = table[instruction].operands;
-  *exchanges = *splats = 0;
-  if (operands[2] != NO_TYPE) { /* the first of three is never taken as one number */
-    *splats = form & 1;
-    return forms[form >> 1];
-  }
-  if (forms[form]) return forms[form];
-  if (form == 1 && operands[1] != NO_TYPE) {
-    *exchanges = 1;
-    return forms[2];
-  }
-  *splats = 1;
-  return forms[form & ~1];
-}
-
-static void exchange(Action *does) {
-  Action before = *does;
-  for (int i = 0; i < 2; i++) {
-    does->from[i] = before.from[1 - i];
-    does->from_stride[i] = before.from_stride[1 - i];
-    does->from_unit[i] = before.from_unit[1 - i];
-  }
-}
-
-/* The operands of the steps, as addresses and forms of the instructions. */
-static void resolve(const Program *program, const Box *box, const Stream *streams,
-                    const Tensor *outputs, Action *actions) {
-  const Loop *loops = best_loops();
-  for (size_t i = 0; i < box->step_count; i++) {
-    const Step *step = &box->steps[i];
-    const Instruction *is = &table[step->instruction];
-    Action *does = &actions[i];
-    memset(does, 0, sizeof *does);
-    int form = 0;
-    does->to_unit = -1;
-    if (step->to.kind == REGISTER) {
-      does->to_unit = step->to.number;
-    } else {
-      does->to = outputs[box->results[step->to.number]].data;
-      does->to_stride = size_of(is->result);
-    }
-    for (int j = 0; j < 3; j++) {
-      Operand from = step->from[j];
-      does->from_unit[j] = -1;
-      if (is->operands[j] == NO_TYPE) {
-        does->from[j] = (const char *)program->constants; /* never read */
-      } else if (from.kind == REGISTER) {
-        does->from_unit[j] = from.number;
-      } else if (from.kind == CONSTANT) {
-        does->from[j] = (const char *)&program->constants[from.number];
-        form |= 1 << j;
-      } else if (from.kind == RESULT) {
-        does->from[j] = outputs[box->results[from.number]].data;
-        does->from_stride[j] = size_of(is->operands[j]);
-      } else if (streams[from.number].spread) {
-        does->from_unit[j] = box->sources[from.number].unit;
-      } else {
-        does->from[j] = streams[from.number].data;
-        does->from_stride[j] = streams[from.number].stride;
-        if (!does->from_stride[j]) form |= 1 << j;
-      }
-    }
-    int exchanges;
-    does->run = choose(loops, step->instruction, form, &exchanges, &does->splat);
-    does->splat_size = size_of(is->operands[0]);
-    if (exchanges) exchange(does);
-  }
-}
-
 /* Below this many elements times steps, another thread costs more than it saves. */
 enum { LEAST_WORK = 1 << 16, LEAST_PART = 4 * TILE };
 
@@ -834,7 +942,7 @@ static const Tensor *tensor_at(const Program *program, const Tensor *inputs, con
 /* A loop with the addresses of its tensors. */
 typedef struct {
   Stream *streams;
-  Action *actions;
+  char *slots;
   Spread *spreads; /* NULL where there are none */
   Work work;
   Reducing reducing; /* of a box that reduces, which has nothing of the above */
@@ -872,11 +980,11 @@ static int prepare_box(const Program *program, const Box *box, const Tensor *inp
   i64 total = elements(sizes, box->rank);
   for (size_t i = 0; i < box->source_count; i++) {
     i64 count = elements(tensors[i]->sizes, tensors[i]->rank);
-    streams[i] = (Stream){tensors[i]->data, size_of(box->sources[i].type), NULL};
-    if (count == total) continue;
-    if (count == 1) {
+    const size_t bytes = size_of(box->sources[i].type);
+    streams[i] = (Stream){tensors[i]->data, bytes, count == 1 ? 0 : bytes, NULL};
+    if (count == total || count == 1) continue;
+    if (box->sources[i].spreads) {
       streams[i].stride = 0;
-    } else if (box->sources[i].spreads) {
       spreads++;
     } else {
       snprintf(problem, size, "a tensor of %lld elements stands where one of %lld was expected",
@@ -890,8 +998,10 @@ static int prepare_box(const Program *program, const Box *box, const Tensor *inp
     memcpy(output->sizes, sizes, sizeof output->sizes);
     int failed = host->make_output(host->context, (size_t)box->results[i], output);
     if (failed) return failed;
+    const size_t bytes = size_of(program->types[program->input_count + (size_t)box->results[i]]);
+    streams[box->source_count + i] = (Stream){output->data, bytes, bytes, NULL};
   }
-  prepared->work = (Work){program, box, streams, prepared->actions, total, total, 0};
+  prepared->work = (Work){program, box, streams, prepared->slots, total, total, 0};
   if (total == 0) return 0;
   if (spreads) {
     prepared->spreads = malloc(spreads * sizeof *prepared->spreads);
@@ -907,7 +1017,6 @@ static int prepare_box(const Program *program, const Box *box, const Tensor *inp
       streams[i].spread = &prepared->spreads[described++];
     }
   }
-  resolve(program, box, streams, outputs, prepared->actions);
   if (total > LEAST_PART && total * (i64)(box->step_count + 2) > LEAST_WORK) {
     i64 part = LEAST_WORK / (i64)(box->step_count + 2) / TILE * TILE;
     prepared->work.part = part < LEAST_PART ? LEAST_PART : part;
@@ -924,6 +1033,10 @@ static int run_prepared(Prepared *prepared, const Host *host, char *problem, siz
   }
   if (work->box->kind != ELEMENTS) return run_copy(&prepared->copying, problem, size);
   if (work->total == 0) return 0;
+  for (size_t i = 0; i < work->box->source_count; i++) {
+    const Stream *stream = &work->streams[i];
+    if (!stream->stride && !stream->spread) fill_strip(slot_of(work, i), stream->data, stream->size);
+  }
   if (work->part < work->total) {
     size_t parts = (size_t)((work->total + work->part - 1) / work->part);
     int failed = host->in_parallel(host->context, run_part, parts, work);
@@ -939,6 +1052,10 @@ static int run_prepared(Prepared *prepared, const Host *host, char *problem, siz
 enum { ALIGNMENT = 64 };
 
 static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+static char *aligned_at(char *memory) {
+  return memory + (aligned((size_t)(uintptr_t)memory) - (size_t)(uintptr_t)memory);
+}
 
 /* Memory that is taken piece by piece, and given back as a whole. */
 typedef struct Block {
@@ -957,8 +1074,7 @@ static void *take(Block **blocks, size_t bytes) {
     *block = (Block){*blocks, 0, least};
     *blocks = block;
   }
-  char *first = (char *)(block + 1);
-  first += aligned((size_t)(uintptr_t)first) - (size_t)(uintptr_t)first + block->used;
+  char *first = aligned_at((char *)(block + 1)) + block->used;
   block->used += wanted;
   return first;
 }
@@ -1006,33 +1122,30 @@ static int pass_on(void *context, void (*part)(void *data, size_t index), size_t
 }
 
 _Static_assert(sizeof(Tensor) % sizeof(u64) == 0 && sizeof(Stream) % sizeof(u64) == 0 &&
-                   sizeof(Action) % sizeof(u64) == 0 && sizeof(void *) <= sizeof(u64),
+                   SLOT_BYTES % ALIGNMENT == 0 && sizeof(void *) <= sizeof(u64),
                "arrays of a run stand side by side");
+
+static size_t streams_of(const Box *box) { return box->source_count + box->result_count; }
 
 int program_run(const Program *program, const Tensor *inputs, const Host *host, char *problem,
                 size_t size) {
-  size_t steps = 1, sources = 1;
-  for (size_t i = 0; i < program->loop_count; i++) {
-    const Box *box = &program->boxes[i];
-    if (box->step_count > steps) steps = box->step_count;
-    if (box->source_count > sources) sources = box->source_count;
-  }
+  size_t streams = 0;
+  for (size_t i = 0; i < program->loop_count; i++)
+    if (streams_of(&program->boxes[i]) > streams) streams = streams_of(&program->boxes[i]);
   /* Everything in one piece of memory, that of the stack if it is enough. */
-  enum { FEW = 1024 };
-  u64 few[FEW];
+  enum { FEW = 4096 };
+  _Alignas(ALIGNMENT) u64 few[FEW];
+  const size_t slot_words = (streams * SLOT_BYTES + ALIGNMENT) / sizeof(u64);
   const size_t made_words = program->made_count * sizeof(Tensor) / sizeof(u64);
-  const size_t stream_words = sources * sizeof(Stream) / sizeof(u64);
-  const size_t action_words = steps * sizeof(Action) / sizeof(u64);
+  const size_t stream_words = streams * sizeof(Stream) / sizeof(u64);
   const size_t place_count = program->place_count;
-  const size_t words = made_words + stream_words + action_words + 2 * place_count;
+  const size_t words = slot_words + made_words + stream_words + 2 * place_count;
   u64 *memory = words <= FEW ? few : malloc(words * sizeof *memory);
   if (!memory) {
     snprintf(problem, size, "there is no memory left");
     return -1;
   }
-  Tensor *made = (Tensor *)(void *)memory;
-  Stream *streams = (Stream *)(void *)(memory + made_words);
-  Action *actions = (Action *)(void *)(memory + made_words + stream_words);
+  Tensor *made = (Tensor *)(void *)(memory + slot_words);
   void **places = (void **)(void *)(memory + words - 2 * place_count);
   size_t *bytes = (size_t *)(void *)(memory + words - place_count);
   for (size_t i = 0; i < place_count; i++) places[i] = NULL;
@@ -1041,7 +1154,8 @@ int program_run(const Program *program, const Tensor *inputs, const Host *host, 
   int failed = 0;
   for (size_t i = 0; i < program->loop_count && !failed; i++) {
     Prepared prepared; /* large, and most of it is not of this kind of a loop */
-    prepared.streams = streams, prepared.actions = actions;
+    prepared.streams = (Stream *)(void *)(memory + slot_words + made_words);
+    prepared.slots = aligned_at((char *)memory);
     failed = prepare_box(program, &program->boxes[i], inputs, made, &inner, &prepared, problem,
                          size);
     if (!failed) failed = run_prepared(&prepared, host, problem, size);
@@ -1124,7 +1238,7 @@ typedef struct {
   Tensor *made;
   Prepared *prepared; /* of even iterations, then of odd ones */
   Stream *streams;
-  Action *actions;
+  char *slots;
 } Repeating;
 
 static void end_repeating(const Program *program, Repetition loop, Repeating *all) {
@@ -1137,7 +1251,7 @@ static void end_repeating(const Program *program, Repetition loop, Repeating *al
   free(all->spare);
   free(all->prepared);
   free(all->streams);
-  free(all->actions);
+  free(all->slots);
 }
 
 static size_t bytes_of(const Program *program, const Tensor *tensor, size_t input) {
@@ -1196,25 +1310,23 @@ int program_repeat(const Program *program, Repetition loop, const Tensor *given,
   Collected collected[MAX_GIVEN];
   Repeating all = {0};
   i64 iteration = *at, work = ITERATION_WORK;
-  size_t spare = 0, sources = 0, steps = 0;
+  size_t spare = 0, streams_of_all = 0;
   memcpy(inputs[0], given, program->input_count * sizeof *given);
   inputs[0][0] = (Tensor){&iteration, 0, {0}};
   for (size_t i = 0; i < loop.carried; i++)
     spare += aligned(bytes_of(program, &given[1 + i], 1 + i));
-  for (size_t i = 0; i < program->loop_count; i++) {
-    sources += program->boxes[i].source_count;
-    steps += program->boxes[i].step_count;
-  }
+  for (size_t i = 0; i < program->loop_count; i++)
+    streams_of_all += streams_of(&program->boxes[i]);
   all.spare = malloc(spare ? spare : 1);
   all.made = malloc(program->made_count * sizeof *all.made);
   all.temporaries =
       calloc(program->made_count - outputs_before_collected(loop) + 1, sizeof *all.temporaries);
   all.prepared = calloc(2 * program->loop_count, sizeof *all.prepared);
-  all.streams = malloc((2 * sources + 1) * sizeof *all.streams);
-  all.actions = malloc((2 * steps + 1) * sizeof *all.actions);
+  all.streams = malloc((2 * streams_of_all + 1) * sizeof *all.streams);
+  all.slots = malloc(streams_of_all * SLOT_BYTES + ALIGNMENT);
   int failed = 0;
   if (!all.spare || !all.made || !all.temporaries || !all.prepared || !all.streams ||
-      !all.actions) {
+      !all.slots) {
     snprintf(problem, size, "there is no memory left");
     failed = -1;
   }
@@ -1242,18 +1354,18 @@ int program_repeat(const Program *program, Repetition loop, const Tensor *given,
     if (done < 2) {
       Turn now = {program, loop, inputs[turn], places[1 - turn], all.temporaries, goes_on};
       Host inner = {output_of_turn, NULL, &now};
-      Stream *streams = all.streams + (size_t)turn * sources;
-      Action *actions = all.actions + (size_t)turn * steps;
+      Stream *streams = all.streams + (size_t)turn * streams_of_all;
+      char *slots = aligned_at(all.slots);
       for (size_t i = 0; i < program->loop_count && !failed; i++) {
         const Box *box = &program->boxes[i];
-        prepared[i].streams = streams, prepared[i].actions = actions;
+        prepared[i].streams = streams, prepared[i].slots = slots;
         failed = prepare_box(program, box, inputs[turn], all.made, &inner, &prepared[i],
                              problem, size);
         if (failed == 1) {
           snprintf(problem, size, "a carried value has other sizes after an iteration");
           failed = -1;
         }
-        streams += box->source_count, actions += box->step_count;
+        streams += streams_of(box), slots += streams_of(box) * SLOT_BYTES;
         if (!failed && done == 0) work += work_of(&prepared[i]);
       }
       if (done == 0) most = LONGEST_WORK / work + 2;
@@ -1328,11 +1440,6 @@ EXPORTED int kernels_work(void) {
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
 #endif
   if (!products_work()) return 0;
-  for (int i = 0, exchanges, splats; i < INSTRUCTION_COUNT; i++) {
-    int operands = 1 + (table[i].operands[1] != NO_TYPE) + (table[i].operands[2] != NO_TYPE);
-    for (int form = 0; form < 1 << operands; form++)
-      if (!choose(best_loops(), i, form, &exchanges, &splats)) return 0;
-  }
   enum {
     ROWS = 300,
     R = REGISTER << 16,
