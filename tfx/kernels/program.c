@@ -30,12 +30,14 @@ enum { TYPE_u32 = 12, TYPE_u64 = 13, NO_TYPE = 0 };
 /* --- instructions ------------------------------------------------------------------------------ */
 
 enum { STRIP = 64, LEAST_STRIP = 16, SLOT_BYTES = STRIP * 8, MAX_USES = 64 };
+enum { SPLAT_NUMBERS = 128 }; /* float32 that one number fills in a slot */
 typedef void (*LoopFunction)(char *to, const char *first, const char *second, const char *third,
                              size_t n, unsigned splats);
 
-/* Operations of a chain, see chains.inc: a label, and an operand of the chain. */
+/* Operations of a chain, see chains.inc: a label, and an operand of the chain; if that is a product, its
+   factors, the second one as the operand. */
 typedef struct {
-  u8 label, operand;
+  u8 label, operand, first;
 } Cell;
 
 /* An instruction on places, or a chain on those that it uses. */
@@ -89,10 +91,10 @@ static _Thread_local int divided_by_zero;
 #define LANES 16
 #define NARROW 1
 #define MIDDLE 4
-#define WIDE 16
+#define WIDE 8
 #define EACH_OF_NARROW EACH_1
 #define EACH_OF_MIDDLE EACH_4
-#define EACH_OF_WIDE EACH_16
+#define EACH_OF_WIDE EACH_8
 #define SPLAT(x) ((vector_avx512)_mm512_set1_ps(x))
 #define SQUARE_ROOT(x) ((vector_avx512)_mm512_sqrt_ps((__m512)(x)))
 #include "chains.inc"
@@ -399,12 +401,13 @@ static void *array(Reader *reader, size_t count, size_t size) {
   return made;
 }
 
-/* A block of one number. */
+/* One number again and again. */
 #define FILL(T)                                                                                \
   {                                                                                            \
     T one;                                                                                     \
     memcpy(&one, number, sizeof one);                                                          \
-    for (int i = 0; i < STRIP; i++) memcpy(to + (size_t)i * sizeof one, &one, sizeof one);     \
+    for (size_t i = 0; i < SLOT_BYTES / sizeof one; i++)                                       \
+      memcpy(to + i * sizeof one, &one, sizeof one);                                           \
   }
 
 static void fill_strip(char *to, const char *number, size_t size) {

@@ -290,9 +290,16 @@ class _Registers:
 def _encode_box(box: Box, types: Sequence[int]) -> list[int]:
     if len(box.steps) > MAX_STEPS or box.rank > MAX_RANK:
         raise TooLargeError
+    try:
+        return _encode_steps(box, _in_chains(box.steps), types)
+    except TooLargeError:  # fewer values wait in the order of the program, perhaps
+        return _encode_steps(box, box.steps, types)
+
+
+def _encode_steps(box: Box, steps: Sequence[Step], types: Sequence[int]) -> list[int]:
     last_use: dict[Operand, int] = {}
     sources: dict[Source, int] = {}
-    for at, step in enumerate(box.steps):
+    for at, step in enumerate(steps):
         for operand in step.operands:
             last_use[operand] = at
             if isinstance(operand, Source):
@@ -302,7 +309,7 @@ def _encode_box(box: Box, types: Sequence[int]) -> list[int]:
     places: dict[Operand, int] = {}
     results: list[int] = []
     written: list[int] = []
-    for at, step in enumerate(box.steps):
+    for at, step in enumerate(steps):
         words = [_operand(operand, sources, places) for operand in step.operands]
         words += [0] * (3 - len(words))
         if step.result is not None:
@@ -317,10 +324,40 @@ def _encode_box(box: Box, types: Sequence[int]) -> list[int]:
             ends = isinstance(operand, Step) and last_use.get(operand, at) == at
             if isinstance(operand, Step) and ends and places[operand] < _SOURCE:
                 registers.give(places[operand], operand.kind in _WIDE)
-    words = [0, box.rank, registers.count, len(sources), len(results), len(box.steps)]
+    words = [0, box.rank, registers.count, len(sources), len(results), len(steps)]
     for source in sources:
         words += [source.tensor, int(source.spreads), units.get(source, 0)]
     return words + results + written
+
+
+def _in_chains(steps: Sequence[Step]) -> list[Step]:
+    """The steps in an order in which most follow what they need, so that values stay in registers.
+
+    What is made first of several operands is what takes the most steps, as the fewest values wait
+    then (Sethi and Ullman, 1970).
+    """
+    heights: dict[Step, int] = {}
+    for step in steps:
+        needed = [heights[x] for x in step.operands if isinstance(x, Step)]
+        heights[step] = 1 + max(needed, default=0)
+    ordered: list[Step] = []
+    seen: set[Step] = set()
+    for last in reversed(steps):
+        if last in seen:
+            continue
+        part: list[Step] = []
+        waiting = [(last, False)]
+        while waiting:
+            step, is_ready = waiting.pop()
+            if is_ready:
+                part.append(step)
+            elif step not in seen:
+                seen.add(step)
+                waiting.append((step, True))
+                operands = [x for x in step.operands if isinstance(x, Step)]
+                waiting += ((x, False) for x in sorted(operands, key=heights.__getitem__))
+        ordered += part
+    return ordered
 
 
 def _operand(operand: Operand, sources: Mapping[Source, int], places: Mapping[Operand, int]) -> int:

@@ -1,10 +1,10 @@
 /* Random programs of the fused kernels, valid, nearly valid and nonsense, for a build with sanitizers.
 
    Every tensor has exactly its own memory, so that a touch outside of it ends the process. Each program
-   runs with the loops for wide vectors and with the others, where there are two sets; a result that
-   differs ends the process, too. Arguments:
+   runs with the loops for wide vectors and with the others, where there are two sets, and step by step,
+   without chains; a result that differs ends the process, too. Arguments:
    the seed and how many programs. Prints how many were accepted, how many of these ran,
-   and how many ran as the body of a loop. */
+   how many ran as the body of a loop, and how many were compared with their steps one by one. */
 
 static int allows_wide_loops = 1;
 #if defined(__x86_64__) || defined(_M_X64)
@@ -12,6 +12,9 @@ static int allows_wide_loops = 1;
   (allows_wide_loops && __builtin_cpu_supports("avx512dq") &&                                  \
    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
 #endif
+
+static int may_chain = 1;
+#define MAY_CHAIN may_chain
 
 #include "program.c"
 
@@ -32,6 +35,10 @@ static int some_type(void) {
   return types[below(10)];
 }
 
+/* Of the registers of a loop: the type of what was written to each last; and whether the program reads
+   anything else from one, which chains do not write there. */
+static int written_types[MAX_UNITS + 2], is_dirty;
+
 static Repetition loop; /* of the program that was made last */
 enum { MOST_WORDS = 4096 };
 static i64 words[MOST_WORDS];
@@ -39,10 +46,16 @@ static i64 words[MOST_WORDS];
 /* An operand of a type: something that is there, or, seldom, anything. */
 static i64 operand(int type, const i64 *sources, i64 source_count, const i64 *types,
                    i64 constants, i64 units, const i64 *results, i64 written, i64 input_count) {
-  if (below(200) == 0) return below(4 << 16);
+  if (below(400) == 0) {
+    is_dirty = 1;
+    return below(4 << 16);
+  }
   for (int tries = 0; tries < 8; tries++) {
     i64 kind = below(4);
-    if (kind == REGISTER && units >= 2) return below(units - 1);
+    if (kind == REGISTER && units >= 2) {
+      i64 unit = below(units - 1);
+      if (written_types[unit] == type) return unit;
+    }
     if (kind == CONSTANT && constants) return (CONSTANT << 16) + below(constants);
     if (kind == SOURCE && source_count) {
       i64 source = below(source_count);
@@ -53,6 +66,7 @@ static i64 operand(int type, const i64 *sources, i64 source_count, const i64 *ty
       if (types[input_count + results[result]] == type) return (RESULT << 16) + result;
     }
   }
+  is_dirty = 1;
   return 0;
 }
 
@@ -154,9 +168,13 @@ static size_t make_program(i64 *types, const i64 *matrix) {
       continue;
     }
     words[at++] = 0;
-    i64 units = 4 + below(6), source_count = 1 + below(4), steps = 1 + below(8);
+    /* Many loops on float32 alone, which become chains. */
+    const int is_chain = type == TYPE_f32 && below(3) > 0;
+    i64 units = 4 + below(6), source_count = 1 + below(4);
+    i64 steps = 1 + below(is_chain ? 30 : 8);
+    memset(written_types, 0, sizeof written_types);
     words[at++] = below(5);
-    words[at++] = units;
+    words[at++] = is_chain ? units += source_count : units;
     words[at++] = source_count;
     words[at++] = 1;
     words[at++] = steps;
@@ -164,7 +182,7 @@ static size_t make_program(i64 *types, const i64 *matrix) {
     for (i64 i = 0; i < source_count; i++) {
       words[at++] = some_tensor(inputs, box, order);
       words[at++] = below(3) != 0;
-      words[at++] = below(units - 1);
+      words[at++] = is_chain ? units + i - source_count : below(units - 1);
     }
     i64 *results = words + at;
     words[at++] = makes;
@@ -174,14 +192,24 @@ static size_t make_program(i64 *types, const i64 *matrix) {
       i64 instruction = below(INSTRUCTION_COUNT);
       for (int tries = 0; last && tries < 500 && table[instruction].result != wanted; tries++)
         instruction = below(INSTRUCTION_COUNT);
+      while (is_chain && native((int)instruction).first == NO_LABEL)
+        instruction = below(4) ? INSTRUCTION_Add_f32_f32 + below(4) : below(INSTRUCTION_COUNT);
       words[at++] = instruction;
-      words[at++] = last ? RESULT << 16 : below(units - 1);
+      const i64 to = below(units - 1 - (is_chain ? source_count : 0));
+      words[at++] = last ? RESULT << 16 : to;
       for (int j = 0; j < 3; j++)
         words[at++] = operand(table[instruction].operands[j], sources, source_count, types,
                               constants, units, results, made, inputs);
+      if (last) continue;
+      written_types[to] = table[instruction].result;
+      const int is_wide = size_of(table[instruction].result) == 8;
+      if (is_wide) written_types[to + 1] = 0;
+      if (to && written_types[to - 1] && size_of(written_types[to - 1]) == 8)
+        written_types[to - 1] = 0;
     }
   }
   if (below(4) == 0) { /* damage */
+    is_dirty = 1;
     for (i64 i = below(4); i >= 0; i--)
       words[below((i64)at)] = below(3) ? below(1 << 20) - 100 : (i64)random_bits();
     if (below(8) == 0) at = (size_t)below((i64)at + 1);
@@ -249,7 +277,7 @@ static int new_output(void *context, size_t output, Tensor *tensor) {
 int main(int argc, char **argv) {
   if (argc != 3) return 2;
   state = strtoull(argv[1], NULL, 10) * 2654435761u + 88172645463325252u;
-  long accepted = 0, ran = 0, repeated = 0, count = strtol(argv[2], NULL, 10);
+  long accepted = 0, ran = 0, repeated = 0, compared = 0, count = strtol(argv[2], NULL, 10);
   if (!kernels_work()) return 3;
   for (long round = 0; round < count; round++) {
     i64 types[32];
@@ -258,6 +286,7 @@ int main(int argc, char **argv) {
     i64 common[4];
     for (int i = 0; i < 4; i++) common[i] = sizes[below(i < 2 ? 7 : 9)];
     if (below(2)) common[3] = common[2]; /* so that matrices can be multiplied */
+    is_dirty = 0;
     size_t length = make_program(types, common + 2);
     if (below(20) == 0)
       for (size_t i = 0; i < length; i++) words[i] = below(2) ? below(64) : (i64)random_bits();
@@ -282,6 +311,24 @@ int main(int argc, char **argv) {
     allows_wide_loops = 0;
     int fails = program_run(program, inputs, &host, problem, sizeof problem) != 0;
     allows_wide_loops = 1;
+    if (!is_dirty) {
+      may_chain = 0;
+      Program *unchained = program_read(words, length, problem, sizeof problem);
+      may_chain = 1;
+      size_t from = made_count;
+      if (!unchained ||
+          (program_run(unchained, inputs, &host, problem, sizeof problem) != 0) != failed) {
+        fprintf(stderr, "round %ld fails in another way step by step: %s\n", round, problem);
+        return 1;
+      }
+      for (size_t i = before; i < after && !failed; i++)
+        if (differ(i, i - before + from)) {
+          fprintf(stderr, "round %ld differs step by step\n", round);
+          return 1;
+        }
+      program_free(unchained);
+      compared += !failed;
+    }
     if (failed != fails) {
       fprintf(stderr, "round %ld fails with one set of loops: %s\n", round, problem);
       return 1;
@@ -305,6 +352,6 @@ int main(int argc, char **argv) {
     program_free(program);
     while (made_count) free(made[--made_count].data);
   }
-  printf("%ld %ld %ld\n", accepted, ran, repeated);
+  printf("%ld %ld %ld %ld\n", accepted, ran, repeated, compared);
   return 0;
 }

@@ -61,8 +61,9 @@ def check(fuzzer, seed, count):
     command = [fuzzer, str(seed), str(count)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    accepted, ran, repeated = map(int, done.stdout.split())
+    accepted, ran, repeated, compared = map(int, done.stdout.split())
     assert accepted > count / 10 and ran > count / 20 and repeated > count / 100
+    assert compared > count / 40
 
 
 @pytest.mark.slow
