@@ -79,34 +79,6 @@ static _Thread_local int divided_by_zero;
 /* Chains run on 16 numbers, and on as many as the registers of the processor hold with room to work. */
 #if defined(__x86_64__) || defined(_M_X64)
 #include <immintrin.h>
-#define SET(name) name##_avx512
-#if defined(__clang__)
-#define TARGET                                                                                 \
-  __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"), min_vector_width(512)))
-#else
-#define TARGET                                                                                 \
-  __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")))
-#endif
-#include "loops.inc"
-#define LANES 16
-#define NARROW 1
-#define MIDDLE 4
-#define WIDE 8
-#define EACH_OF_NARROW EACH_1
-#define EACH_OF_MIDDLE EACH_4
-#define EACH_OF_WIDE EACH_8
-#define SPLAT(x) ((vector_avx512)_mm512_set1_ps(x))
-#define SQUARE_ROOT(x) ((vector_avx512)_mm512_sqrt_ps((__m512)(x)))
-#include "chains.inc"
-#undef SET
-#undef TARGET
-#ifndef HAS_WIDE_LOOPS /* tests say no */
-#define HAS_WIDE_LOOPS                                                                         \
-  (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&                 \
-   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512f"))
-#endif
-#else
-#undef HAS_WIDE_LOOPS
 #endif
 #define SET(name) name##_plain
 #define TARGET
@@ -135,6 +107,38 @@ INLINED Quartet roots_of(Quartet x) {
 }
 #endif
 #include "chains.inc"
+#undef SET
+#undef TARGET
+
+#if defined(__x86_64__) || defined(_M_X64)
+#define SET(name) name##_avx512
+#if defined(__clang__)
+#define TARGET                                                                                 \
+  __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"), min_vector_width(512)))
+#else
+#define TARGET                                                                                 \
+  __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")))
+#endif
+#define HAS_PLAIN_LOOPS
+#include "loops.inc"
+#define LANES 16
+#define NARROW 1
+#define MIDDLE 4
+#define WIDE 8
+#define EACH_OF_NARROW EACH_1
+#define EACH_OF_MIDDLE EACH_4
+#define EACH_OF_WIDE EACH_8
+#define SPLAT(x) ((vector_avx512)_mm512_set1_ps(x))
+#define SQUARE_ROOT(x) ((vector_avx512)_mm512_sqrt_ps((__m512)(x)))
+#include "chains.inc"
+#ifndef HAS_WIDE_LOOPS /* tests say no */
+#define HAS_WIDE_LOOPS                                                                         \
+  (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&                 \
+   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512f"))
+#endif
+#else
+#undef HAS_WIDE_LOOPS
+#endif
 
 static const MachineLoops *best_loops(void) {
 #if defined(HAS_WIDE_LOOPS)
@@ -146,10 +150,10 @@ static const MachineLoops *best_loops(void) {
 }
 
 typedef struct {
-  const char *name;
-  int result, operands[3];
-  int one_by_one; /* whether its loop goes over no more elements than there are */
-  int divides;    /* whether it may find that an integer is divided by 0 */
+  char name[15];
+  u8 result, operands[3];
+  u8 one_by_one; /* whether its loop goes over no more elements than there are */
+  u8 divides;    /* whether it may find that an integer is divided by 0 */
 } Instruction;
 
 #define ONE(NAME, R, A, EXPRESSION) {#NAME, TYPE_##R, {TYPE_##A, NO_TYPE, NO_TYPE}, 0, 0},
@@ -295,13 +299,20 @@ struct Program {
   Box *boxes;
 };
 
+/* What runs once for a program, not often: small code. */
+#if defined(__GNUC__) || defined(__clang__)
+#define SELDOM __attribute__((cold))
+#else
+#define SELDOM
+#endif
+
 typedef struct {
   const i64 *words;
   size_t count, at;
   const char *wrong;
 } Reader;
 
-static i64 next(Reader *reader, i64 least, i64 most, const char *what) {
+SELDOM static i64 next(Reader *reader, i64 least, i64 most, const char *what) {
   if (reader->wrong) return least;
   if (reader->at >= reader->count) {
     reader->wrong = "it ends too early";
@@ -315,18 +326,18 @@ static i64 next(Reader *reader, i64 least, i64 most, const char *what) {
   return word;
 }
 
-static void require(Reader *reader, int holds, const char *what) {
+SELDOM static void require(Reader *reader, int holds, const char *what) {
   if (!reader->wrong && !holds) reader->wrong = what;
 }
 
 static int units_of(int type) { return size_of(type) == 8 ? 2 : 1; }
 
-static int holds_register(const Box *box, int unit, int type) {
+SELDOM static int holds_register(const Box *box, int unit, int type) {
   return unit >= 0 && unit + units_of(type) <= box->units;
 }
 
 /* The type of what an operand of a step reads; NO_TYPE for a register, whose bytes are anybody's. */
-static int type_read(Reader *reader, const Program *program, const Box *box, Operand from,
+SELDOM static int type_read(Reader *reader, const Program *program, const Box *box, Operand from,
                      int wanted) {
   switch (from.kind) {
   case REGISTER:
@@ -349,23 +360,23 @@ static int type_read(Reader *reader, const Program *program, const Box *box, Ope
   return NO_TYPE;
 }
 
-static Operand next_operand(Reader *reader) {
+SELDOM static Operand next_operand(Reader *reader) {
   i64 word = next(reader, 0, ((i64)4 << 16) - 1, "an operand is of no kind");
   return (Operand){(int)(word >> 16), (int)(word & 0xffff)};
 }
 
 /* Registers may be the same; they may not overlap otherwise, where elements differ in size. */
-static int overlaps(Operand to, int type, Operand from, int other) {
+SELDOM static int overlaps(Operand to, int type, Operand from, int other) {
   if (to.kind != REGISTER || from.kind != REGISTER) return 0;
   if (to.number == from.number) return size_of(type) != size_of(other);
   return to.number < from.number + units_of(other) && from.number < to.number + units_of(type);
 }
 
-static int from_another(Operand to, Operand from) {
+SELDOM static int from_another(Operand to, Operand from) {
   return to.kind != from.kind || to.number != from.number;
 }
 
-static void read_step(Reader *reader, const Program *program, Box *box, Step *step) {
+SELDOM static void read_step(Reader *reader, const Program *program, Box *box, Step *step) {
   step->instruction =
       (int)next(reader, 0, INSTRUCTION_COUNT - 1, "an instruction is not known");
   step->to = next_operand(reader);
@@ -395,7 +406,7 @@ static void read_step(Reader *reader, const Program *program, Box *box, Step *st
   if (step->to.kind == RESULT && !reader->wrong) box->made[step->to.number] = 1;
 }
 
-static void *array(Reader *reader, size_t count, size_t size) {
+SELDOM static void *array(Reader *reader, size_t count, size_t size) {
   void *made = calloc(count ? count : 1, size);
   require(reader, made != NULL, "there is no memory for it");
   return made;
@@ -428,21 +439,21 @@ typedef struct {
 } Made;
 
 /* Whether a tensor is there to be read. */
-static int is_there(const Program *program, const Made *made, int tensor) {
+SELDOM static int is_there(const Program *program, const Made *made, int tensor) {
   if ((size_t)tensor < program->input_count) return 1;
   size_t output = (size_t)tensor - program->input_count;
   if (!made->written[output]) return 0;
   return output < program->output_count || made->holder[program->places[output]] == (int)output;
 }
 
-static void read_tensor(Reader *reader, const Program *program, int *tensor, const Made *made) {
+SELDOM static void read_tensor(Reader *reader, const Program *program, int *tensor, const Made *made) {
   i64 tensors = (i64)(program->input_count + program->made_count);
   *tensor = (int)next(reader, 0, tensors - 1, "a source is not there");
   require(reader, is_there(program, made, *tensor), "a source is not there yet, or no longer");
 }
 
 /* What a loop reads may not be lost by what it writes: ask for that with ``is_there`` behind it. */
-static void read_result(Reader *reader, const Program *program, int *output, Made *made) {
+SELDOM static void read_result(Reader *reader, const Program *program, int *output, Made *made) {
   *output = (int)next(reader, 0, (i64)program->made_count - 1, "a result is not there");
   if (reader->wrong) return;
   require(reader, !made->written[*output], "a result is written twice");
@@ -451,13 +462,13 @@ static void read_result(Reader *reader, const Program *program, int *output, Mad
     made->holder[program->places[*output]] = *output;
 }
 
-static void require_there(Reader *reader, const Program *program, const Made *made,
+SELDOM static void require_there(Reader *reader, const Program *program, const Made *made,
                           int tensor) {
   require(reader, reader->wrong || is_there(program, made, tensor),
           "a loop writes where it reads");
 }
 
-static void read_reduction(Reader *reader, const Program *program, Reduction *reads,
+SELDOM static void read_reduction(Reader *reader, const Program *program, Reduction *reads,
                            Made *made) {
   reads->operation = (int)next(reader, SUM, MINIMUM, "a reduction is not known");
   read_tensor(reader, program, &reads->tensor, made);
@@ -477,7 +488,7 @@ static void read_reduction(Reader *reader, const Program *program, Reduction *re
           "a reduction is not known for its type");
 }
 
-static void read_product(Reader *reader, const Program *program, Product *reads, Made *made) {
+SELDOM static void read_product(Reader *reader, const Program *program, Product *reads, Made *made) {
   read_tensor(reader, program, &reads->left, made);
   read_tensor(reader, program, &reads->right, made);
   reads->transposes = (int)next(reader, 0, 3, "a product is not known");
@@ -495,13 +506,13 @@ static void read_product(Reader *reader, const Program *program, Product *reads,
 /* Sizes and strides with which no sum of products overflows. */
 enum { LONGEST_AXIS = 1 << 29 };
 
-static void read_sizes(Reader *reader, int *rank, i64 *sizes) {
+SELDOM static void read_sizes(Reader *reader, int *rank, i64 *sizes) {
   *rank = (int)next(reader, 0, MAX_RANK, "a copy has too many axes");
   for (int axis = 0; axis < *rank; axis++)
     sizes[axis] = next(reader, 0, LONGEST_AXIS, "a copy is too large");
 }
 
-static void read_part(Reader *reader, Copies *reads) {
+SELDOM static void read_part(Reader *reader, Copies *reads) {
   const i64 most = (i64)1 << 40;
   i64 there = 1, first, last, empty = 0;
   read_sizes(reader, &reads->whole_rank, reads->whole_sizes);
@@ -526,7 +537,7 @@ static void read_part(Reader *reader, Copies *reads) {
   require(reader, empty || (first >= 0 && last < there), "a part is not in its tensor");
 }
 
-static void read_copies(Reader *reader, const Program *program, int kind, Copies *reads,
+SELDOM static void read_copies(Reader *reader, const Program *program, int kind, Copies *reads,
                         Made *made) {
   reads->kind = kind;
   reads->count = kind == TAKES ? 2 : 1;
@@ -549,7 +560,7 @@ static void read_copies(Reader *reader, const Program *program, int kind, Copies
   }
 }
 
-static void read_box(Reader *reader, const Program *program, Box *box, Made *made) {
+SELDOM static void read_box(Reader *reader, const Program *program, Box *box, Made *made) {
   box->kind = (int)next(reader, 0, KINDS - 1, "a loop is of no kind");
   if (box->kind == REDUCES) {
     read_reduction(reader, program, &box->reduction, made);
@@ -596,12 +607,12 @@ static void read_box(Reader *reader, const Program *program, Box *box, Made *mad
   if (!reader->wrong) compile_box(reader, program, box);
 }
 
-static void read_type(Reader *reader, int *type) {
+SELDOM static void read_type(Reader *reader, int *type) {
   *type = (int)next(reader, 1, TYPE_u64, "a type is not known");
   require(reader, size_of(*type) != 0, "a type is not known");
 }
 
-static void read_types(Reader *reader, Program *program) {
+SELDOM static void read_types(Reader *reader, Program *program) {
   size_t leave = program->input_count + program->output_count;
   for (size_t i = 0; i < leave; i++) read_type(reader, &program->types[i]);
   for (size_t i = program->output_count; i < program->made_count; i++) {
@@ -612,7 +623,7 @@ static void read_types(Reader *reader, Program *program) {
   }
 }
 
-Program *program_read(const int64_t *words, size_t count, char *problem, size_t size) {
+SELDOM Program *program_read(const int64_t *words, size_t count, char *problem, size_t size) {
   Reader reader = {words, count, 0, NULL};
   Program *program = calloc(1, sizeof *program);
   Made *made = calloc(1, sizeof *made);
@@ -1410,7 +1421,7 @@ static int one_by_one(void *context, void (*part)(void *data, size_t index), siz
 }
 
 /* The number of a float32 instruction. */
-static i64 find(const char *name, int operands) {
+SELDOM static i64 find(const char *name, int operands) {
   for (i64 i = 0; i < INSTRUCTION_COUNT; i++)
     if (!strcmp(table[i].name, name) && table[i].result == TYPE_f32 &&
         table[i].operands[0] == TYPE_f32 && (table[i].operands[1] != NO_TYPE) == (operands > 1))
@@ -1419,7 +1430,7 @@ static i64 find(const char *name, int operands) {
 }
 
 /* Whether 5x3 by 3x11 matrices are multiplied as they should be. */
-static int products_work(void) {
+SELDOM static int products_work(void) {
   enum { ROWS = 5, INNER = 3, COLUMNS = 11 };
   f32 left[ROWS * INNER], right[INNER * COLUMNS], found[ROWS * COLUMNS];
   for (int i = 0; i < ROWS * INNER; i++) left[i] = (f32)(i % 7 - 3);
@@ -1438,7 +1449,7 @@ static int products_work(void) {
 
 /* Whether this processor has the machine instructions that the library was compiled for, and
    exp(x) * y + 1 comes out right, with y broadcast. */
-EXPORTED int kernels_work(void) {
+SELDOM EXPORTED int kernels_work(void) {
 #if defined(__x86_64__) && defined(__AVX2__)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
 #endif
