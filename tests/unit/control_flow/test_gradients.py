@@ -519,3 +519,20 @@ def test_sums_over_many_iterations_keep_their_digits(dtype):
 
     for found in tf.function(run)(tf.constant(1.0)):
         assert float(found) == 600.0
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("jit_compile", [False, None])
+def test_scan_of_unknown_sizes(rows, jit_compile):
+    """One row needs no iteration, after which ONNX Runtime knows no sizes of what was collected."""
+
+    @tf.function(jit_compile=jit_compile, input_signature=[tf.TensorSpec([None, None])])
+    def slope(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            total = tf.reduce_sum(tf.scan(lambda a, b: a * b + a, x))
+        return tape.gradient(total, x)
+
+    expected = {1: [1], 2: [3, 1], 3: [7, 3, 2]}[rows]
+    found = slope(tf.ones([rows, 4])).numpy()
+    np.testing.assert_array_equal(found, np.repeat(np.array(expected)[:, None], 4, axis=1))

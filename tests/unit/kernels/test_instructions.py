@@ -31,6 +31,13 @@ CASES = [
     *[(op, {}, (t,), t) for op in ("Relu", "Reciprocal", "Sqrt") for t in FLOATS],
     *[(op, {}, (t,), t) for op in ("Floor", "Ceil", "Round") for t in FLOATS],
     *[("IsNaN", {}, (t,), B) for t in FLOATS],
+    *[
+        ("IsInf", {"detect_negative": n, "detect_positive": p}, (t,), B)
+        for t in FLOATS
+        for n, p in itertools.product((0, 1), (0, 1))
+    ],
+    ("ThresholdedRelu", {}, (F,), F),
+    ("ThresholdedRelu", {"alpha": -0.5}, (F,), F),
     *[("Where", {}, (B, t, t), t) for t in (*FLOATS, *SIGNED)],
     *[
         (op, {}, (t, t), B)
@@ -191,6 +198,7 @@ FUNCTIONS = {
 ABOUT = [
     *[(op, {}) for op in ("Elu", "Softplus", "Softsign", "Mish", "Gelu", "Asin", "Acos", "Atan")],
     ("Elu", {"alpha": 0.5}),
+    *[("Selu", {}), ("Celu", {}), ("Celu", {"alpha": 0.5})],
     ("Gelu", {"approximate": "tanh"}),
 ]
 

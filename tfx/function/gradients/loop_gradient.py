@@ -407,18 +407,22 @@ class LoopGradient:
     def _in_order(self, rows: Tensor, x: Tensor, count: Tensor, *, turn: bool) -> Tensor:
         """Gradients of slices as a gradient of the whole; ``turn``: the last one comes first."""
         turned = reversed_along(ox, rows) if turn else rows
+        known = x.shape[1:] if x.shape.rank else None
         if self._covers(x):
-            return turned
+            if known is not None and known.is_fully_defined():
+                return turned
+            return ox.Reshape(turned, ox.Shape(x), allowzero=1)  # sizes of rows, as below
         shape = ox.Shape(x)
         length = ox.Slice(shape, int64_constant([0]), int64_constant([1]))
         rest = ox.Slice(shape, int64_constant([1]), int64_constant([2**62]))
-        behind = ox.Sub(length, ox.Reshape(count, int64_constant([1])))
+        done = ox.Reshape(count, int64_constant([1]))
+        behind = ox.Sub(length, done)
         target = ox.Concat(behind, rest, axis=0)
-        # Without an iteration the rows have no shape yet.
-        full = ox.Concat(int64_constant([-1]), rest, axis=0)
-        known = x.shape[1:] if x.shape.rank else None
+        # Without an iteration the rows have no shape yet, and 0 for every size that is not known.
         if known is not None and known.is_fully_defined() and known.num_elements():
-            turned = ox.Reshape(turned, full)
+            turned = ox.Reshape(turned, ox.Concat(int64_constant([-1]), rest, axis=0))
+        elif known is not None:
+            turned = ox.Reshape(turned, ox.Concat(done, rest, axis=0), allowzero=1)
         return ox.Concat(turned, sequences.zeros_of_shape(x.dtype, target), axis=0)
 
     def _covers(self, x: Tensor) -> bool:

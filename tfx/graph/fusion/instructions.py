@@ -80,6 +80,16 @@ def _power(make: Make, node: Node, x: Sequence[Any]) -> Any:
     return make("Mul", node.outputs[0].dtype, square, x[0])
 
 
+def _is_infinite(make: Make, node: Node, x: Sequence[Any]) -> Any:
+    operand = node.inputs[0]
+    kind = operand.dtype if operand is not None else 0
+    signs = [bool(node.attrs.get(f"detect_{sign}", 1)) for sign in ("negative", "positive")]
+    given = make("Abs", kind, *x) if all(signs) else x[0]
+    # Nothing equals NaN.
+    edge = math.inf if signs[1] else -math.inf if signs[0] else math.nan
+    return make("Equal", _BOOL, given, make.number(edge, kind))
+
+
 def _exponent(node: Node) -> float | None:
     given = node.inputs[1]
     if given is None or given.const is None or given.const.size != 1:
@@ -121,11 +131,30 @@ class _Expression:
     def below(self, other: float) -> _Expression:
         return self.apply("Min", other)
 
+    def if_above(self, least: float) -> _Expression:
+        """This where it is above a number, else 0."""
+        test = self._make("Less", _BOOL, self._make.number(least, self._kind), self.given)
+        chosen = self._make("Where", self._kind, test, self.given, self._operand(0.0))
+        return _Expression(self._make, chosen, self._kind)
+
     def where_negative(self, one: _Expression, other: _Expression) -> _Expression:
         """``one`` where this is below 0, else ``other``."""
         test = self.apply("Less", 0.0, kind=_BOOL).given
         chosen = self._make("Where", self._kind, test, one.given, other.given)
         return _Expression(self._make, chosen, self._kind)
+
+
+# Of ONNX, where a node has no others.
+_SELU = 1.67326319217681884765625, 1.05070102214813232421875
+
+
+def _selu(x: _Expression, node: Node) -> _Expression:
+    alpha, gamma = node.attrs.get("alpha", _SELU[0]), node.attrs.get("gamma", _SELU[1])
+    return x.where_negative((x.apply("Exp") - 1.0) * alpha, x) * gamma
+
+
+def _celu(x: _Expression, alpha: float) -> _Expression:
+    return x.where_negative(((x / alpha).apply("Exp") - 1.0) * alpha, x)
 
 
 def _softplus(x: _Expression) -> _Expression:
@@ -148,6 +177,10 @@ def _gelu(x: _Expression, node: Node) -> _Expression:
 _ACTIVATIONS: dict[str, Callable[[_Expression, Node], _Expression]] = {
     "LeakyRelu": lambda x, n: x.where_negative(x * n.attrs.get("alpha", 0.01), x),
     "Elu": lambda x, n: x.where_negative((x.apply("Exp") - 1.0) * n.attrs.get("alpha", 1.0), x),
+    "Selu": lambda x, n: _selu(x, n),
+    "Celu": lambda x, n: _celu(x, n.attrs.get("alpha", 1.0)),
+    "ThresholdedRelu": lambda x, n: x.if_above(n.attrs.get("alpha", 1.0)),
+    "Swish": lambda x, n: x * (x * n.attrs.get("alpha", 1.0)).apply("Sigmoid"),
     "Softplus": lambda x, n: _softplus(x),
     "Softsign": lambda x, n: x / (x.apply("Abs") + 1.0),
     "HardSigmoid": lambda x, n: (
@@ -182,6 +215,7 @@ _WRITERS: dict[str, _Writer] = {
     "Clip": _clip,
     "BitShift": _shift,
     "Mod": _remainder,
+    "IsInf": _is_infinite,
     "Pow": _power,
 }
 
