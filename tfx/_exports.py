@@ -26,6 +26,7 @@ SUBMODULES: tuple[str, ...] = (
     "loaders",
     "lookup",
     "math",
+    "mixed_precision",
     "nest",
     "nn",
     "optimizers",

@@ -16,7 +16,14 @@ from typing import Any
 
 from tfx.framework import deferred_restores
 from tfx.framework.variable import Variable
-from tfx.framework.variable_state import VariableState, set_ready, set_state, state_of, stored
+from tfx.framework.variable_state import (
+    VariableState,
+    may_have_state,
+    set_ready,
+    set_state,
+    state_of,
+    stored,
+)
 from tfx.runtime.values import RawValue
 
 # How often a variable may be read until it stops to wait.
@@ -55,7 +62,7 @@ class Awaited(VariableState):
 
 def wait(variable: Variable) -> None:
     """Make the restores look for a variable when it is used next."""
-    if type(variable) is Variable:
+    if may_have_state(variable):
         set_state(variable, Awaited())
 
 

@@ -14,6 +14,14 @@ from tfx.framework.context import current
 Creator = Callable[..., Any]
 
 _creators: ContextVar[tuple[Creator, ...]] = ContextVar("tfx_variable_creators", default=())
+# Changes what was made, in all threads; inside of every scope.
+_finish: Callable[[Any], Any] | None = None
+
+
+def finish_variables(function: Callable[[Any], Any] | None) -> None:
+    """Let a function of each new variable say what takes its place; None: nothing does."""
+    global _finish
+    _finish = function
 
 
 @contextmanager
@@ -62,11 +70,18 @@ class VariableKind(type):
         if "_asks_creators" not in cls.__dict__:
             return super().__call__(*args, **kwargs)
         graph = current().graph
-        target = cls if graph is None else graph.variable_class or cls
+        target: Any = cls if graph is None else graph.variable_class or cls
+        finish = _finish
         if not _creators.get():
-            return type.__call__(target, *args, **kwargs)
+            made = type.__call__(target, *args, **kwargs)
+            return made if finish is None else finish(made)
         bound = inspect.signature(cls.__dict__["__init__"]).bind(None, *args, **kwargs)
         bound.apply_defaults()
         options = dict(bound.arguments)
         options.pop("self")
-        return create(functools.partial(type.__call__, target), options)
+
+        def make(**options: Any) -> Any:
+            made = type.__call__(target, **options)
+            return made if finish is None else finish(made)
+
+        return create(make, options)

@@ -81,25 +81,55 @@ class _VariableWithState(Variable):
 # What messages call it.
 _VariableWithState.__name__ = _VariableWithState.__qualname__ = Variable.__name__
 
+# The class that a variable has while it is in a state, by the one that it has else, and the reverse.
+_with_state: dict[type[Variable], type[Variable]] = {Variable: _VariableWithState}
+_without: dict[type[Variable], type[Variable]] = {_VariableWithState: Variable}
+
+
+def add_class(cls: type[Variable]) -> Callable[[Variable], None]:
+    """Let variables of another class have states, too.
+
+    Args:
+        cls: A subclass of ``Variable`` without slots of its own.
+
+    Returns:
+        What gives a variable that is in a state this class; all others it leaves alone.
+    """
+    inside = type(cls.__name__, (_VariableWithState, cls), {"__slots__": ()})
+    inside.__module__ = cls.__module__
+    _with_state[cls] = inside
+    _without[inside] = cls
+
+    def change_class(variable: Variable) -> None:
+        if type(variable) is _VariableWithState:
+            variable.__class__ = inside
+
+    return change_class
+
+
+def may_have_state(variable: Variable) -> bool:
+    """True if a variable is of a class that may have states, and is in none."""
+    return type(variable) in _with_state
+
 
 def set_state(variable: Variable, state: VariableState) -> None:
     """Read a variable's value through a state from now on."""
     variable._state = state
-    variable.__class__ = _VariableWithState
+    if type(variable) not in _without:
+        variable.__class__ = _with_state.get(type(variable), _VariableWithState)
 
 
 def set_ready(variable: Variable) -> None:
     """Give the value from the slot from now on."""
-    if state_of(variable) is not None:
-        variable.__class__ = Variable
+    ready = _without.get(type(variable))
+    if ready is not None:
+        variable.__class__ = ready
         variable._state = None
 
 
 def state_of(variable: Variable) -> VariableState | None:
     """The state of a variable; None: it is ready, or of a class of its own."""
-    if type(variable) is not _VariableWithState:
-        return None
-    return variable._state
+    return variable._state if type(variable) in _without else None
 
 
 def stored(variable: Variable) -> RawValue:

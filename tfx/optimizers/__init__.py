@@ -15,6 +15,7 @@ from tfx.optimizers.adam import Adamax as Adamax
 from tfx.optimizers.adam import AdamW as AdamW
 from tfx.optimizers.adam import Nadam as Nadam
 from tfx.optimizers.ftrl import Ftrl as Ftrl
+from tfx.optimizers.loss_scale_optimizer import LossScaleOptimizer as LossScaleOptimizer
 from tfx.optimizers.momentum import SGD as SGD
 from tfx.optimizers.momentum import Lion as Lion
 from tfx.optimizers.momentum import RMSprop as RMSprop

@@ -17,6 +17,7 @@ import numpy as np
 from tfx.autodiff.tape import GradientTape
 from tfx.core import dtypes
 from tfx.framework import deferred_restores
+from tfx.framework.autocast import read_variables_as
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.module import Module
@@ -180,6 +181,11 @@ class Optimizer(Module):
         """True if slots exist for some variables."""
         return bool(self._names)
 
+    @property
+    def built_variables(self) -> tuple[Variable, ...]:
+        """The variables that have slots, in the order in which they got them."""
+        return tuple(r.deref() for r in self._names)
+
     def build(self, var_list: Iterable[Variable]) -> None:
         """Create the slots of variables that have none yet.
 
@@ -237,7 +243,7 @@ class Optimizer(Module):
         while name in self._slots:  # names of variables need not be unique
             i += 1
             name = f"{base}_{i}"
-        with init_scope():
+        with init_scope(), read_variables_as(None):
             value = np.asarray(cast_to(variable.value(), compute_dtype(variable)))
         slots: dict[str, Any] = dict(self.slot_values())
         if self.gradient_accumulation_steps:
@@ -295,7 +301,8 @@ class Optimizer(Module):
         pairs = [(gradient, variable_of(v)) for gradient, v in grads_and_vars]
         self.build([v for _, v in pairs])
         # Steps are not differentiated: no tape needs to see them.
-        with using(tapes=(), scope=f"{current().scope}{self.name}/"):
+        # Variables are updated in the dtype that they are stored in, whatever the scope around says.
+        with using(tapes=(), scope=f"{current().scope}{self.name}/"), read_variables_as(None):
             take_step(self, pairs)
         return self.iterations
 
@@ -310,7 +317,7 @@ class Optimizer(Module):
             ValueError: the numbers of gradients and variables differ.
         """
         if trainable_variables is None:
-            trainable_variables = [r.deref() for r in self._names]
+            trainable_variables = self.built_variables
         variables = list(trainable_variables)
         if len(grads) != len(variables):
             raise ValueError(f"Got {len(grads)} gradients for {len(variables)} variables.")

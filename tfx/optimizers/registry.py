@@ -18,6 +18,11 @@ _OPTIMIZERS: dict[str, type[Optimizer]] = {
 }
 
 
+def register(cls: type[Optimizer]) -> None:
+    """Make a class of tfx's own known that builds on this module."""
+    _OPTIMIZERS[cls.__name__.lower()] = cls
+
+
 def serialize(optimizer: Optimizer) -> dict[str, Any]:
     """An optimizer's class and configuration as a dict of plain values, without its state."""
     return {"class_name": type(optimizer).__name__, "config": optimizer.get_config()}
