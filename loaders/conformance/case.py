@@ -33,6 +33,10 @@ class Case:
         """Where the bundle goes."""
         return self.folder / "bundle"
 
+    def tolerate(self, rtol: float, atol: float) -> None:
+        """Set the tolerances for floating outputs."""
+        self._record |= {"rtol": rtol, "atol": atol}
+
     def save(self, model: Any, signatures: Any) -> None:
         """Save a model as the case's bundle."""
         tf.saved_model.save(model, str(self.bundle), signatures=signatures)

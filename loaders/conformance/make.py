@@ -16,6 +16,7 @@ from typing import Any
 import hostile
 import keras_cases
 import numpy as np
+import precision_cases
 import rare_cases
 import state_cases
 import zoo_cases
@@ -337,6 +338,7 @@ CASES: dict[str, Callable[[Case], None]] = {
     **rare_cases.CASES,
     **keras_cases.CASES,
     **zoo_cases.CASES,
+    **precision_cases.CASES,
 }
 
 

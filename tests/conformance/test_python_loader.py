@@ -25,6 +25,8 @@ HONEST = [
     "keras_texts",
     "large",
     "lines",
+    "mixed_bfloat16",
+    "mixed_float16",
     "narrow",
     "optimizers",
     "passed_through",
