@@ -32,11 +32,11 @@ LAYERS: tuple[frozenset[str], ...] = (
             "initializers",
             "optimizers",
             "lookup_ops",
-            "train",
             "summary",
             "testing",
         }
     ),
+    frozenset({"train"}),
     frozenset({"data"}),
     frozenset({"loaders"}),
     frozenset({"exporters"}),

@@ -1,8 +1,14 @@
-"""``tf.config.optimizer``: whether plans use the fused kernels."""
+"""``tf.config.optimizer``: whether plans use the fused kernels, or half precision."""
 
 from __future__ import annotations
 
 from tfx.core.namespaces import complete as _complete
+from tfx.function.execution.rewrite_options import (
+    get_experimental_options as get_experimental_options,
+)
+from tfx.function.execution.rewrite_options import (
+    set_experimental_options as set_experimental_options,
+)
 from tfx.kernels.library import state as _state
 from tfx.kernels.library import usable_library as _usable_library
 

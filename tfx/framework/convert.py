@@ -293,9 +293,16 @@ def _tensor_dtype(value: Any) -> DType | None:
     if isinstance(value, list | tuple):
         return next((t for t in map(_tensor_dtype, value) if t is not None), None)
     if isinstance(value, Tensor) or getattr(value, "_is_tfx_variable", False):
-        found: DType = value.dtype
-        return found
+        return dtype_when_read(value)
     return None
+
+
+def dtype_when_read(value: Any) -> DType:
+    """The dtype of a tensor, or that of the tensor which reading a variable gives here."""
+    found: DType | None = None
+    if not isinstance(value, Tensor):
+        found = getattr(value, "_cast_dtype", None)
+    return found or value.dtype
 
 
 def to_array(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:

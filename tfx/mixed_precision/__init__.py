@@ -15,6 +15,12 @@ from tfx.framework.dtype_policy import global_policy as global_policy
 from tfx.framework.dtype_policy import policy_scope as policy_scope
 from tfx.framework.dtype_policy import set_global_policy as set_global_policy
 from tfx.mixed_precision import experimental as experimental
+from tfx.optimizers.graph_rewrite import (
+    disable_mixed_precision_graph_rewrite as disable_mixed_precision_graph_rewrite,
+)
+from tfx.optimizers.graph_rewrite import (
+    enable_mixed_precision_graph_rewrite as enable_mixed_precision_graph_rewrite,
+)
 from tfx.optimizers.loss_scale import DynamicLossScale as DynamicLossScale
 from tfx.optimizers.loss_scale import FixedLossScale as FixedLossScale
 from tfx.optimizers.loss_scale import LossScale as LossScale

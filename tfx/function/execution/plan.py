@@ -18,6 +18,7 @@ from tfx.core.errors import OpError, UnimplementedError
 from tfx.framework.tensor import EagerTensor
 from tfx.function.execution.cuda_graph_check import can_capture
 from tfx.function.execution.feeds import by_values, feeds_from_tensors
+from tfx.function.execution.rewrite_options import half_dtype
 from tfx.function.execution.run_errors import Run, translate_failure
 from tfx.graph.fusion.elementwise import fused_plan, has_fused
 from tfx.graph.fusion.failures import is_in_program
@@ -140,6 +141,7 @@ class Plan(RunsTensors):
             known=self.frozen,
             runs_here=on_cpu,
             own_kernels=own_kernels,
+            half=half_dtype(device),
         )
         return tune_for_cpu(ready, thread_count()) if on_cpu else ready
 

@@ -23,6 +23,7 @@ from tfx.graph.passes.dead_state import remove_dead_state
 from tfx.graph.passes.fold_branches import fold_branches
 from tfx.graph.passes.fold_constants import fold_constants
 from tfx.graph.passes.gemm_transposes import share_transposes
+from tfx.graph.passes.half_precision import use_half_precision
 from tfx.graph.passes.limit_call_depth import limit_call_depth
 from tfx.graph.passes.loops_to_scans import scan_loops
 from tfx.graph.passes.quick_kernels import choose_quick_kernels
@@ -47,6 +48,7 @@ class PassOptions:
         threads: How many threads a run has.
         runs_here: The result runs on the CPU of this machine, and is not written to a file.
         own_kernels: It may use the operators of our kernels' library.
+        half: ONNX element type to compute products of float32 in; None: as they are.
     """
 
     device: str = "CPU:0"
@@ -57,6 +59,7 @@ class PassOptions:
     threads: int = 1
     runs_here: bool = False
     own_kernels: bool = False
+    half: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +170,11 @@ PREPARE = Pipeline(
         ),
         _DEAD_NODES,
         Pass(
+            "half precision",
+            lambda g, o: g if o.half is None else remove_dead_nodes(use_half_precision(g, o.half)),
+            requires=frozenset({Claim.NO_COPIES, Claim.NO_DEAD_NODES}),
+        ),
+        Pass(
             "channels last",
             lambda g, o: use_channels_last_kernels(g, o.known) if o.own_kernels else g,
             requires=frozenset({Claim.NO_COPIES, Claim.NO_DEAD_NODES}),
@@ -268,6 +276,7 @@ def prepare(
     portable: bool = False,
     runs_here: bool = False,
     own_kernels: bool = False,
+    half: int | None = None,
     known: Mapping[Value, RawValue] | None = None,
     effects: list[PassEffect] | None = None,
 ) -> Graph:
@@ -283,6 +292,7 @@ def prepare(
         portable: Use what other builds of the runtime have, for a graph that is written to a file.
         runs_here: Arrange it for the CPU of this machine; it will not be written to a file.
         own_kernels: Use the operators of our kernels' library, too.
+        half: ONNX element type to compute products of float32 in; None: as they are.
         known: Contents of inputs that will be initializers.
         effects: Gets what each pass did.
     """
@@ -293,6 +303,7 @@ def prepare(
         portable=portable,
         runs_here=runs_here,
         own_kernels=own_kernels,
+        half=half,
         known=known or {},
     )
     return PREPARE.run(graph, options, effects)

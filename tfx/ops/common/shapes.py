@@ -19,7 +19,7 @@ from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
-from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.convert import convert_to_tensor, dtype_when_read, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.tensor import raw_shape as raw_shape
 from tfx.graph.symbolic_shapes import elements
@@ -275,7 +275,7 @@ def common_tensors(values: Sequence[Any], op: str) -> list[Tensor]:
         TypeError: a Python value that does not fit.
     """
     given: Callable[[Any], bool] = is_tensor_like
-    dtype = next((v.dtype for v in values if given(v)), None)
+    dtype = next((dtype_when_read(v) for v in values if given(v)), None)
     made: list[Tensor] = []
     for i, value in enumerate(values):
         one = (

@@ -1,0 +1,118 @@
+"""Products and convolutions of float32 in half precision, with what stands between them.
+
+TensorFlow's ``auto_mixed_precision`` for plans, never for what is saved. Which operators gain from
+half precision is a list (``_GAINS``). Operators of ``_FOLLOWS`` are computed in it where they stand
+between two of these: their operands come from one, and their results reach another through operators
+of the list alone. So the updates of optimizers stay in float32, and so does everything that a loss is
+made of: sums, means, exponentials. Values that cross the boundary are cast; graphs that nodes hold,
+and called ones, get and return float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.replacement_builder import ReplacementBuilder
+from tfx.graph.rewrite import Inputs, Rewriter
+
+_FLOAT = 1
+_GAINS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+_FOLLOWS = frozenset(
+    """
+    Abs Add AveragePool Celu Clip Concat DepthToSpace Div Elu Expand Flatten Gather GatherND Gelu
+    HardSigmoid HardSwish Identity LeakyRelu Max MaxPool Min Mish Mul Neg PRelu Pad Relu Reshape Selu
+    Sigmoid Sign Slice Softplus Softsign SpaceToDepth Split Squeeze Sub Swish Tanh Tile Transpose
+    Unsqueeze Where
+    """.split()
+)
+
+
+def use_half_precision(graph: Graph, dtype: int) -> Graph:
+    """A copy of the graph with products and convolutions in another dtype.
+
+    Args:
+        graph: The graph.
+        dtype: ONNX element type of float16 or bfloat16.
+    """
+    return _HalfPrecision(dtype).run(graph)
+
+
+class _HalfPrecision(Rewriter):
+    def __init__(self, dtype: int) -> None:
+        super().__init__()
+        self._dtype = dtype
+        # By the ``id`` of float32 values of the result, the same in half precision: those that are
+        # seen where the walk is. The values are kept, else others could get their ``id``.
+        self._half: dict[int, tuple[Value, Value]] = {}
+        # Of those, what was computed so, and not cast for a use.
+        self._computed: set[int] = set()
+        self._wanted: set[int] = set()
+
+    def run(self, graph: Graph) -> Graph:
+        """See ``Rewriter``."""
+        half, wanted = self._half, self._wanted
+        self._half, self._wanted = dict(half), _wanted(graph)
+        try:
+            return super().run(graph)
+        finally:
+            self._half, self._wanted = half, wanted
+
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        """See ``Rewriter``."""
+        if not self._takes(node, inputs):
+            super().rewrite(node, inputs, out)
+            return
+        b = ReplacementBuilder(out, node)
+        results = b.apply_n(
+            node.op, [self._cast(v, b) for v in inputs], node.attrs, len(node.outputs)
+        )
+        for old, new in zip(node.outputs, results, strict=True):
+            if new.dtype != self._dtype:
+                self.use(old, new)
+                continue
+            new.shape = old.shape
+            back = b.Cast(new, to=_FLOAT)
+            back.shape = old.shape
+            self._half[id(back)] = back, new
+            self._computed.add(id(back))
+            self.use(old, back)
+
+    def _takes(self, node: Node, inputs: Inputs) -> bool:
+        if node.tag is not None or not _is_float(node):
+            return False
+        if node.op in _GAINS:
+            return True
+        if node.op not in _FOLLOWS or not any(id(v) in self._wanted for v in node.outputs):
+            return False
+        return any(v is not None and id(v) in self._computed for v in inputs)
+
+    def _cast(self, value: Value | None, b: ReplacementBuilder) -> Value | None:
+        if value is None or value.dtype != _FLOAT:
+            return value
+        known = self._half.get(id(value))
+        if known is None:
+            made = b.Cast(value, to=self._dtype)
+            made.shape = value.shape
+            known = self._half[id(value)] = value, made
+        return known[1]
+
+
+def _wanted(graph: Graph) -> set[int]:
+    """The ``id`` of values that reach a product through operators that may be in half precision."""
+    wanted: set[int] = set()
+    for node in reversed(graph.nodes):
+        if node.tag is not None or not _is_float(node):
+            continue
+        follows = node.op in _FOLLOWS and any(id(v) in wanted for v in node.outputs)
+        if node.op in _GAINS or follows:
+            wanted.update(map(id, _floats(node)))
+    return wanted
+
+
+def _floats(node: Node) -> Iterator[Value]:
+    return (v for v in node.inputs if v is not None and v.dtype == _FLOAT)
+
+
+def _is_float(node: Node) -> bool:
+    return bool(node.outputs) and node.outputs[0].dtype == _FLOAT
