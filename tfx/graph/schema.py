@@ -108,6 +108,20 @@ def operator(name: str) -> Operator:
     )
 
 
+@functools.cache
+def takes(name: str, dtype: str) -> bool:
+    """True if the first operand of an operator may be of a dtype, by the standard.
+
+    Args:
+        name: The operator.
+        dtype: As the standard calls it: ``"float16"``, ``"bfloat16"``, ``"float"``.
+    """
+    schema = operator(name).schema
+    types: dict[str, Any] = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
+    parameter = schema.inputs[0].type_str
+    return f"tensor({dtype})" in types.get(parameter, (parameter,))
+
+
 def _default(attribute: Any) -> Any:
     value = attribute.default_value
     if value is None or value.type == onnx.AttributeProto.UNDEFINED:

@@ -10,8 +10,8 @@ and called ones, get and return float32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from tfx.core import dtypes
+from tfx.graph import schema
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.rewrite import Inputs, Rewriter
@@ -42,6 +42,7 @@ class _HalfPrecision(Rewriter):
     def __init__(self, dtype: int) -> None:
         super().__init__()
         self._dtype = dtype
+        self._name = dtypes.from_onnx(dtype).name
         # By the ``id`` of float32 values of the result, the same in half precision: those that are
         # seen where the walk is. The values are kept, else others could get their ``id``.
         self._half: dict[int, tuple[Value, Value]] = {}
@@ -52,7 +53,7 @@ class _HalfPrecision(Rewriter):
     def run(self, graph: Graph) -> Graph:
         """See ``Rewriter``."""
         half, wanted = self._half, self._wanted
-        self._half, self._wanted = dict(half), _wanted(graph)
+        self._half, self._wanted = dict(half), self._reaching(graph)
         try:
             return super().run(graph)
         finally:
@@ -79,13 +80,33 @@ class _HalfPrecision(Rewriter):
             self.use(old, back)
 
     def _takes(self, node: Node, inputs: Inputs) -> bool:
-        if node.tag is not None or not _is_float(node):
+        if not self._may(node):
             return False
         if node.op in _GAINS:
             return True
-        if node.op not in _FOLLOWS or not any(id(v) in self._wanted for v in node.outputs):
+        if not any(id(v) in self._wanted for v in node.outputs):
             return False
         return any(v is not None and id(v) in self._computed for v in inputs)
+
+    def _may(self, node: Node) -> bool:
+        """True if a node can be computed in half precision; the standard has to have it, too."""
+        return (
+            node.tag is None
+            and bool(node.outputs)
+            and node.outputs[0].dtype == _FLOAT
+            and (node.op in _GAINS or node.op in _FOLLOWS)
+            and (node.op == "Where" or schema.takes(node.op, self._name))
+        )
+
+    def _reaching(self, graph: Graph) -> set[int]:
+        """The ``id`` of values that reach a product through nodes that may be in half precision."""
+        found: set[int] = set()
+        for node in reversed(graph.nodes):
+            if self._may(node) and (
+                node.op in _GAINS or any(id(v) in found for v in node.outputs)
+            ):
+                found.update(id(v) for v in node.inputs if v is not None and v.dtype == _FLOAT)
+        return found
 
     def _cast(self, value: Value | None, b: ReplacementBuilder) -> Value | None:
         if value is None or value.dtype != _FLOAT:
@@ -96,23 +117,3 @@ class _HalfPrecision(Rewriter):
             made.shape = value.shape
             known = self._half[id(value)] = value, made
         return known[1]
-
-
-def _wanted(graph: Graph) -> set[int]:
-    """The ``id`` of values that reach a product through operators that may be in half precision."""
-    wanted: set[int] = set()
-    for node in reversed(graph.nodes):
-        if node.tag is not None or not _is_float(node):
-            continue
-        follows = node.op in _FOLLOWS and any(id(v) in wanted for v in node.outputs)
-        if node.op in _GAINS or follows:
-            wanted.update(map(id, _floats(node)))
-    return wanted
-
-
-def _floats(node: Node) -> Iterator[Value]:
-    return (v for v in node.inputs if v is not None and v.dtype == _FLOAT)
-
-
-def _is_float(node: Node) -> bool:
-    return bool(node.outputs) and node.outputs[0].dtype == _FLOAT
