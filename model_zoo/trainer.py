@@ -118,6 +118,8 @@ class Trainer:
     def run(self) -> None:
         """Train until the number of steps is reached; says now and then how it goes.
 
+        A step that a ``LossScaleOptimizer`` skipped is no error, while its scale can still fall.
+
         Raises:
             FloatingPointError: if the loss or a variable is not finite; names the step, the first
                 node with such a value, and the last good checkpoint.
@@ -130,13 +132,17 @@ class Trainer:
             seen: list[dict[str, float]] = []
             since = time.perf_counter()
             while (done := int(self.step)) < steps:
-                seen.append(self.one_step())
+                made = self._steps_made()
+                results = self.one_step()
                 done += 1
-                if not math.isfinite(seen[-1]["loss"]):
-                    self._explain(f"the loss of step {done} is {seen[-1]['loss']}")
+                if math.isfinite(results["loss"]):
+                    seen.append(results)
+                elif not self._was_skipped(made):
+                    self._explain(f"the loss of step {done} is {results['loss']}")
                 if done % every == 0 or done == steps:
                     rate = len(seen) / (time.perf_counter() - since)
-                    self._report(done, seen, rate)
+                    # Where all were skipped there is nothing to report, but the state to keep.
+                    self._report(done, seen or [results], rate)
                     seen, since = [], time.perf_counter()
         writer.close()
 
@@ -146,6 +152,17 @@ class Trainer:
         results = self.model.train_step(*(batch if isinstance(batch, tuple) else (batch,)))
         self.step.assign_add(1)
         return {name: float(value) for name, value in results.items()}
+
+    def _steps_made(self) -> int | None:
+        """How many steps the optimizer has made; None: it does not skip any."""
+        optimizer = self.model.optimizer
+        if isinstance(optimizer, tf.mixed_precision.LossScaleOptimizer) and optimizer.dynamic:
+            return int(optimizer.iterations)
+        return None
+
+    def _was_skipped(self, made: int | None) -> bool:
+        """Whether the last step was skipped, and a smaller scale of the loss may help the next."""
+        return made == self._steps_made() is not None and float(self.model.optimizer.loss_scale) > 1
 
     def _report(self, done: int, seen: list[dict[str, float]], rate: float) -> None:
         """Print, write summaries and a checkpoint: the means since the last report."""
@@ -165,14 +182,17 @@ class Trainer:
         self.manager.save()
 
     def _explain(self, what: str) -> None:
-        """Repeat the steps since the last checkpoint, every operation being checked."""
+        """Repeat the steps since the last checkpoint, and the one that failed with checks.
+
+        Only that one: gradients of a scaled loss may overflow in others, which are skipped.
+        """
         last, failed = self.manager.latest_checkpoint, int(self.step)
-        self.checkpoint.restore(last).assert_consumed()
         first = "not seen again when the steps were repeated"
+        wrong = self._repeat(last, failed)
+        self._repeat(last, wrong - 1)
         tf.debugging.enable_check_numerics()
         try:
-            while int(self.step) < failed:
-                self.one_step()
+            self.one_step()
         except tf.errors.InvalidArgumentError as error:
             first = f"in step {int(self.step) + 1}: {error.message}"
         finally:
@@ -182,6 +202,17 @@ class Trainer:
             f"The last good checkpoint is {last}: lower the learning rate or mend the data, and go "
             "on from it with --resume"
         )
+
+    def _repeat(self, last: str, steps: int) -> int:
+        """Go on from a checkpoint up to a step; returns the first that is wrong, or the last."""
+        self.checkpoint.restore(last).assert_consumed()
+        while int(self.step) < steps:
+            made = self._steps_made()
+            loss = self.one_step()["loss"]
+            good = all(np.isfinite(v.numpy()).all() for v in self.model.trainable_variables)
+            if not good or not (math.isfinite(loss) or self._was_skipped(made)):
+                break
+        return int(self.step)
 
     def finish(
         self,

@@ -124,3 +124,61 @@ def test_a_killed_program_ends_with_the_same_numbers(tmp_path):
     resumed = run("killed", -1)
     assert resumed.stdout.splitlines()[0].startswith("goes on from")
     assert resumed.stdout.splitlines()[-1] == whole.stdout.splitlines()[-1]
+
+
+class Scaled(tf.Module):
+    """Learns in float16, with a scale that is too large at first; the data can be too large, too."""
+
+    def __init__(self, rate: float = 0.01) -> None:
+        super().__init__("scaled")
+        self.w = tf.mixed_precision.AutoCastVariable(tf.ones([3]), name="w")
+        self.optimizer = tf.mixed_precision.LossScaleOptimizer(
+            tf.optimizers.SGD(rate), initial_scale=2.0**18
+        )
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, 3], name="x"),
+            tf.TensorSpec([None], tf.int64, name="label"),
+        ]
+    )
+    def train_step(self, x, label):
+        with tf.GradientTape() as tape:
+            with tf.mixed_precision.autocast("mixed_float16"):
+                y = tf.matmul(tf.cast(x, tf.float16), self.w[:, None])
+            loss = tf.reduce_mean(tf.math.log(tf.cast(y, tf.float32)))
+            scaled = self.optimizer.scale_loss(loss)
+        self.optimizer.apply_gradients([(tape.gradient(scaled, self.w), self.w)])
+        return {"loss": loss}
+
+
+def test_steps_that_a_loss_scale_skips_are_no_error(tmp_path):
+    x = np.ones((8, 3), np.float32)
+    training = trainer.Trainer(Scaled(), data(x), options(tmp_path, steps=10))
+    training.run()
+    optimizer = training.model.optimizer
+    assert 1 <= 10 - int(optimizer.iterations) <= 6
+    assert float(optimizer.loss_scale) < 2.0**18
+    assert all(np.isfinite(row["loss"]) for row in training.history)
+    assert np.isfinite(training.model.w.numpy()).all()
+
+
+def test_losses_of_skipped_steps_are_left_out(tmp_path):
+    x = np.ones((8, 3), np.float32)
+    x[4:] = 70000.0  # every second batch leaves the range of float16
+    training = trainer.Trainer(Scaled(), data(x), options(tmp_path, steps=20))
+    training.run()
+    rows = [row["loss"] for row in training.history]
+    assert sum(np.isfinite(rows)) == 10  # what is left out is where nothing else is to report
+    assert float(training.model.optimizer.loss_scale) <= 2.0**8
+    assert np.isfinite(training.model.w.numpy()).all()
+
+
+def test_what_no_scale_helps_is_an_error_and_not_the_skipped_step(tmp_path):
+    training = trainer.Trainer(Scaled(rate=0.5), data(), options(tmp_path, steps=400))
+    with pytest.raises(FloatingPointError) as caught:
+        training.run()
+    message = str(caught.value)
+    assert '"Log"' in message
+    assert "Cast" not in message
+    assert "The last good checkpoint is" in message
