@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from tfx.core.dims import is_static
 from tfx.core.dtypes import from_onnx
+from tfx.function.execution.rewrite_options import half_dtype
 from tfx.function.inspection.placement import (
     FROM_HOST,
     TO_HOST,
@@ -43,7 +44,8 @@ def predicted(name: str, device: str, graph: Graph) -> Placement:
         graph: What was traced.
     """
     rest, calls = _without_host_calls(expand_all_calls(graph))
-    ready = expand_all_calls(prepare(drop_host_calls(rest)[0]))
+    half = half_dtype(device)
+    ready = expand_all_calls(prepare(drop_host_calls(rest)[0], device=device, half=half))
     rows = [*_Prediction(ready, device).rows(), *(host_row(node) for node in calls)]
     return Placement(name, device, rows, predicted=True)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from tfx.core.errors import InternalError
 from tfx.graph.ir import Graph, Value
+from tfx.graph.kernels.cuda_forms import use_cuda_forms
 from tfx.graph.kernels.legalize import legalize
 from tfx.graph.passes.channels_last import use_channels_last_kernels
 from tfx.graph.passes.claims import EVERYTHING, NOTHING, Claim, check_claims
@@ -202,6 +203,12 @@ PREPARE = Pipeline(
             requires=frozenset({Claim.NO_COPIES, Claim.NO_DEAD_NODES}),
             ensures=frozenset({Claim.KERNELS}),
             breaks=_REWRITES,
+        ),
+        Pass(
+            "cuda kernels",
+            lambda g, o: use_cuda_forms(g) if o.device.startswith("GPU") else g,
+            requires=frozenset({Claim.KERNELS}),
+            breaks=frozenset({Claim.NO_DEAD_NODES}),
         ),
         Pass(
             "column sums",
