@@ -34,7 +34,17 @@ def peak(peer: str, python: str, network: str) -> float:
     Raises:
         PeerError: the process failed.
     """
-    command = [python, "-m", "bench.peers.memory", peer, network, str(BATCHES[network])]
+    return run_for_bytes(
+        [python, "-m", "bench.peers.memory", peer, network, str(BATCHES[network])]
+    )
+
+
+def run_for_bytes(command: list[str]) -> float:
+    """The number that a command prints last.
+
+    Raises:
+        PeerError: the process failed.
+    """
     environment = {**os.environ, **SETTINGS, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
     if done.returncode:
@@ -71,14 +81,33 @@ def _status(name: str) -> int:
 def _measure(peer: str, network: str, batch: int) -> int:
     make, wait = _maker(peer)
     small = make(network, _SMALL)
-    for _ in range(_CALLS):
-        wait(small())
-    call = make(network, batch)
+    return peak_of(
+        lambda: wait(small()), lambda: functools.partial(_waited, make(network, batch), wait)
+    )
+
+
+def _waited(call: Callable[[], Any], wait: Callable[[Any], object]) -> object:
+    return wait(call())
+
+
+def peak_of(
+    small: Callable[[], object], large: Callable[[], Callable[[], object]], calls: int = _CALLS
+) -> int:
+    """Bytes at the peak of calls, beyond what others left.
+
+    Args:
+        small: Called first, as often.
+        large: Makes what is measured.
+        calls: How often it is called.
+    """
+    for _ in range(calls):
+        small()
+    call = large()
     before = _status("VmRSS")
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")
-    for _ in range(_CALLS):
-        wait(call())
+    for _ in range(calls):
+        call()
     return _status("VmHWM") - before
 
 

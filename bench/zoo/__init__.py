@@ -1,0 +1,1 @@
+"""Training and inference of the model zoo beside TensorFlow, PyTorch and JAX."""
