@@ -203,7 +203,7 @@ class Trainer:
             "on from it with --resume"
         )
 
-    def _repeat(self, last: str, steps: int) -> int:
+    def _repeat(self, last: str | None, steps: int) -> int:
         """Go on from a checkpoint up to a step; returns the first that is wrong, or the last."""
         self.checkpoint.restore(last).assert_consumed()
         while int(self.step) < steps:

@@ -21,6 +21,7 @@ from tfx import linalg as linalg
 from tfx import loaders as loaders
 from tfx import lookup as lookup
 from tfx import math as math
+from tfx import mixed_precision as mixed_precision
 from tfx import nest as nest
 from tfx import nn as nn
 from tfx import optimizers as optimizers

@@ -34,9 +34,7 @@ def peak(peer: str, python: str, network: str) -> float:
     Raises:
         PeerError: the process failed.
     """
-    return run_for_bytes(
-        [python, "-m", "bench.peers.memory", peer, network, str(BATCHES[network])]
-    )
+    return run_for_bytes([python, "-m", "bench.peers.memory", peer, network, str(BATCHES[network])])
 
 
 def run_for_bytes(command: list[str]) -> float:

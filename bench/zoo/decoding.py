@@ -1,4 +1,4 @@
-"""Decoding one token a step, and how much of that is ours: beside the same run of the session alone.
+"""Decoding one token a step, and how much of that is ours: beside a run of the session alone.
 
 A decoder of ten million weights; each step reads and writes the cache, which is state.
 """

@@ -22,9 +22,7 @@ def makers() -> dict[str, Maker]:
     return {"mlp": _mlp, "decoder": _decoder, "vae": _vae}
 
 
-def _adam(
-    weights: Any, grads: Any, state: Any, rate: float, decay: float = 0.0
-) -> tuple[Any, Any]:
+def _adam(weights: Any, grads: Any, state: Any, rate: float, decay: float = 0.0) -> tuple[Any, Any]:
     m, v, step = state
     step = step + 1
     m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, m, grads)

@@ -1,8 +1,8 @@
 """The zoo's own source on TensorFlow: ``tfx`` is another name of ``tensorflow`` in this process.
 
-The models are written with TensorFlow's names, so the peer runs the same files. What it does not have
-is here: names of unknown sizes in a ``TensorSpec``, and ONNX's operator ``LSTM``, which becomes the
-loop that a TensorFlow program has.
+The models are written with TensorFlow's names, so the peer runs the same files. What it does not
+have is here: names of unknown sizes in a ``TensorSpec``, and ONNX's operator ``LSTM``, for which it
+has the loop that a TensorFlow program has.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The comparison as bars: how quick, and how large, beside tfx. Needs matplotlib (extra ``zoo``)."""
+"""The comparison as bars: how quick, and how large, beside tfx. Needs matplotlib (extra zoo)."""
 
 from __future__ import annotations
 

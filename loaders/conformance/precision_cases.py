@@ -45,9 +45,7 @@ class Network(tf.Module):
             self._train_step,
             input_signature=[spec(["n", 6], "float32", "x"), spec(["n"], "int64", "labels")],
         )
-        self.serve = tf.function(
-            self._serve, input_signature=[spec(["n", 6], "float32", "x")]
-        )
+        self.serve = tf.function(self._serve, input_signature=[spec(["n", 6], "float32", "x")])
 
     def _serve(self, x: Any) -> Any:
         hidden = tf.nn.relu(self.first(x))
@@ -56,7 +54,9 @@ class Network(tf.Module):
     def _train_step(self, x: Any, labels: Any) -> Any:
         variables = self.trainable_variables
         with tf.GradientTape() as tape:
-            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, self._serve(x)["logits"])
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+                labels, self._serve(x)["logits"]
+            )
             loss = tf.reduce_mean(losses)
             scaled = self.optimizer.get_scaled_loss(loss)
         grads = self.optimizer.get_unscaled_gradients(tape.gradient(scaled, variables))

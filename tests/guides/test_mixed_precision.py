@@ -15,7 +15,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "mixed-precision.md"
 def test_the_page() -> None:
     printed = io.StringIO()
     space = {"__name__": "page"}
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
     try:
         with contextlib.redirect_stdout(printed):
             for number, block in enumerate(blocks):

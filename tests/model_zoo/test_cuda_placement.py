@@ -1,4 +1,4 @@
-"""What a GPU would run of the zoo, as ``placement("/GPU:0")`` predicts it: everything but shapes."""
+"""What a GPU would run of the zoo, as ``placement`` predicts it: everything but shapes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tfx as tf
 from tfx.model_zoo.char_lstm.model import CharLstm
 from tfx.model_zoo.decoder.model import Decoder
 from tfx.model_zoo.diffusion.model import Diffusion

@@ -127,7 +127,7 @@ def test_a_killed_program_ends_with_the_same_numbers(tmp_path):
 
 
 class Scaled(tf.Module):
-    """Learns in float16, with a scale that is too large at first; the data can be too large, too."""
+    """Learns in float16, with a scale that is too large at first; the data can be so, too."""
 
     def __init__(self, rate: float = 0.01) -> None:
         super().__init__("scaled")

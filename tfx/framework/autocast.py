@@ -94,8 +94,8 @@ class AutoCastVariable(Variable):
         super().__init__(*args, **kwargs)
         if not self._dtype.is_floating:
             raise ValueError(
-                f"AutoCastVariable {self._name!r} has dtype {self._dtype.name}; expected a floating "
-                "dtype: take tfx.Variable for others."
+                f"AutoCastVariable {self._name!r} has dtype {self._dtype.name}; expected a "
+                "floating dtype: take tfx.Variable for others."
             )
 
     @property

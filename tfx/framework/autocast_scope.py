@@ -10,10 +10,10 @@ from typing import Any, TypeVar, overload
 
 from tfx.core import dtypes, nest
 from tfx.framework.autocast import read_variables_as
+from tfx.framework.builder import ox
+from tfx.framework.dtype_policy import Policy, as_policy, global_policy
 from tfx.framework.function_wrappers import remake_with
 from tfx.framework.tensor import Tensor
-from tfx.framework.dtype_policy import Policy, as_policy, global_policy
-from tfx.framework.builder import ox
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

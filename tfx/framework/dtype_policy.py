@@ -1,9 +1,9 @@
 """``Policy``: the dtype to compute in and the one to store variables in, and the global one.
 
-Names and meaning are those of ``tf.keras.mixed_precision``, whose own policy (that of Keras' layers)
-this is not: Keras has its global policy, programs of ``tfx.Module`` have this one. The decision: the
-global policy acts where a variable is made (``tfx.Variable`` makes one that ``autocast`` scopes
-cast) and where an ``autocast`` scope is entered, and nowhere else.
+Names and meaning are those of ``tf.keras.mixed_precision``, whose own policy (that of Keras'
+layers) this is not: Keras has its global policy, programs of ``tfx.Module`` have this one. The
+decision: the global policy acts where a variable is made (``tfx.Variable`` makes one that
+``autocast`` scopes cast) and where an ``autocast`` scope is entered, and nowhere else.
 """
 
 from __future__ import annotations
@@ -53,10 +53,7 @@ class Policy:
         if name in _MIXED:
             self._compute, self._variable = _MIXED[name], "float32"
             return
-        try:
-            dtype = dtypes.as_dtype(name)
-        except TypeError:
-            dtype = None
+        dtype = _dtype_of(name)
         if dtype is None or not dtype.is_floating:
             raise ValueError(
                 f"Cannot convert {name!r} to a mixed precision Policy. Valid policies include "
@@ -102,6 +99,13 @@ class Policy:
 
     def __repr__(self) -> str:
         return f'<Policy "{self._name}">'
+
+
+def _dtype_of(name: str) -> dtypes.DType | None:
+    try:
+        return dtypes.as_dtype(name)
+    except TypeError:
+        return None
 
 
 _global = Policy("float32")
@@ -164,7 +168,7 @@ def policy_scope(policy: Policy | str | None) -> Iterator[Policy]:
         set_global_policy(before)
 
 
-def as_policy(policy: Policy | str | None) -> Policy:
+def as_policy(policy: Any) -> Policy:
     """A policy from itself, its name, a dtype or None; also Keras' policies, by their names."""
     if policy is None:
         return Policy("float32")

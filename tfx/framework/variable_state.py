@@ -81,7 +81,7 @@ class _VariableWithState(Variable):
 # What messages call it.
 _VariableWithState.__name__ = _VariableWithState.__qualname__ = Variable.__name__
 
-# The class that a variable has while it is in a state, by the one that it has else, and the reverse.
+# The class that a variable has while it is in a state, by the one that it has else; the reverse.
 _with_state: dict[type[Variable], type[Variable]] = {Variable: _VariableWithState}
 _without: dict[type[Variable], type[Variable]] = {_VariableWithState: Variable}
 

@@ -1,7 +1,7 @@
 """``tfx.mixed_precision``: compute in half precision, keep variables in float32, scale the loss.
 
-TensorFlow has these names in ``tf.keras.mixed_precision``, which here is Keras' own, for Keras' layers;
-these are for modules, functions and optimizers of tfx. [mixed-precision.md] has a guide.
+TensorFlow has these names in ``tf.keras.mixed_precision``, which here is Keras' own, for Keras'
+layers; these are for modules, functions and optimizers of tfx. docs/mixed-precision.md has a guide.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``enable_mixed_precision_graph_rewrite``: an optimizer with a scaled loss, and plans in float16."""
+"""``enable_mixed_precision_graph_rewrite``: a scaled loss, and plans in float16."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def enable_mixed_precision_graph_rewrite(
     Plans that are made from now on compute products and convolutions of float32, and what stands
     between them, in float16 on GPUs; the program stays as it is. It must scale the loss by the
     optimizer that is returned, or call its ``minimize``. On the CPU nothing changes but that, as in
-    TensorFlow; ``auto_mixed_precision_cpu`` of ``tf.config.optimizer.set_experimental_options`` tries
-    there what a GPU would give.
+    TensorFlow; the option ``auto_mixed_precision_cpu`` of ``tf.config.optimizer`` tries there what
+    a GPU would give.
 
     Args:
         opt: An optimizer.
@@ -46,15 +46,16 @@ def enable_mixed_precision_graph_rewrite(
     if policy.is_mixed:
         raise ValueError(
             "The mixed precision graph rewrite cannot be enabled, because the global policy is "
-            f"{policy.name!r}: modules of that policy compute in {policy.compute_dtype} already. Use "
-            "one of the two; set_global_policy('float32') takes the policy back."
+            f"{policy.name!r}: modules of that policy compute in {policy.compute_dtype} already. "
+            "Use one of the two; set_global_policy('float32') takes the policy back."
         )
     if not isinstance(opt, Optimizer):
         raise TypeError(
-            f'"opt" must be an optimizer of tfx.optimizers; got {opt!r} of type {type(opt).__name__}.'
+            f'"opt" must be an optimizer of tfx.optimizers; got {opt!r} of type '
+            f"{type(opt).__name__}."
         )
     if isinstance(opt, LossScaleOptimizer):
-        raise ValueError(f"{opt.name!r} is a LossScaleOptimizer already: pass the one inside of it.")
+        raise ValueError(f"{opt.name!r} is a LossScaleOptimizer already: pass the one inside.")
     scale = as_loss_scale(loss_scale)
     scaled = opt if scale is None else LossScaleOptimizer.with_loss_scale(opt, scale)
     set_experimental_options({_OPTION: True})

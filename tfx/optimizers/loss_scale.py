@@ -1,7 +1,7 @@
 """Loss scales: the factor that keeps small gradients of half precision from becoming zero.
 
-Names, arguments and the rule are those of ``tf.mixed_precision.experimental``. A scale that adapts is
-state: two scalar variables, which functions, checkpoints and bundles carry like all others.
+Names, arguments and the rule are those of ``tf.mixed_precision.experimental``. A scale that adapts
+is state: two scalar variables, which functions, checkpoints and bundles carry like all others.
 """
 
 from __future__ import annotations

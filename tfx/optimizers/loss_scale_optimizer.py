@@ -1,9 +1,9 @@
 """``LossScaleOptimizer``: trains by another optimizer, with the loss multiplied by a scale.
 
 The decision: a step whose gradients are not finite is a branch that changes nothing, so that a
-function stays one graph, in bundles too; the scale is state. Programs of both kinds are served: that
-divide the gradients themselves (``get_scaled_loss``, ``get_unscaled_gradients``), and that leave it to
-the optimizer (``scale_loss``), as with the option ``loss_scale_factor``.
+function stays one graph, in bundles too; the scale is state. Programs of both kinds are served:
+that divide the gradients themselves (``get_scaled_loss``, ``get_unscaled_gradients``), and that
+leave it to the optimizer (``scale_loss``), as with the option ``loss_scale_factor``.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class LossScaleOptimizer(Optimizer):
         optimizer.apply_gradients(zip(grads, variables))
 
     With ``scaled = optimizer.scale_loss(loss)`` the gradients of ``scaled`` are given to
-    ``apply_gradients`` as they are, as with Keras 3. Which of the two a program does is decided by the
-    function that it calls before ``apply_gradients``. ``minimize`` does all of it.
+    ``apply_gradients`` as they are, as with Keras 3. Which of the two a program does is decided
+    by the function that it calls before ``apply_gradients``. ``minimize`` does all of it.
 
     Args:
-        inner_optimizer: The optimizer that makes the steps. Its options (clipping, averages, accumulation)
-            see gradients that are divided already.
+        inner_optimizer: The optimizer that makes the steps. Its options (clipping, averages,
+            accumulation) see gradients that are divided already.
         dynamic: Whether the scale adapts.
         initial_scale: What it begins with, 2**15 by default; the scale itself where it does not
             adapt.
@@ -63,8 +63,8 @@ class LossScaleOptimizer(Optimizer):
 
     Raises:
         TypeError: the inner optimizer is none.
-        ValueError: it scales the loss itself; or the numbers are out of range, missing, or given where
-            they have no meaning.
+        ValueError: it scales the loss itself; or the numbers are out of range, missing, or given
+            where they have no meaning.
 
     Example:
         >>> import tfx as tf
@@ -95,8 +95,8 @@ class LossScaleOptimizer(Optimizer):
             )
         if isinstance(inner_optimizer, LossScaleOptimizer):
             raise ValueError(
-                f"LossScaleOptimizer cannot wrap another one: {inner_optimizer.name!r} scales the loss "
-                "already."
+                f"LossScaleOptimizer cannot wrap another one: {inner_optimizer.name!r} scales the "
+                "loss already."
             )
         if inner_optimizer.loss_scale_factor is not None:
             raise ValueError(
@@ -147,7 +147,8 @@ class LossScaleOptimizer(Optimizer):
         """What the scale began with."""
         if isinstance(self._scale, DynamicLossScale):
             return self._scale.initial_loss_scale
-        return float(self._scale())
+        scale: Any = self._scale()
+        return float(scale)
 
     @property
     def dynamic_growth_steps(self) -> int | None:
@@ -366,7 +367,9 @@ class LossScaleOptimizer(Optimizer):
 def _scale_of(dynamic: bool, initial: float | None, growth: int | None) -> LossScale:
     """The scale that the constructor's arguments describe."""
     if not isinstance(dynamic, bool):
-        raise TypeError(f"dynamic must be a bool; got {dynamic!r} of type {type(dynamic).__name__}.")
+        raise TypeError(
+            f"dynamic must be a bool; got {dynamic!r} of type {type(dynamic).__name__}."
+        )
     if dynamic:
         return DynamicLossScale(
             INITIAL if initial is None else initial, PERIOD if growth is None else growth

@@ -301,7 +301,7 @@ class Optimizer(Module):
         pairs = [(gradient, variable_of(v)) for gradient, v in grads_and_vars]
         self.build([v for _, v in pairs])
         # Steps are not differentiated: no tape needs to see them.
-        # Variables are updated in the dtype that they are stored in, whatever the scope around says.
+        # Variables are updated in the dtype that they are stored in, whatever the scope says.
         with using(tapes=(), scope=f"{current().scope}{self.name}/"), read_variables_as(None):
             take_step(self, pairs)
         return self.iterations

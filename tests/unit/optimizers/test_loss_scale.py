@@ -38,9 +38,7 @@ class Reference:
 
 @EAGER_AND_TRACED
 @pytest.mark.parametrize(("start", "multiplier"), [(8.0, 2.0), (2.0**125, 4.0), (1.0, 3.0)])
-def test_the_rule(
-    wrap: Wrap, start: float, multiplier: float, rng: np.random.Generator
-) -> None:
+def test_the_rule(wrap: Wrap, start: float, multiplier: float, rng: np.random.Generator) -> None:
     scale = mp.DynamicLossScale(start, increment_period=3, multiplier=multiplier)
     update = wrap(lambda a, b: scale.update({"a": a, "b": [b, None]})[1])
     reference = Reference(start, 3, multiplier)
@@ -192,7 +190,10 @@ def test_a_step_that_overflows_is_skipped(wrap: Wrap) -> None:
 
 @EAGER_AND_TRACED
 def test_rows_of_tables(wrap: Wrap) -> None:
-    table, plain = tf.Variable(np.ones((4, 2), np.float32)), tf.Variable(np.ones((4, 2), np.float32))
+    table, plain = (
+        tf.Variable(np.ones((4, 2), np.float32)),
+        tf.Variable(np.ones((4, 2), np.float32)),
+    )
     optimizer = mp.LossScaleOptimizer(tf.optimizers.SGD(0.5, momentum=0.9))
     reference = tf.optimizers.SGD(0.5, momentum=0.9)
 
@@ -202,7 +203,7 @@ def test_rows_of_tables(wrap: Wrap) -> None:
             loss = optimizer.get_scaled_loss(weight * tf.reduce_sum(rows * rows))
         gradient = tape.gradient(loss, table)
         assert isinstance(gradient, tf.IndexedSlices)
-        optimizer.apply_gradients(zip(optimizer.get_unscaled_gradients([gradient]), [table]))
+        optimizer.apply_gradients([(optimizer.get_unscaled_gradients([gradient])[0], table)])
 
     run = wrap(step)
     indices = tf.constant([1, 3, 1])

@@ -1,4 +1,4 @@
-"""Process-wide options of the rewriting of graphs, ``tf.config.optimizer.set_experimental_options``.
+"""Process-wide options of the rewriting of graphs, as ``tf.config.optimizer`` sets them.
 
 The decision: an option that has no meaning here is remembered and does nothing, one that TensorFlow
 does not have is refused. Plans that exist stay as they are.
@@ -13,13 +13,27 @@ from tfx.core import dtypes
 
 _NUMBERS = frozenset({"auto_parallel", "min_graph_nodes"})
 _SWITCHES = frozenset(
-    """
-    arithmetic_optimization auto_mixed_precision auto_mixed_precision_cpu auto_mixed_precision_mkl
-    auto_mixed_precision_onednn_bfloat16 constant_folding debug_stripper dependency_optimization
-    disable_meta_optimizer disable_model_pruning function_optimization implementation_selector
-    layout_optimizer loop_optimization pin_to_host_optimization remapping
-    scoped_allocator_optimization shape_optimization use_plugin_optimizers
-    """.split()
+    [
+        "arithmetic_optimization",
+        "auto_mixed_precision",
+        "auto_mixed_precision_cpu",
+        "auto_mixed_precision_mkl",
+        "auto_mixed_precision_onednn_bfloat16",
+        "constant_folding",
+        "debug_stripper",
+        "dependency_optimization",
+        "disable_meta_optimizer",
+        "disable_model_pruning",
+        "function_optimization",
+        "implementation_selector",
+        "layout_optimizer",
+        "loop_optimization",
+        "pin_to_host_optimization",
+        "remapping",
+        "scoped_allocator_optimization",
+        "shape_optimization",
+        "use_plugin_optimizers",
+    ]
 )
 _BFLOAT16 = ("auto_mixed_precision_onednn_bfloat16", "auto_mixed_precision_mkl")
 
@@ -33,9 +47,9 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
 
     - ``auto_mixed_precision``: plans for a GPU compute products, convolutions and what stands
       between them in float16; use a scaled loss for training.
-    - ``auto_mixed_precision_onednn_bfloat16`` (formerly ``auto_mixed_precision_mkl``): plans for the
-      CPU do so in bfloat16.
-    - ``auto_mixed_precision_cpu``: plans for the CPU do so in float16, to try what a GPU would give.
+    - ``auto_mixed_precision_onednn_bfloat16`` (formerly ``auto_mixed_precision_mkl``): plans for
+      the CPU do so in bfloat16.
+    - ``auto_mixed_precision_cpu``: plans for the CPU do so in float16, as a GPU would.
 
     Plans that were made already stay as they are, and so does what is saved. The CPU has no faster
     kernels for either.
@@ -56,9 +70,8 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
     """
     for name, value in options.items():
         if name not in _SWITCHES and name not in _NUMBERS:
-            raise ValueError(
-                f"There is no option {name!r}; options are {', '.join(sorted(_SWITCHES | _NUMBERS))}."
-            )
+            known = ", ".join(sorted(_SWITCHES | _NUMBERS))
+            raise ValueError(f"There is no option {name!r}; options are {known}.")
         if name in _SWITCHES and not isinstance(value, bool):
             raise TypeError(f"The option {name!r} is a bool; got {value!r}.")
     _options.update(options)

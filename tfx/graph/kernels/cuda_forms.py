@@ -1,14 +1,14 @@
 """What the CUDA provider has no kernels for, by operators that it has kernels for.
 
 For plans on a GPU alone: a node without a kernel runs on the CPU, and its operands and results are
-copied in every run. What the programs of ``model_zoo`` need is here; what is not stays as it is, and
+copied in every run. What the programs of ``model_zoo`` need is here; what is not stays, and
 ``placement("/GPU:0")`` names it. Each form gives the same numbers, to the last bit; where it cannot
 (extremes over unknown axes), the node stays. Whether a node has a kernel is the question of
 ``cuda_kernels``, so a runtime with more kernels gets fewer of these forms.
 
 Bits: there is no kernel for shifts and bitwise operators. A shift is a product with a power of two,
-or a quotient. The others are taken apart, on a new last axis, into bools, which have kernels for And,
-Or and Xor; the sum of powers of two puts a number together again.
+or a quotient. The others are taken apart, on a new last axis, into bools, which have kernels for
+And, Or and Xor; the sum of powers of two puts a number together again.
 """
 
 from __future__ import annotations
@@ -130,9 +130,7 @@ def _extreme(b: ReplacementBuilder, node: Node) -> Results | None:
     return (x,)
 
 
-def _extreme_of_all(
-    b: ReplacementBuilder, x: Value, node: Node, *, keep: bool
-) -> Results | None:
+def _extreme_of_all(b: ReplacementBuilder, x: Value, node: Node, *, keep: bool) -> Results | None:
     if node.attrs.get("noop_with_empty_axes", 0) or (keep and x.shape is None):
         return None
     dtype = from_onnx(x.dtype)
@@ -202,9 +200,7 @@ def _unique(b: ReplacementBuilder, node: Node) -> Results | None:
     # Of equal numbers the place of the first one, and how many there are.
     number = b.Shape(values)
     nothing = b.Expand(b.ints([0]), number)
-    counts = b.ScatterElements(
-        nothing, inverse, b.Expand(one, count), axis=0, reduction="add"
-    )
+    counts = b.ScatterElements(nothing, inverse, b.Expand(one, count), axis=0, reduction="add")
     firsts = _first_places(b, inverse, number, count)
     return (values, firsts, inverse, counts)[: len(node.outputs)]
 
@@ -212,9 +208,7 @@ def _unique(b: ReplacementBuilder, node: Node) -> Results | None:
 def _first_places(b: ReplacementBuilder, inverse: Value, number: Value, count: Value) -> Value:
     """For each of the different numbers, where it stands first."""
     places = b.Sub(b.CumSum(b.Expand(b.ints([1]), count), b.ints(0)), b.ints([1]))
-    return b.ScatterElements(
-        b.Expand(count, number), inverse, places, axis=0, reduction="min"
-    )
+    return b.ScatterElements(b.Expand(count, number), inverse, places, axis=0, reduction="min")
 
 
 _FORMS: dict[str, _Form] = {

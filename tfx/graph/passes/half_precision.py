@@ -2,8 +2,8 @@
 
 TensorFlow's ``auto_mixed_precision`` for plans, never for what is saved. Which operators gain from
 half precision is a list (``_GAINS``). Operators of ``_FOLLOWS`` are computed in it where they stand
-between two of these: their operands come from one, and their results reach another through operators
-of the list alone. So the updates of optimizers stay in float32, and so does everything that a loss is
+between two of these: operands come from one, and results reach another through operators of the
+list alone. So the updates of optimizers stay in float32, and so does everything that a loss is
 made of: sums, means, exponentials. Values that cross the boundary are cast; graphs that nodes hold,
 and called ones, get and return float32.
 """
@@ -19,12 +19,52 @@ from tfx.graph.rewrite import Inputs, Rewriter
 _FLOAT = 1
 _GAINS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _FOLLOWS = frozenset(
-    """
-    Abs Add AveragePool Celu Clip Concat DepthToSpace Div Elu Expand Flatten Gather GatherND Gelu
-    HardSigmoid HardSwish Identity LeakyRelu Max MaxPool Min Mish Mul Neg PRelu Pad Relu Reshape Selu
-    Sigmoid Sign Slice Softplus Softsign SpaceToDepth Split Squeeze Sub Swish Tanh Tile Transpose
-    Unsqueeze Where
-    """.split()
+    [
+        "Abs",
+        "Add",
+        "AveragePool",
+        "Celu",
+        "Clip",
+        "Concat",
+        "DepthToSpace",
+        "Div",
+        "Elu",
+        "Expand",
+        "Flatten",
+        "Gather",
+        "GatherND",
+        "Gelu",
+        "HardSigmoid",
+        "HardSwish",
+        "Identity",
+        "LeakyRelu",
+        "Max",
+        "MaxPool",
+        "Min",
+        "Mish",
+        "Mul",
+        "Neg",
+        "PRelu",
+        "Pad",
+        "Relu",
+        "Reshape",
+        "Selu",
+        "Sigmoid",
+        "Sign",
+        "Slice",
+        "Softplus",
+        "Softsign",
+        "SpaceToDepth",
+        "Split",
+        "Squeeze",
+        "Sub",
+        "Swish",
+        "Tanh",
+        "Tile",
+        "Transpose",
+        "Unsqueeze",
+        "Where",
+    ]
 )
 
 
@@ -102,9 +142,7 @@ class _HalfPrecision(Rewriter):
         """The ``id`` of values that reach a product through nodes that may be in half precision."""
         found: set[int] = set()
         for node in reversed(graph.nodes):
-            if self._may(node) and (
-                node.op in _GAINS or any(id(v) in found for v in node.outputs)
-            ):
+            if self._may(node) and (node.op in _GAINS or any(id(v) in found for v in node.outputs)):
                 found.update(id(v) for v in node.inputs if v is not None and v.dtype == _FLOAT)
         return found
 
