@@ -17,6 +17,7 @@ from bench import (
     control_flow,
     functions,
     gradients,
+    profiles,
     reductions,
     report,
     startup,
@@ -37,6 +38,10 @@ def _sane(results: list[Result]) -> None:
 
 def test_calls_run() -> None:
     _sane(calls.run(effort=1e-4))
+
+
+def test_profiles_run() -> None:
+    _sane(profiles.run(side=32, batch=1, depths=(1, 1)))
 
 
 def test_activations_run() -> None:

@@ -125,6 +125,29 @@ def test_precision(policy: str, compute: str, tolerance: float) -> None:
     assert scaled == (policy == "mixed_float16")
 
 
+def test_tensorflow_s_names_of_mixed_precision() -> None:
+    names: Any = tf.keras.mixed_precision
+    assert names.global_policy().name == "float32"
+    names.set_global_policy(names.Policy("mixed_float16"))
+    try:
+        model = mlp()
+    finally:
+        names.set_global_policy("float32")
+    # Too large a scale: the first steps overflow, are skipped, and halve it.
+    optimizer = names.LossScaleOptimizer(keras.optimizers.Adam(0.01), initial_scale=2.0**24)
+    model.compile(optimizer, loss())
+    before = [w.copy() for w in model.get_weights()]
+    model.train_on_batch(X[:16], Y[:16])
+    for now, then in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+    losses = fit(model, 12)["loss"]
+    assert float(optimizer.dynamic_scale) < 2.0**24
+    assert np.isfinite(losses).all()
+    assert losses[-1] < 0.7 * losses[0]
+    assert {w.dtype for w in model.weights} == {"float32"}
+    assert model.layers[0].compute_dtype == "float16"
+
+
 def test_lora_trains_its_factors_alone() -> None:
     model = mlp()
     model.layers[0].enable_lora(2)
