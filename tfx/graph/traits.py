@@ -8,7 +8,7 @@ operator without a row is named there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 
@@ -42,6 +42,8 @@ class OpTraits:
             no gradient.
         after_products: ONNX Runtime computes it within the matrix product or convolution before it.
         local_gradient: Hands gradients on element by element, or to whole groups of elements.
+        half: Computed in half precision where a program asks for that: it gains from it, or it
+            follows what stands before and behind it.
     """
 
     elementwise: Literal["", "unary", "broadcast"] = ""
@@ -65,6 +67,7 @@ class OpTraits:
     masks: Literal["", "choose", "limit"] = ""
     after_products: bool = False
     local_gradient: bool = False
+    half: Literal["", "gains", "follows"] = ""
 
 
 # Nothing of the above holds of these.
@@ -280,6 +283,19 @@ _ROWS: dict[str, OpTraits] = {
     ),
     "Xor": OpTraits(elementwise="broadcast", cost="free", speculative=True, commutative=True),
 }
+
+# A column of its own: most of these rows have nothing else in common.
+_HALF: dict[Literal["gains", "follows"], str] = {
+    "gains": "Conv ConvTranspose Gemm MatMul",
+    "follows": """
+        Abs Add AveragePool Celu Clip Concat DepthToSpace Div Elu Expand Flatten Gather GatherND
+        Gelu HardSigmoid HardSwish Identity LeakyRelu Max MaxPool Min Mish Mul Neg PRelu Pad Relu
+        Reshape Selu Sigmoid Sign Slice Softplus Softsign SpaceToDepth Split Squeeze Sub Swish Tanh
+        Tile Transpose Unsqueeze Where
+    """,
+}
+for _how, _operators in _HALF.items():
+    _ROWS |= {op: replace(_ROWS.get(op, _PLAIN), half=_how) for op in _operators.split()}
 
 
 def traits(op: str) -> OpTraits:

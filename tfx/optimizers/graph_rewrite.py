@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfx.framework.dtype_policy import global_policy
+from tfx.framework.precision.dtype_policy import global_policy
 from tfx.function.execution.rewrite_options import set_experimental_options
 from tfx.optimizers.loss_scale import LossScale, as_loss_scale
 from tfx.optimizers.loss_scale_optimizer import LossScaleOptimizer

@@ -6,12 +6,13 @@ is state: two scalar variables, which functions, checkpoints and bundles carry l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from tfx.core import dtypes, nest
+from tfx.core.mixins import FromConfig
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import init_scope, using
@@ -25,7 +26,7 @@ from tfx.ops.math.reduction import reduce_sum
 INITIAL, PERIOD = 2.0**15, 2000
 
 
-class LossScale(Module):
+class LossScale(FromConfig, Module):
     """Base class of loss scales: called, it gives the current one; ``update`` adapts it."""
 
     def __call__(self) -> Tensor:
@@ -47,11 +48,6 @@ class LossScale(Module):
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor that make an equal scale, without its state."""
         raise TypeError(f"{type(self).__name__} has no configuration: override get_config.")
-
-    @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The scale whose ``get_config`` returned ``config``."""
-        return cls(**config)
 
 
 class FixedLossScale(LossScale):

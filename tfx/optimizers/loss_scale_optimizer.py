@@ -13,11 +13,11 @@ from typing import Any, Self
 
 from tfx.autodiff.tape import GradientTape
 from tfx.control_flow.cond import cond
-from tfx.framework.autocast import read_variables_as
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current, executing_eagerly, using
 from tfx.framework.module import Module
+from tfx.framework.precision.autocast_variable import read_variables_as
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable, variable_of
 from tfx.ops.common.arguments import cast_to, tensor

@@ -17,10 +17,10 @@ import numpy as np
 from tfx.autodiff.tape import GradientTape
 from tfx.core import dtypes
 from tfx.framework import deferred_restores
-from tfx.framework.autocast import read_variables_as
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.module import Module
+from tfx.framework.precision.autocast_variable import read_variables_as
 from tfx.framework.tensor import Reference, Tensor, from_array
 from tfx.framework.variable import Variable, variable_of
 from tfx.ops.common.arguments import cast_to

@@ -24,13 +24,10 @@ from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.serialization.serialize import opset_of
 from tfx.graph.tags import Mark
+from tfx.graph.traits import traits
 
 _INT32, _INT64, _BOOL, _DOUBLE, _UINT64 = 6, 7, 9, 11, 13
 _BITWISE = {"BitwiseAnd": "And", "BitwiseOr": "Or", "BitwiseXor": "Xor"}
-# What begins with shapes and uses nothing else is a size, which float64 holds exactly.
-_KEEPS_SIZES = frozenset(
-    {"Cast", "Concat", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Unsqueeze"}
-)
 _STEPS = 32
 
 
@@ -170,7 +167,8 @@ def _is_size(value: Value) -> bool:
             return False
         if found.const is not None or (node is not None and node.op in ("Shape", "Size")):
             continue
-        if node is None or node.op not in _KEEPS_SIZES:
+        # What only moves numbers makes sizes of sizes, which float64 holds exactly.
+        if node is None or not (traits(node.op).moves or traits(node.op).form):
             return False
         waiting += [v for v in node.inputs if v is not None]
     return True

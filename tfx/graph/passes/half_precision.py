@@ -1,9 +1,9 @@
 """Products and convolutions of float32 in half precision, with what stands between them.
 
 TensorFlow's ``auto_mixed_precision`` for plans, never for what is saved. Which operators gain from
-half precision is a list (``_GAINS``). Operators of ``_FOLLOWS`` are computed in it where they stand
-between two of these: operands come from one, and results reach another through operators of the
-list alone. So the updates of optimizers stay in float32, and so does everything that a loss is
+half precision is a column of ``graph.traits``. Those that follow are computed in it where they
+stand between two of these: operands come from one, and results reach another through operators of
+the list alone. So the updates of optimizers stay in float32, and so does everything that a loss is
 made of: sums, means, exponentials. Values that cross the boundary are cast; graphs that nodes hold,
 and called ones, get and return float32.
 """
@@ -15,57 +15,9 @@ from tfx.graph import schema
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.graph.traits import traits
 
 _FLOAT = 1
-_GAINS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
-_FOLLOWS = frozenset(
-    [
-        "Abs",
-        "Add",
-        "AveragePool",
-        "Celu",
-        "Clip",
-        "Concat",
-        "DepthToSpace",
-        "Div",
-        "Elu",
-        "Expand",
-        "Flatten",
-        "Gather",
-        "GatherND",
-        "Gelu",
-        "HardSigmoid",
-        "HardSwish",
-        "Identity",
-        "LeakyRelu",
-        "Max",
-        "MaxPool",
-        "Min",
-        "Mish",
-        "Mul",
-        "Neg",
-        "PRelu",
-        "Pad",
-        "Relu",
-        "Reshape",
-        "Selu",
-        "Sigmoid",
-        "Sign",
-        "Slice",
-        "Softplus",
-        "Softsign",
-        "SpaceToDepth",
-        "Split",
-        "Squeeze",
-        "Sub",
-        "Swish",
-        "Tanh",
-        "Tile",
-        "Transpose",
-        "Unsqueeze",
-        "Where",
-    ]
-)
 
 
 def use_half_precision(graph: Graph, dtype: int) -> Graph:
@@ -122,7 +74,7 @@ class _HalfPrecision(Rewriter):
     def _takes(self, node: Node, inputs: Inputs) -> bool:
         if not self._may(node):
             return False
-        if node.op in _GAINS:
+        if traits(node.op).half == "gains":
             return True
         if not any(id(v) in self._wanted for v in node.outputs):
             return False
@@ -134,7 +86,7 @@ class _HalfPrecision(Rewriter):
             node.tag is None
             and bool(node.outputs)
             and node.outputs[0].dtype == _FLOAT
-            and (node.op in _GAINS or node.op in _FOLLOWS)
+            and traits(node.op).half != ""
             and (node.op == "Where" or schema.takes(node.op, self._name))
         )
 
@@ -142,7 +94,8 @@ class _HalfPrecision(Rewriter):
         """The ``id`` of values that reach a product through nodes that may be in half precision."""
         found: set[int] = set()
         for node in reversed(graph.nodes):
-            if self._may(node) and (node.op in _GAINS or any(id(v) in found for v in node.outputs)):
+            gains = traits(node.op).half == "gains"
+            if self._may(node) and (gains or any(id(v) in found for v in node.outputs)):
                 found.update(id(v) for v in node.inputs if v is not None and v.dtype == _FLOAT)
         return found
 

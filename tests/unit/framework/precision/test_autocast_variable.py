@@ -84,7 +84,7 @@ def test_only_floating_ones() -> None:
     with pytest.raises(ValueError, match="dtype int32; expected a floating"):
         mp.AutoCastVariable([1])
     with pytest.raises(ValueError, match="int32: expected a floating dtype"):
-        from tfx.framework.autocast import read_variables_as
+        from tfx.framework.precision.autocast_variable import read_variables_as
 
         with read_variables_as("int32"):
             pass

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from tfx.core import dtypes
-from tfx.framework.autocast import create_autocast_variable
 from tfx.framework.context import current
+from tfx.framework.precision.autocast_variable import create_autocast_variable
 from tfx.framework.variable import Variable
 from tfx.framework.variable_creators import finish_variables
 

@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import wraps
-from types import TracebackType
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from tfx.core import dtypes, nest
-from tfx.framework.autocast import read_variables_as
 from tfx.framework.builder import ox
-from tfx.framework.dtype_policy import Policy, as_policy, global_policy
+from tfx.framework.context import OpenScopes
 from tfx.framework.function_wrappers import remake_with
+from tfx.framework.precision.autocast_variable import read_variables_as
+from tfx.framework.precision.dtype_policy import Policy, as_policy, global_policy
 from tfx.framework.tensor import Tensor
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-class _Autocast(AbstractContextManager[Policy]):
+class _Autocast(OpenScopes):
     """What ``autocast`` returns: to be entered, or to decorate with."""
 
     def __init__(self, policy: Policy | None) -> None:
+        super().__init__()
         self._policy = policy
-        self._entered: list[AbstractContextManager[None]] = []
 
     def __enter__(self) -> Policy:
         policy = self._policy or global_policy()
-        scope = read_variables_as(policy.compute_dtype)
-        scope.__enter__()
-        self._entered.append(scope)
+        self._enter(read_variables_as(policy.compute_dtype))
         return policy
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._entered.pop().__exit__(kind, error, trace)
 
     def __call__(self, function: _F) -> _F:
         policy = self._policy
@@ -54,7 +43,7 @@ class _Autocast(AbstractContextManager[Policy]):
                 return function(*args, **kwargs)
 
         remake_with(in_compute_dtype, lambda convert: self(convert(function)))
-        return in_compute_dtype  # type: ignore[return-value]
+        return cast(_F, in_compute_dtype)
 
 
 @overload

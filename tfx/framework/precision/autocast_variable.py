@@ -121,8 +121,10 @@ class AutoCastVariable(Variable):
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
         """Rows of the value, in the dtype that the scope around says; only they are cast."""
+        # Attached to the class where operators are.
+        read: Any = vars(Variable)["sparse_read"]
         with read_variables_as(None):
-            found: Tensor = Variable.sparse_read(self, indices, name)  # type: ignore[attr-defined]
+            found = read(self, indices, name)
         return _in_dtype(found, read_dtype())
 
     def __repr__(self) -> str:

@@ -1,0 +1,1 @@
+"""Policies of mixed precision, and variables that are read in another dtype."""
