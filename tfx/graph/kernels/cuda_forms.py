@@ -28,6 +28,9 @@ from tfx.graph.traits import traits
 
 _INT32, _INT64, _BOOL, _DOUBLE, _UINT64 = 6, 7, 9, 11, 13
 _BITWISE = {"BitwiseAnd": "And", "BitwiseOr": "Or", "BitwiseXor": "Xor"}
+# Of what types there are kernels of comparisons, and of TopK.
+_SORTED = ("float16", "float32", "float64", "int32", "int64")
+_COMPARED = (*_SORTED, "uint32", "uint64")
 _STEPS = 32
 
 
@@ -73,6 +76,8 @@ def _equal(b: ReplacementBuilder, node: Node) -> Results | None:
     x, y = _operands(node)
     if x.dtype == _BOOL:
         return (b.Not(b.Xor(x, y)),)
+    if from_onnx(x.dtype).name not in _COMPARED:
+        return None
     # Not by "neither less nor greater": NaN is not equal to itself.
     return (b.And(b.GreaterOrEqual(x, y), b.LessOrEqual(x, y)),)
 
@@ -114,6 +119,8 @@ def _extreme(b: ReplacementBuilder, node: Node) -> Results | None:
     x, axes = (*node.inputs, None)[:2]
     assert x is not None
     keep = bool(node.attrs.get("keepdims", 1))
+    if from_onnx(x.dtype).name not in _SORTED:
+        return None
     if axes is None:
         return _extreme_of_all(b, x, node, keep=keep)
     if axes.const is None or axes.const.size == 0 or x.shape is None:
@@ -177,6 +184,8 @@ def _is_size(value: Value) -> bool:
 def _unique(b: ReplacementBuilder, node: Node) -> Results | None:
     """By sorting: a number is new where it is not the one before it."""
     (x,) = _operands(node)
+    if from_onnx(x.dtype).name not in _SORTED:
+        return None
     if not node.attrs.get("sorted", 1) or node.attrs.get("axis") is not None:
         return None
     zero, one = b.ints([0]), b.ints([1])

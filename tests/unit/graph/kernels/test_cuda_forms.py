@@ -80,6 +80,19 @@ def test_equality(dtype: str, rng: np.random.Generator) -> None:
     check(tf.equal, x[:0], y)
 
 
+def test_what_has_no_other_form_stays() -> None:
+    words = np.array(["a", "b"], object)
+    spec = tf.TensorSpec([2], tf.string)
+    graph = tf.function(tf.equal).get_concrete_function(spec, spec).graph.graph
+    found = Plan(use_cuda_forms(graph)).run_tensors([tf.constant(words)] * 2)
+    assert found[0].numpy().tolist() == [True, True]
+    small = np.array([3, -1, 2], np.int8)
+    other = check(lambda x: tf.raw.ReduceMax(x, keepdims=0), small)
+    assert "ReduceMax" in [n.op for n in other.nodes]
+    byte = check(tf.equal, small, small)
+    assert "Equal" in [n.op for n in byte.nodes]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 @pytest.mark.parametrize("name", ["ReduceMin", "ReduceMax"])
 @pytest.mark.parametrize("keepdims", [0, 1])
