@@ -245,7 +245,14 @@ def _is_public(name: str) -> bool:
 
 
 def _methods(item: Any) -> Iterator[tuple[str, Function]]:
-    """The traced methods of an object's class, base classes included."""
+    """The traced methods of an object's class, base classes included.
+
+    An object whose methods are not attributes of its class returns them from
+    ``_traced_methods()``, by name.
+    """
+    named = getattr(type(item), "_traced_methods", None)
+    if named is not None:
+        yield from sorted(named(item).items())
     names = {
         n for cls in type(item).__mro__ for n, v in vars(cls).items() if isinstance(v, Function)
     }

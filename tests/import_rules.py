@@ -39,8 +39,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"train"}),
     frozenset({"data"}),
     frozenset({"loaders"}),
+    frozenset({"importing"}),
     frozenset({"exporters"}),
-    frozenset({"saved_model", "importing"}),
+    frozenset({"saved_model"}),
     frozenset({"cli"}),
     frozenset({"model_zoo", "keras_backend"}),
 )

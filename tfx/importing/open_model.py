@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
-from tfx.exporters.external_weights import map_file, split_payloads
+from tfx.graph.serialization.external_weights import map_file, split_payloads
 from tfx.graph.serialization.models import ForeignModel, parse_model
 
 

@@ -9,7 +9,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import tfx as tf
-from tfx.exporters.external_weights import map_file, split_payloads
+from tfx.graph.serialization.external_weights import map_file, split_payloads
 
 BIG = np.arange(1000, dtype=np.float32)
 SMALL = np.arange(3, dtype=np.int64)

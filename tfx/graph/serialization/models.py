@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -143,14 +143,19 @@ class ForeignModel:
                 found[tensor.name] = Weight(array, floating and not statistic)
         return found
 
-    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+    def arrays(self, left_out: Container[str] = ()) -> dict[str, np.ndarray[Any, Any]]:
         """The initializers of the main graph that are arrays, without a copy, by name.
+
+        Args:
+            left_out: Names of those that nobody asks for, whose data may be missing.
 
         Raises:
             BundleError: one is damaged.
         """
         found = {}
         for i, tensor in enumerate(self.proto.graph.initializer):
+            if tensor.name in left_out:
+                continue
             if any(dim < 0 for dim in tensor.dims):
                 raise BundleError(
                     f"{self.name}: initializer {tensor.name!r} has the shape {tuple(tensor.dims)}; "
