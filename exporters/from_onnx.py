@@ -39,10 +39,10 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.version import VERSION
 from tfx.exporters.examples import add_examples
-from tfx.graph.serialization.external_weights import map_file, split_payloads
 from tfx.exporters.names import FileNames
 from tfx.exporters.signatures import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from tfx.exporters.write_files import PRODUCER
+from tfx.graph.serialization.external_weights import map_file, split_payloads
 from tfx.graph.serialization.models import ForeignModel, Port, Weight, parse_model
 
 

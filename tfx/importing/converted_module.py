@@ -10,7 +10,6 @@ start, so that no graph ever holds a copy of a weight.
 from __future__ import annotations
 
 import copy
-import inspect
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any

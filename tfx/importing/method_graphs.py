@@ -99,9 +99,7 @@ def matched(structure: Any, value: Any, path: str = "") -> tuple[Any, str | None
     return None, f"{path} is {_shown(value)}, expected {_shown(structure)}"
 
 
-def _matched_mapping(
-    structure: Mapping[Any, Any], value: Any, path: str
-) -> tuple[Any, str | None]:
+def _matched_mapping(structure: Mapping[Any, Any], value: Any, path: str) -> tuple[Any, str | None]:
     if not isinstance(value, Mapping):
         return None, f"{path} is {_shown(value)}, expected a dict of {_keys(structure)}"
     unknown = [k for k in value if k not in structure and value[k] is not None]
