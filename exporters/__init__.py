@@ -26,9 +26,13 @@ _LATER = {
     "convert": "tfx.exporters.convert_bundle",
     "freeze": "tfx.exporters.freeze_bundle",
 }
+# Modules: one for each kind of model, with ``export`` and ``to_module``.
+_SOURCES = ("from_safetensors", "from_torch")
 
 
 def __getattr__(name: str) -> Any:
+    if name in _SOURCES:
+        return importlib.import_module(f"{__name__}.{name}")
     module = _LATER.get(name)
     if module is None:
         raise MissingNameError(__name__, name)
@@ -37,6 +41,6 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-__all__ = ["SaveOptions", "save", "save_onnx", *_LATER]
+__all__ = ["SaveOptions", "save", "save_onnx", *_LATER, *_SOURCES]
 
 complete(__name__)

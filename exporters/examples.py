@@ -15,7 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tfx.bundle.examples import EXAMPLES_FILE, MAX_EXAMPLE_BYTES, variables_digest
+from tfx.bundle.examples import (
+    EXAMPLES_FILE,
+    MAX_EXAMPLE_BYTES,
+    TOLERANCE,
+    variables_digest,
+)
 from tfx.bundle.manifest import MANIFEST_NAME, manifest_bytes
 from tfx.bundle.records import Example, ExampleCall, Manifest, Storage
 from tfx.bundle.safetensors import write_safetensors
@@ -33,12 +38,26 @@ _LEAST_BYTES = 16 << 10
 _SHARE = 20
 
 
+@dataclasses.dataclass(frozen=True)
+class SourceExample:
+    """Calls in a row with the answers of somebody else, which are stored in place of the bundle's.
+
+    Attributes:
+        calls: Inputs and outputs of each call by name.
+        tolerance: How far the bundle's answers may be away.
+    """
+
+    calls: tuple[tuple[Mapping[str, object], Mapping[str, object]], ...]
+    tolerance: float = TOLERANCE
+
+
 class GivenExample(NamedTuple):
     """Calls that the user gave: inputs of each, and outputs to expect if there are some."""
 
     signature: str
     calls: tuple[Mapping[str, object], ...]
     expected: tuple[Mapping[str, object], ...] | None
+    source: SourceExample | None = None
 
 
 def given_examples(examples: Any) -> list[GivenExample]:
@@ -61,6 +80,9 @@ def given_examples(examples: Any) -> list[GivenExample]:
 
 
 def _given(name: str, item: Any) -> GivenExample:
+    if isinstance(item, SourceExample):
+        inputs, outputs = zip(*item.calls, strict=True)
+        return GivenExample(name, inputs, outputs, item)
     steps = item if isinstance(item, list) else [item]
     pairs = [step if isinstance(step, tuple) else (step, None) for step in steps]
     for pair in pairs:
@@ -127,7 +149,10 @@ def _recorded(sources: Sources, given: Sequence[GivenExample]) -> list[Recorded]
                 f"examples has the signature {item.signature!r}, which the bundle has not; "
                 f"{nearest(item.signature, replayer.signatures)}"
             )
-        made = record(replayer, item.signature, item.calls, item.expected)
+        tolerance = TOLERANCE if item.source is None else item.source.tolerance
+        made = record(replayer, item.signature, item.calls, item.expected, tolerance)
+        if item.source is not None:
+            made.keep_expected(item.source.calls)
         made.is_given = True
         found.append(made)
     total = sum(item.nbytes for item in found)

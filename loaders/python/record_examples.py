@@ -38,6 +38,14 @@ class Recorded:
         """Size of all tensors."""
         return sum(size_of(a) for pair in self.calls for part in pair for a in part.values())
 
+    def keep_expected(
+        self, calls: Sequence[tuple[Mapping[str, object], Mapping[str, object]]]
+    ) -> None:
+        """Store what was expected in place of what came; outputs without expectation are left."""
+        for number, (_, outputs) in enumerate(calls):
+            kept = self.calls[number][1]
+            kept.update({n: np.asarray(value) for n, value in outputs.items()})
+
 
 def make_up(replayer: Replayer, info: SignatureInfo, most_bytes: int) -> list[Recorded]:
     """Examples of a signature on inputs that are made up.
@@ -80,6 +88,7 @@ def record(
     signature: str,
     calls: Sequence[Mapping[str, object]],
     expected: Sequence[Mapping[str, object]] | None = None,
+    tolerance: float = TOLERANCE,
 ) -> Recorded:
     """Make calls and take down what they give.
 
@@ -88,6 +97,7 @@ def record(
         signature: The signature's name.
         calls: Inputs of each call.
         expected: Outputs of each call, or of some, that must come out.
+        tolerance: How far they may be away.
 
     Raises:
         NotFoundError: there is no such signature.
@@ -98,17 +108,21 @@ def record(
     inputs = [bind(info, call) for call in calls]
     first = replayer.run(signature, inputs)
     second = replayer.run(signature, inputs)
-    made = Recorded(signature)
+    made = Recorded(signature, tolerance=tolerance)
     for number, (one, other) in enumerate(zip(first, second, strict=True)):
         kept = {n: a for n, a in one.items() if not difference(other[n], a, TOLERANCE)}
         if expected is not None:
-            _compare(info, number, kept, expected[number])
+            _compare(info, number, kept, expected[number], tolerance)
         made.calls.append(({n: np.array(a) for n, a in inputs[number].items()}, kept))
     return made
 
 
 def _compare(
-    info: SignatureInfo, number: int, found: Arrays, expected: Mapping[str, object]
+    info: SignatureInfo,
+    number: int,
+    found: Arrays,
+    expected: Mapping[str, object],
+    tolerance: float,
 ) -> None:
     for name, value in expected.items():
         if name not in found:
@@ -116,7 +130,7 @@ def _compare(
                 f"the example of signature {info.name!r} has the output {name!r}; expected one of "
                 f"{', '.join(found) or 'none'}, which the signature gives alike in every run"
             )
-        text = difference(found[name], np.asarray(value), TOLERANCE)
+        text = difference(found[name], np.asarray(value), tolerance)
         if text:
             raise InvalidArgumentError(
                 f"the example of signature {info.name!r}, call {number}: output {name!r} {text}; "

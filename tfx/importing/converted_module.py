@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from tfx.framework.context import init_scope
 from tfx.framework.module import Module
 from tfx.framework.variable import Variable
 from tfx.graph.onnx_import.weights import find_weights
-from tfx.graph.serialization.models import ForeignModel
 from tfx.importing.call import identifiers
 from tfx.importing.method_call import MethodCall
 from tfx.importing.method_graphs import MethodGraph, SourceVariable
@@ -213,6 +213,11 @@ class ConvertedModule(Module):
         return dict(self._self_tied)
 
     @property
+    def signature_methods(self) -> dict[str, str]:
+        """The method of each signature."""
+        return dict(self._self_signatures)
+
+    @property
     def signatures(self) -> dict[str, Any]:
         """The signatures that ``saved_model.save`` offers, under the graphs' own names."""
         return {
@@ -313,16 +318,7 @@ def _own_variables(
 
 
 def _as_bytes(graph: MethodGraph) -> MethodGraph:
-    loaded: ForeignModel = open_model(graph.model)
-    return MethodGraph(
-        loaded.with_external({}),
-        graph.arguments,
-        graph.results,
-        graph.parameters,
-        graph.weights,
-        graph.updates,
-        graph.shapes,
-    )
+    return replace(graph, model=open_model(graph.model).with_external({}), answers=())
 
 
 def _restored(

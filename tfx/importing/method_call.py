@@ -53,9 +53,10 @@ class MethodCall:
         self, label: str, name: str, graph: MethodGraph, variables: Mapping[str, Variable]
     ) -> None:
         self.label = label
+        self.graph = graph
         self.loaded = loaded = open_model(graph.model)
         loaded.name = label
-        self._variables = variables
+        self.variables = variables
         self.weights = weights_of(loaded, graph)
         stored = {t.name for t in loaded.proto.graph.initializer}
         with guarded(label):
@@ -173,6 +174,17 @@ class MethodCall:
         value = self._outputs[port.name]
         return TensorSpec(TensorShape(value.shape), from_onnx(value.dtype), name=port.name)
 
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Call with tensors by the graph's names; gives the results by the graph's names."""
+        arguments = [
+            pruned(structure, lambda port: inputs[port.name])
+            for structure in self.arguments.values()
+            if ports_in(structure)
+        ]
+        results = nest.flatten(self.function(*arguments))
+        tensors = [leaf for leaf in results if leaf is not None]
+        return dict(zip(self.output_names, tensors, strict=True))
+
     def bound_graph(self) -> tuple[ForeignGraph, dict[str, Variable]]:
         """The graph whose weights have the variables' names, and these variables."""
         bound = ForeignGraph(self.foreign.graph)
@@ -182,7 +194,7 @@ class MethodCall:
         for port, name in self.weights.items():
             if port in self._values:
                 key = name if name not in {*variables, *bound.inputs, *bound.outputs} else port
-                bound.weights[key], variables[key] = self._values[port], self._variables[name]
+                bound.weights[key], variables[key] = self._values[port], self.variables[name]
         return bound, variables
 
     def _as_function(self, name: str) -> Function:
@@ -209,10 +221,10 @@ class MethodCall:
         for port, name in self.weights.items():
             value = self._values.get(port)
             if value is not None and id(value) in self._used:
-                mapping[id(value)] = self._variables[name].value()
+                mapping[id(value)] = self.variables[name].value()
         inline_nodes(self.foreign.graph, mapping, graph)
         for port, name in self.updates.items():
-            self._variables[name].assign(mapping[id(self._outputs[port])])
+            self.variables[name].assign(mapping[id(self._outputs[port])])
         outputs = self._outputs
         return filled(self.results, lambda port: mapping[id(outputs[port.name])], fixed=False)
 

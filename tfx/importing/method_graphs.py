@@ -1,4 +1,4 @@
-"""What an exporter of another framework hands over: graphs of methods, and the variables below them.
+"""What an exporter of another framework hands over: graphs of methods, and variables below them.
 
 Owns the description only: which ONNX graph a method is, how a call's arguments and results stand
 for the graph's inputs and outputs, which of its values are variables, and which outputs variables
@@ -8,7 +8,7 @@ become. Must not know any framework.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,39 @@ class SourceVariable:
     trainable: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class LayerValue:
+    """What the source computes inside, and the graph's value that is the same.
+
+    Attributes:
+        layer: The source's name of the layer, or of the line that computes it.
+        value: The graph's name of the value.
+        array: What the source has there.
+    """
+
+    layer: str
+    value: str
+    array: Any
+
+
+@dataclass(frozen=True, slots=True)
+class SourceAnswer:
+    """A call of the source: what was given, and what the source itself answered.
+
+    Attributes:
+        inputs: Arrays by the graph's inputs.
+        outputs: Arrays by the graph's outputs: those that are the same in every run.
+        updates: New values of variables by name, likewise.
+        layers: Gives what the source computes on the way, in its order; called when an answer
+            differs, to tell where.
+    """
+
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+    updates: Mapping[str, Any] = field(default_factory=dict)
+    layers: Callable[[], Iterable[LayerValue]] | None = None
+
+
 @dataclass(frozen=True)
 class MethodGraph:
     """One way of calling a method, as an ONNX graph.
@@ -52,6 +85,7 @@ class MethodGraph:
             initializers that ``import_onnx`` makes variables of, under the graph's names.
         updates: Names of the variables that the graph changes, by the outputs that they become.
         shapes: Shapes of inputs in place of those that the graph declares.
+        answers: What the source answered when the graph was made, with the variables as given.
     """
 
     model: Any
@@ -61,6 +95,7 @@ class MethodGraph:
     weights: Mapping[str, str] | None = None
     updates: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, Any] = field(default_factory=dict)
+    answers: tuple[SourceAnswer, ...] = ()
 
 
 def is_port(leaf: Any) -> bool:

@@ -1,0 +1,156 @@
+"""A converted module compared with what its source answered, down to the first layer that differs.
+
+Must not know any framework. The one decision: an output is compared by the size of its largest
+element, since a network's small elements are differences of large ones; and variables that a call
+changes are put back, so that comparing leaves no trace.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfx.bundle.examples import TOLERANCE, difference, max_difference
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.variable import Variable
+from tfx.importing.converted_module import ConvertedModule
+from tfx.importing.method_call import MethodCall
+from tfx.importing.method_graphs import MethodGraph, Port, SourceAnswer
+from tfx.importing.open_model import open_model
+
+# Differences below this part of the largest element are rounding of kernels that compute in
+# another order, whatever the tolerance.
+_LEAST = 1e-6
+
+
+def compare_answers(module: ConvertedModule, tolerance: float = TOLERANCE) -> float:
+    """Run every method on what its source was given.
+
+    Args:
+        module: The module, with the weights that the source had.
+        tolerance: Of an output, by its largest element.
+
+    Returns:
+        The largest difference found, by the largest element of its output.
+
+    Raises:
+        InvalidArgumentError: an answer differs; the message names the method, the output, and the
+            first layer that differs.
+    """
+    worst = 0.0
+    for method in module.methods.values():
+        for call in method.calls:
+            for answer in call.graph.answers:
+                with restored(module.weights, call.updates.values()):
+                    worst = max(worst, _compared(call, answer, tolerance))
+    return worst
+
+
+@contextmanager
+def restored(variables: Mapping[str, Variable], names: Any) -> Iterator[None]:
+    """Give variables their values back afterwards."""
+    before = {name: variables[name].value() for name in names}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            variables[name].assign(value)
+
+
+def _compared(call: MethodCall, answer: SourceAnswer, tolerance: float) -> float:
+    inputs = {n: convert_to_tensor(a, call.ports[n].tensor.dtype) for n, a in answer.inputs.items()}
+    found = {n: t.numpy() for n, t in call.run(inputs).items()}
+    pairs = [(f"output {n!r}", found[n], a) for n, a in answer.outputs.items()]
+    pairs += [
+        (f"variable {n!r} after the call", call.variables[n].numpy(), a)
+        for n, a in answer.updates.items()
+    ]
+    worst = 0.0
+    for what, came, wanted in pairs:
+        expected = np.asarray(wanted)
+        text = differs(came, expected, tolerance)
+        if text:
+            with restored(call.variables, call.updates.values()):
+                place = _first_layer(call, answer, tolerance)
+            raise InvalidArgumentError(
+                f"{call.label}: {what} {text}; the source's answer and the converted model's are "
+                f"not the same. {place}"
+            )
+        worst = max(worst, _relative(came, expected))
+    return worst
+
+
+def differs(found: npt.NDArray[Any], expected: npt.NDArray[Any], tolerance: float) -> str:
+    """How a result differs from the source's in words, or nothing."""
+    text = difference(found, expected, tolerance)
+    if text or not expected.size or not _is_inexact(expected):
+        return text
+    relative = _relative(found, expected)
+    epsilon = float(dtypes.finfo(dtypes.as_dtype(expected.dtype)).eps)
+    if relative <= max(100 * tolerance, 64 * epsilon):
+        return ""
+    return f"differs by {relative:.3g} of its largest element"
+
+
+def _is_inexact(array: npt.NDArray[Any]) -> bool:
+    if array.dtype == object or array.dtype.kind in "SUTbiu":
+        return False
+    return dtypes.as_dtype(array.dtype).is_floating
+
+
+def _relative(found: npt.NDArray[Any], expected: npt.NDArray[Any]) -> float:
+    if not expected.size or not _is_inexact(expected):
+        return 0.0
+    finite = np.abs(expected[np.isfinite(expected)].astype(np.float64))
+    scale = max(float(finite.max(initial=0.0)), _LEAST)
+    return max_difference(found, expected) / scale
+
+
+def _first_layer(call: MethodCall, answer: SourceAnswer, tolerance: float) -> str:
+    """What to say of where the difference begins."""
+    if answer.layers is None:
+        return "Nothing is known of what the source computes inside."
+    values = open_model(call.graph.model).proto
+    known = {name for node in values.graph.node for name in node.output}
+    layers = [item for item in answer.layers() if item.value in known]
+    if not layers:
+        return "No value inside of the graph is known to be one of the source's."
+    found = _values_inside(call, answer, [item.value for item in layers])
+    agreed = None
+    for item in layers:
+        came = found.get(item.value)
+        if came is None:
+            continue
+        text = differs(came, np.asarray(item.array), tolerance)
+        if text:
+            before = f" All layers before it agree, the last is {agreed!r}." if agreed else ""
+            return f"The first layer that differs is {item.layer!r} (it {text}).{before}"
+        agreed = item.layer
+    return f"All {len(layers)} layers inside agree up to {agreed!r}; the difference is behind them."
+
+
+def _values_inside(
+    call: MethodCall, answer: SourceAnswer, names: Sequence[str]
+) -> dict[str, npt.NDArray[Any]]:
+    loaded = open_model(call.graph.model)
+    proto = loaded.proto
+    declared = {item.name for item in proto.graph.output}
+    wanted = list(dict.fromkeys(names))
+    for name in wanted:
+        if name not in declared:
+            proto.graph.output.add(name=name)
+    graph: MethodGraph = dataclasses.replace(
+        call.graph, model=proto, results={n: Port(n) for n in wanted}, updates={}, answers=()
+    )
+    inner = MethodCall(call.label, "inside", graph, call.variables)
+    inputs = {
+        n: convert_to_tensor(a, inner.ports[n].tensor.dtype) for n, a in answer.inputs.items()
+    }
+    return {n: t.numpy() for n, t in inner.run(inputs).items()}
