@@ -1,38 +1,44 @@
-"""A torch module's method as an exported program: traced by torch.export, errors made readable."""
+"""A method of a torch module as an exported program: traced by torch.export, errors readable."""
 
 from __future__ import annotations
 
 import inspect
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from tfx.core.errors import InvalidArgumentError, UnimplementedError
+from tfx.core.errors import InvalidArgumentError, OpError, UnimplementedError
 from tfx.exporters.example_calls import ExampleCall
-from tfx.exporters.torch_structures import NamedDims
+from tfx.exporters.torch_structures import NamedDims, Path, path_text
 
 _LINE = re.compile(r'File "([^"]+)", line (\d+), in (\w+)')
+# Around a module whose method is not ``forward``: what names of weights begin with then.
+WRAPPED = "model."
 
 
-def bound_arguments(label: str, function: Any, call: ExampleCall) -> dict[str, Any]:
-    """The arguments of a call by parameter, in order.
+@dataclass(frozen=True)
+class TracedMethod:
+    """A method as torch.export has it.
 
-    Raises:
-        InvalidArgumentError: the arguments do not fit the function.
+    Attributes:
+        label: The method, for messages.
+        program: The exported program.
+        parameters: The method's parameters; None: those that the program names.
+        prefix: What names of weights begin with in the program and not in the model.
+        dims: The dimensions with a name: the argument's place, the axis and the name.
     """
-    try:
-        bound = inspect.signature(function).bind(*call.args, **call.kwargs)
-    except TypeError as e:
-        raise InvalidArgumentError(
-            f"{label} cannot be called with the example arguments: {e}; give args= and kwargs= as "
-            f"{label}{inspect.signature(function)} takes them."
-        ) from e
-    return dict(bound.arguments)
+
+    label: str
+    program: Any
+    parameters: inspect.Signature | None = None
+    prefix: str = ""
+    dims: tuple[tuple[Path, int, str], ...] = ()
 
 
-def export_program(model: Any, label: str, call: ExampleCall) -> Any:
+def trace_method(model: Any, label: str, call: ExampleCall) -> TracedMethod:
     """Trace a method of a module by ``torch.export``.
 
     Raises:
@@ -46,7 +52,8 @@ def export_program(model: Any, label: str, call: ExampleCall) -> Any:
         raise InvalidArgumentError(
             f"{type(model).__name__} has no method {call.method!r}, which a signature asks for."
         )
-    arguments = bound_arguments(label, function, call)
+    parameters = inspect.signature(function)
+    arguments = _bound(label, parameters, call)
     dims = NamedDims(label)
     for name in call.dynamic or {}:
         if name not in arguments:
@@ -54,46 +61,54 @@ def export_program(model: Any, label: str, call: ExampleCall) -> Any:
                 f"{label}: dynamic has {name!r}, which is no argument of the example call; it has "
                 f"{', '.join(arguments) or 'none'}."
             )
-    shapes = {
-        n: dims.shapes(value, (call.dynamic or {}).get(n), n) for n, value in arguments.items()
-    }
-    traced = model if call.method == "forward" else _with_forward(model, function)
-    with _mode(model, call.training), _readable(label, dims), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return torch.export.export(
-            traced, call.args, dict(call.kwargs), dynamic_shapes=shapes if dims.asked else None
-        )
+    given = call.dynamic or {}
+    shapes: Any = {n: dims.shapes(a, given.get(n), (n,)) for n, a in arguments.items()}
+    if not given:
+        shapes = None
+    is_forward = call.method == "forward"
+    traced = model if is_forward else _with_forward(model, function, parameters)
+    with in_mode(model, call.training), _readable(label, dims), _quiet():
+        program = torch.export.export(traced, call.args, dict(call.kwargs), dynamic_shapes=shapes)
+    prefix = "" if is_forward else WRAPPED
+    return TracedMethod(label, program, parameters, prefix, tuple(dims.asked))
 
 
-def _with_forward(model: Any, function: Any) -> Any:
-    """A module whose ``forward`` is another method; parameters get the prefix ``model.``."""
+def _bound(label: str, parameters: inspect.Signature, call: ExampleCall) -> dict[str, Any]:
+    """The arguments of a call by parameter, in order."""
+    try:
+        return dict(parameters.bind(*call.args, **call.kwargs).arguments)
+    except TypeError as e:
+        raise InvalidArgumentError(
+            f"{label}{parameters} cannot be called with the example arguments: {e}; give them as "
+            "args= and kwargs=."
+        ) from e
+
+
+def _with_forward(model: Any, function: Any, parameters: inspect.Signature) -> Any:
+    """A module whose ``forward`` is another method of a model."""
     import torch
 
     class Method(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.model = model
-            self.training = model.training
 
         def forward(self, *args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs)
 
-    Method.forward.__signature__ = _with_self(function)  # type: ignore[attr-defined]
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    shown = list(parameters.parameters.values())
+    if shown and shown[0].kind is not inspect.Parameter.POSITIONAL_ONLY:
+        own = own.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    Method.forward.__signature__ = parameters.replace(  # type: ignore[attr-defined]
+        parameters=[own, *shown]
+    )
     return Method()
 
 
-def _with_self(function: Any) -> inspect.Signature:
-    signature = inspect.signature(function)
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    parameters = list(signature.parameters.values())
-    if parameters and parameters[0].kind is not inspect.Parameter.POSITIONAL_ONLY:
-        own = own.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return signature.replace(parameters=[own, *parameters])
-
-
 @contextmanager
-def _mode(model: Any, training: bool) -> Iterator[None]:
-    """Run a module as in training or not; afterwards each part is as it was."""
+def in_mode(model: Any, training: bool) -> Iterator[None]:
+    """Run a module as in training or not; afterwards each part of it is as it was."""
     before = [(module, module.training) for module in model.modules()]
     model.train(training)
     try:
@@ -104,18 +119,26 @@ def _mode(model: Any, training: bool) -> Iterator[None]:
 
 
 @contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what torch says to its own developers from the user."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
 def _readable(label: str, dims: NamedDims) -> Iterator[None]:
     """Let errors of the tracer come out as ours, which say what to do."""
     try:
         yield
-    except (InvalidArgumentError, UnimplementedError):
+    except OpError:
         raise
     except Exception as e:
         text = str(e)
         place = _place(text, e)
         fixed = _fixed_dimension(text, dims)
         if fixed is not None:
-            raise InvalidArgumentError(f"{label}: {fixed}{place}") from e
+            raise InvalidArgumentError(f"{label}: {fixed}{place}.") from e
         if "data-dependent" in text or "GuardOnDataDependent" in type(e).__name__:
             raise UnimplementedError(
                 f"{label}: its Python code decides by the contents of a tensor (if, while, int(), "
@@ -123,7 +146,7 @@ def _readable(label: str, dims: NamedDims) -> Iterator[None]:
                 "torch.cond there, or export the parts around it as methods of their own."
             ) from e
         raise UnimplementedError(
-            f"{label}: torch.export cannot trace it: {type(e).__name__}: {_first(text)}{place}"
+            f"{label}: torch.export cannot trace it: {type(e).__name__}: {_first(text)}{place}."
         ) from e
 
 
@@ -134,103 +157,34 @@ def _first(text: str) -> str:
 
 def _place(text: str, error: BaseException) -> str:
     """The line of the user's program, if the message or the traceback has one."""
-    found = [m for m in _LINE.finditer(text) if "/torch/" not in m[1].replace("\\", "/")]
+    found = [m for m in _LINE.finditer(text) if not _is_machinery(m[1])]
     if found:
         return f" (at {found[-1][1]}:{found[-1][2]}, in {found[-1][3]})"
     place = ""
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        name = code.co_filename.replace("\\", "/")
-        if "/torch/" not in name and "/exporters/" not in name and not name.startswith("<"):
+        if not _is_machinery(code.co_filename):
             place = f" (at {code.co_filename}:{trace.tb_lineno}, in {code.co_name})"
         trace = trace.tb_next
     return place
 
 
+def _is_machinery(file: str) -> bool:
+    file = file.replace("\\", "/")
+    return "/torch/" in file or "/exporters/" in file or "/contextlib" in file or file[0] == "<"
+
+
 def _fixed_dimension(text: str, dims: NamedDims) -> str | None:
     """What to say of a dimension that was asked for by name and is a number in the model."""
-    if not dims.asked or not re.search(r"specializ|constraint|[Nn]ot all values", text):
+    if not re.search(r"specializ|[Cc]onstraint|[Nn]ot all values", text):
         return None
     for path, axis, name in dims.asked:
-        if re.search(rf"\b{re.escape(name)}\b", text):
+        lines = [n.strip(" -\t") for n in text.splitlines() if re.search(rf"\b{name}\b", n)]
+        if lines:
             return (
-                f"dimension {axis} of {path} was asked for as {name!r}, but the model fixes it: "
-                f"{_reason(text, name)}. Leave {name!r} out of dynamic, give an example of a size "
-                "other than 0 and 1, or change the line that needs the number"
+                f"dimension {axis} of {path_text(path)} was asked for as {name!r}, but the model "
+                f"fixes it: {lines[0].rstrip('.')[:300]}. Leave {name!r} out of dynamic, give an "
+                "example whose size is not 0 or 1, or change the line that needs the number"
             )
     return None
-
-
-def _reason(text: str, name: str) -> str:
-    lines = [line.strip(" -\t") for line in text.splitlines() if name in line]
-    return (lines[0] if lines else text.splitlines()[0]).rstrip(".")[:300]
-
-
-def parameters_of(model: Any) -> tuple[dict[str, Any], dict[str, str]]:
-    """Parameters and buffers by name, each once, and the further names of tied ones."""
-    found: dict[str, Any] = {}
-    tied: dict[str, str] = {}
-    seen: dict[Any, str] = {}
-    every = [
-        *model.named_parameters(remove_duplicate=False),
-        *model.named_buffers(remove_duplicate=False),
-    ]
-    for name, tensor in every:
-        key = _identity(tensor)
-        if key in seen:
-            tied[name] = seen[key]
-        else:
-            seen[key] = name
-            found[name] = tensor
-    return found, tied
-
-
-def _identity(tensor: Any) -> Any:
-    if tensor.numel() == 0 or tensor.device.type == "meta":
-        return id(tensor)
-    return tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride()), tensor.dtype
-
-
-def as_array(label: str, name: str, tensor: Any) -> Any:
-    """A parameter as an array, without a copy where it is on the CPU.
-
-    Raises:
-        InvalidArgumentError: it has no contents, or of a kind that arrays do not have.
-    """
-    import torch
-
-    from tfx.core import dtypes
-
-    if tensor.device.type == "meta":
-        raise InvalidArgumentError(
-            f"{label}: {name!r} is on the meta device and has no contents; load weights first."
-        )
-    tensor = tensor.detach()
-    if tensor.layout != torch.strided or tensor.is_quantized:
-        raise InvalidArgumentError(
-            f"{label}: {name!r} is {tensor.layout}, expected a plain tensor; convert it first."
-        )
-    tensor = tensor.cpu()
-    if tensor.is_conj() or tensor.is_neg():
-        tensor = tensor.resolve_conj().resolve_neg()
-    if tensor.dtype == torch.bfloat16:
-        return tensor.contiguous().view(torch.int16).numpy().view(dtypes.bfloat16.as_numpy_dtype)
-    try:
-        return tensor.numpy()
-    except (TypeError, RuntimeError) as e:
-        raise InvalidArgumentError(
-            f"{label}: {name!r} has dtype {tensor.dtype}, which arrays do not have; convert it."
-        ) from e
-
-
-def described(model: Any) -> Mapping[str, str]:
-    """What a bundle's metadata says of the source."""
-    import torch
-
-    kind = type(model)
-    return {
-        "source.framework": "torch",
-        "source.version": str(torch.__version__),
-        "source.class": f"{kind.__module__}.{kind.__qualname__}",
-    }

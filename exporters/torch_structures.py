@@ -13,13 +13,18 @@ from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
 
+Path = tuple[Any, ...]
+
 
 def plain_structure(spec: Any, leaves: Iterator[Any]) -> Any:
-    """A structure that torch describes, of plain containers, with these leaves."""
+    """The structure that a torch ``TreeSpec`` describes, of plain containers, with these leaves.
+
+    A dataclass and other objects of named parts become dicts.
+    """
     if spec.is_leaf():
         return next(leaves)
-    kind, children = spec.type, _children(spec)
-    items = [plain_structure(child, leaves) for child in children]
+    items = [plain_structure(child, leaves) for child in spec.children()]
+    kind = spec.type
     if kind in (dict, OrderedDict):
         return dict(zip(spec.context, items, strict=True))
     if kind is defaultdict:
@@ -29,40 +34,25 @@ def plain_structure(spec: Any, leaves: Iterator[Any]) -> Any:
     if kind is tuple:
         return tuple(items)
     names = _field_names(spec, len(items))
-    if names is not None:
-        return dict(zip(names, items, strict=True))
-    return items[0] if len(items) == 1 else items
-
-
-def _children(spec: Any) -> Sequence[Any]:
-    found = getattr(spec, "children_specs", None)
-    return list(spec.children() if found is None else found)
+    return items if names is None else dict(zip(names, items, strict=True))
 
 
 def _field_names(spec: Any, count: int) -> list[str] | None:
     """Names of the parts of an object, where what torch keeps of it has them."""
     kind, context = spec.type, spec.context
-    named = getattr(kind, "_fields", None) or getattr(context, "_fields", None)
-    if named is not None and len(named) == count:
-        return list(named)
-    candidates = [context]
+    candidates = [getattr(kind, "_fields", None), getattr(context, "_fields", None), context]
     if isinstance(context, list | tuple):
         candidates += list(context)
-    for candidate in candidates:
-        if (
-            isinstance(candidate, list | tuple)
-            and len(candidate) == count
-            and all(isinstance(name, str) for name in candidate)
-        ):
-            return list(candidate)
     if dataclasses.is_dataclass(kind):
-        names = [f.name for f in dataclasses.fields(kind)]
-        if len(names) == count:
-            return names
+        candidates.append([f.name for f in dataclasses.fields(kind)])
+    for names in candidates:
+        if isinstance(names, list | tuple) and len(names) == count:
+            if all(isinstance(name, str) for name in names):
+                return list(names)
     return None
 
 
-def leaf_paths(structure: Any, path: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], Any]]:
+def leaf_paths(structure: Any, path: Path = ()) -> list[tuple[Path, Any]]:
     """The leaves of plain containers in their own order, each with the keys that lead to it."""
     if isinstance(structure, Mapping):
         pairs: Any = structure.items()
@@ -78,20 +68,33 @@ def path_name(path: Sequence[Any]) -> str:
     return "_".join(str(part) for part in path)
 
 
+def path_text(path: Path) -> str:
+    """A place in the arguments as a message says it: ``batch['image'][0]``."""
+    return str(path[0]) + "".join(f"[{part!r}]" for part in path[1:])
+
+
 class NamedDims:
-    """Dimensions by name, the same object for the same name.
+    """Dimensions by name: one ``torch.export.Dim`` for each name.
 
     Args:
         label: The method, for messages.
+
+    Attributes:
+        asked: The dimensions that have a name: the argument's place, the axis and the name.
     """
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self.dims: dict[str, Any] = {}
-        self.asked: list[tuple[str, int, str]] = []
+        self._dims: dict[str, Any] = {}
+        self.asked: list[tuple[Path, int, str]] = []
 
-    def shapes(self, argument: Any, dynamic: Any, path: str) -> Any:
-        """What torch.export takes for an argument's ``dynamic_shapes``.
+    def shapes(self, argument: Any, dynamic: Any, path: Path) -> Any:
+        """What torch.export takes as ``dynamic_shapes`` for an argument.
+
+        Args:
+            argument: The example.
+            dynamic: What the user gave for it.
+            path: The argument's place.
 
         Raises:
             InvalidArgumentError: it names a dimension that the argument has not.
@@ -99,44 +102,45 @@ class NamedDims:
         import torch
 
         if isinstance(argument, torch.Tensor):
-            return self._of_tensor(argument, dynamic, path)
+            return None if dynamic is None else self._of_tensor(argument, dynamic, path)
         if isinstance(argument, Mapping):
-            given = dynamic if isinstance(dynamic, Mapping) else {}
-            self._check_keys(given, argument, path)
-            return {k: self.shapes(v, given.get(k), f"{path}.{k}") for k, v in argument.items()}
+            return self._of_mapping(argument, dynamic, path)
         if isinstance(argument, list | tuple):
-            several = dynamic if isinstance(dynamic, list | tuple) else [None] * len(argument)
-            if len(several) != len(argument):
-                raise InvalidArgumentError(
-                    f"{self._label}: dynamic has {len(several)} items for {path}, which has "
-                    f"{len(argument)}."
-                )
-            items = [
-                self.shapes(v, d, f"{path}[{i}]")
-                for i, (v, d) in enumerate(zip(argument, several, strict=True))
-            ]
-            return items if isinstance(argument, list) else tuple(items)
-        if dataclasses.is_dataclass(argument) and not isinstance(argument, type):
-            return None
-        return None
+            return self._of_sequence(argument, dynamic, path)
+        return None if dynamic is None else self._with_dims(dynamic)
 
-    def _check_keys(self, given: Mapping[Any, Any], argument: Mapping[Any, Any], path: str) -> None:
-        for key in given:
-            if key not in argument:
-                raise InvalidArgumentError(
-                    f"{self._label}: dynamic has {key!r} for {path}, which has "
-                    f"{', '.join(map(repr, argument))}."
-                )
+    def _of_mapping(self, argument: Mapping[Any, Any], dynamic: Any, path: Path) -> Any:
+        given = {} if dynamic is None else dynamic
+        unknown = [k for k in given if k not in argument] if isinstance(given, Mapping) else [given]
+        if unknown:
+            raise InvalidArgumentError(
+                f"{self._label}: dynamic has {unknown[0]!r:.100} for {path_text(path)}, a dict of "
+                f"{', '.join(map(repr, argument))}."
+            )
+        return {k: self.shapes(v, given.get(k), (*path, k)) for k, v in argument.items()}
 
-    def _of_tensor(self, tensor: Any, dynamic: Any, path: str) -> Any:
-        if dynamic is None:
-            return None
+    def _of_sequence(self, argument: Sequence[Any], dynamic: Any, path: Path) -> Any:
+        given = [None] * len(argument) if dynamic is None else dynamic
+        if not isinstance(given, list | tuple) or len(given) != len(argument):
+            raise InvalidArgumentError(
+                f"{self._label}: dynamic has {given!r:.100} for {path_text(path)}, expected a list "
+                f"of {len(argument)} items, as the argument has."
+            )
+        keys = getattr(argument, "_fields", range(len(argument)))
+        items = [
+            self.shapes(v, d, (*path, k)) for k, v, d in zip(keys, argument, given, strict=True)
+        ]
+        if hasattr(argument, "_fields"):
+            return type(argument)(*items)
+        return items if isinstance(argument, list) else tuple(items)
+
+    def _of_tensor(self, tensor: Any, dynamic: Any, path: Path) -> Any:
         if isinstance(dynamic, list | tuple):
             dynamic = dict(enumerate(dynamic))
         if not isinstance(dynamic, Mapping):
             raise InvalidArgumentError(
-                f"{self._label}: dynamic has {dynamic!r:.100} for {path}, a tensor of shape "
-                f"{tuple(tensor.shape)}; expected names by dimension, such as {{0: 'batch'}}."
+                f"{self._label}: dynamic has {dynamic!r:.100} for {path_text(path)}, a tensor of "
+                f"shape {tuple(tensor.shape)}; expected names by axis, such as {{0: 'batch'}}."
             )
         found = {}
         for axis, name in dynamic.items():
@@ -144,27 +148,32 @@ class NamedDims:
                 continue
             if not isinstance(axis, int) or not -tensor.dim() <= axis < tensor.dim():
                 raise InvalidArgumentError(
-                    f"{self._label}: dynamic has dimension {axis!r} for {path}, a tensor of shape "
-                    f"{tuple(tensor.shape)}."
+                    f"{self._label}: dynamic has axis {axis!r} for {path_text(path)}, a tensor of "
+                    f"shape {tuple(tensor.shape)}."
                 )
-            axis %= tensor.dim()
-            found[axis] = self._dim(name)
-            self.asked.append((path, axis, _name_of(name)))
+            found[axis % tensor.dim()] = self._dim(name)
+            self.asked.append((path, axis % tensor.dim(), _name_of(name)))
         return found or None
+
+    def _with_dims(self, dynamic: Any) -> Any:
+        """What a user gave for an object that torch flattens, names replaced."""
+        if isinstance(dynamic, Mapping):
+            return {k: self._with_dims(v) for k, v in dynamic.items()}
+        if isinstance(dynamic, list | tuple):
+            return [self._with_dims(v) for v in dynamic]
+        return self._dim(dynamic) if isinstance(dynamic, str) else dynamic
 
     def _dim(self, name: Any) -> Any:
         from torch.export import Dim
 
         key = _name_of(name)
-        if key not in self.dims:
-            if isinstance(name, str):
-                if not name.isidentifier():
-                    raise InvalidArgumentError(
-                        f"{self._label}: dynamic has the name {name!r}, expected an identifier."
-                    )
-                name = Dim(name)
-            self.dims[key] = name
-        return self.dims[key]
+        if key not in self._dims:
+            if isinstance(name, str) and not name.isidentifier():
+                raise InvalidArgumentError(
+                    f"{self._label}: dynamic has the name {name!r}, expected an identifier."
+                )
+            self._dims[key] = Dim(name) if isinstance(name, str) else name
+        return self._dims[key]
 
 
 def _name_of(dim: Any) -> str:

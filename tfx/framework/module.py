@@ -16,7 +16,7 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 _IDENTIFIER = re.compile(r"^[A-Za-z_]\w*$")
 
 
-def _snake_case(name: str) -> str:
+def snake_case(name: str) -> str:
     return re.sub(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", name).lower()
 
 
@@ -57,7 +57,7 @@ class Module(AutoTrackable):
 
     def __init__(self, name: str | None = None) -> None:
         if name is None:
-            name = _snake_case(type(self).__name__)
+            name = snake_case(type(self).__name__)
         if not _IDENTIFIER.match(str(name)):
             raise ValueError(
                 f"{name!r} is not a valid module name. Module names must be valid "
