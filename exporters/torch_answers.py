@@ -19,7 +19,7 @@ from tfx.bundle.examples import TOLERANCE, difference
 from tfx.exporters.example_calls import ExampleCall
 from tfx.exporters.torch_graphs import Converted
 from tfx.exporters.torch_programs import TracedMethod, in_mode
-from tfx.exporters.torch_structures import Path, leaf_paths
+from tfx.exporters.torch_structures import grown, leaf_paths
 from tfx.exporters.torch_weights import TorchWeights, as_array
 from tfx.importing.method_graphs import LayerValue, Port, SourceAnswer
 
@@ -240,21 +240,5 @@ def _resized(traced: TracedMethod, call: ExampleCall) -> ExampleCall | None:
         return None
     bound = traced.parameters.bind(*call.args, **call.kwargs)
     for path, axis, _ in traced.dims:
-        bound.arguments[path[0]] = _grown(bound.arguments[path[0]], path[1:], axis)
+        bound.arguments[path[0]] = grown(bound.arguments[path[0]], path[1:], axis)
     return replace(call, args=bound.args, kwargs=bound.kwargs)
-
-
-def _grown(value: Any, path: Path, axis: int) -> Any:
-    """A structure in which one tensor has its first slice once more at the end."""
-    import torch
-
-    if not path:
-        return torch.cat([value, value.narrow(axis, 0, min(1, value.shape[axis]))], axis)
-    key, rest = path[0], path[1:]
-    if isinstance(value, Mapping):
-        return {**value, key: _grown(value[key], rest, axis)}
-    if hasattr(value, "_fields"):
-        return value._replace(**{key: _grown(getattr(value, key), rest, axis)})
-    items = list(value)
-    items[key] = _grown(items[key], rest, axis)
-    return items if isinstance(value, list) else tuple(items)

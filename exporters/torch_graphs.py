@@ -16,7 +16,7 @@ from typing import Any
 
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.exporters.names import unique_name
-from tfx.exporters.torch_programs import TracedMethod
+from tfx.exporters.torch_programs import TracedMethod, fixed_text
 from tfx.exporters.torch_structures import leaf_paths, path_name, plain_structure
 from tfx.importing.method_graphs import MethodGraph, Port
 
@@ -289,7 +289,12 @@ def _symbols(traced: TracedMethod, program: Any, plan: _Plan, arguments: Any) ->
         port = places.get(path)
         if port is not None:
             node = nodes[plan.inputs[int(port.name.removeprefix("in_"))]]
-            found[str(node.meta["val"].shape[axis])] = name
+            size = node.meta["val"].shape[axis]
+            if isinstance(size, int):
+                raise InvalidArgumentError(
+                    f"{traced.label}: {fixed_text(path, axis, name, f'it is {size}')}."
+                )
+            found.setdefault(str(size), name)
     return found
 
 

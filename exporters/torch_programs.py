@@ -7,12 +7,12 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tfx.core.errors import InvalidArgumentError, OpError, UnimplementedError
 from tfx.exporters.example_calls import ExampleCall
-from tfx.exporters.torch_structures import NamedDims, Path, path_text
+from tfx.exporters.torch_structures import NamedDims, Path, grown, part_at, path_text
 
 _LINE = re.compile(r'File "([^"]+)", line (\d+), in (\w+)')
 # Around a module whose method is not ``forward``: what names of weights begin with then.
@@ -63,12 +63,13 @@ def trace_method(model: Any, label: str, call: ExampleCall) -> TracedMethod:
             )
     given = call.dynamic or {}
     shapes: Any = {n: dims.shapes(a, given.get(n), (n,)) for n, a in arguments.items()}
-    if not given:
-        shapes = None
+    call = _without_ones(parameters, call, dims)
     is_forward = call.method == "forward"
     traced = model if is_forward else _with_forward(model, function, parameters)
     with in_mode(model, call.training), _readable(label, dims), _quiet():
-        program = torch.export.export(traced, call.args, dict(call.kwargs), dynamic_shapes=shapes)
+        program = torch.export.export(
+            traced, call.args, dict(call.kwargs), dynamic_shapes=shapes if given else None
+        )
     prefix = "" if is_forward else WRAPPED
     return TracedMethod(label, program, parameters, prefix, tuple(dims.asked))
 
@@ -82,6 +83,21 @@ def _bound(label: str, parameters: inspect.Signature, call: ExampleCall) -> dict
             f"{label}{parameters} cannot be called with the example arguments: {e}; give them as "
             "args= and kwargs=."
         ) from e
+
+
+def _without_ones(
+    parameters: inspect.Signature, call: ExampleCall, dims: NamedDims
+) -> ExampleCall:
+    """The call with dimensions of size 1 doubled that have a name.
+
+    The tracer takes a 1 for a number of the model's, since it may be broadcast.
+    """
+    bound = parameters.bind(*call.args, **call.kwargs)
+    for path, axis, _ in dims.asked:
+        name, rest = path[0], path[1:]
+        if part_at(bound.arguments[name], rest).shape[axis] == 1:
+            bound.arguments[name] = grown(bound.arguments[name], rest, axis)
+    return replace(call, args=bound.args, kwargs=bound.kwargs)
 
 
 def _with_forward(model: Any, function: Any, parameters: inspect.Signature) -> Any:
@@ -181,10 +197,16 @@ def _fixed_dimension(text: str, dims: NamedDims) -> str | None:
         return None
     for path, axis, name in dims.asked:
         lines = [n.strip(" -\t") for n in text.splitlines() if re.search(rf"\b{name}\b", n)]
+        lines = [n for n in lines if "Constraints violated" not in n] or lines
         if lines:
-            return (
-                f"dimension {axis} of {path_text(path)} was asked for as {name!r}, but the model "
-                f"fixes it: {lines[0].rstrip('.')[:300]}. Leave {name!r} out of dynamic, give an "
-                "example whose size is not 0 or 1, or change the line that needs the number"
-            )
+            return fixed_text(path, axis, name, lines[0].rstrip(".")[:300])
     return None
+
+
+def fixed_text(path: Path, axis: int, name: str, found: str) -> str:
+    """What to say of a dimension that was asked for by name and is a number in the model."""
+    return (
+        f"dimension {axis} of {path_text(path)} was asked for as {name!r}, but the model fixes it: "
+        f"{found}. Leave {name!r} out of dynamic, or change the line that needs the number (a "
+        "size that is compared, reshaped to or indexed by a Python number)"
+    )

@@ -46,9 +46,9 @@ def _field_names(spec: Any, count: int) -> list[str] | None:
     if dataclasses.is_dataclass(kind):
         candidates.append([f.name for f in dataclasses.fields(kind)])
     for names in candidates:
-        if isinstance(names, list | tuple) and len(names) == count:
-            if all(isinstance(name, str) for name in names):
-                return list(names)
+        fits = isinstance(names, list | tuple) and len(names) == count
+        if fits and all(isinstance(name, str) for name in names):
+            return list(names)
     return None
 
 
@@ -68,13 +68,40 @@ def path_name(path: Sequence[Any]) -> str:
     return "_".join(str(part) for part in path)
 
 
+def grown(value: Any, path: Path, axis: int) -> Any:
+    """A structure in which one tensor has its first slice once more at the end of an axis."""
+    import torch
+
+    if not path:
+        return torch.cat([value, value.narrow(axis, 0, min(1, value.shape[axis]))], axis)
+    key, rest = path[0], path[1:]
+    if isinstance(value, Mapping):
+        return {**value, key: grown(value[key], rest, axis)}
+    if hasattr(value, "_fields"):
+        return value._replace(**{key: grown(getattr(value, key), rest, axis)})
+    items = list(value)
+    items[key] = grown(items[key], rest, axis)
+    return items if isinstance(value, list) else tuple(items)
+
+
+def part_at(value: Any, path: Path) -> Any:
+    """The part of a structure at a place."""
+    for key in path:
+        value = getattr(value, key) if hasattr(value, "_fields") else value[key]
+    return value
+
+
 def path_text(path: Path) -> str:
     """A place in the arguments as a message says it: ``batch['image'][0]``."""
     return str(path[0]) + "".join(f"[{part!r}]" for part in path[1:])
 
 
 class NamedDims:
-    """Dimensions by name: one ``torch.export.Dim`` for each name.
+    """Dimensions by name, as torch.export takes them.
+
+    The tracer is told to keep each as general as the model allows (``Dim.AUTO``), so that bounds
+    which the model has (a table of 512 positions) need not be said. What it fixed is found
+    afterwards. A ``torch.export.Dim`` of the user is passed on as it is.
 
     Args:
         label: The method, for messages.
@@ -85,7 +112,6 @@ class NamedDims:
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._dims: dict[str, Any] = {}
         self.asked: list[tuple[Path, int, str]] = []
 
     def shapes(self, argument: Any, dynamic: Any, path: Path) -> Any:
@@ -166,14 +192,13 @@ class NamedDims:
     def _dim(self, name: Any) -> Any:
         from torch.export import Dim
 
-        key = _name_of(name)
-        if key not in self._dims:
-            if isinstance(name, str) and not name.isidentifier():
-                raise InvalidArgumentError(
-                    f"{self._label}: dynamic has the name {name!r}, expected an identifier."
-                )
-            self._dims[key] = Dim(name) if isinstance(name, str) else name
-        return self._dims[key]
+        if not isinstance(name, str):
+            return name
+        if not name.isidentifier():
+            raise InvalidArgumentError(
+                f"{self._label}: dynamic has the name {name!r}, expected an identifier."
+            )
+        return Dim.AUTO
 
 
 def _name_of(dim: Any) -> str:
