@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfx.bundle.examples import TOLERANCE, difference
+from tfx.core.errors import InvalidArgumentError
 from tfx.exporters.example_calls import ExampleCall
 from tfx.exporters.torch_graphs import Converted
 from tfx.exporters.torch_programs import TracedMethod, in_mode
@@ -44,14 +45,23 @@ class Source:
     def answers(
         self, traced: TracedMethod, converted: Converted, call: ExampleCall
     ) -> tuple[SourceAnswer, ...]:
-        """The answers to a call, and to one of other sizes where dimensions are dynamic."""
-        found = [self._answer(converted, call)]
-        other = _resized(traced, call)
-        if other is not None:
+        """The answers to a call, and to one of other sizes where dimensions are dynamic.
+
+        Raises:
+            InvalidArgumentError: the model itself cannot be called so.
+        """
+        found: list[SourceAnswer] = []
+        refused: Exception | None = None
+        for given in (call, _resized(traced, call)):
             try:
-                found.append(self._answer(converted, other))
-            except Exception:  # the model does not take this size: no example
-                return tuple(found)
+                found += [] if given is None else [self._answer(converted, given)]
+            except Exception as e:  # noqa: BLE001  # a size that the model does not take
+                refused = e
+        if not found:
+            raise InvalidArgumentError(
+                f"{traced.label}: the model itself fails for the example arguments"
+                f"{' in training' if call.training else ''}: {type(refused).__name__}: {refused}."
+            ) from refused
         return tuple(found)
 
     def _answer(self, converted: Converted, call: ExampleCall) -> SourceAnswer:

@@ -216,8 +216,8 @@ def _without_parameters(program: Any) -> Any:
     outputs = [
         kinds.OutputSpec(kinds.OutputKind.USER_OUTPUT, s.arg, None) for s in signature.output_specs
     ]
-    example = tuple(_examples(program))
-    _, in_spec = pytree.tree_flatten((example, {}))
+    count = sum(s.kind is user for s in inputs)
+    _, in_spec = pytree.tree_flatten((tuple(range(count)), {}))
     _, out_spec = pytree.tree_flatten(tuple(range(len(outputs))))
     whole = ModuleCallSignature([], [], in_spec, out_spec)
     return ExportedProgram(
@@ -227,23 +227,9 @@ def _without_parameters(program: Any) -> Any:
         {},
         program.range_constraints,
         [ModuleCallEntry("", whole)],
-        example_inputs=(example, {}),
+        example_inputs=None,  # else torch adds checks of sizes by names that are no more
         constants=program.constants,
     )
-
-
-def _examples(program: Any) -> Iterator[Any]:
-    """A value for each input that is an argument or a parameter."""
-    from torch.export.graph_signature import InputKind
-    from torch.utils import _pytree as pytree
-
-    users = iter(pytree.tree_leaves(program.example_inputs))
-    stored = {**program.constants, **program.state_dict}
-    for spec in program.graph_signature.input_specs:
-        if spec.kind is InputKind.USER_INPUT:
-            yield next(users, None)
-        elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
-            yield stored[spec.target]
 
 
 def _to_onnx(label: str, program: Any) -> Any:
