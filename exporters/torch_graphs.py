@@ -276,7 +276,7 @@ def _symbols(traced: TracedMethod, program: Any, plan: _Plan, arguments: Any) ->
         if port is not None:
             node = nodes[plan.inputs[int(port.name.removeprefix("in_"))]]
             size = node.meta["val"].shape[axis]
-            if isinstance(size, int):
+            if str(size).isdigit():
                 raise InvalidArgumentError(
                     f"{traced.label}: {fixed_text(path, axis, name, f'it is {size}')}."
                 )
