@@ -19,12 +19,18 @@ if TYPE_CHECKING:
     from tfx.exporters.compare_bundles import compare as compare
     from tfx.exporters.convert_bundle import convert as convert
     from tfx.exporters.freeze_bundle import freeze as freeze
+    from tfx.exporters.named_weights import to_numpy as to_numpy
+    from tfx.exporters.named_weights import to_safetensors as to_safetensors
+    from tfx.exporters.named_weights import to_torch as to_torch
 
 # Fetched when first used: who saves a model needs none of these.
 _LATER = {
     "compare": "tfx.exporters.compare_bundles",
     "convert": "tfx.exporters.convert_bundle",
     "freeze": "tfx.exporters.freeze_bundle",
+    "to_numpy": "tfx.exporters.named_weights",
+    "to_safetensors": "tfx.exporters.named_weights",
+    "to_torch": "tfx.exporters.named_weights",
 }
 # Modules: one for each kind of model, with ``export`` and ``to_module``.
 _SOURCES = ("from_safetensors", "from_torch")

@@ -55,7 +55,7 @@ class Source:
         for given in (call, _resized(traced, call)):
             try:
                 found += [] if given is None else [self._answer(converted, given)]
-            except Exception as e:  # noqa: BLE001  # a size that the model does not take
+            except Exception as e:  # a size that the model does not take
                 refused = e
         if not found:
             raise InvalidArgumentError(

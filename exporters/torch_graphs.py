@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from tfx.core.errors import InvalidArgumentError, UnimplementedError
+from tfx.core.errors import InvalidArgumentError, OpError, UnimplementedError
 from tfx.exporters.names import unique_name
-from tfx.exporters.torch_programs import TracedMethod, fixed_text
+from tfx.exporters.torch_programs import TracedMethod, fixed_text, place_in, quiet
 from tfx.exporters.torch_structures import leaf_paths, path_name, plain_structure
 from tfx.importing.method_graphs import MethodGraph, Port
 
@@ -51,11 +50,16 @@ def convert(traced: TracedMethod, tied: Mapping[str, str]) -> Converted:
         UnimplementedError: torch's exporter has no conversion for an operator.
         InvalidArgumentError: the method changes an argument in place.
     """
-    with _readable(traced.label), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    import torch
+
+    with _readable(traced.label, traced.program), quiet():
         functional = traced.program.run_decompositions(_decompositions())
     plan = _Plan(traced, functional.graph_signature, tied)
-    made = _to_onnx(traced.label, _without_parameters(functional))
+    with _readable(traced.label, functional), quiet():
+        made = torch.onnx.export(
+            _without_parameters(functional), dynamo=True, optimize=False, verbose=False
+        )
+    assert made is not None
     arguments = _arguments(traced, plan)
     results = plain_structure(traced.program.call_spec.out_spec, iter(plan.results))
     names = plan.names(arguments, results)
@@ -232,21 +236,13 @@ def _without_parameters(program: Any) -> Any:
     )
 
 
-def _to_onnx(label: str, program: Any) -> Any:
-    import torch
-
-    with _readable(label), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
-    assert made is not None
-    return made
-
-
 @contextmanager
-def _readable(label: str) -> Iterator[None]:
-    """Let errors of torch's exporter come out as ours, which name the operator and the line."""
+def _readable(label: str, program: Any) -> Iterator[None]:
+    """Let errors of torch's exporter come out as ours, which name operator, layer and line."""
     try:
         yield
+    except OpError:
+        raise
     except Exception as e:
         chain: list[BaseException] = []
         at: BaseException | None = e
@@ -257,13 +253,21 @@ def _readable(label: str) -> Iterator[None]:
         found = re.search(r"No ONNX function found for <OpOverload\(op='([\w:.]+)'", text)
         found = found or re.search(r"target=(?:torch\.ops\.)?([\w.]+)\]", text)
         operator = found[1] if found else "a part of it"
-        lines = re.findall(r'File "([^"]+)", line (\d+), in (\w+)', text)
-        own = [x for x in lines if "/torch/" not in x[0].replace("\\", "/")]
-        place = f" (at {own[-1][0]}:{own[-1][1]}, in {own[-1][2]})" if own else ""
         raise UnimplementedError(
-            f"{label}: torch.onnx has no conversion for {operator}{place}: "
+            f"{label}: torch.onnx has no conversion for {operator}{_place_of(operator, program)}: "
             f"{' '.join(str(chain[-1]).split())[:300]}. Write that part with other operators."
         ) from e
+
+
+def _place_of(operator: str, program: Any) -> str:
+    """The layer and the line that an operator comes from."""
+    name = re.split(r"[.:]+", operator)[1:2]
+    for node in program.graph.nodes:
+        if node.op == "call_function" and name and name[0] in str(node.target):
+            stack = list((node.meta.get("nn_module_stack") or {}).values())
+            layer = f" in layer {stack[-1][0]!r}" if stack and stack[-1][0] else ""
+            return layer + place_in(node.meta.get("stack_trace") or "")
+    return ""
 
 
 def _symbols(traced: TracedMethod, program: Any, plan: _Plan, arguments: Any) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 import warnings
 from collections.abc import Iterator
@@ -66,7 +67,7 @@ def trace_method(model: Any, label: str, call: ExampleCall) -> TracedMethod:
     call = _without_ones(parameters, call, dims)
     is_forward = call.method == "forward"
     traced = model if is_forward else _with_forward(model, function, parameters)
-    with in_mode(model, call.training), _readable(label, dims), _quiet():
+    with in_mode(model, call.training), _readable(label, dims), quiet():
         program = torch.export.export(
             traced, call.args, dict(call.kwargs), dynamic_shapes=shapes if given else None
         )
@@ -85,9 +86,7 @@ def _bound(label: str, parameters: inspect.Signature, call: ExampleCall) -> dict
         ) from e
 
 
-def _without_ones(
-    parameters: inspect.Signature, call: ExampleCall, dims: NamedDims
-) -> ExampleCall:
+def _without_ones(parameters: inspect.Signature, call: ExampleCall, dims: NamedDims) -> ExampleCall:
     """The call with dimensions of size 1 doubled that have a name.
 
     The tracer takes a 1 for a number of the model's, since it may be broadcast.
@@ -135,11 +134,22 @@ def in_mode(model: Any, training: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep what torch says to its own developers from the user."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    handlers = list(logging.getLogger("torch").handlers)
+
+    def only_errors(record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.ERROR
+
+    for handler in handlers:
+        handler.addFilter(only_errors)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(only_errors)
 
 
 @contextmanager
@@ -173,10 +183,9 @@ def _first(text: str) -> str:
 
 def _place(text: str, error: BaseException) -> str:
     """The line of the user's program, if the message or the traceback has one."""
-    found = [m for m in _LINE.finditer(text) if not _is_machinery(m[1])]
-    if found:
-        return f" (at {found[-1][1]}:{found[-1][2]}, in {found[-1][3]})"
-    place = ""
+    place = place_in(text)
+    if place:
+        return place
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
@@ -184,6 +193,12 @@ def _place(text: str, error: BaseException) -> str:
             place = f" (at {code.co_filename}:{trace.tb_lineno}, in {code.co_name})"
         trace = trace.tb_next
     return place
+
+
+def place_in(text: str) -> str:
+    """The last line of the user's program in a traceback's text."""
+    found = [m for m in _LINE.finditer(text) if not _is_machinery(m[1])]
+    return f" (at {found[-1][1]}:{found[-1][2]}, in {found[-1][3]})" if found else ""
 
 
 def _is_machinery(file: str) -> bool:

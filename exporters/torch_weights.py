@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
+
+import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
@@ -16,6 +18,7 @@ class TorchWeights:
     Args:
         label: The model, for messages.
         named: Tensors by name; a tied one under each of its names.
+        unstored: Names of buffers that a state dict leaves out.
 
     Attributes:
         tensors: Each tensor once, under its first name.
@@ -25,8 +28,11 @@ class TorchWeights:
         InvalidArgumentError: two tensors have one name.
     """
 
-    def __init__(self, label: str, named: Iterable[tuple[str, Any]]) -> None:
+    def __init__(
+        self, label: str, named: Iterable[tuple[str, Any]], unstored: Collection[str] = ()
+    ) -> None:
         self._label = label
+        self._unstored = frozenset(unstored)
         self.tensors: dict[str, Any] = {}
         self.tied: dict[str, str] = {}
         first: dict[Any, str] = {}
@@ -44,13 +50,16 @@ class TorchWeights:
     @classmethod
     def of_module(cls, label: str, module: Any) -> TorchWeights:
         """The parameters and buffers of a ``torch.nn.Module``."""
-        return cls(
-            label,
-            (
-                *module.named_parameters(remove_duplicate=False),
-                *module.named_buffers(remove_duplicate=False),
-            ),
-        )
+        named = [
+            *module.named_parameters(remove_duplicate=False),
+            *module.named_buffers(remove_duplicate=False),
+        ]
+        unstored = {
+            f"{path}.{name}" if path else name
+            for path, part in module.named_modules(remove_duplicate=False)
+            for name in part._non_persistent_buffers_set
+        }
+        return cls(label, named, unstored)
 
     @classmethod
     def of_program(cls, label: str, program: Any) -> TorchWeights:
@@ -58,12 +67,13 @@ class TorchWeights:
         from torch.export.graph_signature import InputKind
 
         stored = {**program.constants, **program.state_dict}
-        named = {
-            spec.target: stored[spec.target]
+        specs = [
+            spec
             for spec in program.graph_signature.input_specs
             if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER)
-        }
-        return cls(label, {**program.state_dict, **named}.items())
+        ]
+        named = {**program.state_dict, **{s.target: stored[s.target] for s in specs}}
+        return cls(label, named.items(), {s.target for s in specs if s.persistent is False})
 
     def variables(self) -> dict[str, SourceVariable]:
         """What variables are made from.
@@ -73,7 +83,9 @@ class TorchWeights:
         """
         return {
             name: SourceVariable(
-                as_array(f"{self._label}: {name!r}", tensor), bool(tensor.requires_grad)
+                as_array(f"{self._label}: {name!r}", tensor),
+                bool(tensor.requires_grad),
+                name not in self._unstored,
             )
             for name, tensor in self.tensors.items()
         }
@@ -111,6 +123,25 @@ def as_array(what: str, tensor: Any) -> Any:
         raise InvalidArgumentError(
             f"{what} has dtype {tensor.dtype}, which arrays do not have; convert it first."
         ) from e
+
+
+def as_tensor(array: Any) -> Any:
+    """A tensor of its own memory with an array's dtype and contents, to the bit.
+
+    Raises:
+        InvalidArgumentError: torch has no such dtype.
+    """
+    import torch
+
+    owned = np.array(array, order="C")
+    for theirs, (whole, ours) in _viewed_dtypes().items():
+        if owned.dtype == ours:
+            bits = owned.view(f"i{owned.dtype.itemsize}" if whole is torch.int16 else "u1")
+            return torch.from_numpy(bits).view(theirs)
+    try:
+        return torch.from_numpy(owned)
+    except TypeError as e:
+        raise InvalidArgumentError(f"torch has no tensors of dtype {owned.dtype}.") from e
 
 
 def _viewed_dtypes() -> dict[Any, tuple[Any, Any]]:

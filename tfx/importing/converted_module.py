@@ -161,6 +161,7 @@ class ConvertedModule(Module):
         self.weights = made
         self.metadata = dict(metadata or {})
         self._self_tied = dict(tied or {})
+        self._self_unstored = frozenset(n for n, v in variables.items() if not v.is_stored)
         self._self_graphs = graphs
         first = next(iter(graphs))
         default = {"serving_default": first} | {n: n for n in graphs if n != first}
@@ -211,6 +212,11 @@ class ConvertedModule(Module):
     def tied(self) -> dict[str, str]:
         """Further names of variables, and the first name of each."""
         return dict(self._self_tied)
+
+    @property
+    def unstored(self) -> frozenset[str]:
+        """Names of weights that the source does not keep in its files."""
+        return self._self_unstored
 
     @property
     def signature_methods(self) -> dict[str, str]:
@@ -265,7 +271,7 @@ class ConvertedModule(Module):
     def __reduce__(self) -> Any:
         """The graphs as bytes, with the present values of the variables."""
         values = {
-            n: SourceVariable(v.numpy(), v.trainable)
+            n: SourceVariable(v.numpy(), v.trainable, n not in self._self_unstored)
             for n, v in self.weights.items()
             if n not in self._self_tied
         }

@@ -29,10 +29,12 @@ class SourceVariable:
     Attributes:
         value: Its contents: an array of any kind that ``Variable`` takes.
         trainable: Whether it is one to train.
+        is_stored: Whether the source keeps it in its files; what can be computed again is not.
     """
 
     value: Any
     trainable: bool = True
+    is_stored: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,181 @@
+"""Weights of modules by name: as arrays, as a state dict of torch, as a safetensors file.
+
+Owns the names: those of the source where a model came from elsewhere, else the path through the
+attributes with dots (``layers.0.kernel``). A variable that is reached by two names has both, and in
+a file the second is a note in the header that says which the first is, as other programs write it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfx.bundle.disk_errors import translated
+from tfx.bundle.shards import INDEX_SUFFIX, write_store
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.trackable import walk
+from tfx.framework.variable import Variable
+
+_ENDING = ".safetensors"
+_WHOLE = 1 << 62
+
+
+def named_variables(module: Any, *, stored: bool = False) -> dict[str, Variable]:
+    """The variables of a module by name, a tied one under each of its names.
+
+    Args:
+        module: Any object with variables.
+        stored: Leave out what the source does not keep in its files.
+
+    Raises:
+        InvalidArgumentError: it has no variables, or two of one name.
+    """
+    weights = getattr(module, "weights", None)
+    found: dict[str, Variable] = {}
+    if isinstance(weights, Mapping):
+        found = {str(n): v for n, v in weights.items() if isinstance(v, Variable)}
+    known = {id(v) for v in found.values()}
+    for node in walk(module):
+        if isinstance(node.item, Variable) and id(node.item) not in known:
+            name = ".".join(node.path)
+            if name in found:
+                raise InvalidArgumentError(
+                    f"{_shown(module)} has two variables of the name {name!r}; rename one."
+                )
+            found[name] = node.item
+    if not found:
+        raise InvalidArgumentError(f"{_shown(module)} has no variables, expected a module.")
+    left_out = getattr(module, "unstored", ()) if stored else ()
+    return {n: v for n, v in found.items() if n not in left_out}
+
+
+def _shown(module: Any) -> str:
+    return f"{module!r:.80} of type {type(module).__name__}"
+
+
+def first_names(variables: Mapping[str, Variable]) -> dict[str, str]:
+    """The first name of each further name of a variable."""
+    first: dict[int, str] = {}
+    tied = {}
+    for name, variable in variables.items():
+        known = first.setdefault(id(variable), name)
+        if known != name:
+            tied[name] = known
+    return tied
+
+
+def to_numpy(module: Any) -> dict[str, npt.NDArray[Any]]:
+    """The weights of a module as arrays.
+
+    Args:
+        module: A module, of this package or made of a model of others.
+
+    Returns:
+        Arrays by the source's names; else by paths with dots. Tied weights are one array under
+        each name.
+
+    Raises:
+        InvalidArgumentError: it has no variables.
+
+    Example:
+        >>> import tfx as tf
+        >>> module = tf.Module()
+        >>> module.layers = [tf.Variable([1.0, 2.0])]
+        >>> to_numpy(module)
+        {'layers.0': array([1., 2.], dtype=float32)}
+    """
+    variables = named_variables(module)
+    arrays = {id(v): np.asarray(v.numpy()) for v in variables.values()}
+    return {name: arrays[id(v)] for name, v in variables.items()}
+
+
+def to_torch(module: Any) -> dict[str, Any]:
+    """The weights of a module as a state dict of torch.
+
+    Args:
+        module: A module, of this package or made of a model of others.
+
+    Returns:
+        Tensors by torch's names, for ``load_state_dict``: equal to the bit to what the module has,
+        tied weights one tensor under each name, buffers among them that torch keeps.
+
+    Raises:
+        ImportError: torch is not installed.
+        InvalidArgumentError: it has no variables, or of a dtype that torch lacks.
+    """
+    try:
+        from tfx.exporters.torch_weights import as_tensor
+
+        variables = named_variables(module, stored=True)
+        tensors = {id(v): as_tensor(v.numpy()) for v in variables.values()}
+    except ImportError as e:
+        raise ImportError('torch is needed for state dicts: pip install "tfx-onnx[torch]"') from e
+    return {name: tensors[id(v)] for name, v in variables.items()}
+
+
+def to_safetensors(
+    module: Any,
+    path: str | os.PathLike[str],
+    *,
+    metadata: Mapping[str, str] | None = None,
+    max_shard_bytes: int | None = None,
+) -> None:
+    """Write the weights of a module as a safetensors file.
+
+    Args:
+        module: A module, of this package or made of a model of others.
+        path: The file, ``NAME.safetensors``. It appears whole or not at all.
+        metadata: Text for the file's header.
+        max_shard_bytes: Most bytes of one file. With more there are numbered files and an index,
+            ``NAME.safetensors.index.json``, as others write and read them.
+
+    Raises:
+        InvalidArgumentError: it has no variables, or the name of the file has another ending.
+        ResourceExhaustedError: the disk is full.
+        PermissionDeniedError: the folder may not be written.
+
+    Example:
+        >>> import os, tempfile
+        >>> import tfx as tf
+        >>> module = tf.Module()
+        >>> module.kernel = tf.Variable([1.0, 2.0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     to_safetensors(module, f"{folder}/weights.safetensors")
+        ...     os.listdir(folder)
+        ['weights.safetensors']
+    """
+    target = Path(os.path.abspath(path))
+    if target.suffix != _ENDING:
+        raise InvalidArgumentError(f"{target}: expected a name that ends in {_ENDING!r}.")
+    if max_shard_bytes is not None and max_shard_bytes <= 0:
+        raise InvalidArgumentError(f"max_shard_bytes is {max_shard_bytes}, expected more than 0.")
+    variables = named_variables(module, stored=True)
+    tied = first_names(variables)
+    arrays = {n: np.asarray(v.numpy()) for n, v in variables.items() if n not in tied}
+    notes = {"format": "pt", **tied, **(metadata or {})}
+    folder = target.parent / f".{target.name}.{secrets.token_hex(4)}.tmp"
+    with translated(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir()
+        try:
+            write_store(
+                folder,
+                arrays,
+                stem=target.stem,
+                metadata=notes,
+                max_shard_bytes=max_shard_bytes or _WHOLE,
+            )
+            # What tells readers of the others comes last.
+            for file in sorted(folder.iterdir(), key=lambda f: f.name.endswith(INDEX_SUFFIX)):
+                os.replace(file, target.parent / file.name)
+        finally:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(folder)
