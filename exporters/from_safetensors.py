@@ -1,7 +1,8 @@
 """Weights in safetensors files: into a module by their names, or as a module of their own.
 
 Files are not trusted: their headers are checked in full before a byte is used, an index may name
-files of its own folder alone, and everything that could be wrong is found before a variable changes.
+files of its own folder alone, and everything that could be wrong is found before a variable
+changes.
 """
 
 from __future__ import annotations
@@ -254,7 +255,7 @@ def read_weights(
             arrays[key] = files[storage.file].array(key)
     else:
         file = open_safetensors(place)
-        arrays, notes = {key: file.array(key) for key in file.keys()}, file.metadata
+        arrays, notes = {key: file.array(key) for key in file}, file.metadata
     return arrays, {n: key for n, key in notes.items() if key in arrays and n not in arrays}
 
 

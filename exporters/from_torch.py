@@ -19,6 +19,10 @@ from tfx.bundle.examples import TOLERANCE
 from tfx.core.errors import InvalidArgumentError, MissingFileError, PermissionDeniedError
 from tfx.exporters.converted import save_converted
 from tfx.exporters.example_calls import ExampleCall, resolve_calls
+from tfx.exporters.torch_answers import Source
+from tfx.exporters.torch_graphs import convert
+from tfx.exporters.torch_programs import TracedMethod, trace_method
+from tfx.exporters.torch_weights import TorchWeights
 from tfx.framework.module import snake_case
 from tfx.importing.converted_module import ConvertedModule
 from tfx.importing.method_graphs import MethodGraph
@@ -186,9 +190,6 @@ class _ModuleExporter:
     """Graphs of the methods of a ``torch.nn.Module``."""
 
     def __init__(self, model: Any) -> None:
-        from tfx.exporters.torch_answers import Source
-        from tfx.exporters.torch_weights import TorchWeights
-
         self.label = type(model).__name__
         self._model = model
         self.weights = TorchWeights.of_module(self.label, model)
@@ -200,9 +201,6 @@ class _ModuleExporter:
 
     def graph(self, call: ExampleCall) -> MethodGraph:
         """The graph of a call."""
-        from tfx.exporters.torch_graphs import convert
-        from tfx.exporters.torch_programs import trace_method
-
         traced = trace_method(self._model, f"{self.label}.{call.method}", call)
         converted = convert(traced, self.weights.tied)
         return replace(converted.graph, answers=self._source.answers(traced, converted, call))
@@ -217,9 +215,6 @@ class _ProgramExporter:
     """The graph of a ``torch.export.ExportedProgram``."""
 
     def __init__(self, program: Any) -> None:
-        from tfx.exporters.torch_answers import Source
-        from tfx.exporters.torch_weights import TorchWeights
-
         self.label = "program"
         self._program = program
         self.weights = TorchWeights.of_program(self.label, program)
@@ -232,9 +227,6 @@ class _ProgramExporter:
 
     def graph(self, call: ExampleCall) -> MethodGraph:
         """The graph of the program."""
-        from tfx.exporters.torch_graphs import convert
-        from tfx.exporters.torch_programs import TracedMethod
-
         if call.method != "forward" or call.training or call.dynamic:
             raise InvalidArgumentError(
                 "an exported program has the method forward alone, in the mode and with the "

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from tfx.bundle.disk_errors import translated
 from tfx.bundle.shards import INDEX_SUFFIX, write_store
 from tfx.core.errors import InvalidArgumentError
+from tfx.exporters.torch_weights import as_tensor
 from tfx.framework.trackable import walk
 from tfx.framework.variable import Variable
 
@@ -111,10 +112,8 @@ def to_torch(module: Any) -> dict[str, Any]:
         ImportError: torch is not installed.
         InvalidArgumentError: it has no variables, or of a dtype that torch lacks.
     """
+    variables = named_variables(module, stored=True)
     try:
-        from tfx.exporters.torch_weights import as_tensor
-
-        variables = named_variables(module, stored=True)
         tensors = {id(v): as_tensor(v.numpy()) for v in variables.values()}
     except ImportError as e:
         raise ImportError('torch is needed for state dicts: pip install "tfx-onnx[torch]"') from e

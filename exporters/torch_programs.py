@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tfx.core.errors import InvalidArgumentError, OpError, UnimplementedError
+from tfx.core.signatures import show_signature
 from tfx.exporters.example_calls import ExampleCall
 from tfx.exporters.torch_structures import NamedDims, Path, grown, part_at, path_text
 
@@ -115,9 +116,7 @@ def _with_forward(model: Any, function: Any, parameters: inspect.Signature) -> A
     shown = list(parameters.parameters.values())
     if shown and shown[0].kind is not inspect.Parameter.POSITIONAL_ONLY:
         own = own.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    Method.forward.__signature__ = parameters.replace(  # type: ignore[attr-defined]
-        parameters=[own, *shown]
-    )
+    show_signature(Method.forward, parameters.replace(parameters=[own, *shown]))
     return Method()
 
 

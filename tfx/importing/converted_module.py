@@ -288,10 +288,6 @@ class ConvertedModule(Module):
         }
         return _restored, (graphs, values, given), others
 
-    def __setstate__(self, others: dict[str, Any]) -> None:
-        """Restore the other attributes that were set on the model."""
-        vars(self).update(others)
-
     def __repr__(self) -> str:
         methods = ", ".join(f"{n}{m.__signature__}" for n, m in self._self_methods.items())
         return f"<ConvertedModule {self.name}: {methods}; {len(self.weights)} weights>"

@@ -13,7 +13,7 @@ from tfx.core.shapes import TensorShape
 from tfx.core.signatures import show_signature
 from tfx.core.specs import TensorSpec
 from tfx.framework.context import current
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.function.execution.concrete_function import ConcreteFunction
 from tfx.function.gradients.inline_graph import inline_nodes
@@ -174,7 +174,7 @@ class MethodCall:
         value = self._outputs[port.name]
         return TensorSpec(TensorShape(value.shape), from_onnx(value.dtype), name=port.name)
 
-    def run(self, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, EagerTensor]:
         """Call with tensors by the graph's names; gives the results by the graph's names."""
         arguments = [
             pruned(structure, lambda port: inputs[port.name])
