@@ -151,6 +151,7 @@ def to_module(
     exporter = _exporter(model)
     if given is None and not kwargs:
         default = exporter.own_call(default)
+    variables = exporter.weights.variables()
     methods: dict[str, list[MethodGraph]] = {}
     named: dict[str, str] = {}
     known: list[tuple[list[ExampleCall], str]] = []
@@ -163,7 +164,7 @@ def to_module(
         named[signature] = method
     return ConvertedModule(
         methods,
-        exporter.weights.variables(),
+        variables,
         tied=exporter.weights.tied,
         name=name or snake_case(exporter.label),
         signatures=named,

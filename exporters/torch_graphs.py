@@ -218,8 +218,14 @@ def _without_parameters(program: Any) -> Any:
         for s in signature.input_specs
     ]
     outputs = [
-        kinds.OutputSpec(kinds.OutputKind.USER_OUTPUT, s.arg, None) for s in signature.output_specs
+        kinds.OutputSpec(kinds.OutputKind.USER_OUTPUT, s.arg, None)
+        for s in signature.output_specs
+        if not isinstance(s.arg, kinds.ConstantArgument)
     ]
+    for node in program.graph.nodes:
+        if node.op == "output":  # without constants, which are none of the graph's
+            node.args = (tuple(a for a in node.args[0] if isinstance(a, type(node))),)
+    program.graph_module.recompile()
     count = sum(s.kind is user for s in inputs)
     _, in_spec = pytree.tree_flatten((tuple(range(count)), {}))
     _, out_spec = pytree.tree_flatten(tuple(range(len(outputs))))

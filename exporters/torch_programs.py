@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 import re
 import warnings
 from collections.abc import Iterator
@@ -201,8 +202,13 @@ def place_in(text: str) -> str:
 
 
 def _is_machinery(file: str) -> bool:
-    file = file.replace("\\", "/")
-    return "/torch/" in file or "/exporters/" in file or "/contextlib" in file or file[0] == "<"
+    import torch
+
+    if file.startswith("<"):
+        return True
+    own = (os.path.dirname(__file__), os.path.dirname(torch.__file__), os.path.dirname(os.__file__))
+    is_installed = f"{os.sep}site-packages{os.sep}" in file
+    return file.startswith(own[:2]) or (file.startswith(own[2]) and not is_installed)
 
 
 def _fixed_dimension(text: str, dims: NamedDims) -> str | None:

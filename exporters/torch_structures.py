@@ -69,11 +69,16 @@ def path_name(path: Sequence[Any]) -> str:
 
 
 def grown(value: Any, path: Path, axis: int) -> Any:
-    """A structure in which one tensor has its first slice once more at the end of an axis."""
+    """A structure in which one tensor is longer by 1 along an axis.
+
+    What is added are the elements of its first slice in another order: possible values, and not the
+    same twice, of which batch statistics would be made of nothing but rounding.
+    """
     import torch
 
     if not path:
-        return torch.cat([value, value.narrow(axis, 0, min(1, value.shape[axis]))], axis)
+        first = value.narrow(axis, 0, min(1, value.shape[axis]))
+        return torch.cat([value, first.flatten().roll(1).reshape(first.shape)], axis)
     key, rest = path[0], path[1:]
     if isinstance(value, Mapping):
         return {**value, key: grown(value[key], rest, axis)}

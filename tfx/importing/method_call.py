@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -102,6 +103,10 @@ class MethodCall:
             names = identifiers(list(self.arguments))
             self.arguments = dict(zip(names, self.arguments.values(), strict=True))
             self.parameters = inspect.Signature([inspect.Parameter(n, kind) for n in names])
+        else:  # what was left out keeps its default
+            bound = inspect.BoundArguments(graph.parameters, OrderedDict(self.arguments))
+            bound.apply_defaults()
+            self.arguments = dict(bound.arguments)
 
     def _check(self, variables: Mapping[str, Variable]) -> None:
         given = [p.name for p in ports_in(self.arguments)]
@@ -192,7 +197,7 @@ class MethodCall:
         bound.outputs, bound.values = self.foreign.outputs, self.foreign.values
         variables: dict[str, Variable] = {}
         for port, name in self.weights.items():
-            if port in self._values:
+            if port in self._values and id(self._values[port]) in self._used:
                 key = name if name not in {*variables, *bound.inputs, *bound.outputs} else port
                 bound.weights[key], variables[key] = self._values[port], self.variables[name]
         return bound, variables

@@ -53,8 +53,9 @@ def tied() -> tuple[Any, ConvertedModule]:
 
 def test_names_ties_and_flags(tied: Any) -> None:
     model, module = tied
-    assert {*module.weights} == {n for n, _ in [*model.named_parameters(remove_duplicate=False),
-                                                *model.named_buffers()]}
+    assert {*module.weights} == {
+        n for n, _ in [*model.named_parameters(remove_duplicate=False), *model.named_buffers()]
+    }
     assert module.tied == {"last.weight": "first.weight"}
     assert module.weights["last.weight"] is module.weights["first.weight"]
     # Biases of equal values stay two.
@@ -88,11 +89,11 @@ def test_training_keeps_statistics_and_dropout(tied: Any) -> None:
     for name, buffer in model.named_buffers():
         _close(module.weights[name].numpy(), buffer)
     dropping = from_torch.to_module(samples.Tied(0.5), torch.randn(64, 4), training=True)
-    x = np.ones((64, 4), np.float32)
-    first, second = (dropping.forward_train(x)["hidden"][0].numpy() for _ in range(2))
-    assert 0.3 < np.mean(first == 0) < 0.7
-    assert not np.array_equal(first, second)
     assert compare_answers(dropping) < 1e-5  # what is random is not compared
+    x = np.random.default_rng(0).normal(size=(64, 4)).astype(np.float32)
+    first, second = (dropping.forward_train(x)["hidden"][0].numpy() for _ in range(2))
+    assert 0.3 < np.mean(first == 0) < 0.7  # the values before are none of them 0
+    assert not np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam"])
@@ -166,8 +167,13 @@ def test_structures_constants_and_arguments_that_are_results() -> None:
     np.testing.assert_array_equal(found["parts"][0], c)
     assert found["parts"][1:] == [None, 3]
     with pytest.raises(InvalidArgumentError, match="flag is True, expected False"):
-        module({"a": a.numpy(), "b": [b.numpy(), c.numpy()]}, a.numpy(), b.numpy(), scale=2.0,
-               flag=True)
+        module(
+            {"a": a.numpy(), "b": [b.numpy(), c.numpy()]},
+            a.numpy(),
+            b.numpy(),
+            scale=2.0,
+            flag=True,
+        )
 
 
 def test_several_calls_of_one_method() -> None:
@@ -179,7 +185,7 @@ def test_several_calls_of_one_method() -> None:
     )
     _close(module(x.numpy())["logits"], model(x)["logits"])
     _close(module(x.numpy(), mask=mask.numpy())["logits"], model(x, mask)["logits"])
-    with pytest.raises(InvalidArgumentError, match="mask is"):
+    with pytest.raises(InvalidArgumentError, match="mask"):
         module(x.numpy(), "mask")
 
 
@@ -221,8 +227,6 @@ def test_bundle_has_the_source_s_answers(tied: Any, tmp_path: Path) -> None:
 def test_a_difference_names_the_layer_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from torch.onnx._internal.exporter import _core  # noqa: F401
-
     model = samples.Convolutions().eval()
     original = from_torch.convert
 
