@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,15 +122,14 @@ def to_module(
     root = WeightsModule(identifiers([name or Path(path).name.split(".")[0] or "weights"])[0])
     made: dict[str, Variable] = {}
     with init_scope():
-        for key, new in _renamed(arrays, rename, str(path)):
-            array = _cast(arrays[key], wanted)
-            trained = trainable(new) if callable(trainable) else bool(trainable)
-            is_float = dtypes.as_dtype(array.dtype).is_floating
-            made[key] = Variable(array, trainable=trained and is_float, name=new)
-            _place(root, new, made[key], str(path))
-    for other, new in _renamed(tied, rename, str(path)):
-        if tied[other] in made:
-            _place(root, new, made[tied[other]], str(path))
+        for key, new in _renamed([*arrays, *tied], rename, str(path)):
+            first = tied.get(key, key)
+            if first not in made:
+                array = _cast(arrays[first], wanted)
+                trained = trainable(new) if callable(trainable) else bool(trainable)
+                is_float = dtypes.as_dtype(array.dtype).is_floating
+                made[first] = Variable(array, trainable=trained and is_float, name=new)
+            _place(root, new, made[first], str(path))
     return root
 
 
@@ -166,7 +165,7 @@ def load_into(
     values: dict[str, npt.NDArray[Any]] = {}
     unexpected = []
     every = {**arrays, **{other: arrays[key] for other, key in tied.items()}}
-    for key, new in _renamed(every, rename, str(path)):
+    for key, new in _renamed([*every], rename, str(path)):
         if new in variables:
             values[new] = _fitting(every[key], variables[new], key, new, str(path), cast=cast)
         else:
@@ -276,7 +275,7 @@ def _found(path: Path) -> Path:
     return files[0]
 
 
-def _renamed(names: Mapping[str, Any], rename: Rename, where: str) -> Iterator[tuple[str, str]]:
+def _renamed(names: Sequence[str], rename: Rename, where: str) -> Iterator[tuple[str, str]]:
     """Each name with its new one; those that are left out do not come."""
     taken: dict[str, str] = {}
     if isinstance(rename, Mapping):
@@ -284,7 +283,7 @@ def _renamed(names: Mapping[str, Any], rename: Rename, where: str) -> Iterator[t
         if unknown and len(unknown) == len(rename):
             raise InvalidArgumentError(
                 f"rename has {unknown[0]!r}, which is no tensor of {where}; it has "
-                f"{', '.join(list(names)[:10]) or 'none'}."
+                f"{', '.join(names[:10]) or 'none'}."
             )
     for name in names:
         new = rename(name) if callable(rename) else (rename or {}).get(name, name)

@@ -44,14 +44,17 @@ def named_variables(module: Any, *, stored: bool = False) -> dict[str, Variable]
     if isinstance(weights, Mapping):
         found = {str(n): v for n, v in weights.items() if isinstance(v, Variable)}
     known = {id(v) for v in found.values()}
-    for node in walk(module):
-        if isinstance(node.item, Variable) and id(node.item) not in known:
-            name = ".".join(node.path)
+    nodes = walk(module)
+    for node in nodes:
+        for last, number in node.children.items():
+            variable, name = nodes[number].item, ".".join((*node.path, last))
+            if not isinstance(variable, Variable) or id(variable) in known:
+                continue
             if name in found:
                 raise InvalidArgumentError(
                     f"{_shown(module)} has two variables of the name {name!r}; rename one."
                 )
-            found[name] = node.item
+            found[name] = variable
     if not found:
         raise InvalidArgumentError(f"{_shown(module)} has no variables, expected a module.")
     left_out = getattr(module, "unstored", ()) if stored else ()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import torch
-from torch import nn
+import pytest
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
 
 
 class Tied(nn.Module):
