@@ -50,16 +50,8 @@ def convert(traced: TracedMethod, tied: Mapping[str, str]) -> Converted:
         UnimplementedError: torch's exporter has no conversion for an operator.
         InvalidArgumentError: the method changes an argument in place.
     """
-    import torch
-
-    with _readable(traced.label, traced.program), quiet():
-        functional = traced.program.run_decompositions(_decompositions())
+    functional, made = _to_onnx(traced)
     plan = _Plan(traced, functional.graph_signature, tied)
-    with _readable(traced.label, functional), quiet():
-        made = torch.onnx.export(
-            _without_parameters(functional), dynamo=True, optimize=False, verbose=False
-        )
-    assert made is not None
     arguments = _arguments(traced, plan)
     results = plain_structure(traced.program.call_spec.out_spec, iter(plan.results))
     names = plan.names(arguments, results)
@@ -81,6 +73,32 @@ def convert(traced: TracedMethod, tied: Mapping[str, str]) -> Converted:
     )
 
 
+def _to_onnx(traced: TracedMethod) -> tuple[Any, Any]:
+    """The program without effects, and what torch's exporter makes of it.
+
+    Operators are kept as they are if they can be. Where that fails (a view of what is not laid out
+    for it, say), all are taken apart first.
+    """
+    import torch
+
+    refused: Exception | None = None
+    for tables in (_decompositions, _all_decompositions):
+        functional = traced.program
+        try:
+            with _readable(traced, functional), quiet():
+                functional = traced.program.run_decompositions(tables())
+                _refuse_effects(traced.label, functional.graph_signature)
+                made = torch.onnx.export(
+                    _without_parameters(functional), dynamo=True, optimize=False, verbose=False
+                )
+        except UnimplementedError as e:
+            refused = refused or e
+        else:
+            return functional, made
+    assert refused is not None
+    raise refused
+
+
 def _decompositions() -> dict[Any, Any]:
     """What torch's exporter would convert wrongly: batch statistics of training.
 
@@ -91,6 +109,25 @@ def _decompositions() -> dict[Any, Any]:
 
     found: dict[Any, Any] = get_decompositions([torch.ops.aten._native_batch_norm_legit_functional])
     return found
+
+
+def _all_decompositions() -> dict[Any, Any]:
+    """The same, and everything that torch has a decomposition for."""
+    import torch
+
+    return {**torch.export.default_decompositions(), **_decompositions()}
+
+
+def _refuse_effects(label: str, signature: Any) -> None:
+    """Refuse what a graph cannot do to its arguments."""
+    from torch.export.graph_signature import OutputKind
+
+    for spec in signature.output_specs:
+        if spec.kind is OutputKind.USER_INPUT_MUTATION:
+            raise InvalidArgumentError(
+                f"{label} changes its argument {spec.target!r} in place, which a graph cannot: "
+                "return the new value, or register the tensor as a buffer of the module."
+            )
 
 
 class _Plan:
@@ -146,11 +183,6 @@ class _Plan:
         from torch.export.graph_signature import ConstantArgument, OutputKind, TensorArgument
 
         key, label = f"out_{len(self.outputs)}", self._traced.label
-        if spec.kind is OutputKind.USER_INPUT_MUTATION:
-            raise InvalidArgumentError(
-                f"{label} changes its argument {spec.target!r} in place, which a graph cannot: "
-                "return the new value, or register the tensor as a buffer of the module."
-            )
         if isinstance(spec.arg, ConstantArgument):
             self.results.append(spec.arg.value)
             return
@@ -243,7 +275,7 @@ def _without_parameters(program: Any) -> Any:
 
 
 @contextmanager
-def _readable(label: str, program: Any) -> Iterator[None]:
+def _readable(traced: TracedMethod, program: Any) -> Iterator[None]:
     """Let errors of torch's exporter come out as ours, which name operator, layer and line."""
     try:
         yield
@@ -260,7 +292,8 @@ def _readable(label: str, program: Any) -> Iterator[None]:
         found = found or re.search(r"target=(?:torch\.ops\.)?([\w.]+)\]", text)
         operator = found[1] if found else "a part of it"
         raise UnimplementedError(
-            f"{label}: torch.onnx has no conversion for {operator}{_place_of(operator, program)}: "
+            f"{traced.label}: torch.onnx has no conversion for "
+            f"{operator}{_place_of(operator, program)}: "
             f"{' '.join(str(chain[-1]).split())[:300]}. Write that part with other operators."
         ) from e
 

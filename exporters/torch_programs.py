@@ -6,6 +6,7 @@ import inspect
 import logging
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,6 +69,7 @@ def trace_method(model: Any, label: str, call: ExampleCall) -> TracedMethod:
     shapes: Any = {n: dims.shapes(a, given.get(n), (n,)) for n, a in arguments.items()}
     call = _without_ones(parameters, call, dims)
     is_forward = call.method == "forward"
+    _know_caches()
     traced = model if is_forward else _with_forward(model, function, parameters)
     with in_mode(model, call.training), _readable(label, dims), quiet():
         program = torch.export.export(
@@ -75,6 +77,18 @@ def trace_method(model: Any, label: str, call: ExampleCall) -> TracedMethod:
         )
     prefix = "" if is_forward else WRAPPED
     return TracedMethod(label, program, parameters, prefix, tuple(dims.asked))
+
+
+def _know_caches() -> None:
+    """Let torch see the tensors in caches of transformers, where a program uses that library."""
+    if "transformers" not in sys.modules:
+        return
+    try:
+        from transformers.integrations import executorch
+
+        executorch.register_dynamic_cache_export_support()
+    except (ImportError, AttributeError, ValueError):
+        return  # another version, which knows them or has none
 
 
 def _bound(label: str, parameters: inspect.Signature, call: ExampleCall) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tfx.core import nest
 from tfx.core.dtypes import from_onnx
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import InvalidArgumentError, OpError
 from tfx.core.shapes import TensorShape
 from tfx.core.signatures import show_signature
 from tfx.core.specs import TensorSpec
@@ -21,11 +21,12 @@ from tfx.function.gradients.inline_graph import inline_nodes
 from tfx.function.tracing.function import Function
 from tfx.graph.ir import Value
 from tfx.graph.onnx_import.read_model import ForeignGraph, guarded, read_model, used_values
+from tfx.graph.onnx_import.types import tensor_type
 from tfx.graph.onnx_import.weights import find_weights
 from tfx.graph.serialization.models import ForeignModel
 from tfx.importing.call import identifiers
 from tfx.importing.method_graphs import MethodGraph, Port, filled, matched, ports_in, pruned
-from tfx.importing.model_inputs import ports_of
+from tfx.importing.model_inputs import InputPort, ports_of
 from tfx.importing.open_model import open_model
 
 
@@ -83,6 +84,7 @@ class MethodCall:
         self._describe(graph)
         self._check(variables)
         self._used = used_values(self.foreign.graph)
+        self._declared = _declared_shapes(loaded, self.ports)
         self.function = self._as_function(name)
 
     def _describe(self, graph: MethodGraph) -> None:
@@ -230,8 +232,15 @@ class MethodCall:
         inline_nodes(self.foreign.graph, mapping, graph)
         for port, name in self.updates.items():
             self.variables[name].assign(mapping[id(self._outputs[port])])
-        outputs = self._outputs
-        return filled(self.results, lambda port: mapping[id(outputs[port.name])], fixed=False)
+        return filled(self.results, lambda port: self._leaving(port, mapping), fixed=False)
+
+    def _leaving(self, port: Port, mapping: Mapping[int, Tensor]) -> Tensor:
+        """A result, with what the source says of its shape."""
+        tensor = mapping[id(self._outputs[port.name])]
+        declared = self._declared.get(port.name)
+        if declared is not None and tensor.shape.is_compatible_with(declared):
+            tensor.set_shape(declared)
+        return tensor
 
 
 def weights_of(loaded: ForeignModel, graph: MethodGraph) -> dict[str, str]:
@@ -239,6 +248,20 @@ def weights_of(loaded: ForeignModel, graph: MethodGraph) -> dict[str, str]:
     if graph.weights is not None:
         return dict(graph.weights)
     return {n: n for n, weight in find_weights(loaded).items() if weight.default}
+
+
+def _declared_shapes(loaded: ForeignModel, ports: Mapping[str, InputPort]) -> dict[str, Any]:
+    """What a graph says of its outputs' shapes, in numbers and in sizes that its inputs have."""
+    known = {d for p in ports.values() for d in p.shape or () if isinstance(d, str)}
+    found: dict[str, Any] = {}
+    for item in loaded.proto.graph.output:
+        try:
+            _, shape = tensor_type(item)
+        except OpError:  # it has no type: reading the graph finds it
+            continue
+        if shape is not None:
+            found[item.name] = [d if isinstance(d, int) or d in known else None for d in shape]
+    return found
 
 
 def _other_arrays(loaded: ForeignModel, variables: list[str]) -> Mapping[str, Any]:
