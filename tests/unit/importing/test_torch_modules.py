@@ -117,11 +117,11 @@ def test_steps_are_torch_s(name: str, kind: str) -> None:
         # Adam divides rounding by rounding where nothing but that is left of a gradient: there a
         # normalization takes away what a bias before it adds.
         gradient = _DATA.get(f"{name}/gradient/{key}")
-        is_left = gradient is not None and np.abs(gradient).max() > 1e-6
-        if kind == "Adam" and not is_left:
-            continue
+        if kind == "Adam" and gradient is None:
+            continue  # statistics of what such a bias was added to
+        kept = np.abs(gradient) > 1e-5 if kind == "Adam" else np.full(array.shape, True)
         found = module.weights[key].numpy()
-        np.testing.assert_allclose(found, array, rtol=2e-3, atol=1e-3, err_msg=key)
+        np.testing.assert_allclose(found[kept], array[kept], rtol=2e-3, atol=1e-3, err_msg=key)
 
 
 def test_two_signatures_store_the_weights_once(name: str, tmp_path: Path) -> None:
