@@ -147,7 +147,9 @@ def _matched_mapping(structure: Mapping[Any, Any], value: Any, path: str) -> tup
     return _kept(found, dict)
 
 
-def _kept(found: list[tuple[Any, tuple[Any, str | None], Any]], kind: type) -> Any:
+def _kept(
+    found: list[tuple[Any, tuple[Any, str | None], Any]], kind: type
+) -> tuple[Any, str | None]:
     for _, (_, wrong), _ in found:
         if wrong is not None:
             return None, wrong

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
 import os
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
+from tests import source_tree
 from tfx import loaders as tf_loaders
 from tfx.core.errors import InvalidArgumentError, PermissionDeniedError, UnimplementedError
 from tfx.exporters import from_safetensors, from_torch, to_numpy, to_safetensors, to_torch
@@ -352,3 +356,14 @@ def test_other_mistakes() -> None:
         from_torch.to_module(meta, torch.ones(2, 4))
     with pytest.raises(InvalidArgumentError, match=r"expected a torch\.nn\.Module"):
         from_torch.to_module(3)
+
+
+def test_the_guide_s_program_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (source_tree.ROOT / "docs/models-in.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(program, "models-in.md", "exec"), {"__name__": "document"})
+    assert printed.getvalue().startswith("['encode', 'encode_train', 'serving_default', 'train']")
+    assert {*tf.saved_model.load("trained").signatures} >= {"train", "encode"}
