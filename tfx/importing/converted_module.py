@@ -81,7 +81,9 @@ class ConvertedMethod:
             bound = call.parameters.bind(*args, **kwargs)
             bound.apply_defaults()
             arguments, wrong = call.matched(bound.arguments)
-            if arguments is not None:
+            if arguments is not None and len(self.calls) > 1:
+                wrong = call.misfit(arguments)
+            if arguments is not None and wrong is None:
                 return call(*arguments)
             reasons.append(wrong or "")
         raise InvalidArgumentError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfx.core import nest
@@ -145,6 +145,18 @@ class MethodCall:
             if ports_in(structure):
                 found.append(kept)
         return found, None
+
+    def misfit(self, arguments: Sequence[Any]) -> str | None:
+        """Which of the function's arguments has another shape or dtype than the graph's, if any."""
+        names = self.input_names
+        for name, value in zip(names, nest.flatten(list(arguments)), strict=True):
+            spec = self.ports[name].tensor
+            shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+            if shape is not None and not spec.shape.is_compatible_with(shape):
+                return f"{name} has the shape {tuple(shape)}, expected {spec.shape}"
+            if isinstance(value, Tensor) and dtype != spec.dtype:
+                return f"{name} is {value.dtype.name}, expected {spec.dtype.name}"
+        return None
 
     def __call__(self, *arguments: Any) -> Any:
         """Call with what ``matched`` gave."""

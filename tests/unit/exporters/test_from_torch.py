@@ -20,6 +20,7 @@ from tfx import loaders as tf_loaders
 from tfx.core.errors import InvalidArgumentError, PermissionDeniedError, UnimplementedError
 from tfx.exporters import from_safetensors, from_torch, to_numpy, to_safetensors, to_torch
 from tfx.exporters.example_calls import ExampleCall
+from tfx.exporters.torch_weights import TorchWeights
 from tfx.importing.compare_answers import compare_answers
 from tfx.importing.converted_module import ConvertedModule
 
@@ -275,7 +276,7 @@ def test_dtypes_there_and_back(dtype: str) -> None:
     model = torch.nn.Module()
     model.register_buffer("value", torch.randn(5).mul(3).to(kind))
     model.forward = lambda x: x
-    weights = from_torch.TorchWeights.of_module("m", model).variables()
+    weights = TorchWeights.of_module("m", model).variables()
     holder = tf.Module()
     holder.value = tf.Variable(weights["value"].value)
     assert torch.equal(to_torch(holder)["value"], model.value)

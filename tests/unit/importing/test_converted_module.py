@@ -237,6 +237,16 @@ def test_initializers_are_variables_where_none_are_given() -> None:
     assert module([[1.0, 1.0]]).numpy().tolist() == [[3.0]]
 
 
+def test_graphs_of_one_method_are_told_apart_by_shapes() -> None:
+    wide = _graph(lambda x: tf.reduce_sum(x, 1) * 2.0, x=([None, 3],))
+    narrow = _graph(lambda x: tf.reduce_sum(x, 1), x=([None, 2],))
+    module = ConvertedModule({"f": [MethodGraph(wide), MethodGraph(narrow)]}, {})
+    assert module(np.ones((1, 3), np.float32)).numpy().tolist() == [6.0]
+    assert module(tf.ones([2, 2])).numpy().tolist() == [2.0, 2.0]
+    with pytest.raises(InvalidArgumentError, match=r"expected .*3.*; or .*expected .*2"):
+        module(tf.ones([2, 4]))
+
+
 def test_matched_tells_structures_apart() -> None:
     assert matched([Port("a"), None], [1, None], "x") == ([1], None)
     assert matched({"a": Port("a"), "b": 2}, {"a": 1, "b": 2}, "x") == ({"a": 1}, None)
