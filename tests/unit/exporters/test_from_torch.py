@@ -18,7 +18,14 @@ import tfx as tf
 from tests import source_tree
 from tfx import loaders as tf_loaders
 from tfx.core.errors import InvalidArgumentError, PermissionDeniedError, UnimplementedError
-from tfx.exporters import from_safetensors, from_torch, to_numpy, to_safetensors, to_torch
+from tfx.exporters import (
+    from_safetensors,
+    from_torch,
+    to_numpy,
+    to_safetensors,
+    to_torch,
+    torch_graphs,
+)
 from tfx.exporters.example_calls import ExampleCall
 from tfx.exporters.torch_weights import TorchWeights
 from tfx.importing.compare_answers import compare_answers
@@ -83,7 +90,7 @@ def test_inference_is_the_model_s(tied: Any) -> None:
     _close(found["hidden"][1], expected["hidden"][1])
     assert int(module.weights["calls"].numpy()) == int(model.calls) == 1
     _close(module.encode(x), model.encode(torch.tensor(x)))
-    masked = module.masked(x, np.float32([0, 1, 0, 1]))
+    masked = module.masked(x, np.array([0, 1, 0, 1], np.float32))
     _close(masked["logits"], model(torch.tensor(x), torch.tensor([0.0, 1, 0, 1]))["logits"])
 
 
@@ -233,7 +240,7 @@ def test_a_difference_names_the_layer_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = samples.Convolutions().eval()
-    original = from_torch.convert
+    original = torch_graphs.convert
 
     def broken(*args: Any) -> Any:
         converted = original(*args)
@@ -245,7 +252,7 @@ def test_a_difference_names_the_layer_and_leaves_nothing(
                 node.attribute.extend(kept)
         return converted
 
-    monkeypatch.setattr(from_torch, "convert", broken)
+    monkeypatch.setattr("tfx.exporters.from_torch.convert", broken)
     with pytest.raises(InvalidArgumentError, match=r"first layer that differs is 'body.3"):
         from_torch.export(model, tmp_path / "m", torch.randn(2, 3, 8, 8))
     assert not [*tmp_path.iterdir()]
