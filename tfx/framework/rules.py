@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 from tfx.core.errors import NotFoundError
 from tfx.core.source import SourceLocation
 from tfx.framework.tensor import Tensor
+from tfx.graph.schema import is_other
 from tfx.graph.traits import traits
 
 Gradients: TypeAlias = "Tensor | Sequence[Tensor | None] | None"
@@ -172,7 +173,7 @@ def rule_of(op: str) -> Rule | None:
     if op in _elsewhere:
         fetch(op)
     rule = _rules.get(op)
-    if rule is None and op not in _without:
+    if rule is None and op not in _without and not is_other(op):
         raise NotFoundError(
             f"No gradient defined for operator {op!r}. Wrap the computation in "
             "tfx.stop_gradient or give it a tfx.custom_gradient.",
@@ -184,7 +185,12 @@ def rule_of(op: str) -> Rule | None:
 def status_of(op: str) -> str | None:
     """``"rule"``, the reason for having none, or None where nothing is declared."""
     fetch(op)
-    return "rule" if op in _rules or op in _formulas else _without.get(op)
+    return "rule" if op in _rules or op in _formulas else _reason(op)
+
+
+def _reason(op: str) -> str | None:
+    """The reason for which an operator has no gradient; those of other domains need not say."""
+    return _without.get(op, "no gradient of this operator is known" if is_other(op) else None)
 
 
 def is_differentiable(op: str) -> bool:
@@ -280,4 +286,4 @@ def forward_status_of(op: str) -> str | None:
         return "elementwise"
     if op in _formulas:
         return "formula"
-    return "double reverse" if op in _rules or op in _formulas else _without.get(op)
+    return "double reverse" if op in _rules or op in _formulas else _reason(op)

@@ -22,6 +22,7 @@ from tfx.core.dims import format_shape, is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph import ir, schema, symbolic_shapes
 from tfx.graph.ir import RawShape, Value
+from tfx.graph.other_domains import infer_other
 from tfx.graph.serialization import protos
 from tfx.graph.shape_code import contents
 from tfx.graph.traits import traits
@@ -98,6 +99,12 @@ def _infer(
         raise InvalidArgumentError(refusal(op, inputs, reason), op=op)
     if traits(op).window and (reason := window_problem(op, inputs, attrs)):
         raise InvalidArgumentError(refusal(op, inputs, reason), op=op)
+    count = _output_count(operator, attrs, outputs)
+    if schema.is_other(op):
+        try:
+            return infer_other(operator, inputs, attrs, count)
+        except InvalidArgumentError as e:
+            raise InvalidArgumentError(refusal(op, inputs, e.message), op=op) from e
     node = onnx.NodeProto(op_type=op)
     known_types: dict[str, onnx.TypeProto] = {}
     known_data: dict[str, onnx.TensorProto] = {}
@@ -111,7 +118,6 @@ def _infer(
         data = _known_data(value)
         if data is not None:
             known_data[name] = protos.tensor_proto(data, value.dtype)
-    count = _output_count(operator, attrs, outputs)
     node.output.extend(f"o{i}" for i in range(count))
     for name, value_ in {**_UNSAID.get(op, {}), **attrs}.items():
         if not isinstance(value_, ir.Graph):

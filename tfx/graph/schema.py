@@ -1,5 +1,8 @@
 """The operators: the one module that reads ``onnx.defs``.
 
+An operator of another domain is called by both names, ``"com.microsoft::BiasGelu"``; what there is
+of these is asked of the installed ONNX Runtime. They come with imported models alone.
+
 ``BASE_OPSET`` is what graphs are written in unless one of their operators is newer; a graph is then
 written in the first opset that has all its operators.
 """
@@ -14,6 +17,7 @@ import onnx
 import onnx.defs
 
 from tfx.core.errors import InvalidArgumentError, NotFoundError
+from tfx.runtime import other_domains
 
 BASE_OPSET = 21
 # The newest opset that the oldest runtime we ship to takes; operators added later are not offered.
@@ -34,6 +38,8 @@ class Operator:
         min_outputs: How many outputs always exist.
         attributes: Name -> (kind, required, default), kinds as in ``onnx.AttributeProto``.
         doc: The standard's description.
+        schema: What it was read from.
+        version: The version of its domain in which it is written.
     """
 
     name: str
@@ -47,6 +53,7 @@ class Operator:
     attributes: dict[str, tuple[int, bool, Any]]
     doc: str
     schema: Any
+    version: int
 
 
 @functools.cache
@@ -67,11 +74,14 @@ def parameters(name: str, opset: int) -> tuple[int, tuple[str, ...], tuple[str, 
 
 @functools.cache
 def operator(name: str) -> Operator:
-    """Return an operator of the standard domain.
+    """Return an operator of the standard domain, or of another one: see ``key_of``.
 
     Raises:
-        NotFoundError: no such operator at any opset up to ``MAX_OPSET``.
+        NotFoundError: no such operator at any opset up to ``MAX_OPSET``, or none that the
+            installed ONNX Runtime has a kernel for.
     """
+    if SEPARATOR in name:
+        return _of_other_domain(name)
     try:
         schema = onnx.defs.get_schema(name, BASE_OPSET, "")
         opset = BASE_OPSET
@@ -105,6 +115,7 @@ def operator(name: str) -> Operator:
         attributes,
         schema.doc or "",
         schema,
+        opset,
     )
 
 
@@ -120,6 +131,70 @@ def takes(name: str, dtype: str) -> bool:
     types: dict[str, Any] = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
     parameter = schema.inputs[0].type_str
     return f"tensor({dtype})" in types.get(parameter, (parameter,))
+
+
+SEPARATOR = "::"
+
+
+def key_of(domain: str, op: str) -> str:
+    """What an operator is called in graphs and tables: with its domain, unless it is ONNX's own."""
+    return f"{domain}{SEPARATOR}{op}" if domain else op
+
+
+def split_key(op: str) -> tuple[str, str]:
+    """Domain and name of an operator: ``key_of`` backwards."""
+    domain, _, name = op.rpartition(SEPARATOR)
+    return domain, name
+
+
+def is_other(op: str) -> bool:
+    """True if an operator is of another domain than ONNX's own."""
+    return SEPARATOR in op
+
+
+@dataclass(frozen=True, slots=True)
+class OtherSchema:
+    """What of onnx's description of an operator other modules read.
+
+    Attributes:
+        inputs: Its parameters.
+        outputs: Its results.
+        type_constraints: None are known by name.
+        has_function: It is no function of others.
+        has_context_dependent_function: Nor one that depends on its inputs.
+    """
+
+    inputs: tuple[other_domains.Parameter, ...]
+    outputs: tuple[other_domains.Parameter, ...]
+    type_constraints: tuple[Any, ...] = ()
+    has_function: bool = False
+    has_context_dependent_function: bool = False
+
+
+def _of_other_domain(key: str) -> Operator:
+    found = other_domains.description(*split_key(key))
+    if found is None:
+        raise NotFoundError(
+            f"The installed ONNX Runtime has no kernel for the operator {key!r} on the CPU."
+        )
+    return Operator(
+        key,
+        BASE_OPSET,
+        tuple(p.name for p in found.inputs),
+        found.counts[0],
+        found.counts[1],
+        tuple(p.name for p in found.outputs),
+        found.counts[2],
+        found.counts[3],
+        {n: (kind, needed, _read(data)) for n, (kind, needed, data) in found.attributes.items()},
+        found.doc,
+        OtherSchema(found.inputs, found.outputs),
+        found.version,
+    )
+
+
+def _read(serialized: bytes) -> Any:
+    return _default(type("", (), {"default_value": onnx.AttributeProto.FromString(serialized)}))
 
 
 def _default(attribute: Any) -> Any:

@@ -48,12 +48,23 @@ def _table() -> dict[str, list[tuple[int, int, dict[str, frozenset[int]]]]]:
     # Not get_all_opkernel_def: it makes every provider, and those that cannot be loaded (CUDA
     # without a GPU, TensorRT without its libraries) end the process.
     for kernel in _ort.get_registered_ep_kernel_defs("CPUExecutionProvider"):
-        if kernel.provider != "CPUExecutionProvider" or kernel.domain:
+        if kernel.provider != "CPUExecutionProvider":
             continue
         first, last = kernel.version_range
         types = {name: _codes(names) for name, names in kernel.type_constraints.items()}
-        table.setdefault(kernel.op_name, []).append((first, last, types))
+        key = f"{kernel.domain}::{kernel.op_name}" if kernel.domain else kernel.op_name
+        table.setdefault(key, []).append((first, last, types))
     return table
+
+
+def domains_with_kernels() -> frozenset[str]:
+    """The domains beside ONNX's own that the CPU provider has kernels of."""
+    return frozenset(key.split("::")[0] for key in _table() if "::" in key)
+
+
+def kernel_versions(domain: str, op: str) -> list[tuple[int, int]]:
+    """The versions of its domain in which an operator has CPU kernels, as first and last."""
+    return [(first, last) for first, last, _ in _table().get(f"{domain}::{op}", ())]
 
 
 def _codes(names: list[str]) -> frozenset[int]:
@@ -63,5 +74,10 @@ def _codes(names: list[str]) -> frozenset[int]:
 
 @functools.cache
 def cpu_kernels(op: str, opset: int) -> tuple[KernelTypes, ...]:
-    """The type constraints of each CPU kernel for ``op`` at ``opset``; empty: no kernel at all."""
+    """The type constraints of each CPU kernel for ``op`` at ``opset``; empty: no kernel at all.
+
+    Args:
+        op: ONNX operator type; of another domain with it in front, ``"com.microsoft::BiasGelu"``.
+        opset: The version of its domain.
+    """
     return tuple(types for first, last, types in _table().get(op, ()) if first <= opset <= last)

@@ -309,6 +309,19 @@ def run_once(model: bytes) -> RawValue:
         return Session(model).run({})[0]
 
 
+def output_types(model: bytes) -> list[tuple[str, list[Any]]]:
+    """The types that the runtime infers for a model's outputs, and their dimensions.
+
+    Args:
+        model: Serialized; it is not optimized.
+    """
+    fork.session_made("CPU:0")
+    process_exit.check()
+    session = _ort.InferenceSession(_plain_options(), model, False, False)
+    session.initialize_session([], [], set())
+    return [(o.type, list(o.shape)) for o in session.outputs_meta]
+
+
 @functools.cache
 def _plain_options() -> Any:
     options = _session_options(False, True, None)

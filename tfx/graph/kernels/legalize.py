@@ -189,7 +189,7 @@ def replacement(
 ) -> Retyped | None:
     """Types to compute with instead; None: the types as given have a kernel (or nothing helps)."""
     operator = schema.operator(op)
-    kernels = cpu_kernels(op, operator.opset)
+    kernels = cpu_kernels(op, operator.version)
     input_vars = _type_variables(operator.schema.inputs, len(inputs))
     output_vars = _type_variables(operator.schema.outputs, len(outputs))
     given = [

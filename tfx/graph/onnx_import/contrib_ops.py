@@ -1,25 +1,48 @@
-"""Operators beside the standard: those that are a few standard ones, and what to say of others.
+"""Operators of other domains: those that are kept, those written out, and what to say of others.
 
-ONNX Runtime's optimizer and exporters for it fuse standard operators into ones of its own. The ones
-below are written out again, so that such models can be differentiated and saved. All others are
-refused by name.
+An operator that the installed ONNX Runtime has a kernel for is kept: such a model came with it, and
+runs as it did. One that lacks a kernel for its types is written with standard operators where a
+formula for it is known. All others are refused by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfx.core.errors import UnimplementedError
+from tfx.graph import schema
+from tfx.graph.formulas.fused_operators import FORMULAS, Application, Fused
 from tfx.graph.ir import Value
-from tfx.graph.onnx_import.import_builder import ImportBuilder, Old, _rules, rank_of, upgrade
+from tfx.graph.onnx_import.import_builder import ImportBuilder, Old, Rule, _rules, upgrade
+from tfx.graph.other_domains import is_kept
+from tfx.runtime.kernels import cpu_kernels
 
 _MS = "com.microsoft"
 _ANY = 10_000
 
 
 def is_known(domain: str, op: str) -> bool:
-    """True if an operator of another domain can be written out."""
-    return bool(domain) and (domain, op) in _rules
+    """True if an operator of another domain can be written out, or kept."""
+    return (domain, op) in _rules or is_kept(domain, op)
+
+
+def runs_as_it_is(op: str, inputs: Sequence[Value | None]) -> bool:
+    """True if the runtime has a kernel for an operator of Microsoft's and these very inputs.
+
+    Such an operator is kept. Where there is none for a type it is written out.
+    """
+    domain, name = schema.split_key(op)
+    if domain != _MS or not is_kept(domain, name):
+        return False
+    operator = schema.operator(op)
+    given: dict[str, int] = {}
+    for i, value in enumerate(inputs):
+        if value is not None:
+            parameter = operator.schema.inputs[min(i, len(operator.inputs) - 1)]
+            given.setdefault(parameter.type_str, value.dtype)
+    return any(
+        all(given.get(name, min(codes, default=0)) in codes for name, codes in kernel.items())
+        for kernel in cpu_kernels(op, operator.version)
+    )
 
 
 def refusal(domain: str, op: str) -> str:
@@ -29,95 +52,26 @@ def refusal(domain: str, op: str) -> str:
         advice = "export the model without ONNX Runtime's own optimizations"
     return (
         f"it uses the operator {domain}::{op}, which is neither of the ONNX standard nor a "
-        f"function of the model: {advice}. To run it as it is, without gradients, save it with "
+        "function of the model, and the installed ONNX Runtime has no kernel for it that takes and "
+        f"gives tensors on the CPU: {advice}. To keep it as it is, without gradients, save it with "
         "tfx.exporters.save_onnx and load it with tfx.loaders.Bundle"
     )
 
 
-@upgrade("Gelu", until=_ANY, domain=_MS)
-def _gelu(e: ImportBuilder, old: Old) -> Value:
-    return e.Gelu(old.required(0))
+def _written_out(formula: Fused) -> Rule:
+    def rule(e: ImportBuilder, old: Old) -> Value | Sequence[Value | None]:
+        ranks = [None if v is None or v.shape is None else len(v.shape) for v in old.inputs]
+        found: Value | Sequence[Value | None] = formula(
+            e, Application(old.op, old.inputs, old.attrs, ranks)
+        )
+        return found
+
+    return rule
 
 
-@upgrade("BiasGelu", "FastGelu", until=_ANY, domain=_MS)
-def _bias_gelu(e: ImportBuilder, old: Old) -> Value:
-    x, bias = old.required(0), old.input(1)
-    x = x if bias is None else e.Add(x, bias)
-    return e.Gelu(x, approximate="tanh" if old.op == "FastGelu" else "none")
-
-
-@upgrade("QuickGelu", until=_ANY, domain=_MS)
-def _quick_gelu(e: ImportBuilder, old: Old) -> Value:
-    x = old.required(0)
-    return e.Mul(x, e.Sigmoid(e.Mul(x, e.like(old.attrs.get("alpha", 1.702), x))))
-
-
-@upgrade("FusedMatMul", until=_ANY, domain=_MS)
-def _fused_matmul(e: ImportBuilder, old: Old) -> Value:
-    factors = []
-    for i, letter in enumerate("AB"):
-        x = old.required(i)
-        rank = rank_of(x, old.op)
-        axes = list(range(rank))
-        if old.attrs.get(f"transBatch{letter}"):
-            axes = [*axes[1:-1], 0, axes[-1]]
-        if old.attrs.get(f"trans{letter}") and rank > 1:
-            axes = [*axes[:-2], axes[-1], axes[-2]]
-        factors.append(x if axes == list(range(rank)) else e.Transpose(x, perm=axes))
-    product = e.MatMul(*factors)
-    alpha = old.attrs.get("alpha", 1.0)
-    return product if alpha == 1.0 else e.Mul(product, e.like(alpha, product))
-
-
-_ACTIVATIONS = frozenset(("Relu", "Tanh", "Sigmoid", "LeakyRelu", "HardSigmoid", "Elu", "Softplus"))
-
-
-@upgrade("FusedGemm", until=_ANY, domain=_MS)
-def _fused_gemm(e: ImportBuilder, old: Old) -> Value:
-    attrs = {k: v for k, v in old.attrs.items() if not k.startswith("activation")}
-    return _activated(e, old, e.apply("Gemm", old.inputs, attrs))
-
-
-@upgrade("FusedConv", until=_ANY, domain=_MS)
-def _fused_conv(e: ImportBuilder, old: Old) -> Value:
-    attrs = {k: v for k, v in old.attrs.items() if not k.startswith("activation")}
-    result = e.apply("Conv", old.inputs[:3], attrs)
-    extra = old.input(3)
-    return _activated(e, old, result if extra is None else e.Add(result, extra))
-
-
-def _activated(e: ImportBuilder, old: Old, x: Value) -> Value:
-    name = old.attrs.get("activation", "")
-    if not name:
-        return x
-    if name not in _ACTIVATIONS:
-        raise UnimplementedError(f"{old.op} with the activation {name!r} is not known")
-    numbers = {
-        k: old.attrs[f"activation_{k}"] for k in ("alpha", "beta") if f"activation_{k}" in old.attrs
-    }
-    params = old.attrs.get("activation_params", ())
-    numbers |= dict(zip(("alpha", "beta"), params, strict=False))
-    return e.apply(name, (x,), {**numbers})
-
-
-@upgrade("SkipLayerNormalization", "SkipSimplifiedLayerNormalization", until=_ANY, domain=_MS)
-def _skip_layer_normalization(e: ImportBuilder, old: Old) -> Sequence[Value | None]:
-    simplified = old.op == "SkipSimplifiedLayerNormalization"
-    total = e.Add(old.required(0), old.required(1))
-    bias = old.input(3 if simplified else 4)
-    if bias is not None:
-        total = e.Add(total, bias)
-    attrs = {"axis": -1, "epsilon": old.attrs.get("epsilon", 1e-12)}
-    if simplified:
-        result = e.RMSNormalization(total, old.required(2), **attrs)
-    else:
-        result = e.LayerNormalization(total, old.required(2), old.input(3), **attrs)
-    return [result, None, None, total]
-
-
-@upgrade("SimplifiedLayerNormalization", until=_ANY)
-@upgrade("SimplifiedLayerNormalization", until=_ANY, domain=_MS)
-def _simplified(e: ImportBuilder, old: Old) -> Value:
-    """ONNX Runtime has it in the standard's domain, the standard under another name."""
-    attrs = {k: v for k, v in old.attrs.items() if k in ("axis", "epsilon", "stash_type")}
-    return e.apply("RMSNormalization", old.inputs, attrs)
+for _name, _formula in FORMULAS.items():
+    upgrade(_name, until=_ANY, domain=_MS)(_written_out(_formula))
+# ONNX Runtime has it in the standard's domain, the standard under another name.
+upgrade("SimplifiedLayerNormalization", until=_ANY)(
+    _written_out(FORMULAS["SimplifiedLayerNormalization"])
+)

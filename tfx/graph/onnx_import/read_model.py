@@ -333,7 +333,8 @@ class _Reader:
         inputs = [plain(emitter, v, n) for v, n in zip(given, proto.input, strict=True)]
         opset = self._opsets.get(domain, 1)
         rule = rule_for(domain, proto.op_type, opset)
-        if rule is not None:
+        op = schema.key_of(domain, proto.op_type)
+        if rule is not None and not contrib_ops.runs_as_it_is(op, inputs):
             results = rule(emitter, Old(proto.op_type, inputs, attrs, count, opset))
             return [results] if isinstance(results, Value) else results
         bodies = [a for a in attrs.values() if isinstance(a, Graph)]
@@ -348,8 +349,8 @@ class _Reader:
             types = body_types(proto.op_type, bodies, attrs, inputs)
             node = graph.add_node(proto.op_type, inputs, attrs, types, name=emitter.name)
             return node.outputs
-        count = max(count, schema.operator(proto.op_type).min_outputs)
-        return emitter.apply_n(proto.op_type, inputs, {**attrs}, count)
+        count = max(count, schema.operator(op).min_outputs)
+        return emitter.apply_n(op, inputs, {**attrs}, count)
 
     def _attribute(
         self,

@@ -23,6 +23,7 @@ from tfx.graph import ir, schema
 from tfx.graph.custom_gradients import CustomGradient
 from tfx.graph.infer import infer
 from tfx.graph.ir import Graph, Node, RawShape, Value
+from tfx.graph.other_domains import is_kept
 from tfx.graph.serialization import protos
 from tfx.graph.serialization.serialize import (
     GRADIENT_DOMAIN,
@@ -173,7 +174,7 @@ class _Reader:
             function = self._functions.get((proto.domain, proto.op_type))
             if function is not None:
                 node = self._call(graph, proto, function, inputs)
-            elif proto.domain not in _STANDARD:
+            elif proto.domain not in _STANDARD and not is_kept(proto.domain, proto.op_type):
                 raise BundleError(
                     f"it uses the operator {proto.domain}::{proto.op_type}, which is neither of "
                     "the ONNX standard nor a function of the model: it can be run by "
@@ -265,18 +266,19 @@ class _Reader:
         inputs: Sequence[Value | None],
         scope: dict[str, Value],
     ) -> Node:
+        op = schema.key_of("" if proto.domain in _STANDARD else proto.domain, proto.op_type)
         attrs: dict[str, Any] = {a.name: self._attribute(graph, a, scope) for a in proto.attribute}
         bodies = [a for a in attrs.values() if isinstance(a, Graph)]
         count = max((i + 1 for i, n in enumerate(proto.output) if n), default=1)
         if bodies:
-            schema.check_attributes(schema.operator(proto.op_type), attrs)
-            types = _body_types(proto.op_type, bodies, attrs)
+            schema.check_attributes(schema.operator(op), attrs)
+            types = _body_types(op, bodies, attrs)
         else:
-            count = max(count, schema.operator(proto.op_type).min_outputs)
-            types = infer(proto.op_type, inputs, attrs, count)
+            count = max(count, schema.operator(op).min_outputs)
+            types = infer(op, inputs, attrs, count)
         name = text_of(proto.name) or proto.op_type
         source = _source(proto)
-        node = graph.add_node(proto.op_type, inputs, attrs, types, name=name, source=source)
+        node = graph.add_node(op, inputs, attrs, types, name=name, source=source)
         propagate(node)
         _restore_tag(node, proto)
         return node

@@ -87,6 +87,17 @@ def opset_of(graph: Graph) -> int:
     return opset
 
 
+def domains_of(graph: Graph) -> dict[str, int]:
+    """The domains beside ONNX's own that the operators of a graph are of, with their versions."""
+    found: dict[str, int] = {}
+    for g in all_graphs(graph):
+        for node in g.nodes:
+            if schema.is_other(node.op):
+                domain, version = schema.split_key(node.op)[0], schema.operator(node.op).version
+                found[domain] = max(version, found.get(domain, 0))
+    return found
+
+
 def ir_version_of(opset: int) -> int:
     """The lowest IR version whose models may import the opset."""
     version: int = onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", opset)])
@@ -128,6 +139,7 @@ class _ModelWriter:
         self.functions: dict[int, onnx.FunctionProto] = {}
         self.function_names: set[str] = set()
         self.opset = opset_of(graph)
+        self.others = [onnx.helper.make_opsetid(d, v) for d, v in sorted(domains_of(graph).items())]
         self.has_fused = False
 
     def write(
@@ -153,6 +165,7 @@ class _ModelWriter:
         if self.functions:
             domains = {function.domain for function in self.functions.values()}
             opset_imports += [onnx.helper.make_opsetid(d, 1) for d in sorted(domains)]
+        opset_imports += self.others
         if self.has_fused:
             opset_imports.append(onnx.helper.make_opsetid(KERNELS_DOMAIN, 1))
         model = onnx.ModelProto(
@@ -256,6 +269,7 @@ class _ModelWriter:
             attributes = node.attrs.items()
             proto.attribute.extend(onnx.helper.make_attribute(*pair) for pair in attributes)
             return proto
+        proto.domain, proto.op_type = schema.split_key(node.op)
         kinds = schema.operator(node.op).attributes
         for name, value in node.attrs.items():
             if isinstance(value, Graph):
@@ -315,6 +329,7 @@ class _ModelWriter:
             opset_import=[
                 onnx.helper.make_opsetid("", self.opset),
                 onnx.helper.make_opsetid(FUNCTION_DOMAIN, 1),
+                *self.others,
             ],
         )
         for value in [v for g in (graph, *bodies_below(graph)) for v in g.constants]:
