@@ -21,8 +21,6 @@ from tfx.runtime.session import kernel_reason, output_types
 DOMAINS = ("ai.onnx.ml", "com.microsoft")
 """The domains whose operators are kept in graphs. Others are the runtime's own business."""
 
-_MULTIPLE = "Variadic"
-
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -31,12 +29,12 @@ class Parameter:
     Attributes:
         name: What the operator's description calls it.
         type_str: Its type parameter, such as ``"T"``, or its type.
-        option: ``"Single"``, ``"Optional"`` or ``"Variadic"``.
+        option: Its ``name`` is ``"Single"``, ``"Optional"`` or ``"Variadic"``.
     """
 
     name: str
     type_str: str
-    option: str
+    option: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ def description(domain: str, name: str) -> Description | None:
 
 
 def _parameters(given: Any) -> tuple[Parameter, ...]:
-    return tuple(Parameter(p.name, p.typeStr, p.option.name) for p in given)
+    return tuple(Parameter(p.name, p.typeStr, p.option) for p in given)
 
 
 def types_of_results(model: bytes, op: str) -> list[tuple[str, list[Any]]]:

@@ -83,9 +83,9 @@ CASES: dict[str, tuple[Any, type[Exception], str]] = {
     "two inputs": (make([relu], [value("x", [1])] * 2), Malformed, "two inputs called 'x'"),
     "no operator": (make([node("Rleu", ["x"], ["y"])]), Malformed, "Did you mean 'Relu'"),
     "contrib": (
-        make([node("Attention", ["x"], ["y"], domain="com.microsoft", name="att")]),
+        make([node("GroupNorm", ["x"], ["y"], domain="com.microsoft", name="norm")]),
         Unsupported,
-        r"node 'att' .*com.microsoft::Attention.*without ONNX Runtime's own.*save_onnx",
+        r"node 'norm' .*com.microsoft::GroupNorm.*without ONNX Runtime's own.*save_onnx",
     ),
     "attribute": (make([node("Relu", ["x"], ["y"], a=1)]), Malformed, "no attribute 'a'"),
     "attribute's type": (make([node("Softmax", ["x"], ["y"], axis="q")]), Malformed, "got 'q'"),
