@@ -24,6 +24,7 @@ from tfx.framework.context import current, using
 from tfx.framework.indexed_slices_rules import SLICE_RULES, makes_slices
 from tfx.framework.node_names import one_place, other_places
 from tfx.framework.rules import OpRecord, formula_of, rule_of
+from tfx.framework.straight_through import dependent, of_floats
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 from tfx.ops.array.indexed_slices import dense
@@ -47,6 +48,7 @@ def reachable(records: Iterable[OpRecord], sources: Iterable[int]) -> set[int]:
                 for y in record.outputs:
                     if y.dtype.is_floating:
                         found.add(id(y))
+                found.update(map(id, dependent(record.op, record.inputs, record.outputs, found)))
                 break
     return found
 
@@ -244,6 +246,8 @@ def input_gradients(
     # A record of its own: rules of different gradient computations must not share ``needs``.
     op = OpRecord(record.op, record.attrs, record.inputs, record.outputs)
     op.needs = needs
+    if any(n and x.dtype.is_integer for n, x in zip(needs, record.inputs, strict=True)):
+        op = of_floats(op, dys)
     place = _device_of(record)
     own = rule is not None and rule.__module__.startswith(_OWN_RULES)
     if rule is not None and own and place is _HERE and not shield:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfx.core.source import SourceLocation, bracketed
 from tfx.framework.rules import OpRecord, is_differentiable, status_of
+from tfx.framework.straight_through import dependent
 from tfx.framework.tensor import SymbolicTensor
 from tfx.framework.variable import Variable
 
@@ -61,6 +62,7 @@ def _dead_ends(source: Any, records: Sequence[OpRecord]) -> list[str]:
             continue
         if is_differentiable(record.op):
             reached.update(id(y) for y in record.outputs if y.dtype.is_floating)
+            reached.update(map(id, dependent(record.op, record.inputs, record.outputs, reached)))
         if not is_differentiable(record.op) or not any(id(y) in reached for y in record.outputs):
             why = status_of(record.op)
             because = f" ({why})" if why and why != "rule" else ""

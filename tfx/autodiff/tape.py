@@ -22,6 +22,7 @@ from tfx.framework.composite.ragged import is_ragged
 from tfx.framework.context import current, set_context
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.rules import OpRecord, is_differentiable
+from tfx.framework.straight_through import dependent
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable, variable_of
 from tfx.ops.array import creation
@@ -135,6 +136,8 @@ class GradientTape:
                         watched.add(id(y))
                     else:
                         ends = True
+                if ends:
+                    watched.update(map(id, dependent(op, inputs, outputs, watched)))
                 assert self._records is not None
                 made = OpRecord(op, attrs, tuple(inputs), tuple(outputs))
                 # An error, or an explanation, will name the line; nodes of graphs know theirs.

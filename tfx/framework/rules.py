@@ -141,6 +141,19 @@ def no_gradient(*ops: str, why: str) -> None:
         _without[op] = why
 
 
+# Formulas whose results are not rounded as those of the operator are: for gradients alone.
+_rounded: set[str] = set()
+
+
+def rounded_formula(*ops: str) -> Callable[[Formula], Formula]:
+    """Like ``formula``, for operators that round: it computes what they do before they round.
+
+    The gradient is that of a straight-through estimate. Batches do not come from it.
+    """
+    _rounded.update(ops)
+    return formula(*ops)
+
+
 def formula(*ops: str) -> Callable[[Formula], Formula]:
     """Register the decorated function as what one or several operators compute.
 
@@ -162,6 +175,11 @@ def formula(*ops: str) -> Callable[[Formula], Formula]:
 def formula_of(op: str) -> Formula | None:
     """The operations that compute what an operator does, if its gradient is made from them."""
     return _formulas.get(op)
+
+
+def exact_formula_of(op: str) -> Formula | None:
+    """The operations that compute exactly what an operator does, if they are known."""
+    return None if op in _rounded else _formulas.get(op)
 
 
 def rule_of(op: str) -> Rule | None:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.rules import status_of
+from tfx.framework.straight_through import carrying
 from tfx.graph.ir import CALL, Graph, Node, Value, free_values
-from tfx.graph.traits import traits
+from tfx.graph.quantized_operators import rounds
 
 
 def check_flow(
@@ -18,6 +19,7 @@ def check_flow(
     model: str,
     *,
     zeros: bool,
+    straight_through: bool,
 ) -> None:
     """Refuse a gradient that cannot be computed, or that would lose a part.
 
@@ -27,6 +29,7 @@ def check_flow(
         sources: What it is differentiated by, by name.
         model: The model, for messages.
         zeros: Whether no dependence at all is fine.
+        straight_through: Whether gradients pass quantizations.
 
     Raises:
         InvalidArgumentError: naming the operators.
@@ -43,11 +46,12 @@ def check_flow(
                 f"{outputs} of {model} has no gradient with respect to {name!r}: it does not "
                 "depend on it. Leave it out, or pass unconnected_gradients=ZERO for zeros."
             )
-        quantized = [n for n in between if traits(n.op).quantized]
-        if quantized:
+        quantized = [n for n in between if rounds(n.op)]
+        if quantized and not straight_through:
             raise InvalidArgumentError(
                 f"{outputs} of {model} depends on {name!r} through a quantization, which has no "
-                f"gradient: {_shown(quantized)}. Differentiate the model from before it was "
+                f"gradient: {_shown(quantized)}. Pass straight_through=True for the estimate that "
+                "takes rounding for the identity, differentiate the model from before it was "
                 "quantized, or choose inputs that are behind it."
             )
         if not zeros and not itself and not _flows(between, source, targets.values()):
@@ -100,6 +104,9 @@ def _flows(nodes: list[Node], source: Value, targets: Iterable[Value]) -> bool:
     for node in nodes:
         if not _is_blocked(node) and any(id(v) in reached for v in _used(node)):
             reached.update(id(v) for v in node.outputs if from_onnx(v.dtype).is_floating)
+            given = [v for v in node.inputs if v is not None and id(v) in reached]
+            integers = any(from_onnx(v.dtype).is_integer for v in given)
+            reached.update(map(id, carrying(node.op, node.outputs, integers=integers)))
     return any(id(v) in reached for v in targets)
 
 

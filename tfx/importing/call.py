@@ -56,6 +56,7 @@ class Call:
         absent: Optional inputs that are left out.
         replaced: Weights that the caller gives.
         lengths: How many elements each input has that is a sequence.
+        straight_through: Whether gradients pass quantizations.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Call:
         absent: Collection[str],
         replaced: Collection[str],
         lengths: Mapping[str, int],
+        straight_through: bool,
     ) -> None:
         self.foreign = read_model(
             loaded.proto,
@@ -76,6 +78,7 @@ class Call:
             shapes={p.name: p.shape for p in ports},
             arrays=loaded.arrays(),
             external=loaded.external,
+            straight_through=straight_through,
         )
         self._variables = variables
         self._replaced = replaced

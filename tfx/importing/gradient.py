@@ -49,6 +49,7 @@ def export_gradient(
     keep_outputs: bool = True,
     weights_as_inputs: bool = False,
     unconnected_gradients: UnconnectedGradients = UnconnectedGradients.NONE,
+    straight_through: bool = True,
     input_shapes: Mapping[str, Any] | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> Any:
@@ -72,6 +73,9 @@ def export_gradient(
             that changes them. They are initializers otherwise.
         unconnected_gradients: What the gradient is where nothing depends on an input:
             ``UnconnectedGradients.NONE`` raises, ``ZERO`` gives zeros.
+        straight_through: Whether gradients pass quantizations by straight-through estimates, as
+            training that is aware of quantization has them: rounding is taken for the identity, and
+            what was cut off at the end of the range gets 0. False: a quantization is an error.
         input_shapes: Shapes for inputs, in place of those that the model declares.
         path: Where to write the model, too. Weights above 1 GiB in all go into a file beside it.
 
@@ -81,7 +85,7 @@ def export_gradient(
     Raises:
         InvalidArgumentError: a name that the model lacks, or that is not of floating-point numbers;
             an output that does not depend on an input, or does through an operator that has no
-            gradient (of a quantization, say): the message names it.
+            gradient: the message names it.
         NotFoundError, BundleError, UnimplementedError: as ``import_onnx``.
 
     Example:
@@ -107,7 +111,7 @@ def export_gradient(
     sources = _sources(foreign, wanted, weights, loaded.name)
     contents = {n: weights[n].array for n in foreign.weights if not weights_as_inputs}
     with no_surprises(loaded.name):
-        joint = _Joint(foreign, loaded.name, targets, sources)
+        joint = _Joint(foreign, loaded.name, targets, sources, straight_through)
         joint.differentiate(seeds, unconnected_gradients)
         proto = joint.as_model(contents, keep_outputs)
     describe_as(proto, loaded.proto)
@@ -192,8 +196,10 @@ class _Joint:
         model: str,
         targets: Mapping[str, Value],
         sources: Mapping[str, Value],
+        straight_through: bool,
     ) -> None:
         self.foreign = foreign
+        self.straight_through = straight_through
         self.model = model
         self.targets = dict(targets)
         self.sources = dict(sources)
@@ -222,7 +228,14 @@ class _Joint:
     ) -> None:
         """Append the gradient's nodes."""
         zeros = unconnected_gradients is UnconnectedGradients.ZERO
-        check_flow(self.foreign.graph, self.targets, self.sources, self.model, zeros=zeros)
+        check_flow(
+            self.foreign.graph,
+            self.targets,
+            self.sources,
+            self.model,
+            zeros=zeros,
+            straight_through=self.straight_through,
+        )
         targets = [self._tensor(v) for v in self.targets.values()]
         sources = [self._tensor(v) for v in self.sources.values()]
         with using(graph=self.func_graph, tapes=(), scope="gradient/"):

@@ -39,6 +39,7 @@ def import_onnx(
     trainable: Trainable = None,
     name: str | None = None,
     input_shapes: Mapping[str, Any] | None = None,
+    straight_through: bool = True,
 ) -> ImportedModel:
     """Make an object from an ONNX model: callable, differentiable, trainable, saveable.
 
@@ -48,7 +49,7 @@ def import_onnx(
     that are not trained. Weights inside of branches and loops are variables too.
 
     Any opset up to 26 is taken. Local functions are written out. Operators of other domains are
-    refused by name, except a few fused ones that are standard operators in disguise.
+    kept where the installed ONNX Runtime has kernels for them, and refused by name otherwise.
 
     Args:
         model: Path of a model file (external data is read below its folder, nowhere else), its
@@ -59,6 +60,8 @@ def import_onnx(
             which become variables by it), or a function of a name.
         name: Name of the module, an identifier; None: made from the graph's name.
         input_shapes: Shapes for inputs, in place of those that the model declares.
+        straight_through: Whether gradients pass quantizations (by straight-through estimates); False:
+            they end there.
 
     Returns:
         An ``ImportedModel``. It is called with the model's inputs by position or by name, and
@@ -81,7 +84,7 @@ def import_onnx(
         >>> [v.shape.as_list() for v in model.trainable_variables]
         [[2, 1]]
     """
-    return ImportedModel(open_model(model), trainable, name, input_shapes)
+    return ImportedModel(open_model(model), trainable, name, input_shapes, straight_through)
 
 
 class ImportedModel(Module):
@@ -97,11 +100,13 @@ class ImportedModel(Module):
         trainable: Trainable,
         name: str | None,
         input_shapes: Mapping[str, Any] | None,
+        straight_through: bool = True,
     ) -> None:
         graph_name = loaded.proto.graph.name
         graph_name = graph_name if isinstance(graph_name, str) else ""
         super().__init__(name or identifiers([graph_name or "onnx_model"])[0])
         self._self_loaded = loaded
+        self._self_straight_through = straight_through
         with guarded(loaded.name):
             self._self_ports = ports_of(loaded, input_shapes or {})
             found = find_weights(loaded)
@@ -143,7 +148,13 @@ class ImportedModel(Module):
         call = self._self_calls.get(key)
         if call is None:
             call = Call(
-                self._self_loaded, self._self_ports, self.weights, absent, replaced, dict(lengths)
+                self._self_loaded,
+                self._self_ports,
+                self.weights,
+                absent,
+                replaced,
+                dict(lengths),
+                self._self_straight_through,
             )
             self._self_calls[key] = call
         return call
@@ -159,6 +170,7 @@ class ImportedModel(Module):
                 shapes={p.name: p.shape for p in self._self_ports},
                 arrays=loaded.arrays(),
                 external=loaded.external,
+                straight_through=self._self_straight_through,
             )
         return self._self_graph
 
@@ -306,7 +318,8 @@ class ImportedModel(Module):
         others = {
             k: v for k, v in vars(self).items() if k not in own and not k.startswith("_self_")
         }
-        return _restored, (data, self.name, flags, shapes, values), others
+        settings = (data, self.name, flags, shapes, values, self._self_straight_through)
+        return _restored, settings, others
 
     def __setstate__(self, others: dict[str, Any]) -> None:
         """Restore the other attributes that were set on the model."""
@@ -327,9 +340,11 @@ def _restored(
     flags: Mapping[str, bool],
     shapes: Mapping[str, Any],
     values: Mapping[str, Any],
+    straight_through: bool = True,
 ) -> ImportedModel:
     """A model from a pickle."""
-    model = ImportedModel(open_model(data), [n for n, f in flags.items() if f], name, shapes)
+    chosen = [n for n, f in flags.items() if f]
+    model = ImportedModel(open_model(data), chosen, name, shapes, straight_through)
     for key, value in values.items():
         model.weights[key].assign(value)
     return model

@@ -22,7 +22,7 @@ from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.func_graph import Assigned, FuncGraph
 from tfx.framework.guards import guard_of, refused_unless
-from tfx.framework.rules import formula_of
+from tfx.framework.rules import exact_formula_of
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.function.gradients.gradient_marker import CustomGradient
 from tfx.function.recompute.barrier import barrier
@@ -309,7 +309,7 @@ class Batcher:
                 reason = str(e)
             else:
                 return (result,) if isinstance(result, Tensor) else result[: op.outputs]
-        formula = formula_of(op.op)
+        formula = exact_formula_of(op.op)
         if formula is not None:
             found = loop_fallback.by_formula(self, op, node, formula)
             if found is not None:

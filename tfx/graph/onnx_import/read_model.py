@@ -31,8 +31,10 @@ from tfx.graph.onnx_import.scan import scan_as_loop
 from tfx.graph.onnx_import.sequence_map import map_as_loop
 from tfx.graph.onnx_import.topological_order import check_depth, check_size, in_order, label
 from tfx.graph.onnx_import.types import Type, body_types, formal_types, tensor_type
+from tfx.graph.quantized_operators import rounds
 from tfx.graph.serialization import protos
 from tfx.graph.serialization.deserialize import text_of
+from tfx.graph.tags import Mark
 
 External = Callable[[onnx.TensorProto], "np.ndarray[Any, Any]"]
 STANDARD = ("", "ai.onnx")
@@ -83,6 +85,7 @@ def read_model(
     shapes: Mapping[str, RawShape] | None = None,
     arrays: Mapping[str, np.ndarray[Any, Any]] | None = None,
     external: External | None = None,
+    straight_through: bool = True,
 ) -> ForeignGraph:
     """Make a graph from a model.
 
@@ -95,6 +98,7 @@ def read_model(
         shapes: Shapes of inputs, in place of those that the model says.
         arrays: Contents of initializers of the main graph, where they are known already.
         external: Gives the contents of tensors whose data is outside of the model.
+        straight_through: Whether gradients pass what rounds to quantized numbers.
 
     Raises:
         BundleError: the model is malformed.
@@ -103,9 +107,9 @@ def read_model(
     with guarded(name):
         check_depth(model)
         check_size(model, MAX_NODES)
-        return _Reader(model, weights, absent, arrays or {}, external).read(
-            shapes or {}, lengths or {}
-        )
+        reader = _Reader(model, weights, absent, arrays or {}, external)
+        reader.straight_through = straight_through
+        return reader.read(shapes or {}, lengths or {})
 
 
 @contextmanager
@@ -152,6 +156,7 @@ class _Reader:
         self._absent = absent
         self._arrays = arrays
         self._external = external
+        self.straight_through = True
         self._functions = {(f.domain, f.name, f.overload): f for f in model.functions}
         self._open: list[tuple[str, str, str]] = []
         self._depth = 0
@@ -349,6 +354,9 @@ class _Reader:
             types = body_types(proto.op_type, bodies, attrs, inputs)
             node = graph.add_node(proto.op_type, inputs, attrs, types, name=emitter.name)
             return node.outputs
+        if not self.straight_through and rounds(op) and inputs[0] is not None:
+            inputs[0] = emitter.Identity(inputs[0])
+            graph.nodes[-1].tag = Mark.STOP_GRADIENT
         count = max(count, schema.operator(op).min_outputs)
         return emitter.apply_n(op, inputs, {**attrs}, count)
 

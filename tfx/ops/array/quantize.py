@@ -1,15 +1,17 @@
-"""Operators of quantized models: where a gradient ends, and the one that has one.
+"""Gradients of operators that quantize and dequantize: ``framework.straight_through``.
 
-``DequantizeLinear`` is linear in the scale, so scales can be trained; quantized numbers are
-integers and have no gradient.
+``DequantizeLinear`` is linear in the scale, so scales can be trained.
 """
 
 from __future__ import annotations
 
+from tfx.core import dtypes
+from tfx.core.dtypes import DType
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.rules import OpRecord, gradient, no_gradient
+from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.ops.common.batching import BatchedOp, Results, batching
 from tfx.ops.common.shapes import (
     concat_shape,
@@ -20,36 +22,117 @@ from tfx.ops.common.shapes import (
     shape_vector,
 )
 
-no_gradient(
-    "QuantizeLinear",
-    "DynamicQuantizeLinear",
-    why="it rounds to integers: the derivative is 0 almost everywhere. Use a custom_gradient that "
-    "passes the gradient on for training with quantization",
-)
-no_gradient("QLinearConv", "QLinearMatMul", why="quantized integers in, quantized integers out")
-no_gradient("ConvInteger", "MatMulInteger", why="integers")
 
+@gradient("QuantizeLinear", "com.microsoft::QuantizeLinear")
+def _quantize_grad(op: OpRecord, dy: Tensor | None) -> list[Tensor | None]:
+    """Straight through where the number lay in the range, 0 where it was cut off.
 
-@gradient("DequantizeLinear")
-def _dequantize_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
-    """The integers, without the scale, times ``dy``; summed over what has one scale."""
+    The scale's part is that of ``x / scale``, without the rounding; with that of the
+    ``DequantizeLinear`` behind it, it is the gradient of a learned step size.
+    """
+    nothing: list[Tensor | None] = [None] * len(op.inputs)
+    if dy is None:
+        return nothing
     x, scale = op.inputs[:2]
+    settings = _Settings(op, scale, known_rank(x, op.op))
+    zero = op.inputs[2] if len(op.inputs) > 2 else None
+    kind = op.outputs[0].dtype
+    low, high = (settings.spread(number, kind, zero, x) for number in _range_of(kind))
+    numbers = cast_to(x, dy.dtype)
+    inside = ox.And(
+        ox.GreaterOrEqual(numbers, cast_to(low, dy.dtype)),
+        ox.LessOrEqual(numbers, cast_to(high, dy.dtype)),
+    )
+    each = cast_to(settings.each(x), dy.dtype)
+    dx = ox.Where(inside, ox.Div(dy, each), scalar_like(0, dy))
+    dscale = None
+    if op.needs[1]:
+        terms = ox.Neg(ox.Mul(dx, ox.Div(numbers, each)))
+        dscale = cast_to(settings.sums(terms), scale.dtype)
+    return [cast_to(dx, x.dtype), dscale, *nothing[2:]]
+
+
+def _range_of(kind: DType) -> tuple[float, float]:
+    """The least and greatest number of a dtype, as far as it is not infinite."""
+    return float(kind.min), float(kind.max)
+
+
+@gradient("DynamicQuantizeLinear")
+def _dynamic_quantize_grad(
+    op: OpRecord, dy: Tensor | None, dscale: Tensor | None = None, dzero: Tensor | None = None
+) -> list[Tensor | None]:
+    """The scale is taken for a constant; every number lies in the range that it spans."""
+    return [None if dy is None else cast_to(ox.Div(dy, op.outputs[1]), op.inputs[0].dtype)]
+
+
+@gradient("DequantizeLinear", "com.microsoft::DequantizeLinear")
+def _dequantize_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
+    """For the integers ``dy`` times the scale; for a scale the sum of what it multiplies."""
+    x, scale = op.inputs[:2]
+    settings = _Settings(op, scale, known_rank(dy, "The gradient of DequantizeLinear"))
+    rest = [None for _ in op.inputs[2:]]
+    dx = ox.Mul(dy, settings.each(x)) if op.needs[0] else None
     if not op.needs[1]:
-        return [None] * len(op.inputs)
+        return [dx, None, *rest]
     ones = filled(shape_vector(scale), 1, scale.dtype)
-    terms = ox.Mul(dy, ox.DequantizeLinear(x, ones, *op.inputs[2:], **op.attrs))
-    rank = known_rank(dy, "The gradient of DequantizeLinear")
-    axis, block = op.attrs.get("axis", 1), op.attrs.get("block_size", 0)
-    if block:
-        total = _block_sums(terms, scale, axis % rank, block)
-    elif scale.shape.rank == 0:
-        total = ox.ReduceSum(terms, keepdims=0)
-    elif scale.shape.rank == 1 and scale.shape[0] == 1:
-        total = reshape_to(ox.ReduceSum(terms, keepdims=0), int64_constant([1]))
-    else:
-        others = int64_constant([a for a in range(rank) if a != axis % rank])
-        total = ox.ReduceSum(terms, others, keepdims=0, noop_with_empty_axes=1)
-    return [None, total, *(None for _ in op.inputs[2:])]
+    terms = ox.Mul(dy, ox.apply(op.op, (x, ones, *op.inputs[2:]), op.attrs))
+    return [dx, settings.sums(terms), *rest]
+
+
+class _Settings:
+    """How scales belong to the elements of a tensor: one to all, to an axis, or to blocks.
+
+    Args:
+        op: Quantizes or dequantizes.
+        scale: Its scale.
+        rank: Of the tensor.
+    """
+
+    def __init__(self, op: OpRecord, scale: Tensor, rank: int) -> None:
+        self.scale, self.rank = scale, rank
+        self.block = int(op.attrs.get("block_size", 0))
+        self.axis = int(op.attrs.get("axis", 1)) % max(rank, 1)
+        self._attrs = {k: v for k, v in op.attrs.items() if k in ("axis", "block_size")}
+        of_vector = scale.shape.rank == 1 and scale.shape[0] != 1
+        self.single = not self.block and not (of_vector and rank > 0)
+
+    def each(self, x: Tensor) -> Tensor:
+        """The scale of each element, in a form that broadcasts to that of the tensor."""
+        return self.spread(1, dtypes.int8, None, x)
+
+    def spread(self, number: float, kind: DType, zero: Tensor | None, x: Tensor) -> Tensor:
+        """A quantized number as each element's scale and zero point make of it.
+
+        Args:
+            number: The number.
+            kind: The quantized dtype.
+            zero: The zero points.
+            x: The tensor.
+        """
+        if self.single:
+            difference = scalar_like(number, self.scale)
+            if zero is not None:
+                difference = ox.Sub(difference, ox.Cast(zero, to=self.scale.dtype.onnx))
+            return ox.Mul(difference, self.scale)
+        if self.block:
+            same = filled(shape_vector(x), number, kind)
+            return ox.DequantizeLinear(same, self.scale, zero, **self._attrs)
+        form = [1] * self.rank
+        form[self.axis] = -1
+        difference = scalar_like(number, self.scale)
+        if zero is not None:
+            difference = ox.Sub(difference, ox.Cast(zero, to=self.scale.dtype.onnx))
+        return ox.Reshape(ox.Mul(difference, self.scale), int64_constant(form))
+
+    def sums(self, terms: Tensor) -> Tensor:
+        """The sums over what has one scale."""
+        if self.block:
+            return _block_sums(terms, self.scale, self.axis, self.block)
+        if self.single:
+            total = ox.ReduceSum(terms, keepdims=0)
+            return total if self.scale.shape.rank == 0 else reshape_to(total, int64_constant([1]))
+        others = int64_constant([a for a in range(self.rank) if a != self.axis])
+        return ox.ReduceSum(terms, others, keepdims=0, noop_with_empty_axes=1)
 
 
 def _block_sums(terms: Tensor, scale: Tensor, axis: int, block: int) -> Tensor:

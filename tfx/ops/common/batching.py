@@ -16,7 +16,7 @@ from tfx.framework.apply import apply_n
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import graph_under_construction
-from tfx.framework.rules import formula_of
+from tfx.framework.rules import exact_formula_of
 from tfx.framework.tensor import SymbolicTensor, Tensor, is_sequence, symbol_of
 from tfx.graph import traits as operator_traits
 from tfx.graph.ir import Graph
@@ -265,7 +265,7 @@ def status_of(op: str) -> str:
         return "body"
     if traits(op).shape_only or op in ("Constant", "SequenceEmpty"):
         return "shape"
-    return "loop" if formula_of(op) is None else "formula"
+    return "loop" if exact_formula_of(op) is None else "formula"
 
 
 def shifted(axis: int) -> int:

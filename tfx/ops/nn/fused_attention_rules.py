@@ -231,9 +231,7 @@ def _within(op: OpRecord, mask: Tensor, keys: Tensor, batch: Tensor) -> Tensor:
     ends = ox.Unsqueeze(_sliced(mask, int64_constant([0]), batch, 0), int64_constant([1]))
     inside = ox.Less(places, ends)
     if size is not None and rows is not None and size == 2 * rows:
-        starts = ox.Unsqueeze(
-            _sliced(mask, batch, int64_constant([2**62]), 0), int64_constant([1])
-        )
+        starts = ox.Unsqueeze(_sliced(mask, batch, int64_constant([2**62]), 0), int64_constant([1]))
         inside = ox.And(inside, ox.GreaterOrEqual(places, starts))
     return cast_to(inside, dtypes.int64)
 
