@@ -13,6 +13,7 @@ from typing import Any
 from tfx.autodiff import indexed_slices_sums as sparse
 from tfx.autodiff.formula_gradients import gradients_of
 from tfx.autodiff.missing_gradients import source_of
+from tfx.autodiff.straight_through import dependent, of_floats
 from tfx.autodiff.where_masking import MASKING, Masks, mask_singular
 from tfx.control_flow import sequences
 from tfx.control_flow.sequence_gradients import Part, Whole, with_known
@@ -24,7 +25,6 @@ from tfx.framework.context import current, using
 from tfx.framework.indexed_slices_rules import SLICE_RULES, makes_slices
 from tfx.framework.node_names import one_place, other_places
 from tfx.framework.rules import OpRecord, formula_of, rule_of
-from tfx.framework.straight_through import dependent, of_floats
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE
 from tfx.ops.array.indexed_slices import dense

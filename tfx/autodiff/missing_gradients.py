@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfx.autodiff.straight_through import dependent
 from tfx.core.source import SourceLocation, bracketed
 from tfx.framework.rules import OpRecord, is_differentiable, status_of
-from tfx.framework.straight_through import dependent
 from tfx.framework.tensor import SymbolicTensor
 from tfx.framework.variable import Variable
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 from tfx.autodiff.backprop import backpropagate_slices
 from tfx.autodiff.missing_gradients import why_none
 from tfx.autodiff.record_placeholders import SparingRecord, StandIn, Unread, meant, stand_in
+from tfx.autodiff.straight_through import dependent
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.lazy_namespaces import fetch
@@ -22,7 +23,6 @@ from tfx.framework.composite.ragged import is_ragged
 from tfx.framework.context import current, set_context
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.rules import OpRecord, is_differentiable
-from tfx.framework.straight_through import dependent
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable, variable_of
 from tfx.ops.array import creation

@@ -56,6 +56,11 @@ class OpRecord:
         self.needs: tuple[bool, ...] = ()
         self.source: SourceLocation | None = None
 
+    def given(self, number: int) -> Tensor | None:
+        """An input, None if it is left out."""
+        found: Tensor | None = self.inputs[number] if number < len(self.inputs) else None
+        return found
+
 
 # Attribute of a record: by the ``id`` of an ``If`` or ``Loop``, what was added to it for tangents.
 EXTENDED_CONTROL = "widened"

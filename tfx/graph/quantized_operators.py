@@ -5,26 +5,37 @@ from __future__ import annotations
 from tfx.graph.traits import traits
 
 _MS = "com.microsoft::"
-ROUNDING = frozenset(("QuantizeLinear", "DynamicQuantizeLinear", _MS + "QuantizeLinear"))
-"""What makes quantized numbers of floating-point ones: its first result."""
-
-ARITHMETIC = frozenset(
-    (
-        *("MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"),
-        *(_MS + op for op in ("QLinearAdd", "QLinearMul", "QLinearSigmoid", "QLinearLeakyRelu")),
-        *(_MS + op for op in ("QLinearSoftmax", "QLinearAveragePool", "QLinearConcat")),
-        *(_MS + op for op in ("QLinearGlobalAveragePool", "QLinearWhere", "QGemm")),
+_ROUNDING = _MS + "QuantizeLinear"
+_COMPUTING = frozenset(
+    _MS + op
+    for op in (
+        *("QGemm", "QLinearAdd", "QLinearAveragePool", "QLinearConcat", "QLinearGlobalAveragePool"),
+        *("QLinearLeakyRelu", "QLinearMul", "QLinearSigmoid", "QLinearSoftmax", "QLinearWhere"),
+        "MatMulIntegerToFloat",
     )
 )
-"""Operators on quantized numbers that give such."""
-
 # They quantize within: numbers in, numbers out.
-INSIDE = frozenset(
+_WITHIN = frozenset(
     _MS + op for op in ("DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "QAttention")
 )
-"""Operators on numbers that quantize within."""
+
+
+def makes_integers(op: str) -> bool:
+    """True if an operator makes quantized numbers of others: its first result."""
+    return op == _ROUNDING or traits(op).quantized == "rounds"
+
+
+def computes(op: str) -> bool:
+    """True if an operator's own rules know what quantized numbers stand for."""
+    return op.endswith("DequantizeLinear") or rounds(op)
+
+
+def carries(op: str) -> bool:
+    """True if an operator on quantized numbers gives such."""
+    row = traits(op)
+    return row.of_integers or row.quantized == "computes" or op in _COMPUTING
 
 
 def rounds(op: str) -> bool:
     """True if an operator rounds numbers to quantized ones, or computes with such."""
-    return traits(op).quantized or op in ROUNDING or op in ARITHMETIC or op in INSIDE
+    return bool(traits(op).quantized) or op == _ROUNDING or op in _COMPUTING or op in _WITHIN

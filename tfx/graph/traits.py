@@ -34,7 +34,9 @@ class OpTraits:
         foldable: May be replaced by its result where the inputs are constant.
         bodies: Holds graphs in its attributes.
         window: Slides a window over spatial axes.
-        quantized: Works on quantized numbers, which have no gradient.
+        quantized: Rounds to quantized numbers, or computes with such.
+        of_integers: On integers it does what it does on other numbers, so that the gradient of
+            quantized ones passes it.
         refuse: What onnx has to say about its inputs is asked before ONNX Runtime, which ends the
             process or does not look: always, or where an input is empty.
         singular: Its slope may be infinite though the result is finite: at 0, at 1, or elsewhere.
@@ -61,7 +63,8 @@ class OpTraits:
     foldable: bool = True
     bodies: bool = False
     window: Literal["", "convolution", "pool"] = ""
-    quantized: bool = False
+    quantized: Literal["", "rounds", "computes"] = ""
+    of_integers: bool = False
     refuse: Literal["", "always", "empty"] = ""
     singular: Literal["", "zero", "one", "other"] = ""
     masks: Literal["", "choose", "limit"] = ""
@@ -74,13 +77,13 @@ class OpTraits:
 _PLAIN = OpTraits()
 _PLAIN_OPERATORS = """
     AffineGrid ArgMax ArgMin Attention BatchNormalization BlackmanWindow CenterCropPad Col2Im
-    ConcatFromSequence Constant CumProd CumSum DeformConv DepthToSpace Det EyeLike GRU Gemm
+    ConcatFromSequence Constant CumProd CumSum DeformConv Det EyeLike GRU Gemm
     GlobalAveragePool GlobalLpPool GlobalMaxPool GridSample GroupNormalization HammingWindow
     HannWindow Hardmax ImageDecoder InstanceNormalization LRN LSTM LayerNormalization LogSoftmax
     LpNormalization MatMul MaxRoiPool MaxUnpool MeanVarianceNormalization MelWeightMatrix
     NegativeLogLikelihoodLoss Optional OptionalGetElement PRelu RMSNormalization RNN
     RotaryEmbedding ScatterElements ScatterND SequenceAt SequenceConstruct SequenceEmpty Softmax
-    SoftmaxCrossEntropyLoss SpaceToDepth StringNormalizer StringSplit TensorScatter
+    SoftmaxCrossEntropyLoss StringNormalizer StringSplit TensorScatter
     TfIdfVectorizer Trilu
 """
 
@@ -92,6 +95,7 @@ _ROWS: dict[str, OpTraits] = {
     "Acos": OpTraits(elementwise="unary", singular="one"),
     "Acosh": OpTraits(elementwise="unary", singular="one"),
     "Add": OpTraits(
+        of_integers=True,
         elementwise="broadcast",
         cost="cheap",
         cheap_on_shapes=True,
@@ -114,38 +118,53 @@ _ROWS: dict[str, OpTraits] = {
     "BitwiseXor": OpTraits(elementwise="broadcast"),
     "Call": OpTraits(bodies=True),
     "Cast": OpTraits(
-        elementwise="unary", cost="free", form=True, speculative=True, local_gradient=True
+        of_integers=True,
+        elementwise="unary",
+        cost="free",
+        form=True,
+        speculative=True,
+        local_gradient=True,
     ),
     "CastLike": OpTraits(cost="free", form=True),
     "Ceil": OpTraits(elementwise="unary"),
     "Celu": OpTraits(elementwise="unary"),
-    "Clip": OpTraits(masks="limit"),
+    "Clip": OpTraits(of_integers=True, masks="limit"),
     "Compress": OpTraits(moves="first", size_from=(1,), size_unknown=True),
     "Concat": OpTraits(
-        moves="several", cost="cheap", cheap_on_shapes=True, refuse="empty", local_gradient=True
+        of_integers=True,
+        moves="several",
+        cost="cheap",
+        cheap_on_shapes=True,
+        refuse="empty",
+        local_gradient=True,
     ),
     "ConstantOfShape": OpTraits(cost="cheap", cheap_on_shapes=True, size_from=(0,)),
     "Conv": OpTraits(window="convolution"),
-    "ConvInteger": OpTraits(window="convolution", quantized=True),
+    "ConvInteger": OpTraits(window="convolution", quantized="computes"),
     "ConvTranspose": OpTraits(window="convolution"),
     "Cos": OpTraits(elementwise="unary", local_gradient=True),
     "Cosh": OpTraits(elementwise="unary", singular="other"),
     "DFT": OpTraits(refuse="always"),
+    "DepthToSpace": OpTraits(of_integers=True),
     "DequantizeLinear": OpTraits(foldable=False),
     "Div": OpTraits(elementwise="broadcast", cost="cheap", cheap_on_shapes=True, singular="other"),
     "Dropout": OpTraits(random=True),
-    "DynamicQuantizeLinear": OpTraits(foldable=False, quantized=True),
+    "DynamicQuantizeLinear": OpTraits(foldable=False, quantized="rounds"),
     "Einsum": OpTraits(refuse="always"),
     "Elu": OpTraits(elementwise="unary"),
     "Equal": OpTraits(elementwise="broadcast", cost="free", speculative=True, commutative=True),
     "Erf": OpTraits(elementwise="unary", local_gradient=True),
     "Exp": OpTraits(elementwise="unary", singular="other"),
-    "Expand": OpTraits(moves="first", cost="free", form=True, size_from=(1,), local_gradient=True),
-    "Flatten": OpTraits(moves="first", cost="free", form=True),
+    "Expand": OpTraits(
+        of_integers=True, moves="first", cost="free", form=True, size_from=(1,), local_gradient=True
+    ),
+    "Flatten": OpTraits(of_integers=True, moves="first", cost="free", form=True),
     "Floor": OpTraits(elementwise="unary", speculative=True),
-    "Gather": OpTraits(moves="first", cost="cheap", cheap_on_shapes=True, local_gradient=True),
-    "GatherElements": OpTraits(moves="first"),
-    "GatherND": OpTraits(moves="first"),
+    "Gather": OpTraits(
+        of_integers=True, moves="first", cost="cheap", cheap_on_shapes=True, local_gradient=True
+    ),
+    "GatherElements": OpTraits(of_integers=True, moves="first"),
+    "GatherND": OpTraits(of_integers=True, moves="first"),
     "Gelu": OpTraits(elementwise="unary"),
     "Greater": OpTraits(elementwise="broadcast", cost="free", speculative=True),
     "GreaterOrEqual": OpTraits(elementwise="broadcast", cost="free", speculative=True),
@@ -153,6 +172,7 @@ _ROWS: dict[str, OpTraits] = {
     "HardSwish": OpTraits(elementwise="unary"),
     "Host": OpTraits(bodies=True),
     "Identity": OpTraits(
+        of_integers=True,
         elementwise="unary",
         moves="first",
         cost="free",
@@ -170,14 +190,24 @@ _ROWS: dict[str, OpTraits] = {
     "Log": OpTraits(elementwise="unary", singular="other"),
     "Loop": OpTraits(bodies=True),
     "LpPool": OpTraits(window="pool"),
-    "MatMulInteger": OpTraits(quantized=True),
+    "MatMulInteger": OpTraits(quantized="computes"),
     "Max": OpTraits(
-        elementwise="broadcast", cost="cheap", cheap_on_shapes=True, speculative=True, masks="limit"
+        of_integers=True,
+        elementwise="broadcast",
+        cost="cheap",
+        cheap_on_shapes=True,
+        speculative=True,
+        masks="limit",
     ),
-    "MaxPool": OpTraits(window="pool"),
+    "MaxPool": OpTraits(of_integers=True, window="pool"),
     "Mean": OpTraits(elementwise="broadcast"),
     "Min": OpTraits(
-        elementwise="broadcast", cost="cheap", cheap_on_shapes=True, speculative=True, masks="limit"
+        of_integers=True,
+        elementwise="broadcast",
+        cost="cheap",
+        cheap_on_shapes=True,
+        speculative=True,
+        masks="limit",
     ),
     "Mish": OpTraits(elementwise="unary"),
     "Mod": OpTraits(elementwise="broadcast", cost="cheap", cheap_on_shapes=True),
@@ -203,11 +233,11 @@ _ROWS: dict[str, OpTraits] = {
     "OneHot": OpTraits(size_from=(1,)),
     "OptionalHasElement": OpTraits(shape_only=True),
     "Or": OpTraits(elementwise="broadcast", cost="free", speculative=True, commutative=True),
-    "Pad": OpTraits(moves="several", size_from=(1,), local_gradient=True),
+    "Pad": OpTraits(of_integers=True, moves="several", size_from=(1,), local_gradient=True),
     "Pow": OpTraits(elementwise="broadcast", singular="zero"),
-    "QLinearConv": OpTraits(window="convolution", quantized=True),
-    "QLinearMatMul": OpTraits(quantized=True),
-    "QuantizeLinear": OpTraits(foldable=False, quantized=True),
+    "QLinearConv": OpTraits(window="convolution", quantized="computes"),
+    "QLinearMatMul": OpTraits(quantized="computes"),
+    "QuantizeLinear": OpTraits(foldable=False, quantized="rounds"),
     "RandomNormal": OpTraits(random=True),
     "RandomNormalLike": OpTraits(random=True),
     "RandomUniform": OpTraits(random=True),
@@ -225,9 +255,11 @@ _ROWS: dict[str, OpTraits] = {
     "ReduceSum": OpTraits(cheap_on_shapes=True, reduction=True, local_gradient=True),
     "ReduceSumSquare": OpTraits(reduction=True),
     "RegexFullMatch": OpTraits(elementwise="unary"),
-    "Relu": OpTraits(elementwise="unary", after_products=True),
-    "Reshape": OpTraits(moves="first", cost="free", form=True, size_from=(1,), local_gradient=True),
-    "Resize": OpTraits(size_from=(2, 3)),
+    "Relu": OpTraits(of_integers=True, elementwise="unary", after_products=True),
+    "Reshape": OpTraits(
+        of_integers=True, moves="first", cost="free", form=True, size_from=(1,), local_gradient=True
+    ),
+    "Resize": OpTraits(of_integers=True, size_from=(2, 3)),
     "ReverseSequence": OpTraits(moves="first", refuse="always"),
     "RoiAlign": OpTraits(refuse="always"),
     "Round": OpTraits(elementwise="unary"),
@@ -246,6 +278,7 @@ _ROWS: dict[str, OpTraits] = {
     "Sinh": OpTraits(elementwise="unary", singular="other"),
     "Size": OpTraits(cost="free", shape_only=True),
     "Slice": OpTraits(
+        of_integers=True,
         moves="first",
         cost="cheap",
         cheap_on_shapes=True,
@@ -254,12 +287,16 @@ _ROWS: dict[str, OpTraits] = {
     ),
     "Softplus": OpTraits(elementwise="unary", local_gradient=True),
     "Softsign": OpTraits(elementwise="unary"),
-    "Split": OpTraits(moves="first", size_from=(1,), local_gradient=True),
+    "SpaceToDepth": OpTraits(of_integers=True),
+    "Split": OpTraits(of_integers=True, moves="first", size_from=(1,), local_gradient=True),
     "SplitToSequence": OpTraits(size_from=(1,)),
     "Sqrt": OpTraits(elementwise="unary", singular="zero"),
-    "Squeeze": OpTraits(moves="first", cost="free", form=True, local_gradient=True),
+    "Squeeze": OpTraits(
+        of_integers=True, moves="first", cost="free", form=True, local_gradient=True
+    ),
     "StringConcat": OpTraits(elementwise="broadcast"),
     "Sub": OpTraits(
+        of_integers=True,
         elementwise="broadcast",
         cost="cheap",
         cheap_on_shapes=True,
@@ -271,15 +308,20 @@ _ROWS: dict[str, OpTraits] = {
     "Tan": OpTraits(elementwise="unary", singular="other"),
     "Tanh": OpTraits(elementwise="unary", local_gradient=True, after_products=True),
     "ThresholdedRelu": OpTraits(elementwise="unary"),
-    "Tile": OpTraits(moves="first", size_from=(1,)),
+    "Tile": OpTraits(of_integers=True, moves="first", size_from=(1,)),
     "TopK": OpTraits(size_from=(1,)),
-    "Transpose": OpTraits(moves="first", cost="cheap", local_gradient=True),
+    "Transpose": OpTraits(of_integers=True, moves="first", cost="cheap", local_gradient=True),
     "Unique": OpTraits(size_from=(0,), size_unknown=True),
     "Unsqueeze": OpTraits(
-        moves="first", cost="free", form=True, size_from=(1,), local_gradient=True
+        of_integers=True, moves="first", cost="free", form=True, size_from=(1,), local_gradient=True
     ),
     "Where": OpTraits(
-        elementwise="broadcast", moves="several", cost="cheap", cheap_on_shapes=True, masks="choose"
+        of_integers=True,
+        elementwise="broadcast",
+        moves="several",
+        cost="cheap",
+        cheap_on_shapes=True,
+        masks="choose",
     ),
     "Xor": OpTraits(elementwise="broadcast", cost="free", speculative=True, commutative=True),
 }

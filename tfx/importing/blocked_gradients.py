@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tfx.autodiff.straight_through import carrying
 from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.rules import status_of
-from tfx.framework.straight_through import carrying
 from tfx.graph.ir import CALL, Graph, Node, Value, free_values
 from tfx.graph.quantized_operators import rounds
 

@@ -60,8 +60,8 @@ def import_onnx(
             which become variables by it), or a function of a name.
         name: Name of the module, an identifier; None: made from the graph's name.
         input_shapes: Shapes for inputs, in place of those that the model declares.
-        straight_through: Whether gradients pass quantizations (by straight-through estimates); False:
-            they end there.
+        straight_through: Whether gradients pass quantizations, by straight-through estimates;
+            False: they end there.
 
     Returns:
         An ``ImportedModel``. It is called with the model's inputs by position or by name, and

@@ -169,11 +169,12 @@ def quantized() -> onnx.ModelProto:
     return make(nodes, stored=stored)
 
 
-def test_quantized_models_run_and_their_gradients_are_refused_by_name() -> None:
+def test_quantized_models_run_and_gradients_pass_straight_through_unless_told() -> None:
     model = tf.import_onnx(quantized())
     np.testing.assert_array_equal(model(X), run_stock(quantized(), {"x": X})[0])
     assert list(model.weights) == ["w"]
     with pytest.raises(ValueError, match=r"through a quantization.*QuantizeLinear \(into8\)"):
-        tf.export_gradient(quantized())
+        tf.export_gradient(quantized(), straight_through=False)
+    assert outputs_of(tf.export_gradient(quantized(), seeds=False)) == ["y", "x_grad"]
     behind = tf.export_gradient(quantized(), inputs="w", seeds=False)
     assert outputs_of(behind) == ["y", "w_grad"]

@@ -29,7 +29,7 @@ _PACKAGED = sorted(
 
 # What a name matches -> why the case fails, as a pattern of the message.
 REFUSED = {
-    r"ai_onnx_ml_(label|tree)|flexattention(?!.*expanded)|gradient_of": r"neither of the ONNX",
+    r"flexattention(?!.*expanded)|gradient_of": r"neither of the ONNX",
     r"test_(adagrad|adam|momentum|nesterov_momentum)": r"neither of the ONNX",
     r"image_decoder": r"NOT_IMPLEMENTED",
     r"strnorm\w*_(lower|upper|empty_output|twodim)$": r"string_normalizer",

@@ -17,21 +17,18 @@ from tfx.graph.ops import Ops
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
-class Application(Generic[V]):
-    """A use of an operator.
+class Given(Generic[V]):
+    """Access to the inputs of an operator by number.
 
     Attributes:
-        op: Its name, without the domain.
+        op: Its name.
         inputs: What it is applied to; None: left out.
-        attrs: Its attributes.
-        ranks: Ranks of the inputs; None where one is unknown or left out.
     """
+
+    __slots__ = ()
 
     op: str
     inputs: Sequence[V | None]
-    attrs: Mapping[str, Any]
-    ranks: Sequence[int | None]
 
     def input(self, number: int) -> V | None:
         """An input, None if it is left out."""
@@ -47,6 +44,23 @@ class Application(Generic[V]):
         if value is None:
             raise InvalidArgumentError(f"{self.op} needs its input {number}.")
         return value
+
+
+@dataclass(frozen=True, slots=True)
+class Application(Given[V]):
+    """A use of an operator.
+
+    Attributes:
+        op: Its name, without the domain.
+        inputs: What it is applied to; None: left out.
+        attrs: Its attributes.
+        ranks: Ranks of the inputs; None where one is unknown or left out.
+    """
+
+    op: str
+    inputs: Sequence[V | None]
+    attrs: Mapping[str, Any]
+    ranks: Sequence[int | None]
 
     def rank(self, number: int) -> int:
         """The rank of an input.

@@ -16,6 +16,7 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.core.source import SourceLocation
 from tfx.graph import schema
+from tfx.graph.formulas.fused_operators import Given
 from tfx.graph.infer import Types, infer, refusal
 from tfx.graph.ir import Attributes, Graph, Value
 from tfx.graph.onnx_import.fold_shapes import folded
@@ -26,7 +27,7 @@ _NONE: Attributes = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Old:
+class Old(Given[Value]):
     """A node as the model has it.
 
     Attributes:
@@ -42,21 +43,6 @@ class Old:
     attrs: dict[str, Any]
     outputs: int
     opset: int
-
-    def input(self, number: int) -> Value | None:
-        """An input, None if it is left out."""
-        return self.inputs[number] if number < len(self.inputs) else None
-
-    def required(self, number: int) -> Value:
-        """An input that must be there.
-
-        Raises:
-            InvalidArgumentError: it is not.
-        """
-        value = self.input(number)
-        if value is None:
-            raise InvalidArgumentError(f"{self.op}-{self.opset} needs its input {number}.")
-        return value
 
 
 class ImportBuilder(Ops[Value]):

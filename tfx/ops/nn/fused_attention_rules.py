@@ -23,15 +23,10 @@ _MS = "com.microsoft::"
 _QUERIES, _KEYS = 2, 2
 
 
-def _given(op: OpRecord, number: int) -> Tensor | None:
-    found: Tensor | None = op.inputs[number] if number < len(op.inputs) else None
-    return found
-
-
 def _refuse(op: OpRecord, first: int, names: Sequence[str]) -> None:
     """Refuse inputs that the formula does not know."""
     for i, name in enumerate(names, first):
-        if _given(op, i) is not None:
+        if op.given(i) is not None:
             raise UnimplementedError(f"{op.op} with {name} has no gradient", op=op.op)
 
 
@@ -239,24 +234,24 @@ def _within(op: OpRecord, mask: Tensor, keys: Tensor, batch: Tensor) -> Tensor:
 @formula(_MS + "MultiHeadAttention")
 def _multi_head_attention(op: OpRecord) -> Sequence[Tensor]:
     _refuse(op, 8, ("past_sequence_length", "cache_indirection"))
-    query, key, value = (_given(op, i) for i in range(3))
+    query, key, value = (op.given(i) for i in range(3))
     count = int(op.attrs["num_heads"])
     if query is None or key is None or value is None or known_rank(query, op.op) != 3:
         raise UnimplementedError(f"{op.op} of packed inputs has no gradient", op=op.op)
-    bias = _given(op, 3)
+    bias = op.given(3)
     rows = [query, key, value]
     if bias is not None:
         rows = _with_bias(op, rows, bias)
     q, k, v = (x if known_rank(x, op.op) == 4 else _heads(x, count) for x in rows)
-    k, v = _after(_given(op, 6), k), _after(_given(op, 7), v)
+    k, v = _after(op.given(6), k), _after(op.given(7), v)
     keys = dimension(k, _KEYS)
     allowed = None
     if op.attrs.get("unidirectional"):
         queries = dimension(q, _QUERIES)
         allowed = _causal(queries, keys, ox.Sub(keys, queries))
-    penalty = _penalties(op, _given(op, 4), keys, dimension(q, 0))
+    penalty = _penalties(op, op.given(4), keys, dimension(q, 0))
     scale = op.attrs.get("scale")
-    y = _attend(q, k, v, scale=scale, bias=(_given(op, 5), penalty), allowed=allowed)
+    y = _attend(q, k, v, scale=scale, bias=(op.given(5), penalty), allowed=allowed)
     return _joined(y), k, v
 
 
@@ -277,7 +272,7 @@ def _attention(op: OpRecord) -> Sequence[Tensor]:
     _refuse(op, 6, ("past_sequence_length",))
     if op.attrs.get("do_rotary"):
         raise UnimplementedError(f"{op.op} with do_rotary has no gradient", op=op.op)
-    x, weights, bias, mask, past = (_given(op, i) for i in range(5))
+    x, weights, bias, mask, past = (op.given(i) for i in range(5))
     assert x is not None
     assert weights is not None
     whole = ox.MatMul(x, weights)
@@ -298,7 +293,7 @@ def _attention(op: OpRecord) -> Sequence[Tensor]:
         allowed = _causal(queries, keys, ox.Sub(keys, queries))
     penalty = _penalties(op, mask, keys, dimension(q, 0))
     scale = op.attrs.get("scale")
-    y = _attend(q, k, v, scale=scale, bias=(_given(op, 5), penalty), allowed=allowed)
+    y = _attend(q, k, v, scale=scale, bias=(op.given(5), penalty), allowed=allowed)
     if len(op.outputs) == 1:
         return (_joined(y),)
     first = int64_constant([0])
@@ -320,7 +315,7 @@ def _group_query_attention(op: OpRecord) -> Sequence[Tensor]:
     before = ox.Where(ox.Equal(total, count), zero, ox.Sub(ends, count))
     places = ox.Add(before, ox.Unsqueeze(_counted(count), zero))
     if op.attrs.get("do_rotary"):
-        given = _given(op, 9)
+        given = op.given(9)
         at = places if given is None else cast_to(given, dtypes.int64)
         # Positions behind the end of a shorter row are not looked at, but are looked up.
         at = ox.Max(at, int64_constant(0))
@@ -328,14 +323,14 @@ def _group_query_attention(op: OpRecord) -> Sequence[Tensor]:
         interleaved = bool(op.attrs.get("rotary_interleaved"))
         q = _rotated(q, *angles, interleaved=interleaved)
         k = _rotated(k, *angles, interleaved=interleaved)
-    keys = _in_cache(_given(op, 3), k, before, ends, total)
-    values = _in_cache(_given(op, 4), v, before, ends, total)
+    keys = _in_cache(op.given(3), k, before, ends, total)
+    values = _in_cache(op.given(4), v, before, ends, total)
     y = _attend(
         q,
         _repeated(keys, heads // shared),
         _repeated(values, heads // shared),
         scale=op.attrs.get("scale"),
-        bias=(_given(op, 10),),
+        bias=(op.given(10),),
         allowed=_seen(op, places, ends, keys),
         softcap=float(op.attrs.get("softcap", 0.0)),
         sink=_sink(op, q),
@@ -344,7 +339,7 @@ def _group_query_attention(op: OpRecord) -> Sequence[Tensor]:
 
 
 def _queries_keys_values(op: OpRecord, heads: int, shared: int) -> Sequence[Tensor]:
-    q, k, v = (_given(op, i) for i in range(3))
+    q, k, v = (op.given(i) for i in range(3))
     assert q is not None
     if k is None or v is None:  # all in one
         size = ox.Div(dimension(q, 2), int64_constant([heads + 2 * shared]))
@@ -394,7 +389,7 @@ def _seen(op: OpRecord, places: Tensor, ends: Tensor, keys: Tensor) -> Tensor:
 
 
 def _sink(op: OpRecord, q: Tensor) -> Tensor | None:
-    given = _given(op, 11)
+    given = op.given(11)
     if given is not None:
         return ox.Reshape(given, int64_constant([1, -1, 1, 1]))
     if op.attrs.get("smooth_softmax", -1) == 1:

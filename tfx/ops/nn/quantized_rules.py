@@ -21,11 +21,6 @@ from tfx.ops.common.shapes import known_rank
 _MS = "com.microsoft::"
 
 
-def _given(op: OpRecord, number: int) -> Tensor | None:
-    found: Tensor | None = op.inputs[number] if number < len(op.inputs) else None
-    return found
-
-
 def _along(x: Tensor | None, axis: int, rank: int, kind: DType) -> Tensor | None:
     """Scales or zero points of an axis in a form that broadcasts; others as they are."""
     if x is None:
@@ -71,14 +66,14 @@ def _quantized(op: OpRecord, y: Tensor, scale: Tensor, zero: Tensor | None) -> T
 @rounded_formula("MatMulInteger")
 def _matmul_integer(op: OpRecord) -> Tensor:
     a, b = op.inputs[:2]
-    a = _real(a, None, _given(op, 2), axis=-2)
-    return ox.MatMul(a, _real(b, None, _given(op, 3)))
+    a = _real(a, None, op.given(2), axis=-2)
+    return ox.MatMul(a, _real(b, None, op.given(3)))
 
 
 @rounded_formula("ConvInteger")
 def _conv_integer(op: OpRecord) -> Tensor:
     x, w = op.inputs[:2]
-    return ox.Conv(_real(x, None, _given(op, 2)), _real(w, None, _given(op, 3), axis=0), **op.attrs)
+    return ox.Conv(_real(x, None, op.given(2)), _real(w, None, op.given(3), axis=0), **op.attrs)
 
 
 @rounded_formula("QLinearMatMul")
@@ -91,7 +86,7 @@ def _qlinear_matmul(op: OpRecord) -> Tensor:
 @rounded_formula("QLinearConv")
 def _qlinear_conv(op: OpRecord) -> Tensor:
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = op.inputs[:8]
-    bias = _given(op, 8)
+    bias = op.given(8)
     if bias is not None:
         bias = ox.Mul(cast_to(bias, x_scale.dtype), ox.Mul(x_scale, w_scale))
     weights = _real(w, w_scale, w_zero, axis=0)
@@ -102,7 +97,7 @@ def _qlinear_conv(op: OpRecord) -> Tensor:
 def _binary(apply: Callable[[Tensor, Tensor], Tensor]) -> Callable[[OpRecord], Tensor]:
     def compute(op: OpRecord) -> Tensor:
         a, b = _real(*op.inputs[:3]), _real(*op.inputs[3:6])
-        return _quantized(op, apply(a, b), op.inputs[6], _given(op, 7))
+        return _quantized(op, apply(a, b), op.inputs[6], op.given(7))
 
     return compute
 
@@ -113,7 +108,7 @@ rounded_formula(_MS + "QLinearMul")(_binary(lambda a, b: ox.Mul(a, b)))
 
 def _unary(apply: Callable[[Tensor, OpRecord], Tensor]) -> Callable[[OpRecord], Tensor]:
     def compute(op: OpRecord) -> Tensor:
-        return _quantized(op, apply(_real(*op.inputs[:3]), op), op.inputs[3], _given(op, 4))
+        return _quantized(op, apply(_real(*op.inputs[:3]), op), op.inputs[3], op.given(4))
 
     return compute
 
@@ -156,7 +151,7 @@ def _qlinear_concat(op: OpRecord) -> Tensor:
 def _qlinear_where(op: OpRecord) -> Tensor:
     condition = op.inputs[0]
     y = ox.Where(condition, _real(*op.inputs[1:4]), _real(*op.inputs[4:7]))
-    return _quantized(op, y, op.inputs[7], _given(op, 8))
+    return _quantized(op, y, op.inputs[7], op.given(8))
 
 
 @rounded_formula(_MS + "QGemm")
@@ -165,15 +160,15 @@ def _qgemm(op: OpRecord) -> Tensor:
         _real(*op.inputs[:3]),
         _real(*op.inputs[3:6], axis=-1 if not op.attrs.get("transB") else 0),
     )
-    bias = _given(op, 6)
+    bias = op.given(6)
     attrs = {k: v for k, v in op.attrs.items() if k in ("alpha", "transA", "transB")}
     y = ox.Gemm(a, b, **attrs)
     if bias is not None:
         unit = ox.Mul(op.inputs[1], op.inputs[4])
         alpha = float(op.attrs.get("alpha", 1.0))
         y = ox.Add(y, ox.Mul(cast_to(bias, y.dtype), ox.Mul(unit, scalar_like(alpha, unit))))
-    scale = _given(op, 7)
-    return y if scale is None else _quantized(op, y, scale, _given(op, 8))
+    scale = op.given(7)
+    return y if scale is None else _quantized(op, y, scale, op.given(8))
 
 
 @rounded_formula(_MS + "DynamicQuantizeMatMul")
