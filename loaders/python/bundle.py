@@ -55,7 +55,7 @@ class Bundle:
         self, sources: Sources, device: str, *, freeze: bool, verify: bool | None = None
     ) -> None:
         """Use ``Bundle.open``."""
-        self.path: Path = sources.root
+        self.path: Path = sources.path
         self.device = device
         self.manifest: Manifest = sources.manifest
         self._sources = sources
@@ -83,7 +83,7 @@ class Bundle:
         """Open a bundle: read its manifest, check its files, map its variables.
 
         Args:
-            path: The bundle's folder.
+            path: The bundle's folder, or an archive of it (see ``tfx convert``).
             device: Where to run: "CPU:0", "GPU:0" and TensorFlow's longer spellings.
             verify: When to compare hashes with the manifest. Sizes are always compared, graphs and
                 files of up to 4 MiB are always hashed when they are opened. True hashes every file
@@ -202,7 +202,7 @@ class Bundle:
                 version = self._state.snapshot.version + 1
                 for i, function in self._functions.items():
                     function.reload(new, version, live[i])
-                self._sources, self.manifest, self.path = new, new.manifest, new.root
+                self._sources, self.manifest, self.path = new, new.manifest, new.path
                 self._state.reload(new.take_values())
         if any(live[i] is not before[i] for i in live):
             release_memory()  # the copies of the weights that frozen sessions held

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tfx.bundle import limits
+from tfx.bundle.archive import Unpacked, is_archive, named_as
 from tfx.bundle.files import locate, read_limited, verify_files
 from tfx.bundle.manifest import ConstantEntry, FileEntry, Manifest, VariableEntry, read_manifest
 from tfx.bundle.piece_checksums import PIECE, Comparison
@@ -33,12 +34,13 @@ class Sources:
     """A bundle's manifest, mapped weights and graph files.
 
     Args:
-        path: The bundle's folder.
+        path: The bundle's folder, or an archive of it.
         verify: True hashes every file at once, None compares what is used of large files of weights
             when it is first used, False never compares those. See ``limits.HASH_ON_LOAD_BYTES``.
 
     Attributes:
-        root: The folder.
+        path: What was opened.
+        root: The folder: the path, or where the archive is unpacked.
         manifest: The checked manifest.
         entries: The manifest's entry of each file, by path.
 
@@ -51,7 +53,14 @@ class Sources:
     def __init__(self, path: str | os.PathLike[str], *, verify: bool | None = None) -> None:
         """Read the manifest, check the files, map the variables."""
         # absolute: the program may change its working directory.
-        self.root = Path(os.path.abspath(path))
+        self.path = Path(os.path.abspath(path))
+        # It lives as long as this object: assets and ONNX Runtime want files.
+        self._archive = Unpacked(self.path) if is_archive(self.path) else None
+        self.root = self.path if self._archive is None else self._archive.folder
+        with named_as(self.root, self.path):
+            self._open(verify)
+
+    def _open(self, verify: bool | None) -> None:
         self.manifest: Manifest = read_manifest(self.root)
         self.entries: dict[str, FileEntry] = {item.path: item for item in self.manifest.files}
         stores = {item.storage.file for item in self.manifest.variables}

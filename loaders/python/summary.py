@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tfx.bundle.archive import opened_folder
 from tfx.bundle.files import verify_files
 from tfx.bundle.manifest import MANIFEST_NAME, FileEntry, Manifest, Shape, TensorInfo, read_manifest
 from tfx.bundle.shards import Store
@@ -100,11 +101,16 @@ def summarize(path: str | os.PathLike[str]) -> BundleSummary:
         BundleError: It is no bundle, or a file is missing or of another size.
         UnsupportedVersionError: It is newer than this program.
     """
+    with opened_folder(path) as folder:
+        return _of_folder(folder, os.fspath(path))
+
+
+def _of_folder(path: Path, name: str) -> BundleSummary:
     manifest = read_manifest(path)
     verify_files(path, manifest.files, check_hash=False)
     store = Store(path, {item.path: item.size for item in manifest.files})
     return BundleSummary(
-        os.fspath(path),
+        name,
         manifest,
         tuple(signature_info(item, manifest) for item in manifest.signatures),
         tuple(

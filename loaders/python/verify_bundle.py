@@ -10,10 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy.typing as npt
 
+from tfx.bundle.archive import opened_folder
 from tfx.bundle.examples import TOLERANCE, difference, is_current, is_finite, max_difference
 from tfx.bundle.files import verify_files
 from tfx.bundle.manifest import Example, FileEntry, Requirements, read_manifest
@@ -120,15 +122,21 @@ def verify(
     canonical = parse_device(device)
     require(canonical)
     report = VerifyReport(os.fspath(path))
+    with opened_folder(path) as folder:
+        _fill(report, folder, canonical, seconds)
+    return report
+
+
+def _fill(report: VerifyReport, path: Path, device: str, seconds: float | None) -> None:
     manifest = read_manifest(path)
     damaged = list(_check_files(report, path, manifest.files))
     _check_versions(report, manifest.requirements, path)
     if damaged:
         report.skip("signatures", "all", "files are damaged")
-        return report
+        return
     sources = Sources(path, verify=False)
     try:
-        replayer = Replayer(sources, canonical, seconds=seconds)
+        replayer = Replayer(sources, device, seconds=seconds)
         _check_variables(report, sources, replayer)
         for info in replayer.signatures.values():
             examples = [e for e in manifest.examples if e.signature == info.name]
@@ -138,7 +146,6 @@ def verify(
             report.skip("signatures", "all", "the bundle has none")
     finally:
         sources.close()
-    return report
 
 
 def _check_files(

@@ -32,6 +32,9 @@ MAX_NAME_LENGTH: Final = 65_536
 MAX_TENSOR_HEADER_BYTES: Final = 100_000_000
 """Length of a safetensors header: the limit of the format itself."""
 
+MAX_ARCHIVE_DIRECTORY_BYTES: Final = 64 << 20
+"""Size of an archive's list of entries: about a million files."""
+
 MAX_INDEX_BYTES: Final = 100_000_000
 """Size of the JSON index of a sharded store."""
 

@@ -133,7 +133,8 @@ def read_manifest(bundle: str | os.PathLike[str]) -> Manifest:
         what = "is a file" if folder.exists() else "does not exist"
         old = interrupted_save(folder)
         hint = f"; a save was interrupted: rename {old} to it" if old is not None else ""
-        raise MissingFileError(f"{folder} {what}, expected the folder of a saved bundle{hint}")
+        expected = "expected the folder or the archive of a saved bundle"
+        raise MissingFileError(f"{folder} {what}, {expected}{hint}")
     path = folder / MANIFEST_NAME
     if not path.exists():
         hint = (

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
+from tfx.bundle.archive import is_archive
 from tfx.bundle.files import verify_file
 from tfx.bundle.manifest import MANIFEST_NAME, is_bundle
 from tfx.bundle.records import Manifest, ObjectNode
@@ -64,7 +65,7 @@ class LoadOptions:
 
 
 def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
-    """True if the folder is a bundle.
+    """True if there is a bundle at a path: its folder, or what begins as an archive does.
 
     Args:
         export_dir: Any path.
@@ -74,7 +75,7 @@ def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
         >>> tf.saved_model.contains_saved_model("no/such/folder")
         False
     """
-    return is_bundle(export_dir)
+    return is_bundle(export_dir) or is_archive(export_dir)
 
 
 def load(

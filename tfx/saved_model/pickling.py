@@ -23,7 +23,7 @@ def _files(files: LoadedFiles) -> tuple[Any, ...]:
         for i, (v, saved) in enumerate(zip(files.variables, files.saved, strict=True))
         if stored(v) is not saved
     }
-    return open_files, (str(files.root), files.fingerprint), changed or None
+    return open_files, (str(files.path), files.fingerprint), changed or None
 
 
 def _function(function: RestoredFunction) -> tuple[Any, ...]:

@@ -143,7 +143,7 @@ class LoadedFiles:
             FailedPreconditionError: it was closed meanwhile.
         """
         with self.held():
-            self.root = sources.root
+            self.root, self.path = sources.root, sources.path
             self.manifest = sources.manifest
             self.store = sources.store
             self._check = sources.check_value
