@@ -17,7 +17,7 @@ from tfx.exporters.native import save as save
 
 if TYPE_CHECKING:
     from tfx.exporters.compare_bundles import compare as compare
-    from tfx.exporters.convert_bundle import convert as convert
+    from tfx.exporters.convert_model import convert as convert
     from tfx.exporters.freeze_bundle import freeze as freeze
     from tfx.exporters.named_weights import to_numpy as to_numpy
     from tfx.exporters.named_weights import to_safetensors as to_safetensors
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Fetched when first used: who saves a model needs none of these.
 _LATER = {
     "compare": "tfx.exporters.compare_bundles",
-    "convert": "tfx.exporters.convert_bundle",
+    "convert": "tfx.exporters.convert_model",
     "freeze": "tfx.exporters.freeze_bundle",
     "to_numpy": "tfx.exporters.named_weights",
     "to_safetensors": "tfx.exporters.named_weights",

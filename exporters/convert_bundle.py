@@ -1,4 +1,4 @@
-"""``convert``: a bundle at another opset, or narrower.
+"""A bundle at another opset, or narrower: what ``convert`` does with a folder.
 
 Owns what of a bundle is converted and how the result is measured. The one decision: another opset
 keeps everything that a bundle has (variables, functions, train steps); another dtype gives a bundle
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -28,10 +28,10 @@ from tfx.bundle.manifest import (
     ObjectNode,
     Requirements,
     Signature,
+    SignatureTensor,
     manifest_bytes,
 )
 from tfx.bundle.shards import write_store
-from tfx.core.errors import InvalidArgumentError
 from tfx.core.mixins import AsJson
 from tfx.exporters.bundle_tensors import Contents
 from tfx.exporters.examples import add_examples
@@ -42,7 +42,8 @@ from tfx.graph.serialization.models import ForeignModel
 from tfx.loaders.open_files import Sources
 from tfx.loaders.record_examples import Recorded, make_up
 from tfx.loaders.replay_examples import Arrays, Replayer
-from tfx.runtime.quantize_models import to_float16, to_int8
+from tfx.loaders.signature import SignatureInfo, signature_info
+from tfx.runtime.quantize_models import to_calibrated_int8, to_float16, to_int8
 
 Narrow = Literal["float16", "bfloat16", "int8"]
 NARROW: tuple[Narrow, ...] = ("float16", "bfloat16", "int8")
@@ -78,52 +79,42 @@ class Conversion(AsJson):
     signatures: list[Measured] = field(default_factory=list)
 
 
-def convert(
+Batches = Callable[[SignatureInfo], "Sequence[Mapping[str, Any]]"]
+
+
+def convert_folder(
     bundle: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
     opset: int | None = None,
     dtype: Narrow | None = None,
+    batches: Batches | None = None,
+    only: str | None = None,
 ) -> Conversion:
     """Write a bundle again at another opset, or with narrower numbers, or both.
 
-    Inputs and outputs stay as they are. The new bundle is run on the golden examples of the old one
-    (or on made up inputs, where there are none), and how far the results are off is told; the new
-    bundle's own examples have the same inputs and what it gives itself.
-
     Args:
-        bundle: The bundle's folder.
+        bundle: The bundle's folder, or an archive of it.
         out: The folder to make or replace.
-        opset: Version of the standard operators. Everything of the bundle is kept but the gradients
-            that parts of functions have of their own.
-        dtype: "float16" computes in it, "bfloat16" stores the weights in it and computes in
-            float32, "int8" has matrix products and convolutions with 8-bit weights. The new bundle
-            has signatures alone, and none that updates variables.
+        opset: Version of the standard operators.
+        dtype: See ``convert``.
+        batches: Gives inputs of a signature, for calibration; None: int8 without.
+        only: The one signature to write with narrower numbers; None: all.
 
     Returns:
         Sizes, and how far each signature is off.
-
-    Raises:
-        NotFoundError: there is no such bundle.
-        BundleError: it is damaged.
-        InvalidArgumentError: neither opset nor dtype is given, or one is unknown.
-        UnimplementedError: a model cannot be converted.
-        AlreadyExistsError: ``out`` is something that is no bundle.
     """
-    if opset is None and dtype is None:
-        raise InvalidArgumentError("neither opset nor dtype is given, expected at least one")
-    if dtype is not None and dtype not in NARROW:
-        raise InvalidArgumentError(f"dtype is {dtype!r}, expected one of {', '.join(NARROW)}")
     sources = Sources(bundle, verify=True)
     try:
-        wanted = _wanted(sources)
+        wanted = [w for w in _wanted(sources) if only in (None, w.signature)]
         with AtomicDirectory(out) as folder:
             if dtype is None:
                 assert opset is not None
                 _write_at_opset(sources, folder, opset)
                 left_out: list[str] = []
             else:
-                left_out = _write_narrow(sources, folder, opset, dtype)
+                narrow = _Narrowing(sources, opset, dtype, batches, only)
+                left_out = narrow.write(folder)
             size = sum(item.size for item in sources.manifest.files)
             made = Conversion(before=size)
             made.signatures = _measure(folder, wanted, left_out, dtype)
@@ -187,67 +178,95 @@ def _copy(source: Path, target: Path) -> None:
             writer.write(chunk)
 
 
-def _write_narrow(sources: Sources, folder: Path, opset: int | None, dtype: Narrow) -> list[str]:
-    """Write an inference bundle; the names of the signatures that it has not."""
-    manifest = sources.manifest
-    contents, models, entries = Contents(), {}, {}
-    signatures: list[Signature] = []
-    left_out = []
-    for signature in manifest.signatures:
+@dataclass(frozen=True, slots=True)
+class _Narrowing:
+    """A bundle on its way to narrower numbers; see ``convert_folder``."""
+
+    sources: Sources
+    opset: int | None
+    dtype: Narrow
+    batches: Batches | None
+    only: str | None
+
+    def write(self, folder: Path) -> list[str]:
+        """Write an inference bundle; the names of the signatures that it has not."""
+        manifest = self.sources.manifest
+        contents, models, entries = Contents(), {}, {}
+        signatures: list[Signature] = []
+        left_out = []
+        for signature in manifest.signatures:
+            if self.only not in (None, signature.name):
+                continue
+            number = signature.concrete_function
+            concrete = manifest.concrete_functions[number]
+            if any(o.target == "variable" for o in concrete.graph.outputs):
+                left_out.append(signature.name)
+                continue
+            if number not in entries:
+                entries[number] = concrete
+                models[number] = self._model(concrete, signature)
+            signatures.append(signature)
+        keys: dict[int, dict[str, str]] = {}
+        for number, model in models.items():
+            keys[number] = {
+                name: contents.add_constant(f"constants/{entries[number].name}/{name}", array)
+                for name, array in model.arrays().items()
+                if array.nbytes >= _LEAST_OUTSIDE
+            }
+        store = write_store(folder, contents.arrays)
+        names = FileNames()
+        files = list(store.files)
+        order = {number: position for position, number in enumerate(entries)}
+        concretes = []
+        for number, concrete in entries.items():
+            file = f"{names.stem(concrete.name)}.onnx"
+            places = {}
+            for name, key in keys[number].items():
+                found = store.tensors[key]
+                places[name] = (found.storage.file, found.entry.offset, found.entry.nbytes)
+            (folder / file).write_bytes(models[number].with_external(places))
+            files.append(file_entry(folder, file))
+            concretes.append(_plain_function(concrete, file))
+        made = Manifest(
+            producer=manifest.producer,
+            producer_version=manifest.producer_version,
+            requirements=_requirements(list(models.values())),
+            files=tuple(sorted(files, key=lambda f: f.path)),
+            objects=(ObjectNode("object"),),
+            concrete_functions=tuple(concretes),
+            signatures=tuple(
+                dataclasses.replace(s, concrete_function=order[s.concrete_function])
+                for s in signatures
+            ),
+            metadata={**manifest.metadata, "converted_to": self.dtype},
+        )
+        (folder / MANIFEST_NAME).write_bytes(manifest_bytes(made))
+        return left_out
+
+    def _model(self, concrete: ConcreteFunctionEntry, signature: Signature) -> ForeignModel:
+        model = inlined(standalone(self.sources, concrete.graph).model())
+        if self.opset is not None:
+            model = to_opset(model, self.opset, concrete.graph.file)
+        if self.batches is not None:
+            info = signature_info(signature, self.sources.manifest)
+            names = {i.name: concrete.graph.inputs[n].name for n, i in self._places(signature)}
+            given = [{names[n]: a for n, a in b.items()} for b in self.batches(info)]
+            made = to_calibrated_int8(model, given)
+        else:
+            convert_to = {
+                "float16": to_float16,
+                "bfloat16": to_bfloat16_weights,
+                "int8": to_int8,
+            }
+            made = convert_to[self.dtype](model)
+        return ForeignModel(made, f"signature {signature.name!r}", ports=False)
+
+    def _places(self, signature: Signature) -> list[tuple[int, SignatureTensor]]:
+        """For each input of a signature its position among the graph's inputs."""
         number = signature.concrete_function
-        concrete = manifest.concrete_functions[number]
-        if any(o.target == "variable" for o in concrete.graph.outputs):
-            left_out.append(signature.name)
-            continue
-        if number not in entries:
-            entries[number] = concrete
-            models[number] = _narrow_model(sources, concrete, opset, dtype, signature.name)
-        signatures.append(signature)
-    keys: dict[int, dict[str, str]] = {}
-    for number, model in models.items():
-        keys[number] = {
-            name: contents.add_constant(f"constants/{entries[number].name}/{name}", array)
-            for name, array in model.arrays().items()
-            if array.nbytes >= _LEAST_OUTSIDE
-        }
-    store = write_store(folder, contents.arrays)
-    names = FileNames()
-    files = list(store.files)
-    order = {number: position for position, number in enumerate(entries)}
-    concretes = []
-    for number, concrete in entries.items():
-        file = f"{names.stem(concrete.name)}.onnx"
-        places = {}
-        for name, key in keys[number].items():
-            found = store.tensors[key]
-            places[name] = (found.storage.file, found.entry.offset, found.entry.nbytes)
-        (folder / file).write_bytes(models[number].with_external(places))
-        files.append(file_entry(folder, file))
-        concretes.append(_plain_function(concrete, file))
-    made = Manifest(
-        producer=manifest.producer,
-        producer_version=manifest.producer_version,
-        requirements=_requirements(list(models.values())),
-        files=tuple(sorted(files, key=lambda f: f.path)),
-        objects=(ObjectNode("object"),),
-        concrete_functions=tuple(concretes),
-        signatures=tuple(
-            dataclasses.replace(s, concrete_function=order[s.concrete_function]) for s in signatures
-        ),
-        metadata={**manifest.metadata, "converted_to": dtype},
-    )
-    (folder / MANIFEST_NAME).write_bytes(manifest_bytes(made))
-    return left_out
-
-
-def _narrow_model(
-    sources: Sources, concrete: ConcreteFunctionEntry, opset: int | None, dtype: Narrow, name: str
-) -> ForeignModel:
-    model = inlined(standalone(sources, concrete.graph).model())
-    if opset is not None:
-        model = to_opset(model, opset, concrete.graph.file)
-    convert_to = {"float16": to_float16, "bfloat16": to_bfloat16_weights, "int8": to_int8}
-    return ForeignModel(convert_to[dtype](model), f"signature {name!r}", ports=False)
+        graph = self.sources.manifest.concrete_functions[number].graph
+        places = {i.index: n for n, i in enumerate(graph.inputs) if i.source == "argument"}
+        return [(places[item.leaf], item) for item in signature.inputs if item.leaf in places]
 
 
 def _plain_function(concrete: ConcreteFunctionEntry, file: str) -> ConcreteFunctionEntry:

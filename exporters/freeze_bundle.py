@@ -77,6 +77,33 @@ def freeze(
         sources.close()
 
 
+def freeze_one(
+    bundle: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    signature: str,
+    *,
+    max_inside: int = MAX_INSIDE,
+) -> list[Path]:
+    """Write one signature of a bundle as the ONNX model of a path; see ``freeze``.
+
+    Returns:
+        What was written: the model, and perhaps ``PATH.data`` with its weights.
+    """
+    sources = Sources(bundle, verify=True)
+    try:
+        entries = {s.name: s for s in sources.manifest.signatures}
+        infos = {n: signature_info(s, sources.manifest) for n, s in entries.items()}
+        find_signature(infos, signature, str(sources.path))
+        number = entries[signature].concrete_function
+        model = standalone(sources, sources.manifest.concrete_functions[number].graph)
+        target = Path(os.path.abspath(path))
+        with translated(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            return _write(model, target, max_inside)
+    finally:
+        sources.close()
+
+
 def standalone(sources: Sources, graph: GraphEntry) -> Standalone:
     """The model of a graph of a bundle with everything that the bundle feeds it.
 

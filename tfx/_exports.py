@@ -31,6 +31,7 @@ SUBMODULES: tuple[str, ...] = (
     "nn",
     "optimizers",
     "profiler",
+    "quantization",
     "ragged",
     "random",
     "raw",

@@ -186,6 +186,8 @@ def _unpack(path: Path, folder: Path) -> None:
                             f"{expected}"
                         )
                     _extract(archive, info, folder / name)
+        except BundleError:  # a ValueError, too
+            raise
         except _DAMAGED as error:
             raise BundleError(f"{path} is a damaged archive: {error}; copy it again") from error
 

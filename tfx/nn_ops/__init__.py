@@ -1,1 +1,1 @@
-"""Operations of ``tfx.nn`` that are loops of ordinary operators, traced once: CTC."""
+"""Operations that need traced loops or gradients of their own: CTC, quantization."""

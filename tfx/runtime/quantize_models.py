@@ -9,7 +9,7 @@ import contextlib
 import io
 import logging
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,46 @@ def to_int8(model: Any) -> Any:
             # The CPU has kernels for convolutions with unsigned weights alone.
             weight_type=QuantType.QUInt8,
             extra_options=options,
+        )
+        made = type(model)()
+        made.ParseFromString(target.read_bytes())
+        return made
+
+
+def to_calibrated_int8(model: Any, batches: Sequence[Mapping[str, Any]]) -> Any:
+    """A model whose weights and activations are 8-bit integers, in QDQ format.
+
+    Args:
+        model: An ``onnx.ModelProto`` with its weights inside; it may be changed.
+        batches: Inputs by name, from whose activations the ranges are measured.
+
+    Raises:
+        UnimplementedError: it cannot be converted; the message says why.
+    """
+    from onnxruntime.quantization import (
+        CalibrationDataReader,
+        QuantFormat,
+        QuantType,
+        quantize_static,
+    )
+
+    class Batches(CalibrationDataReader):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.left = iter(batches)
+
+        def get_next(self) -> Any:
+            return next(self.left, None)
+
+    with _told("int8"), tempfile.TemporaryDirectory() as folder:
+        target = Path(folder, "model.onnx")
+        quantize_static(
+            model,
+            target,
+            Batches(),
+            quant_format=QuantFormat.QDQ,
+            per_channel=True,
+            activation_type=QuantType.QInt8,
+            weight_type=QuantType.QInt8,
         )
         made = type(model)()
         made.ParseFromString(target.read_bytes())
