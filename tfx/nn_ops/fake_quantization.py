@@ -248,8 +248,11 @@ def quantize_and_dequantize_v2(
     Example:
         >>> import tfx as tf
         >>> x = tf.constant([-1.0, 0.3, 0.5])
-        >>> tf.quantization.quantize_and_dequantize_v2(x, -1.0, 1.0, num_bits=3, range_given=True)
-        <tf.Tensor: shape=(3,), dtype=float32, numpy=array([-1.  ,  0.25,  0.5 ], dtype=float32)>
+        >>> y = tf.quantization.quantize_and_dequantize_v2(
+        ...     x, -1.0, 1.0, num_bits=3, range_given=True
+        ... )
+        >>> y.numpy().round(3)
+        array([-1.   ,  0.333,  0.667], dtype=float32)
     """
     if round_mode not in ("HALF_TO_EVEN", "HALF_UP"):
         raise InvalidArgumentError(

@@ -70,26 +70,14 @@ def to_calibrated_int8(model: Any, batches: Sequence[Mapping[str, Any]]) -> Any:
     Raises:
         UnimplementedError: it cannot be converted; the message says why.
     """
-    from onnxruntime.quantization import (
-        CalibrationDataReader,
-        QuantFormat,
-        QuantType,
-        quantize_static,
-    )
-
-    class Batches(CalibrationDataReader):  # type: ignore[misc]
-        def __init__(self) -> None:
-            self.left = iter(batches)
-
-        def get_next(self) -> Any:
-            return next(self.left, None)
+    from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
 
     with _told("int8"), tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "model.onnx")
         quantize_static(
             model,
             target,
-            Batches(),
+            _Batches(iter(batches)),
             quant_format=QuantFormat.QDQ,
             per_channel=True,
             activation_type=QuantType.QInt8,
@@ -98,6 +86,20 @@ def to_calibrated_int8(model: Any, batches: Sequence[Mapping[str, Any]]) -> Any:
         made = type(model)()
         made.ParseFromString(target.read_bytes())
         return made
+
+
+class _Batches:
+    """What the quantizer reads batches from; it asks for nothing but these two."""
+
+    def __init__(self, left: Iterator[Mapping[str, Any]]) -> None:
+        self._left = left
+
+    def get_next(self) -> Mapping[str, Any] | None:
+        """The next inputs, None at the end."""
+        return next(self._left, None)
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return self._left
 
 
 @contextlib.contextmanager
