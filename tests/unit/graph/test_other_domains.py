@@ -52,7 +52,7 @@ def test_trees_run_are_saved_and_have_no_gradient(tmp_path: Any) -> None:
     assert [s.shape.as_list() for s in model.outputs.values()] == [[None, 1]]
     tf.saved_model.save(model, tmp_path / "m")
     assert tf.saved_model.load(tmp_path / "m")(x).numpy().tolist() == [[-1.0], [2.0]]
-    with pytest.raises(InvalidArgumentError, match="operators without gradient.*TreeEnsemble"):
+    with pytest.raises(InvalidArgumentError, match=r"operators without gradient.*TreeEnsemble"):
         tf.export_gradient(ml("TreeEnsembleRegressor", TREE, FLOAT, [2, 2]))
 
 

@@ -18,6 +18,8 @@ import onnx
 from tfx.core import dtypes
 from tfx.core.errors import OpError
 from tfx.graph.onnx_import.attributes import constant_tensor
+from tfx.graph.quantized_operators import makes_integers
+from tfx.graph.schema import key_of
 from tfx.graph.serialization import protos
 from tfx.graph.serialization.models import ForeignModel
 from tfx.graph.traits import traits
@@ -27,7 +29,6 @@ _SETTINGS: Mapping[str, tuple[int, ...]] = {
     "Clip": (1, 2),
     "DequantizeLinear": (1, 2),
     "Dropout": (1, 2),
-    "DynamicQuantizeLinear": (0,),
     "NonMaxSuppression": (2, 3, 4),
     "OneHot": (1, 2),
     "Pad": (1, 2, 3),
@@ -36,6 +37,13 @@ _SETTINGS: Mapping[str, tuple[int, ...]] = {
     "Resize": (1, 2, 3),
     "Tile": (1, 2),
     "Upsample": (1,),
+    "com.microsoft::DynamicQuantizeMatMul": (2, 3),
+    "com.microsoft::GroupQueryAttention": (7, 8),
+    "com.microsoft::MatMulIntegerToFloat": (2, 3, 4, 5),
+    "com.microsoft::MatMulNBits": (2, 3, 4),
+    "com.microsoft::QAttention": (3, 4, 6, 7),
+    "com.microsoft::QGemm": (1, 2, 4, 5, 7, 8),
+    "com.microsoft::RotaryEmbedding": (2, 3),
 }
 # Inputs that are statistics: variables, but not for training.
 _STATISTICS: Mapping[str, tuple[int, ...]] = {"BatchNormalization": (3, 4)}
@@ -81,7 +89,7 @@ def find_weights(loaded: ForeignModel) -> dict[str, Weight]:
 
 def _weight(array: np.ndarray[Any, Any], users: Iterable[tuple[str, int]]) -> Weight:
     users = list(users)
-    setting = any(k in _SETTINGS.get(op, ()) or "Linear" in op for op, k in users)
+    setting = any(_is_setting(op, k) for op, k in users)
     if not is_float(array):
         large = array.nbytes >= _LARGE and array.dtype != np.object_
         shape = any(k in traits(op).size_from for op, k in users)
@@ -90,6 +98,12 @@ def _weight(array: np.ndarray[Any, Any], users: Iterable[tuple[str, int]]) -> We
     default = array.ndim > 0 and array.size > 0 and not setting
     finite = default and bool(np.isfinite(array).all())
     return Weight(array, default=default, trainable=finite and not statistic)
+
+
+def _is_setting(op: str, number: int) -> bool:
+    if number == 0 and makes_integers(op):  # a weight that training with quantization rounds
+        return False
+    return number in _SETTINGS.get(op, ()) or "Linear" in op
 
 
 def is_float(array: np.ndarray[Any, Any]) -> bool:
@@ -141,6 +155,7 @@ def _uses(model: onnx.ModelProto) -> dict[str, list[tuple[str, int]]]:
     uses: dict[str, list[tuple[str, int]]] = {}
     for graph in (model.graph, *_bodies(model.graph.node)):
         for node in graph.node:
+            key = key_of("" if node.domain == "ai.onnx" else node.domain, node.op_type)
             for i, name in enumerate(node.input):
-                uses.setdefault(name, []).append((node.op_type, i))
+                uses.setdefault(name, []).append((key, i))
     return uses
