@@ -243,13 +243,15 @@ def _of_examples(bundle: Path, info: SignatureInfo) -> Sequence[Mapping[str, Any
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The arrays of an ``.npz`` file, without pickles."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise InvalidArgumentError(
-                    f"{os.fspath(path)} has one array, expected an .npz file with one for each "
-                    "input"
-                )
+        file = np.load(path, allow_pickle=False)
+        if isinstance(file, np.ndarray):
+            raise InvalidArgumentError(
+                f"{os.fspath(path)} has one array, expected an .npz file with one for each input"
+            )
+        with file:
             return {name: file[name] for name in file.files}
+    except InvalidArgumentError:  # a ValueError, too
+        raise
     except FileNotFoundError as e:
         raise NotFoundError(f"{os.fspath(path)} does not exist, expected an .npz file") from e
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as e:
