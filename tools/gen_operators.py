@@ -10,6 +10,7 @@ from tfx.autodiff import forward_accumulator
 from tfx.framework import rules
 from tfx.function.gradients import if_gradient, loop_gradient, recurrent_rules
 from tfx.graph import schema
+from tfx.graph.quantized_operators import carries
 from tfx.ops.common import batching
 from tfx.vectorize import batcher
 
@@ -98,6 +99,48 @@ CONVENTIONS: tuple[tuple[str, str, str], ...] = (
 )
 
 
+OTHERS_HEADER = """
+## Operators of other domains
+
+An imported model keeps the operators of `com.microsoft` and `ai.onnx.ml` that the installed ONNX
+Runtime has kernels for ([import.md](import.md)). These of `com.microsoft` have a gradient, that of
+the standard operators which compute the same, or a rule; those marked *straight through* compute
+with quantized numbers, see above. All others have none, those of `ai.onnx.ml` among them.
+
+| Operator | Gradient | Batching |
+|---|---|---|
+"""
+
+ROUNDED_HEADER = """
+## Quantization: straight-through estimates
+
+Rounding has a derivative of 0 almost everywhere. Gradients take it for the identity, as training
+that is aware of quantization does: they pass where a number lay within the range that the quantized
+dtype, the scale and the zero point span, ends included, and are 0 for what was cut off. A scale has
+the gradient of `x / scale` without the rounding and that of the product behind it, which together
+are those of a learned step size. The quantized tensor between carries a floating-point gradient of
+its shape through these operators: {carried}.
+`DynamicQuantizeLinear` takes its own scale for a constant. Integers that no rounding made carry
+nothing. Forward mode takes the derivative to be 0. `import_onnx` and `export_gradient` do without
+the estimates by `straight_through=False`.
+"""
+
+
+def _others() -> str:
+    rows = []
+    for name in sorted(rules.known()):
+        if schema.is_other(name) and rules.status_of(name) == "rule":
+            kind = "rule" if rules.formula_of(name) is None else "formula"
+            exact = rules.exact_formula_of(name) is not None
+            kind = kind if exact or kind == "rule" else "straight through"
+            rows.append(f"| {schema.split_key(name)[1]} | {kind} | {_batching(name)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _carried() -> str:
+    return ", ".join(n for n in schema.operator_names() if carries(n))
+
+
 def _row(name: str) -> str:
     if name in READ_AS:
         return f"| {name} | no: {raw.EXCLUDED[name]} | {' | '.join([READ_AS[name]] * 3)} |"
@@ -113,7 +156,7 @@ def _row(name: str) -> str:
 def _batching(name: str) -> str:
     if batching.rule_of(name) is not None or name in _CONTROL:
         return "rule"
-    return "loop" if rules.formula_of(name) is None else "formula"
+    return "loop" if rules.exact_formula_of(name) is None else "formula"
 
 
 def document() -> str:
@@ -128,7 +171,8 @@ def document() -> str:
     )
     table = "\n".join(_row(n) for n in names)
     conventions = "\n".join(f"| {a} | {b} | {c} |" for a, b, c in CONVENTIONS)
-    return f"{head}{table}\n{CONVENTIONS_HEADER}{conventions}\n"
+    rounded = ROUNDED_HEADER.format(carried=_carried())
+    return f"{head}{table}\n{CONVENTIONS_HEADER}{conventions}\n{rounded}{OTHERS_HEADER}{_others()}"
 
 
 def main() -> int:

@@ -205,6 +205,11 @@ def rule_of(op: str) -> Rule | None:
     return rule
 
 
+def known() -> list[str]:
+    """The operators that have a gradient by a rule or a formula, as far as they were imported."""
+    return [*_rules, *_formulas]
+
+
 def status_of(op: str) -> str | None:
     """``"rule"``, the reason for having none, or None where nothing is declared."""
     fetch(op)

@@ -211,3 +211,25 @@ def test_training_with_quantization_learns() -> None:
         optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
         losses.append(float(loss))
     assert losses[-1] < 0.01 * losses[0]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_attention_of_quantized_rows(tmp_path: Path) -> None:
+    from onnxruntime.quantization import quantize_dynamic
+
+    stored = [constant("w", numbers(8, 24) * 0.3), constant("b", numbers(24, seed=1))]
+    fused = node("Attention", ["x", "w", "b"], ["y"], domain="com.microsoft", num_heads=2)
+    rows = value("x", [2, 3, 8])
+    proto = make([fused], [rows], [value("y", [2, 3, 8])], stored, domains=("com.microsoft",))
+    quantize_dynamic(proto, tmp_path / "q.onnx")
+    kinds = {n.op_type for n in onnx.load(tmp_path / "q.onnx").graph.node}
+    assert kinds == {"DynamicQuantizeLinear", "QAttention"}
+    x, weights = tf.constant(numbers(2, 3, 8, seed=2)), numbers(2, 3, 8, seed=3)
+    found = []
+    for model in (proto, tmp_path / "q.onnx"):
+        imported = tf.import_onnx(model)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            loss = tf.reduce_sum(imported(x) * weights)
+        found.append(tape.gradient(loss, x).numpy())
+    np.testing.assert_allclose(found[1], found[0], atol=0.05 * np.abs(found[0]).max())

@@ -198,8 +198,9 @@ def _simplified(f: Ops[V], op: Application[V]) -> V:
 @_fused("EmbedLayerNormalization")
 def _embed_layer_normalization(f: Ops[V], op: Application[V]) -> Sequence[V | None]:
     """The sum of three embeddings, normalized; the lengths by the mask are whole numbers."""
-    ids, segments, mask, positions = (op.input(i) for i in (0, 1, 7, 8))
-    words = f.Gather(op.required(2), op.required(0))
+    segments, mask, positions = (op.input(i) for i in (1, 7, 8))
+    ids = op.required(0)
+    words = f.Gather(op.required(2), ids)
     if positions is None:
         length = f.Shape(ids, start=1, end=2)
         axis = f.ints([0])

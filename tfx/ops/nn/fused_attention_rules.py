@@ -14,10 +14,11 @@ from tfx.core import dtypes
 from tfx.core.errors import UnimplementedError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.rules import OpRecord, formula
+from tfx.framework.rules import OpRecord, formula, rounded_formula
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.ops.common.shapes import concat_shape, dimension, known_rank, reshape_to, shape_vector
+from tfx.ops.nn.quantized_rules import real
 
 _MS = "com.microsoft::"
 _QUERIES, _KEYS = 2, 2
@@ -218,8 +219,7 @@ def _within(op: OpRecord, mask: Tensor, keys: Tensor, batch: Tensor) -> Tensor:
     """``[batch, keys]`` of where each batch's keys end, and perhaps begin."""
     places = ox.Unsqueeze(_counted(keys), int64_constant([0]))
     mask = cast_to(mask, dtypes.int64)
-    size, count = mask.shape.as_list()[0], batch.shape
-    del count
+    size = mask.shape.as_list()[0]
     rows = op.inputs[0].shape.as_list()[0]
     if size is not None and rows is not None and size not in (rows, 2 * rows):
         raise UnimplementedError(f"{op.op} with packed lengths has no gradient", op=op.op)
@@ -298,6 +298,17 @@ def _attention(op: OpRecord) -> Sequence[Tensor]:
         return (_joined(y),)
     first = int64_constant([0])
     return _joined(y), ox.Concat(ox.Unsqueeze(k, first), ox.Unsqueeze(v, first), axis=0)
+
+
+@rounded_formula(_MS + "QAttention")
+def _quantized_attention(op: OpRecord) -> Sequence[Tensor]:
+    """``Attention`` with the numbers that its integers stand for."""
+    x, weights, bias, x_scale, w_scale, mask, x_zero, w_zero, past = (op.given(i) for i in range(9))
+    assert x is not None
+    assert weights is not None
+    rows, columns = real(x, x_scale, x_zero), real(weights, w_scale, w_zero)
+    given = [rows, columns, bias, mask, past]
+    return _attention(OpRecord(op.op, op.attrs, given, op.outputs))
 
 
 @formula(_MS + "GroupQueryAttention")

@@ -33,7 +33,7 @@ def _along(x: Tensor | None, axis: int, rank: int, kind: DType) -> Tensor | None
     return ox.Reshape(x, int64_constant(form))
 
 
-def _real(
+def real(
     x: Tensor, scale: Tensor | None, zero: Tensor | None, axis: int = -1, kind: DType | None = None
 ) -> Tensor:
     """The numbers that quantized ones stand for.
@@ -66,20 +66,20 @@ def _quantized(op: OpRecord, y: Tensor, scale: Tensor, zero: Tensor | None) -> T
 @rounded_formula("MatMulInteger")
 def _matmul_integer(op: OpRecord) -> Tensor:
     a, b = op.inputs[:2]
-    a = _real(a, None, op.given(2), axis=-2)
-    return ox.MatMul(a, _real(b, None, op.given(3)))
+    a = real(a, None, op.given(2), axis=-2)
+    return ox.MatMul(a, real(b, None, op.given(3)))
 
 
 @rounded_formula("ConvInteger")
 def _conv_integer(op: OpRecord) -> Tensor:
     x, w = op.inputs[:2]
-    return ox.Conv(_real(x, None, op.given(2)), _real(w, None, op.given(3), axis=0), **op.attrs)
+    return ox.Conv(real(x, None, op.given(2)), real(w, None, op.given(3), axis=0), **op.attrs)
 
 
 @rounded_formula("QLinearMatMul")
 def _qlinear_matmul(op: OpRecord) -> Tensor:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = op.inputs
-    product = ox.MatMul(_real(a, a_scale, a_zero, axis=-2), _real(b, b_scale, b_zero))
+    product = ox.MatMul(real(a, a_scale, a_zero, axis=-2), real(b, b_scale, b_zero))
     return _quantized(op, product, y_scale, y_zero)
 
 
@@ -89,14 +89,14 @@ def _qlinear_conv(op: OpRecord) -> Tensor:
     bias = op.given(8)
     if bias is not None:
         bias = ox.Mul(cast_to(bias, x_scale.dtype), ox.Mul(x_scale, w_scale))
-    weights = _real(w, w_scale, w_zero, axis=0)
-    y = ox.Conv(_real(x, x_scale, x_zero), weights, bias, **op.attrs)
+    weights = real(w, w_scale, w_zero, axis=0)
+    y = ox.Conv(real(x, x_scale, x_zero), weights, bias, **op.attrs)
     return _quantized(op, y, y_scale, y_zero)
 
 
 def _binary(apply: Callable[[Tensor, Tensor], Tensor]) -> Callable[[OpRecord], Tensor]:
     def compute(op: OpRecord) -> Tensor:
-        a, b = _real(*op.inputs[:3]), _real(*op.inputs[3:6])
+        a, b = real(*op.inputs[:3]), real(*op.inputs[3:6])
         return _quantized(op, apply(a, b), op.inputs[6], op.given(7))
 
     return compute
@@ -108,7 +108,7 @@ rounded_formula(_MS + "QLinearMul")(_binary(lambda a, b: ox.Mul(a, b)))
 
 def _unary(apply: Callable[[Tensor, OpRecord], Tensor]) -> Callable[[OpRecord], Tensor]:
     def compute(op: OpRecord) -> Tensor:
-        return _quantized(op, apply(_real(*op.inputs[:3]), op), op.inputs[3], op.given(4))
+        return _quantized(op, apply(real(*op.inputs[:3]), op), op.inputs[3], op.given(4))
 
     return compute
 
@@ -143,22 +143,22 @@ def _qlinear_global_average_pool(op: OpRecord) -> Tensor:
 @rounded_formula(_MS + "QLinearConcat")
 def _qlinear_concat(op: OpRecord) -> Tensor:
     y_scale, y_zero, *rest = op.inputs
-    parts = [_real(*rest[i : i + 3]) for i in range(0, len(rest), 3)]
+    parts = [real(*rest[i : i + 3]) for i in range(0, len(rest), 3)]
     return _quantized(op, ox.Concat(*parts, axis=op.attrs["axis"]), y_scale, y_zero)
 
 
 @rounded_formula(_MS + "QLinearWhere")
 def _qlinear_where(op: OpRecord) -> Tensor:
     condition = op.inputs[0]
-    y = ox.Where(condition, _real(*op.inputs[1:4]), _real(*op.inputs[4:7]))
+    y = ox.Where(condition, real(*op.inputs[1:4]), real(*op.inputs[4:7]))
     return _quantized(op, y, op.inputs[7], op.given(8))
 
 
 @rounded_formula(_MS + "QGemm")
 def _qgemm(op: OpRecord) -> Tensor:
     a, b = (
-        _real(*op.inputs[:3]),
-        _real(*op.inputs[3:6], axis=-1 if not op.attrs.get("transB") else 0),
+        real(*op.inputs[:3]),
+        real(*op.inputs[3:6], axis=-1 if not op.attrs.get("transB") else 0),
     )
     bias = op.given(6)
     attrs = {k: v for k, v in op.attrs.items() if k in ("alpha", "transA", "transB")}
@@ -174,12 +174,12 @@ def _qgemm(op: OpRecord) -> Tensor:
 @rounded_formula(_MS + "DynamicQuantizeMatMul")
 def _dynamic_quantize_matmul(op: OpRecord) -> Tensor:
     a, b, scale, zero, bias = [*op.inputs, None, None][:5]
-    y = ox.MatMul(a, _real(b, scale, zero))
+    y = ox.MatMul(a, real(b, scale, zero))
     return y if bias is None else ox.Add(y, bias)
 
 
 @rounded_formula(_MS + "MatMulIntegerToFloat")
 def _matmul_integer_to_float(op: OpRecord) -> Tensor:
     a, b, a_scale, b_scale, a_zero, b_zero, bias = [*op.inputs, *(None,) * 3][:7]
-    y = ox.MatMul(_real(a, a_scale, a_zero, axis=-2), _real(b, b_scale, b_zero))
+    y = ox.MatMul(real(a, a_scale, a_zero, axis=-2), real(b, b_scale, b_zero))
     return y if bias is None else ox.Add(y, bias)
