@@ -63,6 +63,7 @@ def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("docs/bundles.md", 1, "[array([1.0"),
         ("docs/bundles.md", 2, "train_step(x: float32[n], y: float32[n]) -> loss: float32[]"),
         ("docs/bundles.md", 3, "{'y': array([5.], dtype=float32)}\n[4.]"),
+        ("docs/bundles.md", 4, "{'y': array([1"),
         ("docs/checkpoints.md", 0, "5 3.5\nnet/layers/0 [2, 3]"),
         ("docs/checkpoints.md", 1, "{'bias': 'biases'}\n2.0"),
         ("docs/checkpoints.md", 2, "2.0"),
@@ -89,7 +90,7 @@ def test_programs_run_as_printed(here: Path, document: str, number: int, shown: 
 
 def test_every_program_is_run() -> None:
     counts = {name: len(blocks(name, "python")) for name in DOCUMENTS}
-    shown = {"README.md": 3, "docs/bundles.md": 4, "docs/forward-mode.md": 2, "docs/import.md": 2}
+    shown = {"README.md": 3, "docs/bundles.md": 5, "docs/forward-mode.md": 2, "docs/import.md": 2}
     shown["docs/checkpoints.md"] = 5
     shown["docs/keras-examples.md"] = 5
     shown["docs/data.md"] = shown["docs/keras.md"] = shown["docs/fused-plans.md"] = 1

@@ -45,10 +45,15 @@ def reachable(records: Iterable[OpRecord], sources: Iterable[int]) -> set[int]:
     for record in records:
         for x in record.inputs:
             if id(x) in found:
+                rounded = False
                 for y in record.outputs:
                     if y.dtype.is_floating:
                         found.add(id(y))
-                found.update(map(id, dependent(record.op, record.inputs, record.outputs, found)))
+                    else:
+                        rounded = True
+                if rounded:
+                    carried = dependent(record.op, record.inputs, record.outputs, found)
+                    found.update(map(id, carried))
                 break
     return found
 

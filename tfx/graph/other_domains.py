@@ -33,10 +33,11 @@ def is_kept(domain: str, op: str) -> bool:
     if (domain, op) in _NO_TENSORS:
         return False
     try:
-        schema.operator(schema.key_of(domain, op))
+        operator = schema.operator(schema.key_of(domain, op))
     except LookupError:
         return False
-    return True
+    kinds = {kind for kind, _, _ in operator.attributes.values()}
+    return onnx.AttributeProto.GRAPH not in kinds  # searches over decoders are programs of their own
 
 
 _NO_TENSORS = frozenset(

@@ -276,7 +276,7 @@ def quantize_and_dequantize_v2(
             axes = () if others is None else (int64_constant(others),)
             kept = {"keepdims": int(others is not None)}
             bounds = [f(x, *axes, **kept) for f in (ox.ReduceMin, ox.ReduceMax)]
-        least, most, scale, inverse = _symmetric(*bounds, first, last)
+        least, most, scale, inverse = _symmetric(bounds[0], bounds[1], first, last)
         steps = ox.Mul(ox.Max(ox.Min(x, most), least) if range_given else x, scale)
         if round_mode == "HALF_UP":
             steps = ox.Floor(ox.Add(steps, scalar_like(0.5, x)))

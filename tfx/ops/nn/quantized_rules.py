@@ -156,10 +156,9 @@ def _qlinear_where(op: OpRecord) -> Tensor:
 
 @rounded_formula(_MS + "QGemm")
 def _qgemm(op: OpRecord) -> Tensor:
-    a, b = (
-        real(*op.inputs[:3]),
-        real(*op.inputs[3:6], axis=-1 if not op.attrs.get("transB") else 0),
-    )
+    b, b_scale, b_zero = op.inputs[3:6]
+    a = real(*op.inputs[:3])
+    b = real(b, b_scale, b_zero, axis=0 if op.attrs.get("transB") else -1)
     bias = op.given(6)
     attrs = {k: v for k, v in op.attrs.items() if k in ("alpha", "transA", "transB")}
     y = ox.Gemm(a, b, **attrs)
