@@ -120,7 +120,7 @@ dtype, the scale and the zero point span, ends included, and are 0 for what was 
 the gradient of `x / scale` without the rounding and that of the product behind it, which together
 are those of a learned step size. The quantized tensor between carries a floating-point gradient of
 its shape through these operators: {carried}.
-`DynamicQuantizeLinear` takes its own scale for a constant. Integers that no rounding made carry
+Integers that no rounding made carry
 nothing. Forward mode takes the derivative to be 0. `import_onnx` and `export_gradient` do without
 the estimates by `straight_through=False`.
 """

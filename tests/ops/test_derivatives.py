@@ -96,7 +96,10 @@ def test_constant_inputs_exist() -> None:
 # Operators with a rule that have no floating case of one node: the tests of their rule.
 _SEQUENCES = "unit/control_flow/test_sequence_gradients.py"
 _CONTROL = "unit/control_flow/test_gradients.py"
+_ROUNDED = "unit/autodiff/test_straight_through.py"
 ELSEWHERE = {
+    **dict.fromkeys(("ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul"), _ROUNDED),
+    "QuantizeLinear": _ROUNDED,
     "ConcatFromSequence": _SEQUENCES,
     "GlobalLpPool": "unit/ops/test_imported_rules.py",
     "If": _CONTROL,

@@ -20,6 +20,9 @@ OF_FIXED_DTYPE: dict[str, tuple[int, ...]] = {"OneHot": (0,), "Resize": (1, 2)}
 SHIFT = {"Acosh": 0.1}
 
 _WHY = {
+    "the reference computes the scale in float32: differences are of its rounding": """
+        test_dynamicquantizelinear_max_adjusted test_dynamicquantizelinear_min_adjusted
+    """,
     "rounding to fewer digits is piecewise constant": """
         test_cast_FLOAT_to_FLOAT16
         test_cast_FLOAT16_to_FLOAT

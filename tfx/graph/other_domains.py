@@ -37,7 +37,9 @@ def is_kept(domain: str, op: str) -> bool:
     except LookupError:
         return False
     kinds = {kind for kind, _, _ in operator.attributes.values()}
-    return onnx.AttributeProto.GRAPH not in kinds  # searches over decoders are programs of their own
+    return (
+        onnx.AttributeProto.GRAPH not in kinds
+    )  # searches over decoders are programs of their own
 
 
 _NO_TENSORS = frozenset(

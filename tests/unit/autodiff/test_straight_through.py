@@ -233,3 +233,18 @@ def test_attention_of_quantized_rows(tmp_path: Path) -> None:
             loss = tf.reduce_sum(imported(x) * weights)
         found.append(tape.gradient(loss, x).numpy())
     np.testing.assert_allclose(found[1], found[0], atol=0.05 * np.abs(found[0]).max())
+
+
+def test_dynamic_ranges_have_gradients_that_cancel_but_for_the_rounding() -> None:
+    x, weights = tf.constant(numbers(40)), numbers(40, seed=1)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        q, scale, zero = tf.raw.DynamicQuantizeLinear(x)
+        y = tf.raw.DequantizeLinear(q, scale, zero)
+        loss, width = tf.reduce_sum(y * weights), scale * 255.0
+        span = tf.reduce_max(x) - tf.reduce_min(x)
+    np.testing.assert_allclose(tape.gradient(width, x), tape.gradient(span, x), rtol=1e-5)
+    found = tape.gradient(loss, x).numpy()
+    extremes = [int(np.argmax(x)), int(np.argmin(x))]
+    np.testing.assert_allclose(np.delete(found, extremes), np.delete(weights, extremes), rtol=1e-5)
+    assert np.abs(found - weights).max() < 0.1

@@ -61,8 +61,34 @@ def _range_of(kind: DType) -> tuple[float, float]:
 def _dynamic_quantize_grad(
     op: OpRecord, dy: Tensor | None, dscale: Tensor | None = None, dzero: Tensor | None = None
 ) -> list[Tensor | None]:
-    """The scale is taken for a constant; every number lies in the range that it spans."""
-    return [None if dy is None else cast_to(ox.Div(dy, op.outputs[1]), op.inputs[0].dtype)]
+    """Straight through, every number lies in the range; the scale is a part of the range's width.
+
+    What multiplies by the scale again gives it nearly the opposite gradient: they cancel but for
+    the rounding.
+    """
+    x, scale = op.inputs[0], op.outputs[1]
+    dx = None
+    total = dscale
+    if dy is not None:
+        dx = ox.Div(dy, scale)
+        lost = ox.Neg(ox.Div(ox.ReduceSum(ox.Mul(dx, x), keepdims=0), scale))
+        total = lost if total is None else ox.Add(total, lost)
+    if total is None:
+        return [dx]
+    zero, steps = scalar_like(0, x), scalar_like(255, x)
+    top, bottom = ox.ReduceMax(x, keepdims=0), ox.ReduceMin(x, keepdims=0)
+    share = ox.Div(total, steps)
+    above = _share(ox.And(ox.Equal(x, top), ox.Greater(x, zero)), share)
+    below = _share(ox.And(ox.Equal(x, bottom), ox.Less(x, zero)), share)
+    of_range = ox.Sub(above, below)
+    return [of_range if dx is None else ox.Add(dx, of_range)]
+
+
+def _share(which: Tensor, total: Tensor) -> Tensor:
+    """A number shared out among the elements of a mask; nothing if there are none."""
+    ones = ox.Cast(which, to=total.dtype.onnx)
+    count = ox.Max(ox.ReduceSum(ones, keepdims=0), scalar_like(1, total))
+    return ox.Mul(ones, ox.Div(total, count))
 
 
 @gradient("DequantizeLinear", "com.microsoft::DequantizeLinear")

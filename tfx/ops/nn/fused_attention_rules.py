@@ -301,7 +301,7 @@ def _attention(op: OpRecord) -> Sequence[Tensor]:
 
 
 @rounded_formula(_MS + "QAttention")
-def _quantized_attention(op: OpRecord) -> Sequence[Tensor]:
+def _quantized_attention(op: OpRecord) -> Tensor | Sequence[Tensor]:
     """``Attention`` with the numbers that its integers stand for."""
     x, weights, bias, x_scale, w_scale, mask, x_zero, w_zero, past = (op.given(i) for i in range(9))
     assert x is not None
