@@ -42,6 +42,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"importing"}),
     frozenset({"exporters"}),
     frozenset({"saved_model"}),
+    frozenset({"adapt"}),
     frozenset({"cli"}),
     frozenset({"model_zoo", "keras_backend"}),
 )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 SUBMODULES: tuple[str, ...] = (
+    "adapt",
     "audio",
     "autodiff",
     "autograph",

@@ -168,7 +168,7 @@ def _tell_tapes(
     def tensor_of(value: Value) -> Tensor:
         variable = variables.get(id(value))
         if variable is not None:
-            return variable.value()  # the same value, watched and recorded
+            return variable.stored_value()  # the same value, watched and recorded
         tensor = known.get(id(value))
         return SymbolicTensor(value, graph) if tensor is None else tensor
 

@@ -76,6 +76,6 @@ def _known(value: Value, graph: FuncGraph, loop: LoopGraph) -> Tensor:
     """The tensor by which tapes know a value from outside."""
     read = loop.outer_variables.get(id(value))
     if read is not None:
-        return read[1].value()
+        return read[1].stored_value()
     used = loop.outer.get(id(value))
     return SymbolicTensor(value, graph) if used is None else used[1]

@@ -39,6 +39,7 @@ from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.values import RawValue
 
 if TYPE_CHECKING:
+    from tfx.framework.adapted_reads import Adaptation
     from tfx.framework.variable_state import VariableState
 
 READ_VARIABLE = "ReadVariable"
@@ -131,6 +132,8 @@ class Variable(Operand, metaclass=VariableKind):
     __array_priority__ = 100
     _is_tfx_variable = True
     _asks_creators = True
+    # What reads give in place of the value; see ``adapted_reads``.
+    _adaptation: Adaptation | None = None
 
     def __init__(
         self,
@@ -256,7 +259,15 @@ class Variable(Operand, metaclass=VariableKind):
     # Reading
 
     def value(self) -> Tensor:
-        """The current value as a tensor."""
+        """The current value as a tensor; of an adapted weight, with its change."""
+        adaptation = self._adaptation
+        return self._value() if adaptation is None else adaptation.adapted(self._value())
+
+    def stored_value(self) -> Tensor:
+        """The current value as a tensor, without what an adapter adds to it."""
+        return self.value() if self._adaptation is None else self._value()
+
+    def _value(self) -> Tensor:
         context = current()
         graph = context.graph
         tensor: Tensor

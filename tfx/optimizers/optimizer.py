@@ -244,7 +244,7 @@ class Optimizer(Module):
             i += 1
             name = f"{base}_{i}"
         with init_scope(), read_variables_as(None):
-            value = np.asarray(cast_to(variable.value(), compute_dtype(variable)))
+            value = np.asarray(cast_to(variable.stored_value(), compute_dtype(variable)))
         slots: dict[str, Any] = dict(self.slot_values())
         if self.gradient_accumulation_steps:
             slots[ACCUMULATOR] = 0.0

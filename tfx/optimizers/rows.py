@@ -140,7 +140,7 @@ def rows_of(gradient: IndexedSlices, variable: Variable, kind: DType) -> Rows:
             f"expected those of the variable's shape, {variable.shape}."
         )
     indices = cast_to(convert_to_tensor(gradient.indices), dtypes.int64)
-    size = shape_vector(variable.value(), 0, 1)
+    size = shape_vector(variable.stored_value(), 0, 1)
     behind = ox.Less(indices, int64_constant(0))
     return Rows(values, ox.Where(behind, ox.Add(indices, size), indices), size)
 

@@ -48,7 +48,7 @@ def take_step(optimizer: Optimizer, pairs: Sequence[tuple[Any, Variable]]) -> No
         _average(optimizer, [v for _, v in pairs], store)
     for variable in variables:
         if variable.constraint is not None:
-            store(variable, variable.constraint(variable.value()))
+            store(variable, variable.constraint(variable.stored_value()))
     iterations: Array = optimizer.iterations.value()
     store(optimizer.iterations, iterations + 1)
 
@@ -59,7 +59,7 @@ def _store(variable: Variable, value: Array) -> None:
 
 def _store_if(condition: Tensor) -> Store:
     def store(variable: Variable, value: Array) -> None:
-        chosen = where(condition, cast_to(value, variable.dtype), variable.value())
+        chosen = where(condition, cast_to(value, variable.dtype), variable.stored_value())
         variable.assign(chosen)
 
     return store
@@ -119,7 +119,7 @@ def _update(
     scalars = _Scalars([*shared] if decay is None else [*shared, decay])
     for grad, variable in zip(grads, variables, strict=True):
         numbers = scalars[grad.dtype]
-        value: Array = cast_to(variable.value(), grad.dtype)
+        value: Array = cast_to(variable.stored_value(), grad.dtype)
         if decay is not None:
             if optimizer.decays(variable):
                 value = value - value * numbers[-1]
@@ -148,10 +148,10 @@ def _average(optimizer: Optimizer, variables: Sequence[Variable], store: Store) 
     for variable in variables:
         slot = optimizer.get_slot(variable, AVERAGE)
         old, new = scalars[slot.dtype]
-        average = old * slot.value() + new * cast_to(variable.value(), slot.dtype)
+        average = old * slot.value() + new * cast_to(variable.stored_value(), slot.dtype)
         store(slot, average)
         if frequency:
             count: Array = optimizer.iterations.value()
             whole = equal((count + 1) % frequency, 0)
-            value = variable.value()
+            value = variable.stored_value()
             store(variable, where(whole, cast_to(average, value.dtype), value))

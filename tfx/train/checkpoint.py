@@ -319,7 +319,7 @@ def _note_latest(path: str) -> None:
 
 def _value(variable: Variable) -> npt.NDArray[Any]:
     with init_scope():
-        tensor = variable.value()
+        tensor = variable.stored_value()
     assert isinstance(tensor, EagerTensor)
     return np.asarray(tensor.view())
 

@@ -130,7 +130,7 @@ def assign(
     if inside:  # there the new value is a result of the ``If`` or ``Loop``
         return BatchedValue(_read_again(variable, batched_value), False)
     variable.assign(batched_value.tensor)
-    return BatchedValue(variable.value(), False)
+    return BatchedValue(variable.stored_value(), False)
 
 
 def _read_again(variable: Variable, batched_value: BatchedValue) -> Tensor:

@@ -378,7 +378,7 @@ def _shape_of(x: Any) -> Tensor:
     shape = x.shape
     if shape.is_fully_defined():
         return int64_constant(shape.as_list())
-    return ox.Shape(x if isinstance(x, Tensor) else x.value())
+    return ox.Shape(x if isinstance(x, Tensor) else x.stored_value())
 
 
 def _cut(shape: Tensor, start: int, end: int) -> Tensor:

@@ -72,7 +72,7 @@ class Elements:
                 return self._nothing(given)
             if graph:
                 return self._compiled(given)
-        given += [(v, state.variable().value(), False) for v, state in self._element.reads()]
+        given += [(v, state.variable().stored_value(), False) for v, state in self._element.reads()]
         return self._convert(given, self._size)
 
     def _is_static(self) -> bool:
@@ -153,7 +153,7 @@ class Elements:
         graph = remove_dead_nodes(target.graph)
         remembered = not (written or again)
         function = function_of(graph) if remembered else PureFunction(graph, leaves=leaves)
-        found = function([*(t for _, t, _ in given), *(s.variable().value() for s in states)])
+        found = function([*(t for _, t, _ in given), *(s.variable().stored_value() for s in states)])
         for state, new in zip(written, found[len(results) :], strict=True):
             state.variable().assign(new)
         return found[: len(results)]

@@ -94,7 +94,7 @@ class ObservedCalls:
         stand_in = self._stand_ins() if tracing else _itself
         with writing(() if tracing else program.locks):
             with nullcontext() if tracing else installs.paused():
-                given = self._inputs_in_order(tensors, lambda v: stand_in(v).value())
+                given = self._inputs_in_order(tensors, lambda v: stand_in(v).stored_value())
                 given += [tensor for tensor, _ in program.func_graph.captured_eager.values()]
                 given += [
                     stand_in(s.variable()).value() for s in program.written if s.entry is None

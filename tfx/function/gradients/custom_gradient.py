@@ -144,7 +144,7 @@ class CustomGradientFunction:
         results = [convert_to_tensor(r) for r in nest.flatten(result)]
         if context.graph is not None or context.tapes:
             inputs = [convert_to_tensor(x) for x in flat_args if x is not None]
-            inputs += [v.value() for v in variables]
+            inputs += [v.stored_value() for v in variables]
             rule = _Rule(self._name, grad, flat_args, inputs, variables)
             if context.graph is None:
                 results = _record_eager(rule, results)

@@ -14,6 +14,7 @@ from typing import Any
 from tfx.control_flow.control_nodes import CONTROL_OPS, control_inputs, notify_recorders
 from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InternalError
+from tfx.framework.adapted_reads import answer
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import Assigned, FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -135,6 +136,10 @@ def _emit(
     node: Node, mapping: dict[int, Tensor], target: FuncGraph, leaves: Mapping[int, Tensor]
 ) -> None:
     inputs = [None if v is None else mapping[id(v)] for v in node.inputs]
+    answered = None if node.tag is not None else answer(node.op, inputs, node.attrs)
+    if answered is not None:
+        mapping.update((id(v), t) for v, t in zip(node.outputs, answered, strict=True))
+        return
     values = [None if t is None else target.value_of(t) for t in inputs]
     attrs = node.attrs
     if node.op in (CALL, HOST) or any(True for _ in node.bodies()):

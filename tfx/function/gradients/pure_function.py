@@ -560,7 +560,7 @@ def _call_slices(op: OpRecord, *given_dys: Any) -> Any:
     if returning is not None:
         called.drawn = returning.places
     product = called.vjp(tuple(dy is not None for dy in dys), op.needs)
-    given = [x if isinstance(x, Tensor) else x.value() for x in op.inputs]
+    given = [x if isinstance(x, Tensor) else x.stored_value() for x in op.inputs]
     given += [op.outputs[i] for i in called.drawn]
     found = product([*given, *(dy for dy in dys if dy is not None)])
     wanted = [x for x, n in zip(op.inputs, op.needs, strict=True) if n]
@@ -581,7 +581,7 @@ def _call_forward(op: OpRecord, *tangents: Tensor | None) -> Sequence[Tensor | N
     node: Node | None = op.attrs.get(IN_PLACE)
     if states or node is None:
         product = _with_leaves(graph, states).jvp(mask)
-        given = [x if isinstance(x, Tensor) else x.value() for x in op.inputs]
+        given = [x if isinstance(x, Tensor) else x.stored_value() for x in op.inputs]
         found = iter(product([*given, *known])[len(graph.outputs) :])
     else:
         product = _function_of(graph).jvp(mask)

@@ -13,16 +13,35 @@ use is exact enough without any cost to a call.
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
+from tfx.framework.variable import Variable
 from tfx.function.execution.concrete_function import ConcreteFunction
 from tfx.function.tracing import settings
+from tfx.runtime.fork_safe_locks import fork_safe
 
 _FAST_LIMIT = 1024
 _clock = itertools.count(1)
+_every_cache: weakref.WeakSet[TraceCache] = weakref.WeakSet()
+_every_cache_lock = fork_safe(threading.Lock())
+
+
+def forget_traces(variables: Iterable[Variable]) -> int:
+    """Drop every trace that uses one of some variables: what a read of them means has changed.
+
+    Concrete functions that the program holds stay as they are.
+
+    Returns:
+        How many traces were dropped.
+    """
+    changed = {id(v) for v in variables}
+    with _every_cache_lock:
+        caches = list(_every_cache)
+    return sum(cache.forget(changed) for cache in caches)
 
 
 class Entry:
@@ -68,6 +87,8 @@ class TraceCache:
         self._live: dict[int, Entry] = {}
         # Keys of traces whose variables died -> names of those.
         self._gone: dict[Any, str] = {}
+        with _every_cache_lock:
+            _every_cache.add(self)
 
     def __len__(self) -> int:
         return len(self._live)
@@ -145,6 +166,17 @@ class TraceCache:
         if len(self.served) >= _FAST_LIMIT:
             self.served.clear()
         self.served[key] = concrete
+
+    def forget(self, variables: Collection[int]) -> int:
+        """Drop the traces that use a variable, given by ``id``; return how many those were."""
+        stale = [
+            entry
+            for entry in self.entries()
+            if any(id(s.ref()) in variables for s in entry.concrete.graph.states.values())
+        ]
+        for entry in stale:
+            self._drop(entry)
+        return len(stale)
 
     def _drop(self, entry: Entry) -> None:
         """Forget a trace; may run at any moment, when an object is collected."""
