@@ -29,6 +29,34 @@ def output_axes(module: Module, names: Mapping[str, Variable]) -> dict[str, int]
     return {n: used.get(id(v), _by_name(n, v)) for n, v in names.items()}
 
 
+def layer_names(model: ImportedModel) -> dict[str, str]:
+    """Names for weights that lost theirs: exporters transpose a weight and call it ``val_101``.
+
+    Args:
+        model: The model.
+
+    Returns:
+        By the weight's name in the model, ``layer.weight`` where ``layer.bias`` is added to its
+        product and no other weight has that name.
+    """
+    foreign = model._plain()
+    weights = {id(v): k for k, v in foreign.weights.items()}
+    products: dict[int, str] = {}
+    found: dict[str, str] = {}
+    for node in foreign.graph.nodes:
+        names = [None if v is None else weights.get(id(v)) for v in node.inputs]
+        if node.op == "MatMul" and names[1] is not None:
+            products[id(node.outputs[0])] = names[1]
+        elif node.op == "Add":
+            biases = [n for n in names if n is not None and n.endswith(".bias")]
+            factors = [products[id(v)] for v in node.inputs if id(v) in products]
+            if biases and factors:
+                name = f"{biases[0].removesuffix('.bias')}.weight"
+                if name not in foreign.weights and name not in found.values():
+                    found.setdefault(factors[0], name)
+    return found
+
+
 def _by_name(name: str, variable: Variable) -> int:
     last = (variable.shape.rank or 1) - 1
     if name.rpartition(".")[2] != "weight" or "embed" in name.lower():

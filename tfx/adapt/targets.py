@@ -13,9 +13,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
+from tfx.adapt.layout import layer_names
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.module import Module
 from tfx.framework.variable import Variable
+from tfx.importing.model import ImportedModel
 
 Targets: TypeAlias = "str | re.Pattern[str] | Iterable[str] | Callable[[str], bool] | None"
 
@@ -25,7 +27,8 @@ def named_variables(module: Module) -> dict[str, Variable]:
 
     Args:
         module: The module. Where it or a module below it has a mapping ``weights`` of variables by
-            name, as imported models do, these names stand in place of ``weights`` and a key.
+            name, as imported models do, these names stand in place of ``weights`` and a key. A
+            weight that an exporter transposed and renamed (``val_101``) goes by its layer's name.
 
     Raises:
         InvalidArgumentError: it is no ``Module``.
@@ -44,17 +47,19 @@ def named_variables(module: Module) -> dict[str, Variable]:
             "such as import_onnx returns."
         )
     owners: list[tuple[tuple[Any, ...], Module]] = [((), module)]
-    owners += module._flatten(lambda leaf: isinstance(leaf, Module), with_path=True)
+    owners += module._flatten(predicate=lambda leaf: isinstance(leaf, Module), with_path=True)
     known = {}
     for path, owner in owners:
         weights = vars(owner).get("weights")
         if isinstance(weights, Mapping):
             below = ".".join(map(str, path))
+            better = layer_names(owner) if isinstance(owner, ImportedModel) else {}
             for key, value in weights.items():
                 if isinstance(value, Variable):
-                    known.setdefault(id(value), f"{below}.{key}" if below else str(key))
+                    name = better.get(key, str(key))
+                    known.setdefault(id(value), f"{below}.{name}" if below else name)
     found: dict[str, Variable] = {}
-    for path, variable in module._flatten(lambda x: isinstance(x, Variable), with_path=True):
+    for path, variable in module._flatten(predicate=lambda x: isinstance(x, Variable), with_path=True):
         name = known.get(id(variable), ".".join(map(str, path)))
         found.setdefault(name, variable)
     return found
