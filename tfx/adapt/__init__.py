@@ -7,11 +7,14 @@ loss and an optimizer, that a bundle offers as a signature.
 
 from __future__ import annotations
 
+from tfx.adapt.adapter import Lora as Lora
+from tfx.adapt.adapter_files import load as load
+from tfx.adapt.adapter_files import load_lora as load_lora
+from tfx.adapt.adapter_files import save as save
 from tfx.adapt.attach import lora as lora
+from tfx.adapt.targets import named_variables as named_variables
 from tfx.adapt.trainable import freeze as freeze
 from tfx.adapt.trainable import unfreeze as unfreeze
-from tfx.adapt.adapter import Lora as Lora
-from tfx.adapt.targets import named_variables as named_variables
 from tfx.core.namespaces import complete as _complete
 
 _complete(__name__)
