@@ -219,6 +219,7 @@ class Trainer:
         results: Mapping[str, float],
         signatures: Mapping[str, Any],
         picture: Callable[[Any], None] | None = None,
+        saved: Any = None,
     ) -> None:
         """Write ``results.json``, the bundle and the picture, and print the results.
 
@@ -226,6 +227,7 @@ class Trainer:
             results: Final numbers by name.
             signatures: Functions of the model by the names under which the bundle offers them.
             picture: Draws into a figure of matplotlib; left out where that is not installed.
+            saved: What the bundle has; None: the model that was trained.
         """
         out = self.options.out
         out.mkdir(parents=True, exist_ok=True)
@@ -233,7 +235,8 @@ class Trainer:
             print(f"{name}: {value:.6g}")
         text = json.dumps(dict(results), indent=2) + "\n"
         (out / "results.json").write_text(text, encoding="utf-8")
-        tf.saved_model.save(self.model, out / "bundle", signatures=dict(signatures))
+        root = self.model if saved is None else saved
+        tf.saved_model.save(root, out / "bundle", signatures=dict(signatures))
         print(f"bundle: {out / 'bundle'}")
         if picture is not None:
             _draw(out / "picture.png", picture)
