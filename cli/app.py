@@ -33,6 +33,7 @@ _MODULES = {
     "load": "tfx.cli.load",
     "save": "tfx.cli.save",
     "show": "tfx.cli.show",
+    "train-step": "tfx.cli.train_step",
     "verify": "tfx.cli.verify",
 }
 _HELP = """Save, inspect and run models that are plain ONNX.

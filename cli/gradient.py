@@ -10,6 +10,7 @@ import click
 from tfx.cli import _output, _values
 from tfx.cli._errors import OperationError, debug_option
 from tfx.cli._limits import timeout_option
+from tfx.cli._shapes import shape_of
 from tfx.core.errors import OpError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def command(model: str, *, out: str, **options: Any) -> None:
 
     if os.path.abspath(out) == os.path.abspath(model):
         raise click.UsageError("--out is MODEL itself; give another file")
-    shapes = dict(_shape(text) for text in options["shapes"])
+    shapes = dict(shape_of(text) for text in options["shapes"])
     kind = UnconnectedGradients.ZERO if options["zeros"] else UnconnectedGradients.NONE
     with _output.progress(f"Differentiating {model}"):
         try:
@@ -94,23 +95,6 @@ def command(model: str, *, out: str, **options: Any) -> None:
                 raise
             raise OperationError(str(error)) from error
     click.echo(f"{out}: {', '.join(_described(made))}")
-
-
-def _shape(text: str) -> tuple[str, list[int | str | None]]:
-    name, rest = _values.split_assignment(text, "--shape", "NAME=SIZES, such as image=1,3,?,?")
-    sizes: list[int | str | None] = []
-    for part in (p.strip() for p in rest.split(",") if rest.strip()):
-        if part in ("?", "None"):
-            sizes.append(None)
-        elif part.isdigit():
-            sizes.append(int(part))
-        elif part.isidentifier():
-            sizes.append(part)
-        else:
-            raise click.UsageError(
-                f"--shape {text!r}: {part!r} is no size; expected a number, a name or ?"
-            )
-    return name, sizes
 
 
 def _described(model: Any) -> Iterator[str]:
