@@ -18,6 +18,7 @@ from tfx.model_zoo.char_lstm.model import CharLstm
 from tfx.model_zoo.decoder.model import Decoder
 from tfx.model_zoo.forces.data import ATOMS
 from tfx.model_zoo.forces.model import Energy
+from tfx.model_zoo.sentence_encoder.model import FineTuning, SentenceEncoder, Size
 
 _ROUNDS = 6
 _LINES = "the cat sat on the mat. the dog sat on the log. "
@@ -88,8 +89,43 @@ def zoo_forces(case: Case) -> None:
     case.call("serve", positions, model.serve(**_tensors(positions)))
 
 
+def zoo_sentence_encoder(case: Case) -> None:
+    """A sentence encoder: its adapter is trained on, and switched by assigning its variables."""
+    tf.random.set_seed(3)
+    encoder = SentenceEncoder(Size(vocabulary=30, width=16, inner=24, heads=2, depth=2, context=12))
+    model = FineTuning(encoder, rank=2, learning_rate=1e-2)
+    rng = np.random.default_rng(3)
+
+    def batch(size: int, time: int) -> dict[str, Any]:
+        mask = np.arange(time) < rng.integers(2, time + 1, [size, 1])
+        tokens = np.where(mask, rng.integers(1, 30, [size, time]), 0)
+        labels = np.arange(size) % 2
+        return {"tokens": tokens, "mask": mask.astype(np.int64), "labels": labels}
+
+    batches = [batch(4 + i % 2, 5 + i % 3) for i in range(_ROUNDS)]
+    for given in batches:
+        model.train_step(**_tensors(given))
+    model.adapter.add("other")
+    for given in batches[:2]:
+        model.train_step(**_tensors(given))
+    model.adapter.switch("default")
+    case.save(encoder, {"encode": encoder.encode, "train_step": model.train_step})
+    for number, given in enumerate(batches):
+        case.call("train_step", given, model.train_step(**_tensors(given)))
+        if number == len(batches) // 2:
+            case.save_again()
+    asked = {k: batches[0][k] for k in ("tokens", "mask")}
+    case.call("encode", asked, encoder.encode(**_tensors(asked)))
+    model.adapter.switch("other")
+    adapter = model.adapter
+    values = {f"lora/a/{n}": v.numpy() for n, v in adapter.a.items()}
+    case.assign(values | {f"lora/b/{n}": v.numpy() for n, v in adapter.b.items()})
+    case.call("encode", asked, encoder.encode(**_tensors(asked)))
+
+
 CASES: dict[str, Callable[[Case], None]] = {
     "zoo_char_lstm": zoo_char_lstm,
     "zoo_decoder": zoo_decoder,
     "zoo_forces": zoo_forces,
+    "zoo_sentence_encoder": zoo_sentence_encoder,
 }
