@@ -163,12 +163,16 @@ async function train() {
   const each = (performance.now() - start) / STEPS;
   for (const id of ['undo', 'download', 'switch']) $(id).disabled = false;
   await draw();
-  say(`Trained ${STEPS} steps of ${texts.length} sentences, ${each.toFixed(0)} ms each, in this tab.`);
+  say(
+    `Trained ${STEPS} steps of ${texts.length} sentences, ${each.toFixed(0)} ms each, in this tab.`,
+  );
 }
 
 /** Switch the adapter on or off: one number of the bundle. */
 async function useAdapter(isOn) {
-  await bundle.variables.assign({ 'lora/scale': { data: Float32Array.of(isOn ? scale : 0), shape: [] } });
+  await bundle.variables.assign({
+    'lora/scale': { data: Float32Array.of(isOn ? scale : 0), shape: [] },
+  });
   $('switch').setAttribute('aria-pressed', String(!isOn));
 }
 

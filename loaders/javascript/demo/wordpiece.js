@@ -34,11 +34,7 @@ export class WordPiece {
   /** Numbers of the pieces between [CLS] and [SEP], at most `length` in all. */
   encode(text, length) {
     const pieces = words(text).flatMap((word) => this.pieces(word));
-    return [
-      this.numbers.get('[CLS]'),
-      ...pieces.slice(0, length - 2),
-      this.numbers.get('[SEP]'),
-    ];
+    return [this.numbers.get('[CLS]'), ...pieces.slice(0, length - 2), this.numbers.get('[SEP]')];
   }
 
   pieces(word) {
@@ -46,7 +42,7 @@ export class WordPiece {
     const unknown = [this.numbers.get('[UNK]')];
     if (chars.length > LONGEST) return unknown;
     const found = [];
-    for (let start = 0; start < chars.length; ) {
+    for (let start = 0; start < chars.length;) {
       let end = chars.length;
       const piece = () => (start ? '##' : '') + chars.slice(start, end).join('');
       while (end > start && !this.numbers.has(piece())) end--;

@@ -451,9 +451,13 @@ class WebRuntime implements Runtime {
     { external, folds, read }: CompileOptions,
   ): Promise<RuntimeSession> {
     const extra: Record<string, unknown> = { ...this.options.extra };
-    if (!folds) {
+    const disabled = folds ? [] : ['ConstantFolding'];
+    // It reads scalars from files, of which there are none here, and ends the session's creation.
+    if (external.size) disabled.push('MatMulScaleFusion');
+    if (disabled.length) {
       const optimization = { ...(extra['optimization'] as object | undefined) };
-      extra['optimization'] = { ...optimization, disable_specified_optimizers: 'ConstantFolding' };
+      const names = disabled.join(';');
+      extra['optimization'] = { ...optimization, disable_specified_optimizers: names };
     }
     const externalData = [...external.keys()].map((path) => ({ path, data: read(path) }));
     const options = {
