@@ -7,11 +7,12 @@ from typing import Any
 
 from tfx.adapt.layout import output_axes
 from tfx.adapt.adapter import Lora, positive
-from tfx.adapt.targets import Targets, choose, named_variables
+from tfx.adapt.targets import Targets, choose, named_variables, some
 from tfx.core.errors import FailedPreconditionError, InvalidArgumentError
 from tfx.framework.context import current
 from tfx.framework.module import Module
 from tfx.framework.variable import Variable
+from tfx.saved_model.functions import RestoredFunction
 
 
 def lora(
@@ -91,6 +92,7 @@ def lora(
                 f"{key!r} has an adapter already: add() or load() another set of values there, or "
                 "remove() it first."
             )
+    _check_functions(module, weights)
     scale = float(checked) if alpha is None else positive("alpha", alpha)
     axes = output_axes(module, weights)
     made = Lora(module, weights, axes, (checked, scale), (name, adapter))
@@ -104,23 +106,39 @@ def _chosen(variables: dict[str, Variable], targets: Targets) -> dict[str, Varia
     if not able:
         raise InvalidArgumentError(
             "the module has no weights that can be adapted: floating-point variables of two or "
-            f"more axes and known shape. It has {', '.join(variables) or 'no variables'}."
+            f"more axes and known shape. It has {some(list(variables))}."
         )
     if targets is None:
         found = {n: v for n, v in able.items() if v.trainable and v.shape.rank == 2}
         if not found:
             raise InvalidArgumentError(
-                f"the module has no trainable matrices; name targets among {', '.join(able)}."
+                f"the module has no trainable matrices; name targets among {some(list(able))}."
             )
         return found
     chosen = choose(able, targets, what="weight of two or more axes")
     return {n: able[n] for n in chosen}
 
 
+def _check_functions(module: Module, weights: dict[str, Variable]) -> None:
+    """Refuse functions that came from a bundle: they have no code that could be traced again."""
+    names = {id(v): n for n, v in weights.items()}
+    for function in module._flatten(predicate=lambda x: isinstance(x, RestoredFunction)):
+        for concrete in function.concrete_functions:
+            used = [names[id(v)] for v in concrete.variables if id(v) in names]
+            if used:
+                raise InvalidArgumentError(
+                    f"{module.name} was loaded from a bundle, and its function {function.name!r} "
+                    f"is a graph already that reads {used[0]!r} without an adapter. Attach the "
+                    "adapter in the program that makes the model, or take a signature's file as "
+                    "a model: import_onnx('BUNDLE/SIGNATURE.onnx')."
+                )
+
+
 def _is_adaptable(variable: Variable) -> bool:
     shape = variable.shape
     known = shape.is_fully_defined() and 0 not in shape.as_list()
-    return type(variable) is Variable and variable.dtype.is_floating and known and len(shape) >= 2
+    is_own = not variable._in_graph_mode  # a session's value is not ours
+    return is_own and variable.dtype.is_floating and known and len(shape) >= 2
 
 
 def _rank(rank: Any, weights: dict[str, Variable]) -> int:

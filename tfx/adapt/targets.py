@@ -94,7 +94,7 @@ def choose(
         found = [n for n in every if targets(n)]
         if not found:
             raise InvalidArgumentError(
-                f"{argument} is a function that says no to every {what}: {_some(every)}."
+                f"{argument} is a function that says no to every {what}: {some(every)}."
             )
         return found
     parts: list[Any] = [targets] if isinstance(targets, str | re.Pattern) else _listed(
@@ -109,7 +109,7 @@ def choose(
             hint = f"; did you mean {close[0]!r}?" if close else "."
             raise InvalidArgumentError(
                 f"{argument} has {text!r}, which is no {what} of the module{hint} It has "
-                f"{_some(every)}. A target is a name, a pattern such as '*.query.weight', or the "
+                f"{some(every)}. A target is a name, a pattern such as '*.query.weight', or the "
                 "end of a layer's name such as 'query'."
             )
         chosen.update(hit)
@@ -141,6 +141,7 @@ def _ends(target: str, name: str) -> bool:
     return any(f".{n}".endswith(f".{target}") for n in (name, name.rpartition(".")[0] or name))
 
 
-def _some(names: list[str]) -> str:
+def some(names: list[str]) -> str:
+    """The first of many names, for messages."""
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     return (", ".join(names[:20]) or "none") + more

@@ -118,7 +118,7 @@ export function plot(svg, losses) {
   const lines = ticks.map(
     (log) =>
       `<line x1="${left}" x2="${width}" y1="${y(log)}" y2="${y(log)}"/>` +
-      `<text x="${left - 6}" y="${Number(y(log)) + 3}" text-anchor="end">${10 ** log}</text>`,
+      `<text x="${left - 6}" y="${Number(y(log)) + 3}" text-anchor="end">${log < -3 ? `1e${log}` : 10 ** log}</text>`,
   );
   const path = (values) => values.map((v, i) => `${i ? 'L' : 'M'}${x(i)} ${y(v)}`).join('');
   let mean = logs[0];
