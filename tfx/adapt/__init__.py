@@ -12,6 +12,8 @@ from tfx.adapt.adapter_files import load as load
 from tfx.adapt.adapter_files import load_lora as load_lora
 from tfx.adapt.adapter_files import save as save
 from tfx.adapt.attach import lora as lora
+from tfx.adapt.attention_prefix import Prefix as Prefix
+from tfx.adapt.attention_prefix import prefix as prefix
 from tfx.adapt.onnx_step import TrainStepBundle as TrainStepBundle
 from tfx.adapt.onnx_step import save_train_step as save_train_step
 from tfx.adapt.step import train_step as train_step

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tfx.adapt.calls import input_specs
 from tfx.adapt.losses import NamedLoss, named_loss
 from tfx.adapt.targets import Targets, choose, named_variables
 from tfx.autodiff.tape import GradientTape
@@ -98,11 +99,7 @@ def train_step(
     if chosen is None:
         raise InvalidArgumentError("optimizer is None, expected an Optimizer or its name.")
     run = module if call is None else call
-    if not callable(run):
-        raise InvalidArgumentError(
-            f"{module.name} cannot be called: give call=, a function that computes the prediction."
-        )
-    specs = _input_specs(run, inputs)
+    specs = input_specs(run, inputs)
     of = named_loss(loss) if isinstance(loss, str) else loss
     if not callable(of):
         raise InvalidArgumentError(f"loss is {loss!r:.100}, expected a function or a name.")
@@ -145,30 +142,6 @@ def _as_function(step: Callable[..., Any], name: str, specs: Sequence[TensorSpec
         TensorSpec(s.shape, s.dtype, name=n) for s, n in zip(specs, names, strict=True)
     ]
     return Function(step, step.__name__, given, autograph=False)
-
-
-def _input_specs(run: Any, inputs: Sequence[TensorSpec] | None) -> list[TensorSpec]:
-    if inputs is not None:
-        found = list(inputs)
-    elif isinstance(run, ImportedModel):
-        found = list(run.inputs.values())
-    else:
-        function = run if isinstance(run, Function) else getattr(type(run), "__call__", None)
-        if isinstance(function, Function) and run is not function:
-            function = run.__call__
-        found = list(getattr(function, "input_signature", None) or ())
-        if not found:
-            raise InvalidArgumentError(
-                "the inputs are not known: give inputs=[tfx.TensorSpec(...)], or a call that is a "
-                "tfx.function with an input_signature."
-            )
-    wrong = [s for s in found if not isinstance(s, TensorSpec)]
-    if wrong:
-        raise InvalidArgumentError(
-            f"an input is {wrong[0]!r:.100}, expected a TensorSpec: a sequence or a structure "
-            "cannot be an input of a train step."
-        )
-    return found
 
 
 def _label_specs(
