@@ -29,7 +29,6 @@ from tfx.framework.tensor import EagerTensor, Tensor, raw_of
 from tfx.framework.variable import Variable, install
 from tfx.framework.variable_locks import in_order, installs, writing
 from tfx.function.tracing.trace_cache import forget_traces
-from tfx.importing.model import ImportedModel
 from tfx.initializers.random import RandomUniform
 from tfx.runtime.values import RawValue
 
@@ -404,9 +403,11 @@ class Lora(Module):
 
     def __getstate__(self) -> dict[str, Any]:
         """What a pickle holds: sets of values as arrays."""
-        if any(isinstance(m, ImportedModel) for m in (self._self_module, *_below(self))):
+        # Such models are made again from their source, with other variables.
+        parts = (self._self_module, *self._self_module.submodules)
+        if any(isinstance(vars(m).get("weights"), Mapping) for m in parts):
             raise TypeError(
-                f"{self.name} adapts an imported model, and cannot be pickled with it: save the "
+                f"{self.name} adapts a converted model, and cannot be pickled with it: save the "
                 "adapter with tfx.adapt.save and load it beside the model."
             )
         state = dict(vars(self))
@@ -434,10 +435,6 @@ class Lora(Module):
     def __repr__(self) -> str:
         held = ", ".join(self.names)
         return f"<Lora of rank {self.rank} on {len(self.a)} weights, adapters {held}>"
-
-
-def _below(adapter: Lora) -> tuple[Module, ...]:
-    return adapter._self_module.submodules
 
 
 def positive(name: str, number: Any) -> float:

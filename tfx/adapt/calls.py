@@ -17,12 +17,12 @@ def declared_function(call: Any) -> Function | None:
         call: A function, or a module whose ``__call__`` is one, of its class or its own.
     """
     own = getattr(call, "__dict__", {}).get("__call__")
-    if isinstance(call, Function):
-        found: Any = call
-    elif isinstance(own, Function):
-        found = own
-    else:
-        found = call.__call__ if isinstance(getattr(type(call), "__call__", None), Function) else None
+    of_class = getattr(type(call), "__call__", None)
+    candidates: list[Any] = [call, own, call.__call__ if isinstance(of_class, Function) else None]
+    # Of a model of several methods, what each one's first graph is run by.
+    candidates += [getattr(call, "_traced_methods", dict)().get("__call__")]
+    candidates += [graph.function for graph in getattr(call, "calls", ())[:1]]
+    found = next((x for x in candidates if isinstance(x, Function)), None)
     return found if isinstance(found, Function) and found.input_signature is not None else None
 
 
