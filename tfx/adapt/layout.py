@@ -59,7 +59,7 @@ def layer_names(model: ImportedModel) -> dict[str, str]:
 
 def _by_name(name: str, variable: Variable) -> int:
     last = (variable.shape.rank or 1) - 1
-    if name.rpartition(".")[2] != "weight" or "embed" in name.lower():
+    if name.rpartition(".")[2] != "weight" or "emb" in name.lower():
         return last
     return 0
 
