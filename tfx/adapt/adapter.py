@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from tfx.adapt.factored import factored
-from tfx.adapt.trainable import set_trainable
 from tfx.adapt.held_values import AdapterValues, array_of, raw_of_array
 from tfx.adapt.layout import factor_shapes
+from tfx.adapt.trainable import set_trainable
 from tfx.core import dtypes
 from tfx.core.errors import FailedPreconditionError, InvalidArgumentError
 from tfx.framework.builder import ox

@@ -316,8 +316,10 @@ def _alpha(settings: Mapping[str, Any], given: float | None, rank: int, where: s
 
 
 def _own_name(path: Path) -> str:
-    return path.stem if path.suffix == ".safetensors" and path.name != _FILE else (
-        path.parent.name if path.name == _FILE else path.name
+    return (
+        path.stem
+        if path.suffix == ".safetensors" and path.name != _FILE
+        else (path.parent.name if path.name == _FILE else path.name)
     )
 
 

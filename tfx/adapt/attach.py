@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from tfx.adapt.layout import output_axes
 from tfx.adapt.adapter import Lora, positive
+from tfx.adapt.layout import output_axes
 from tfx.adapt.targets import Targets, choose, named_variables, some
 from tfx.core.errors import FailedPreconditionError, InvalidArgumentError
 from tfx.framework.context import current

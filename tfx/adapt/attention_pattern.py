@@ -57,7 +57,9 @@ class Attention:
         rank = max(len(v.shape or ()) for v in (self.queries, self.keys))
         if rank > 3:
             many = [_dim(v, -3) for v in (self.queries, self.keys, self.values)]
-            known = [h for h in many if h] or [h for h in map(_split, (self.queries, self.keys)) if h]
+            known = [h for h in many if h] or [
+                h for h in map(_split, (self.queries, self.keys)) if h
+            ]
             if not known:
                 return None
             heads = max(known)

@@ -81,9 +81,7 @@ def prefix(
     except TypeError:
         number = 0
     if number < 1:
-        raise InvalidArgumentError(
-            f"length is {length!r}, expected a whole number of at least 1."
-        )
+        raise InvalidArgumentError(f"length is {length!r}, expected a whole number of at least 1.")
     made = Prefix(module, number, inputs, module if call is None else call)
     if freeze:
         set_trainable([v for v in module.variables if v.trainable], trainable=False)

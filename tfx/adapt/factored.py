@@ -154,9 +154,7 @@ def _gather(w: FactoredTensor, inputs: Inputs, attrs: Mapping[str, Any]) -> Tens
     assert index is not None
     first, turn_first, second, turn_second = w.factors(0)
     thin = ox.Mul(ox.Gather(_turned(first, turn_first), index, axis=0), w.scale)
-    return ox.Add(
-        ox.Gather(w.base, index, axis=0), ox.MatMul(thin, _turned(second, turn_second))
-    )
+    return ox.Add(ox.Gather(w.base, index, axis=0), ox.MatMul(thin, _turned(second, turn_second)))
 
 
 def _conv(w: FactoredTensor, inputs: Inputs, attrs: Mapping[str, Any]) -> Tensor | None:

@@ -31,8 +31,6 @@ from tfx.optimizers import registry
 from tfx.optimizers.optimizer import Optimizer
 
 
-
-
 def train_step(
     module: Module,
     loss: str | Callable[..., Any],
@@ -138,9 +136,7 @@ def _as_function(step: Callable[..., Any], name: str, specs: Sequence[TensorSpec
     parameters = [inspect.Parameter(n, kind) for n in identifiers(names)]
     show_signature(step, inspect.Signature(parameters))
     step.__name__ = step.__qualname__ = identifiers([name])[0]
-    given = [
-        TensorSpec(s.shape, s.dtype, name=n) for s, n in zip(specs, names, strict=True)
-    ]
+    given = [TensorSpec(s.shape, s.dtype, name=n) for s, n in zip(specs, names, strict=True)]
     return Function(step, step.__name__, given, autograph=False)
 
 

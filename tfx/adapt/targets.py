@@ -59,7 +59,9 @@ def named_variables(module: Module) -> dict[str, Variable]:
                     name = better.get(key, str(key))
                     known.setdefault(id(value), f"{below}.{name}" if below else name)
     found: dict[str, Variable] = {}
-    for path, variable in module._flatten(predicate=lambda x: isinstance(x, Variable), with_path=True):
+    for path, variable in module._flatten(
+        predicate=lambda x: isinstance(x, Variable), with_path=True
+    ):
         name = known.get(id(variable), ".".join(map(str, path)))
         found.setdefault(name, variable)
     return found
@@ -97,8 +99,8 @@ def choose(
                 f"{argument} is a function that says no to every {what}: {some(every)}."
             )
         return found
-    parts: list[Any] = [targets] if isinstance(targets, str | re.Pattern) else _listed(
-        targets, argument
+    parts: list[Any] = (
+        [targets] if isinstance(targets, str | re.Pattern) else _listed(targets, argument)
     )
     chosen: set[str] = set()
     for target in parts:

@@ -153,7 +153,9 @@ class Elements:
         graph = remove_dead_nodes(target.graph)
         remembered = not (written or again)
         function = function_of(graph) if remembered else PureFunction(graph, leaves=leaves)
-        found = function([*(t for _, t, _ in given), *(s.variable().stored_value() for s in states)])
+        found = function(
+            [*(t for _, t, _ in given), *(s.variable().stored_value() for s in states)]
+        )
         for state, new in zip(written, found[len(results) :], strict=True):
             state.variable().assign(new)
         return found[: len(results)]

@@ -110,9 +110,7 @@ def test_the_sum_and_its_gradient_do_not_exist() -> None:
         return tape.gradient(loss, [model.lora.a["kernel"], model.lora.b["kernel"]])
 
     graph = step.as_onnx().graph
-    sizes = {
-        v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in graph.value_info
-    }
+    sizes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in graph.value_info}
     assert [6, 4] not in sizes.values()
     assert not any(n.op_type in ("MatMul", "Gemm") and len(n.input) > 2 for n in graph.node)
     # x W; two thin products; two to each factor's gradient.
@@ -301,6 +299,7 @@ def test_bundles_and_checkpoints_have_the_adapter(tmp_path: Any) -> None:
     model.optimizer = optimizer
     spec = tf.TensorSpec([None, 6], name="x")
     serve = tf.function(lambda x: {"y": x @ model.kernel}, input_signature=[spec])
+    model.serve = serve
     step = adapt.train_step(model, "mse", optimizer, call=serve, output="y")
     x, label = tf.constant(_numbers(5, 6)), tf.zeros([5, 4])
     tf.saved_model.save(model, tmp_path / "b", signatures={"serve": serve, "train_step": step})

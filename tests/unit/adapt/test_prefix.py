@@ -45,7 +45,8 @@ def _expected(model: Heads, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
     q, k, v = (p.transpose(0, 2, 1, 3) for p in parts)
     n = keys.shape[1]
     k, v = (
-        np.concatenate([np.broadcast_to(p, (2, *p.shape)), y], 2) for p, y in ((keys, k), (values, v))
+        np.concatenate([np.broadcast_to(p, (2, *p.shape)), y], 2)
+        for p, y in ((keys, k), (values, v))
     )
     seen = np.concatenate([np.ones((2, n)), MASK], 1)[:, None, None, :] > 0
     if model.causal:
@@ -127,9 +128,11 @@ def test_what_is_wrong_is_said() -> None:
     with pytest.raises(error, match="sizes of heads at .* are not known"):
         adapt.prefix(model, 2, inputs=unknown, call=attend)
 
+    heads = Heads()
+
     def counts(x: Any, mask: Any) -> Any:
         model.w.assign_add(tf.ones([3, 3]))
-        return Heads()(x, mask)
+        return heads(x, mask)
 
     with pytest.raises(error, match="updates variables when it is called"):
         adapt.prefix(model, 2, inputs=SPECS, call=counts)

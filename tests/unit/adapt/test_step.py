@@ -31,9 +31,7 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-BINARY = -np.mean(
-    SHARES * np.log(_sigmoid(LOGITS)) + (1 - SHARES) * np.log(1 - _sigmoid(LOGITS))
-)
+BINARY = -np.mean(SHARES * np.log(_sigmoid(LOGITS)) + (1 - SHARES) * np.log(1 - _sigmoid(LOGITS)))
 EXPECTED: dict[str, tuple[str | None, Any, float]] = {
     "mse": (None, SHARES, float(np.mean((LOGITS - SHARES) ** 2))),
     "mae": (None, SHARES, float(np.mean(np.abs(LOGITS - SHARES)))),
@@ -152,9 +150,9 @@ def test_what_is_wrong_is_said() -> None:
         [value("y", ["n", 3]), value("s", [2], 7)],
         [constant("w", W)],
     )
-    with pytest.raises(error, match="has 2 outputs, y, s: say with output="):
+    with pytest.raises(error, match="has 2 outputs, s, y: say with output="):
         adapt.train_step(tf.import_onnx(several), "mse", "sgd")
-    with pytest.raises(error, match="'z', which the model does not have; it has y, s"):
+    with pytest.raises(error, match="'z', which the model does not have; it has s, y"):
         adapt.train_step(tf.import_onnx(several), "mse", "sgd", output="z")
     with pytest.raises(error, match="needs a prediction of floating-point numbers, and s is int64"):
         adapt.train_step(tf.import_onnx(several), "mse", "sgd", output="s")

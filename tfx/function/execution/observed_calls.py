@@ -97,7 +97,9 @@ class ObservedCalls:
                 given = self._inputs_in_order(tensors, lambda v: stand_in(v).stored_value())
                 given += [tensor for tensor, _ in program.func_graph.captured_eager.values()]
                 given += [
-                    stand_in(s.variable()).stored_value() for s in program.written if s.entry is None
+                    stand_in(s.variable()).stored_value()
+                    for s in program.written
+                    if s.entry is None
                 ]
             outputs = pure(given)
             if not tracing and program.device != DEFAULT_DEVICE:
