@@ -16,8 +16,9 @@ def declared_function(call: Any) -> Function | None:
     Args:
         call: A function, or a module whose ``__call__`` is one, of its class or its own.
     """
-    own = getattr(call, "__dict__", {}).get("__call__")
-    of_class = getattr(type(call), "__call__", None)
+    name = "__call__"
+    own = getattr(call, "__dict__", {}).get(name)
+    of_class = getattr(type(call), name, None)
     candidates: list[Any] = [call, own, call.__call__ if isinstance(of_class, Function) else None]
     # Of a model of several methods, what each one's first graph is run by.
     candidates += [getattr(call, "_traced_methods", dict)().get("__call__")]

@@ -95,7 +95,7 @@ def save_train_step(
         unfreeze(imported, list(train))
     if label in imported.inputs:
         raise InvalidArgumentError(
-            f"label {label!r} is an input of the model already; name the input for labels otherwise."
+            f"label {label!r} is an input of the model already; give the labels another name."
         )
     if output is None and len(imported.output_names) > 1:
         raise InvalidArgumentError(

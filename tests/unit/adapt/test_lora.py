@@ -366,5 +366,5 @@ def test_it_is_attached_once_and_outside_of_functions() -> None:
         tf.function(lambda: adapt.lora(Weights(), 2))()
     with pytest.raises(tf.errors.FailedPreconditionError, match="while a function is traced"):
         tf.function(lambda: model.lora.switch("default"))()
-    with pytest.raises(tf.errors.InvalidArgumentError, match="expected a tfx.Module"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"expected a tfx\.Module"):
         adapt.lora(object(), 2)  # type: ignore[arg-type]

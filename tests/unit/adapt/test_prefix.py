@@ -125,7 +125,7 @@ def test_what_is_wrong_is_said() -> None:
     def attend(q: Any, k: Any, v: Any) -> Any:
         return tf.matmul(tf.nn.softmax(tf.matmul(q, k, transpose_b=True)), v)
 
-    with pytest.raises(error, match="sizes of heads at .* are not known"):
+    with pytest.raises(error, match=r"sizes of heads at .* are not known"):
         adapt.prefix(model, 2, inputs=unknown, call=attend)
 
     heads = Heads()

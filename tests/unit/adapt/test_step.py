@@ -1,4 +1,4 @@
-"""``train_step`` and ``freeze``: losses by name against float64, what is trained, what is refused."""
+"""``train_step`` and ``freeze``: losses against float64, what is trained, what is refused."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_losses_are_those_of_the_textbook(name: str) -> None:
         # The step is minus the gradient: by central differences along itself.
         change = model.weights["w"].numpy() - before
 
-        def loss(w: np.ndarray, model: Any = model, label: Any = label) -> float:
+        def loss(w: np.ndarray, model: Any = model, label: Any = label, step: Any = step) -> float:
             model.weights["w"].assign(w)
             return float(step(x=X, label=label)["loss"])
 

@@ -48,7 +48,7 @@ def test_the_bundle_answers_and_trains(tfx: Run, model: Path, options: list[str]
     with Bundle.open(out) as bundle:
         logits = np.tanh(X @ W1) @ W2
         expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
-            found = bundle.call("serving_default", {"x": X})["probabilities"]
+        found = bundle.call("serving_default", {"x": X})["probabilities"]
         np.testing.assert_allclose(found, expected, atol=1e-5)
         given = {"x": X, "label": LABELS}
         losses = [float(bundle.call("train_step", given)["loss"]) for _ in range(20)]
