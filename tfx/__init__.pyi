@@ -1,5 +1,6 @@
 # Types of the public names. Written by tools/gen_api_stub.py; do not edit.
 
+from tfx import adapt as adapt
 from tfx import audio as audio
 from tfx import autodiff as autodiff
 from tfx import autograph as autograph

@@ -132,7 +132,7 @@ def load(
     if missing:
         raise InvalidArgumentError(
             f"{where} has nothing for {', '.join(missing[:5])}"
-            f"{f' and {len(missing) - 5} more' if len(missing) > 5 else ''}, which are adapted here: "
+            f"{f' and {len(missing) - 5} more' if len(missing) > 5 else ''}, adapted here: "
             f"make that with targets={_short(settings.get('target_modules'))}, or load_lora()."
         )
     a: dict[str, Array] = {}
