@@ -45,7 +45,17 @@ class Norm(tf.Module):
 
     def __call__(self, x: tf.Tensor) -> tf.Tensor:
         """``[..., width]`` to the same."""
-        return tf.raw.LayerNormalization(x, self.weight, self.bias, epsilon=1e-12)
+        normal: tf.Tensor = tf.raw.LayerNormalization(x, self.weight, self.bias, epsilon=1e-12)
+        return normal
+
+
+class Table(tf.Module):
+    """A vector for each number."""
+
+    def __init__(self, rows: int, width: int, name: str) -> None:
+        super().__init__(name)
+        small = tf.initializers.RandomNormal(stddev=0.02)
+        self.weight = tf.Variable(small([rows, width]), name="weight")
 
 
 class Embeddings(tf.Module):
@@ -53,16 +63,9 @@ class Embeddings(tf.Module):
 
     def __init__(self, size: Size) -> None:
         super().__init__("embeddings")
-        small = tf.initializers.RandomNormal(stddev=0.02)
-        shapes = {
-            "word_embeddings": [size.vocabulary, size.width],
-            "position_embeddings": [size.context, size.width],
-            "token_type_embeddings": [2, size.width],
-        }
-        for name, shape in shapes.items():
-            table = tf.Module(name)
-            table.weight = tf.Variable(small(shape), name=name)
-            setattr(self, name, table)
+        self.word_embeddings = Table(size.vocabulary, size.width, "word_embeddings")
+        self.position_embeddings = Table(size.context, size.width, "position_embeddings")
+        self.token_type_embeddings = Table(2, size.width, "token_type_embeddings")
         self.LayerNorm = Norm(size.width, "LayerNorm")
 
     def __call__(self, tokens: tf.Tensor) -> tf.Tensor:
@@ -121,20 +124,45 @@ class Attention(tf.Module):
         return self.output(self.self(x, bias), x)
 
 
+class Intermediate(tf.Module):
+    """The wide layer between two residuals."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__("intermediate")
+        self.dense = Dense(size.width, size.inner, "dense")
+
+    def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        """``[..., width]`` to ``[..., inner]``."""
+        return tf.nn.gelu(self.dense(x))
+
+
 class Layer(tf.Module):
     """Attention and two dense layers."""
 
     def __init__(self, size: Size, name: str) -> None:
         super().__init__(name)
         self.attention = Attention(size.width, size.heads)
-        self.intermediate = tf.Module("intermediate")
-        self.intermediate.dense = Dense(size.width, size.inner, "dense")
+        self.intermediate = Intermediate(size)
         self.output = Residual(size.inner, size.width)
 
     def __call__(self, x: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
         """``[batch, time, width]`` to the same."""
         x = self.attention(x, bias)
-        return self.output(tf.nn.gelu(self.intermediate.dense(x)), x)
+        return self.output(self.intermediate(x), x)
+
+
+class Stack(tf.Module):
+    """One layer after the other."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__("encoder")
+        self.layer = [Layer(size, f"layer{i}") for i in range(size.depth)]
+
+    def __call__(self, x: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+        """``[batch, time, width]`` to the same."""
+        for layer in self.layer:
+            x = layer(x, bias)
+        return x
 
 
 class SentenceEncoder(tf.Module):
@@ -149,16 +177,13 @@ class SentenceEncoder(tf.Module):
         size = size or Size()
         self._size = size
         self.embeddings = Embeddings(size)
-        self.encoder = tf.Module("encoder")
-        self.encoder.layer = [Layer(size, f"layer{i}") for i in range(size.depth)]
+        self.encoder = Stack(size)
 
     def __call__(self, tokens: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
         """``[batch, time]`` and 1 for each real piece, to ``[batch, width]``."""
         seen = tf.cast(mask, tf.float32)
         bias = (1.0 - seen)[:, None, None, :] * np.float32(-1e9)
-        x = self.embeddings(tokens)
-        for layer in self.encoder.layer:
-            x = layer(x, bias)
+        x = self.encoder(self.embeddings(tokens), bias)
         total = tf.reduce_sum(x * seen[:, :, None], axis=1)
         count = tf.reduce_sum(seen, axis=1, keepdims=True)
         return tf.math.l2_normalize(total / tf.maximum(count, 1e-9), axis=-1, epsilon=1e-24)

@@ -10,6 +10,7 @@ variables of the adapter and nothing else: traces, sessions and the base's weigh
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 
 from tfx.adapt.factored import factored
 from tfx.adapt.held_values import AdapterValues, array_of, raw_of_array
-from tfx.adapt.layout import factor_shapes
+from tfx.adapt.layout import factor_shapes, sizes_of
 from tfx.adapt.trainable import set_trainable
 from tfx.core import dtypes
 from tfx.core.errors import FailedPreconditionError, InvalidArgumentError
@@ -58,8 +59,8 @@ class Factors:
 
     def initial(self, rank: int) -> tuple[RawValue, RawValue]:
         """Random numbers, and zeros: at first their product is nothing."""
-        first, second = factor_shapes(self.weight.shape.as_list(), self.axis, rank)
-        bound = 1.0 / float(np.sqrt(max(1, np.prod(first[:-1]))))
+        first, second = factor_shapes(sizes_of(self.weight), self.axis, rank)
+        bound = max(1, math.prod(first[:-1])) ** -0.5
         dtype = self.weight.dtype
         wide = dtypes.float64 if dtype is dtypes.float64 else dtypes.float32
         drawn = RandomUniform(-bound, bound)(first, wide)
@@ -112,7 +113,7 @@ class Lora(Module):
         with init_scope():
             self.scale = Variable(np.float32(alpha / rank), trainable=False, name="scale")
             for name, weight in weights.items():
-                first, second = factor_shapes(weight.shape.as_list(), axes[name], rank)
+                first, second = factor_shapes(sizes_of(weight), axes[name], rank)
                 kind = weight.dtype.as_numpy_dtype
                 self.a[name] = Variable(np.zeros(first, kind), name=f"{attribute}/a/{name}")
                 self.b[name] = Variable(np.zeros(second, kind), name=f"{attribute}/b/{name}")

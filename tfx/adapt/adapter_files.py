@@ -22,6 +22,7 @@ import numpy as np
 from tfx.adapt.adapter import Lora, positive
 from tfx.adapt.attach import lora
 from tfx.adapt.held_values import AdapterValues, Array
+from tfx.adapt.layout import sizes_of
 from tfx.adapt.targets import layer_of, named_variables
 from tfx.bundle.safetensors import open_safetensors, write_safetensors
 from tfx.core.errors import BundleError, InvalidArgumentError
@@ -287,7 +288,7 @@ def _from_peft(
     own_a, own_b = adapter.a[key], adapter.b[key]
     rank = first.shape[0]
     ndim, axis = own_a.shape.rank or 0, adapter.output_axes[key]
-    shape_a, shape_b = own_a.shape.as_list(), own_b.shape.as_list()
+    shape_a, shape_b = sizes_of(own_a), sizes_of(own_b)
     expected, _ = _to_peft(np.empty([*shape_a[:-1], rank]), np.empty([rank, shape_b[1]]), axis)
     if first.shape != expected.shape or second.size != rank * shape_b[1] or second.ndim != ndim:
         raise InvalidArgumentError(

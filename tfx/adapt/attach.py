@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from tfx.adapt.adapter import Lora, positive
-from tfx.adapt.layout import output_axes
+from tfx.adapt.layout import output_axes, sizes_of
 from tfx.adapt.targets import Targets, choose, named_variables, some
 from tfx.core.errors import FailedPreconditionError, InvalidArgumentError
 from tfx.framework.context import current
@@ -149,7 +149,7 @@ def _rank(rank: Any, weights: dict[str, Variable]) -> int:
     if number < 1:
         raise InvalidArgumentError(f"rank is {rank!r}, expected a whole number of at least 1.")
     for name, weight in weights.items():
-        if number > min(max(weight.shape.as_list()), weight.shape.num_elements() or 0):
+        if number > max(sizes_of(weight)):
             raise InvalidArgumentError(
                 f"rank is {number}, more than any size of {name!r}, {weight.shape}: a change of "
                 "full rank needs no adapter; unfreeze the weight in its place."

@@ -17,11 +17,13 @@ def declared_function(call: Any) -> Function | None:
         call: A function, or a module whose ``__call__`` is one, of its class or its own.
     """
     name = "__call__"
-    own = getattr(call, "__dict__", {}).get(name)
+    held: dict[str, Any] = getattr(call, "__dict__", {})
+    own = held.get(name)
     of_class = getattr(type(call), name, None)
     candidates: list[Any] = [call, own, call.__call__ if isinstance(of_class, Function) else None]
     # Of a model of several methods, what each one's first graph is run by.
-    candidates += [getattr(call, "_traced_methods", dict)().get("__call__")]
+    methods: dict[str, Any] = getattr(call, "_traced_methods", dict)()
+    candidates += [methods.get(name)]
     candidates += [graph.function for graph in getattr(call, "calls", ())[:1]]
     found = next((x for x in candidates if isinstance(x, Function)), None)
     return found if isinstance(found, Function) and found.input_signature is not None else None

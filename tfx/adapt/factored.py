@@ -195,7 +195,7 @@ def _reshape(w: FactoredTensor, inputs: Inputs, attrs: Mapping[str, Any]) -> Ten
     const = target._symbol.const if isinstance(target, SymbolicTensor) else None
     if const is None or not _is_weight(w, inputs, 0):
         return None
-    own = w.shape.as_list()
+    own = [0 if d is None else d for d in w.shape.as_list()]
     wanted = [int(d) for d in const.reshape(-1)]
     known = [d for d in wanted if d != -1]
     if wanted.count(-1) == 1 and math.prod(known) > 0:

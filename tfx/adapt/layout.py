@@ -102,6 +102,11 @@ def _axis(node: Node, place: int, value: Value) -> int | None:
     return None
 
 
+def sizes_of(variable: Variable) -> list[int]:
+    """The shape of a variable whose shape is known."""
+    return [0 if d is None else d for d in variable.shape.as_list()]
+
+
 def factor_shapes(shape: Sequence[int], axis: int, rank: int) -> tuple[list[int], list[int]]:
     """The shapes of ``a`` and ``b``; see ``factored``."""
     rest = [d for i, d in enumerate(shape) if i != axis]

@@ -96,7 +96,7 @@ def train_step(
     chosen = registry.get(optimizer)
     if chosen is None:
         raise InvalidArgumentError("optimizer is None, expected an Optimizer or its name.")
-    run = module if call is None else call
+    run: Any = module if call is None else call
     specs = input_specs(run, inputs)
     of = named_loss(loss) if isinstance(loss, str) else loss
     if not callable(of):

@@ -18,12 +18,13 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.module import Module
 from tfx.framework.variable import Variable
 from tfx.importing.model import ImportedModel
+from tfx.optimizers.optimizer import Optimizer
 
 Targets: TypeAlias = "str | re.Pattern[str] | Iterable[str] | Callable[[str], bool] | None"
 
 
 def named_variables(module: Module) -> dict[str, Variable]:
-    """The variables of a module by name, each once, in the module's order.
+    """The variables of a module by name, each once, without those of optimizers.
 
     Args:
         module: The module. Where it or a module below it has a mapping ``weights`` of variables by
@@ -48,7 +49,7 @@ def named_variables(module: Module) -> dict[str, Variable]:
         )
     owners: list[tuple[tuple[Any, ...], Module]] = [((), module)]
     owners += module._flatten(predicate=lambda leaf: isinstance(leaf, Module), with_path=True)
-    known = {}
+    known: dict[int, str] = {}
     for path, owner in owners:
         weights = vars(owner).get("weights")
         if isinstance(weights, Mapping):
@@ -58,12 +59,16 @@ def named_variables(module: Module) -> dict[str, Variable]:
                 if isinstance(value, Variable):
                     name = better.get(key, str(key))
                     known.setdefault(id(value), f"{below}.{name}" if below else name)
+    optimizers = module._flatten(predicate=lambda x: isinstance(x, Optimizer))
+    # What an optimizer keeps is state of the training, not of the model.
+    passed_over = {id(v) for optimizer in optimizers for v in optimizer.variables}
     found: dict[str, Variable] = {}
     for path, variable in module._flatten(
         predicate=lambda x: isinstance(x, Variable), with_path=True
     ):
         name = known.get(id(variable), ".".join(map(str, path)))
-        found.setdefault(name, variable)
+        if id(variable) not in passed_over:
+            found.setdefault(name, variable)
     return found
 
 
