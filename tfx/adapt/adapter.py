@@ -311,9 +311,9 @@ class Lora(Module):
                 before, merged = self._self_merged[name]
                 weight = factors.weight
                 if before is None or weight._raw is not merged:  # not kept, or changed meanwhile
-                    minus = EagerTensor(_number(-scale), dtypes.float32)
+                    minus: Tensor = EagerTensor(_number(-scale), dtypes.float32)
                     if weight.dtype is not dtypes.float32:
-                        minus = ox.Cast(minus, to=weight.dtype.onnx)  # type: ignore[assignment]
+                        minus = ox.Cast(minus, to=weight.dtype.onnx)
                     value = EagerTensor(weight._raw, weight.dtype)
                     change = factored(
                         value, factors.a.value(), factors.b.value(), minus, factors.axis

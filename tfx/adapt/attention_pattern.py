@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 from tfx.graph.ir import Graph, Node, Value
 
-_PASSING = ("Cast", "Identity", "Where", "Max", "Clip")
-
 
 @dataclass(slots=True, eq=False)
 class Attention:
@@ -104,7 +102,7 @@ def find_attention(graph: Graph) -> list[Attention]:
             if attention is not None:
                 behind[id(node.outputs[0])] = attention
         known = [behind.get(id(v)) for v in node.inputs]
-        if node.op in _PASSING:
+        if node.op in ("Cast", "Identity", "Where", "Max", "Clip"):
             passing = next((a for a in known if a is not None), None)
             if passing is not None:
                 behind[id(node.outputs[0])] = passing

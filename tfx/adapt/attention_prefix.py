@@ -219,14 +219,14 @@ class _Prefixes(Rewriter):
         self._own: dict[int, tuple[Value, Value]] = {}
 
     def enter(self, graph: Graph, out: Graph) -> None:
-        for i, attention in enumerate(self._by_softmax.values()):
+        found = () if self.inputs else self._by_softmax.values()  # bodies are entered, too
+        for i, attention in enumerate(found):
             heads, size, width = _sizes(attention)
             dtype = attention.queries.dtype
             keys = out.add_input(f"prefix_keys_{i}", dtype, (heads, None, size))
             values = out.add_input(f"prefix_values_{i}", dtype, (heads, None, width))
             self._own[id(attention)] = (keys, values)
             self.inputs.append((keys, values))
-        self.enter = lambda graph, out: None  # type: ignore[method-assign]
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         at_softmax = self._by_softmax.get(id(node))

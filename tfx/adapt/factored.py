@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tfx.framework.adapted_reads import AnsweringTensor
 from tfx.framework.builder import ox
+from tfx.framework.composite.adapted_reads import AnsweringTensor
 from tfx.framework.context import current
 from tfx.framework.tensor import SymbolicTensor, Tensor
 

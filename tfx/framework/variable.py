@@ -39,7 +39,7 @@ from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.values import RawValue
 
 if TYPE_CHECKING:
-    from tfx.framework.adapted_reads import Adaptation
+    from tfx.framework.composite.adapted_reads import Adaptation
     from tfx.framework.variable_state import VariableState
 
 READ_VARIABLE = "ReadVariable"

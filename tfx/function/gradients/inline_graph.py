@@ -14,7 +14,7 @@ from typing import Any
 from tfx.control_flow.control_nodes import CONTROL_OPS, control_inputs, notify_recorders
 from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InternalError
-from tfx.framework.adapted_reads import answer
+from tfx.framework.composite.adapted_reads import answer
 from tfx.framework.context import current, using
 from tfx.framework.func_graph import Assigned, FuncGraph
 from tfx.framework.tensor import SymbolicTensor, Tensor
