@@ -92,7 +92,7 @@ def zoo_forces(case: Case) -> None:
 def zoo_sentence_encoder(case: Case) -> None:
     """A sentence encoder: its adapter is trained on, and switched by assigning its variables."""
     tf.random.set_seed(3)
-    encoder = SentenceEncoder(Size(vocabulary=30, width=16, inner=24, heads=2, depth=2, context=12))
+    encoder = SentenceEncoder(Size(vocabulary=30, width=16, inner=24, heads=2, depth=1, context=12))
     model = FineTuning(encoder, rank=2, learning_rate=1e-2)
     rng = np.random.default_rng(3)
 
