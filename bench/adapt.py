@@ -82,6 +82,8 @@ def main() -> None:
             runs["torch with peft"] = peer.run
         for name, run in runs.items():
             best[name] = min(best.get(name, 1e9), run())
+    if peer:
+        peer.close()
     for name, seconds in best.items():
         print(f"LoRA step, {_BATCH} x {_LENGTH} tokens, {name}: {seconds * 1e3:.0f} ms")
     if peer:
@@ -153,10 +155,15 @@ class _Peer:
     def __init__(self, python: str, folder: Path) -> None:
         with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
             file.write(_PEER)
+        self._file = Path(file.name)
         command = [python, file.name, folder, *map(str, (_BATCH, _LENGTH, _RANK))]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
+
+    def close(self) -> None:
+        self._process.communicate()
+        self._file.unlink()
 
     def run(self) -> float:
         stdin, stdout = self._process.stdin, self._process.stdout
