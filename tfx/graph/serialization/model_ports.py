@@ -1,0 +1,140 @@
+"""Inputs and outputs of a model changed: names, dtypes, axes. The nodes between stay what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import onnx
+
+from tfx.core import dtypes
+from tfx.core.dtypes import DType
+from tfx.graph.ir import RawShape
+from tfx.graph.serialization import protos
+
+
+def rename_ports(model: onnx.ModelProto, names: Mapping[str, str]) -> None:
+    """Give inputs and outputs other names; what has the name inside gets another one.
+
+    Args:
+        model: The model; it is changed.
+        names: New names by old ones.
+    """
+    graph = model.graph
+    names = {old: new for old, new in names.items() if old != new}
+    taken = {o for node in graph.node for o in node.output} | {t.name for t in graph.initializer}
+    taken |= {i.name for i in (*graph.input, *graph.output)}
+    inner = dict(names)
+    for new in names.values():
+        if new in taken and new not in names:
+            inner[new] = _unique(f"{new}_inner", taken)
+            taken.add(inner[new])
+    _rename(graph, inner)
+    for port in (*graph.input, *graph.output):
+        port.name = names.get(port.name, port.name)
+
+
+def _rename(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
+    for tensor in graph.initializer:
+        tensor.name = names.get(tensor.name, tensor.name)
+    for info in graph.value_info:
+        info.name = names.get(info.name, info.name)
+    waiting = list(graph.node)
+    while waiting:
+        node = waiting.pop()
+        for values in (node.input, node.output):
+            for i, name in enumerate(values):
+                values[i] = names.get(name, name)
+        for attribute in node.attribute:
+            for body in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
+                waiting.extend(body.node)
+                for port in body.output:
+                    port.name = names.get(port.name, port.name)
+
+
+def retype_input(model: onnx.ModelProto, name: str, dtype: DType) -> None:
+    """Let an input be of another dtype: a ``Cast`` makes what the model was made for of it."""
+    replace_input(model, name, {name: (dtype, _shape_of(model, name))})
+
+
+def replace_input(
+    model: onnx.ModelProto, name: str, columns: Mapping[str, tuple[DType, RawShape]]
+) -> None:
+    """Put inputs side by side in the place of one.
+
+    Args:
+        model: The model; it is changed.
+        name: An input.
+        columns: Dtype and shape of the inputs in its place. They are cast to its dtype, and joined
+            along the last axis where they are several.
+    """
+    graph = model.graph
+    place = next(i for i, port in enumerate(graph.input) if port.name == name)
+    old = graph.input[place]
+    dtype = old.type.tensor_type.elem_type
+    taken = {o for node in graph.node for o in node.output} | {i.name for i in graph.input}
+    taken |= {t.name for t in graph.initializer} | set(columns)
+    inner = _unique(f"{name}_joined", taken)
+    _rename(graph, {name: inner})
+    parts, nodes = [], []
+    for key, (kind, _) in columns.items():
+        part = key
+        if kind.onnx != dtype:
+            part = _unique(f"{key}_cast", taken)
+            taken.add(part)
+            nodes.append(onnx.helper.make_node("Cast", [key], [part], name=part, to=dtype))
+        parts.append(part)
+    if len(parts) > 1:
+        nodes.append(onnx.helper.make_node("Concat", parts, [inner], name=inner, axis=-1))
+    elif nodes:
+        nodes[-1].output[0] = inner
+    else:
+        nodes.append(onnx.helper.make_node("Identity", parts, [inner], name=inner))
+    ports = list(graph.input)
+    del graph.input[:]
+    for i, port in enumerate(ports):
+        if i != place:
+            graph.input.append(port)
+            continue
+        for key, (kind, shape) in columns.items():
+            graph.input.append(
+                onnx.ValueInfoProto(name=key, type=protos.type_proto(kind.onnx, shape))
+            )
+    for position, node in enumerate(nodes):
+        graph.node.insert(position, node)
+
+
+def squeeze_output(model: onnx.ModelProto, name: str, axis: int) -> None:
+    """Take an axis of size 1 from an output."""
+    graph = model.graph
+    taken = {o for node in graph.node for o in node.output} | {t.name for t in graph.initializer}
+    inner = _unique(f"{name}_column", taken)
+    axes = _unique(f"{name}_axis", taken | {inner})
+    output = next(o for o in graph.output if o.name == name)
+    dtype, shape = protos.type_of(output.type)
+    _rename(graph, {name: inner})
+    kept = None if shape is None else tuple(d for i, d in enumerate(shape) if i != axis % len(shape))
+    output.type.CopyFrom(protos.type_proto(dtype, kept))
+    values = np.array([axis], np.int64)
+    graph.initializer.append(protos.tensor_proto(values, dtypes.int64.onnx, axes))
+    graph.node.append(onnx.helper.make_node("Squeeze", [inner, axes], [name], name=f"{name}_squeeze"))
+
+
+def name_dimension(model: onnx.ModelProto, axis: int, name: str, inputs: Sequence[str]) -> None:
+    """Give the same name to an axis of inputs whose size is unknown."""
+    for port in model.graph.input:
+        dims = port.type.tensor_type.shape.dim
+        if port.name in inputs and len(dims) > axis and not dims[axis].HasField("dim_value"):
+            dims[axis].dim_param = name
+
+
+def _shape_of(model: onnx.ModelProto, name: str) -> RawShape:
+    port = next(i for i in model.graph.input if i.name == name)
+    return protos.type_of(port.type)[1]
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    found, number = name, 1
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    return found
