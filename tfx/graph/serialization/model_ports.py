@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import onnx
@@ -104,28 +104,51 @@ def replace_input(
         graph.node.insert(position, node)
 
 
-def squeeze_output(model: onnx.ModelProto, name: str, axis: int) -> None:
-    """Take an axis of size 1 from an output."""
+def flatten_output(model: onnx.ModelProto, name: str, *, column: int | None = None) -> None:
+    """Make a vector of an output that is a matrix.
+
+    Args:
+        model: The model; it is changed.
+        name: The output.
+        column: The column that becomes the vector, -1 the last one; None: all elements in order.
+    """
     graph = model.graph
     taken = {o for node in graph.node for o in node.output} | {t.name for t in graph.initializer}
-    inner = _unique(f"{name}_column", taken)
-    axes = _unique(f"{name}_axis", taken | {inner})
+    inner, chosen = _unique(f"{name}_matrix", taken), _unique(f"{name}_chosen", taken)
     output = next(o for o in graph.output if o.name == name)
     dtype, shape = protos.type_of(output.type)
     _rename(graph, {name: inner})
-    kept = None if shape is None else tuple(d for i, d in enumerate(shape) if i != axis % len(shape))
-    output.type.CopyFrom(protos.type_proto(dtype, kept))
-    values = np.array([axis], np.int64)
-    graph.initializer.append(protos.tensor_proto(values, dtypes.int64.onnx, axes))
-    graph.node.append(onnx.helper.make_node("Squeeze", [inner, axes], [name], name=f"{name}_squeeze"))
+    output.type.CopyFrom(protos.type_proto(dtype, shape[:1] if shape else (None,)))
+    number = np.array([-1] if column is None else column, np.int64)
+    graph.initializer.append(protos.tensor_proto(number, dtypes.int64.onnx, chosen))
+    given, title = [inner, chosen], f"{name}_vector"
+    if column is None:
+        node = onnx.helper.make_node("Reshape", given, [name], name=title)
+    else:
+        node = onnx.helper.make_node("Gather", given, [name], name=title, axis=1)
+    graph.node.append(node)
 
 
-def name_dimension(model: onnx.ModelProto, axis: int, name: str, inputs: Sequence[str]) -> None:
-    """Give the same name to an axis of inputs whose size is unknown."""
-    for port in model.graph.input:
-        dims = port.type.tensor_type.shape.dim
-        if port.name in inputs and len(dims) > axis and not dims[axis].HasField("dim_value"):
-            dims[axis].dim_param = name
+def cast_output(model: onnx.ModelProto, name: str) -> None:
+    """Let an output be of the dtype that the model says, whatever its node gives."""
+    graph = model.graph
+    taken = {o for node in graph.node for o in node.output} | {t.name for t in graph.initializer}
+    inner = _unique(f"{name}_uncast", taken)
+    output = next(o for o in graph.output if o.name == name)
+    _rename(graph, {name: inner})
+    kind = output.type.tensor_type.elem_type
+    graph.node.append(onnx.helper.make_node("Cast", [inner], [name], name=f"{name}_cast", to=kind))
+
+
+def set_attribute(
+    model: onnx.ModelProto, op: str, name: str, value: str, domain: str = ""
+) -> None:
+    """Set an attribute of all nodes of an operator in the main graph that have text there, or none."""
+    for node in model.graph.node:
+        if node.op_type == op and node.domain in (domain, "ai.onnx" if not domain else domain):
+            kept = [a for a in node.attribute if a.name != name]
+            del node.attribute[:]
+            node.attribute.extend([*kept, onnx.helper.make_attribute(name, value)])
 
 
 def _shape_of(model: onnx.ModelProto, name: str) -> RawShape:

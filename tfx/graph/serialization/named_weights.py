@@ -20,6 +20,18 @@ from tfx.graph.serialization import protos
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
+class NamedWeight(NamedTuple):
+    """An initializer that is a parameter.
+
+    Attributes:
+        name: The parameter's name.
+        array: Its contents in the model's dtype.
+    """
+
+    name: str
+    array: Array
+
+
 class Form(NamedTuple):
     """A form of an array.
 
@@ -51,7 +63,7 @@ def name_weights(
     model: onnx.ModelProto,
     parameters: Mapping[str, Array],
     fits: Callable[[str, str], bool] = lambda constant, parameter: True,
-) -> dict[str, str]:
+) -> dict[str, NamedWeight]:
     """Make constants of a model that are parameters in some form parameters.
 
     Args:
@@ -61,10 +73,9 @@ def name_weights(
             and 1 are equal by chance.
 
     Returns:
-        The parameter's name of each initializer that is one now. The initializer has the
-        parameter's shape and the model's dtype.
+        By the initializer, each that is a parameter now. It has the parameter's shape.
     """
-    found: dict[str, str] = {}
+    found: dict[str, NamedWeight] = {}
     free = dict(parameters)
     for tensor in list(model.graph.initializer):
         if not _is_float(tensor):
@@ -76,11 +87,11 @@ def name_weights(
         key, form = match
         array = np.asarray(free.pop(key)).astype(constant.dtype)
         if form == _FORMS[0] and array.shape == constant.shape:
-            found[tensor.name] = key
+            found[tensor.name] = NamedWeight(key, array)
             continue
         port = _unique(model, key)
         _replace(model, tensor, array, form, port)
-        found[port] = key
+        found[port] = NamedWeight(key, array)
     return found
 
 
@@ -116,7 +127,6 @@ def _replace(
         return output
 
     dtype = tensor.data_type
-    stored = np.ascontiguousarray(array)
     if form.negated:
         if not array.ndim:
             value = add("Reshape", [value, _ints(model, port, [1])])
@@ -128,7 +138,7 @@ def _replace(
         value = add("Reshape", [value, _ints(model, port, list(tensor.dims))])
     name = tensor.name
     graph.initializer.remove(tensor)
-    graph.initializer.append(protos.tensor_proto(stored, dtype, port))
+    graph.initializer.append(protos.tensor_proto(np.asarray(array, order="C"), dtype, port))
     nodes[-1].output[0] = name
     for position, node in enumerate(nodes):
         graph.node.insert(position, node)
