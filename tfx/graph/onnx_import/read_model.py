@@ -23,6 +23,7 @@ from tfx.graph.onnx_import import contrib_ops as contrib_ops
 from tfx.graph.onnx_import import dropped_ops as dropped_ops
 from tfx.graph.onnx_import import ml_ops as ml_ops
 from tfx.graph.onnx_import import opset_upgrades as opset_upgrades
+from tfx.graph.onnx_import import pool_axes as pool_axes
 from tfx.graph.onnx_import.attributes import constant_tensor, dense, kind_of, resolved, simple_value
 from tfx.graph.onnx_import.import_builder import ImportBuilder, Old, check_left_out, rule_for
 from tfx.graph.onnx_import.newer_ops import newer_function
