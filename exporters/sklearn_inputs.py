@@ -12,6 +12,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.specs import TensorSpec
+from tfx.exporters.made_up_inputs import made_up
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -230,19 +231,9 @@ def _from_specs(model: Any, specs: Mapping[str, TensorSpec]) -> SklearnInputs:
     rows: dict[str, Array] = {}
     for name, spec in specs.items():
         rest = [1 if d is None else int(d) for d in spec.shape.as_list()[1:]]
-        rows[name] = _made_up(draws, spec.dtype, (_ROWS, *rest), words)
+        rows[name] = made_up(draws, spec.dtype, (_ROWS, *rest), words)
     full = {n: _spec(n, s.dtype, *s.shape.as_list()[1:]) for n, s in specs.items()}
     return SklearnInputs(full, rows, frame, text)
-
-
-def _made_up(draws: Any, dtype: DType, shape: tuple[int, ...], words: list[str]) -> Array:
-    if dtype is dtypes.string:
-        count = 4 if len(shape) == 1 else 1
-        texts = [" ".join(draws.choice(words, count)) for _ in range(int(np.prod(shape)))]
-        return np.array(texts, object).reshape(shape)
-    if dtype.is_floating:
-        return np.asarray(draws.normal(size=shape), dtype.as_numpy_dtype)
-    return np.asarray(draws.integers(0, 2, shape), dtype.as_numpy_dtype)
 
 
 def known_words(model: Any) -> list[str]:

@@ -9,6 +9,7 @@ import onnx
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
+from tfx.graph import schema
 from tfx.graph.ir import RawShape
 from tfx.graph.serialization import protos
 
@@ -149,6 +150,20 @@ def set_attribute(
             kept = [a for a in node.attribute if a.name != name]
             del node.attribute[:]
             node.attribute.extend([*kept, onnx.helper.make_attribute(name, value)])
+
+
+def unknown_operators(model: onnx.ModelProto) -> list[tuple[str, str]]:
+    """Operators that are called standard ones and are none, each with the name of its node."""
+    known = {*schema.operator_names(), "Constant"}
+    own = {f.name for f in model.functions}
+    found = []
+    for node in model.graph.node:
+        if node.domain in ("", "ai.onnx") and node.op_type not in known | own:
+            try:
+                onnx.defs.get_schema(node.op_type, "")  # one of an old opset
+            except onnx.defs.SchemaError:
+                found.append((node.op_type, node.name))
+    return found
 
 
 def _shape_of(model: onnx.ModelProto, name: str) -> RawShape:
