@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import onnx
@@ -12,6 +12,7 @@ from tfx.core.dtypes import DType
 from tfx.graph import schema
 from tfx.graph.ir import RawShape
 from tfx.graph.serialization import protos
+from tfx.graph.serialization.models import parse_model
 
 
 def rename_ports(model: onnx.ModelProto, names: Mapping[str, str]) -> None:
@@ -150,6 +151,26 @@ def set_attribute(
             kept = [a for a in node.attribute if a.name != name]
             del node.attribute[:]
             node.attribute.extend([*kept, onnx.helper.make_attribute(name, value)])
+
+
+def initializers_to_inputs(data: bytes, names: Collection[str], source: str) -> onnx.ModelProto:
+    """A model that takes some of its initializers as inputs, whose contents are not looked at.
+
+    Args:
+        data: The model.
+        names: The initializers.
+        source: What to call it in messages.
+    """
+    model = parse_model(data, source)
+    graph = model.graph
+    kept = [t for t in graph.initializer if t.name not in names]
+    for tensor in graph.initializer:
+        if tensor.name in names:
+            kind = protos.type_proto(tensor.data_type, tuple(tensor.dims))
+            graph.input.append(onnx.ValueInfoProto(name=tensor.name, type=kind))
+    del graph.initializer[:]
+    graph.initializer.extend(kept)
+    return model
 
 
 def unknown_operators(model: onnx.ModelProto) -> list[tuple[str, str]]:

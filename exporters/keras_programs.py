@@ -1,0 +1,147 @@
+"""A Keras model on tfx as a bundle with Keras' names: what ``from_keras`` reads back.
+
+Runs where Keras' backend is tfx, in this process or in one of its own: a process has one backend.
+``python -m tfx.exporters.keras_programs JOB`` is that process: it reads what to do from a file that
+``from_keras`` has just written, and writes the bundle.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.core.specs import TensorSpec
+from tfx.exporters.native import SaveOptions, save
+from tfx.framework.module import Module
+from tfx.framework.variable import Variable
+from tfx.function.tracing.function import Function
+
+PREFIX = "weights/"
+BATCH = "batch"
+
+
+class KerasBundle(Module):
+    """What is saved: the variables by Keras' paths; the signatures are given beside.
+
+    Attributes:
+        weights: The variables.
+    """
+
+    def __init__(self, weights: Mapping[str, Variable]) -> None:
+        super().__init__()
+        self.weights = dict(weights)
+
+
+def input_specs(model: Any, given: Mapping[str, TensorSpec] | None) -> dict[str, TensorSpec]:
+    """A spec of each input of a model, by name, in the model's order.
+
+    Raises:
+        InvalidArgumentError: a model without declared inputs, and no specs.
+    """
+    if given:
+        return dict(given)
+    tensors = getattr(model, "inputs", None)
+    if not tensors:
+        raise InvalidArgumentError(
+            f"{type(model).__name__} {getattr(model, 'name', '')!r} declares no inputs: give the "
+            'specs with inputs={"x": tf.TensorSpec([None, 8], tf.float32)}, in the order of its '
+            "call."
+        )
+    found = {}
+    for tensor in tensors:
+        shape = [BATCH if i == 0 and d is None else d for i, d in enumerate(tensor.shape)]
+        found[str(tensor.name)] = TensorSpec(shape, dtypes.as_dtype(str(tensor.dtype)), name=tensor.name)
+    return found
+
+
+def write_keras_bundle(
+    model: Any, folder: str, given: Mapping[str, TensorSpec] | None, *, training: bool
+) -> None:
+    """Write a model as a bundle with the signature ``call``, and ``call_train`` if asked.
+
+    Args:
+        model: The model, on tfx.
+        folder: The bundle to make.
+        given: Specs of inputs; None: those that the model declares.
+        training: Whether there is a signature that runs as in training.
+    """
+    specs = input_specs(model, given)
+    if not getattr(model, "built", True) or not getattr(model, "inputs", None):
+        tree = importlib.import_module("keras").tree
+        del tree
+    functions = {"call": _function(model, specs, training=False)}
+    if training:
+        functions["call_train"] = _function(model, specs, training=True)
+    for function in functions.values():
+        function.get_concrete_function()  # a subclassed model makes its variables here
+    root = KerasBundle(named_variables(model))
+    save(root, folder, signatures=functions, options=SaveOptions(examples=False))
+
+
+def named_variables(model: Any) -> dict[str, Variable]:
+    """The variables of a model by path; a second one of a path is numbered."""
+    found: dict[str, Variable] = {}
+    for variable in model.variables:
+        base = str(variable.path)
+        name, number = base, 1
+        while name in found:
+            name, number = f"{base}_{number}", number + 1
+        found[name] = variable.__tf_variable__()
+    return found
+
+
+def _function(model: Any, specs: Mapping[str, TensorSpec], *, training: bool) -> Function:
+    structure = getattr(model, "_inputs_struct", None)
+    tree: Any = importlib.import_module("keras").tree
+
+    def call(*tensors: Any) -> Any:
+        if structure is not None:
+            return _named(model, model(tree.pack_sequence_as(structure, list(tensors)), training=training))
+        return _named(model, model(*tensors, training=training) if _knows(model.call) else model(*tensors))
+
+    call.__name__ = "call_train" if training else "call"
+    return Function(call, call.__name__, list(specs.values()), autograph=False)
+
+
+def _knows(function: Callable[..., Any]) -> bool:
+    return "training" in importlib.import_module("inspect").signature(function).parameters
+
+
+def _named(model: Any, result: Any) -> Any:
+    """Several outputs of a model by their names."""
+    names = list(getattr(model, "output_names", None) or [])
+    if isinstance(result, list | tuple) and len(names) == len(result):
+        return dict(zip(names, result, strict=True))
+    return result
+
+
+def spec_as_json(spec: TensorSpec) -> dict[str, Any]:
+    """A spec as plain data."""
+    return {"shape": list(spec.shape.symbolic or ()), "dtype": spec.dtype.name, "name": spec.name}
+
+
+def spec_from_json(data: Mapping[str, Any]) -> TensorSpec:
+    """The spec of ``spec_as_json``."""
+    return TensorSpec(data["shape"], dtypes.as_dtype(data["dtype"]), name=data["name"])
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do a job: see the module."""
+    job = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    keras = importlib.import_module("tfx.keras")
+    for module in job["modules"]:
+        importlib.import_module(module)
+    model = keras.models.load_model(job["model"], compile=False, safe_mode=job["safe_mode"])
+    given = {n: spec_from_json(s) for n, s in job["inputs"].items()}
+    write_keras_bundle(model, job["bundle"], given, training=job["training"])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
