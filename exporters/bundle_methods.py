@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -33,7 +34,8 @@ def bundle_methods(
     sources = Sources(path, verify=False)
     try:
         manifest = sources.manifest
-        names = [item.name.removeprefix(prefix) for item in manifest.variables]
+        # A slash within a key is written so that it is none of the path's.
+        names = [unquote(item.name.removeprefix(prefix)) for item in manifest.variables]
         values = sources.take_values()
         variables = {
             name: SourceVariable(np.array(value.array), item.trainable)

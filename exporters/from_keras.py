@@ -26,7 +26,13 @@ from tfx.core.errors import InvalidArgumentError, MissingFileError, Unimplemente
 from tfx.core.specs import TensorSpec
 from tfx.exporters.bundle_methods import bundle_methods
 from tfx.exporters.converted import save_converted
-from tfx.exporters.keras_programs import PREFIX, input_specs, spec_as_json, write_keras_bundle
+from tfx.exporters.keras_programs import (
+    PREFIX,
+    input_specs,
+    spec_as_json,
+    variable_names,
+    write_keras_bundle,
+)
 from tfx.exporters.made_up_inputs import made_up
 from tfx.framework.module import snake_case
 from tfx.importing.converted_module import ConvertedModule
@@ -216,6 +222,7 @@ def _in_another_process(
                     "inputs": {n: spec_as_json(s) for n, s in specs.items()},
                     "training": training,
                     "safe_mode": safe_mode,
+                    "names": variable_names(model),
                     "modules": sorted(set(_own_modules(model))),
                 }
             ),

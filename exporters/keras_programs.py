@@ -61,7 +61,12 @@ def input_specs(model: Any, given: Mapping[str, TensorSpec] | None) -> dict[str,
 
 
 def write_keras_bundle(
-    model: Any, folder: str, given: Mapping[str, TensorSpec] | None, *, training: bool
+    model: Any,
+    folder: str,
+    given: Mapping[str, TensorSpec] | None,
+    *,
+    training: bool,
+    names: Sequence[str] = (),
 ) -> None:
     """Write a model as a bundle with the signature ``call``, and ``call_train`` if asked.
 
@@ -70,30 +75,30 @@ def write_keras_bundle(
         folder: The bundle to make.
         given: Specs of inputs; None: those that the model declares.
         training: Whether there is a signature that runs as in training.
+        names: Names of the variables in the model's order, where it had others before it was saved.
     """
     specs = input_specs(model, given)
-    if not getattr(model, "built", True) or not getattr(model, "inputs", None):
-        tree = importlib.import_module("keras").tree
-        del tree
     functions = {"call": _function(model, specs, training=False)}
     if training:
         functions["call_train"] = _function(model, specs, training=True)
     for function in functions.values():
         function.get_concrete_function()  # a subclassed model makes its variables here
-    root = KerasBundle(named_variables(model))
+    variables = [v.__tf_variable__() for v in model.variables]
+    named = dict(zip(names or variable_names(model), variables, strict=True))
+    root = KerasBundle(named)
     save(root, folder, signatures=functions, options=SaveOptions(examples=False))
 
 
-def named_variables(model: Any) -> dict[str, Variable]:
-    """The variables of a model by path; a second one of a path is numbered."""
-    found: dict[str, Variable] = {}
+def variable_names(model: Any) -> list[str]:
+    """The paths of a model's variables, in its order; a second one of a path is numbered."""
+    found: dict[str, None] = {}
     for variable in model.variables:
         base = str(variable.path)
         name, number = base, 1
         while name in found:
             name, number = f"{base}_{number}", number + 1
-        found[name] = variable.__tf_variable__()
-    return found
+        found[name] = None
+    return list(found)
 
 
 def _function(model: Any, specs: Mapping[str, TensorSpec], *, training: bool) -> Function:
@@ -139,7 +144,8 @@ def main(arguments: Sequence[str]) -> int:
         importlib.import_module(module)
     model = keras.models.load_model(job["model"], compile=False, safe_mode=job["safe_mode"])
     given = {n: spec_from_json(s) for n, s in job["inputs"].items()}
-    write_keras_bundle(model, job["bundle"], given, training=job["training"])
+    names = job["names"] if len(job["names"]) == len(model.variables) else ()
+    write_keras_bundle(model, job["bundle"], given, training=job["training"], names=names)
     return 0
 
 
