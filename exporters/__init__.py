@@ -33,7 +33,15 @@ _LATER = {
     "to_torch": "tfx.exporters.named_weights",
 }
 # Modules: one for each kind of model, with ``export`` and ``to_module``.
-_SOURCES = ("from_safetensors", "from_torch")
+_SOURCES = (
+    "from_jax",
+    "from_keras",
+    "from_onnx",
+    "from_safetensors",
+    "from_sklearn",
+    "from_tensorflow",
+    "from_torch",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -42,7 +42,9 @@ def bundle_methods(
             for name, item, value in zip(names, manifest.variables, values, strict=True)
         }
         methods = {
-            item.name: _method(Path(path), manifest.concrete_functions[item.concrete_function], names)
+            item.name: _method(
+                Path(path), manifest.concrete_functions[item.concrete_function], names
+            )
             for item in manifest.signatures
         }
     finally:
@@ -56,9 +58,7 @@ def _method(root: Path, entry: ConcreteFunctionEntry, names: list[str]) -> Metho
     weights |= {item.name: names[item.variable] for item in graph.frozen_variables}
     arguments = {item.name: Port(item.name) for item in graph.inputs if item.source == "argument"}
     updates = {item.name: names[item.index] for item in graph.outputs if item.target == "variable"}
-    results: Any = {
-        item.name: Port(item.name) for item in graph.outputs if item.target == "result"
-    }
+    results: Any = {item.name: Port(item.name) for item in graph.outputs if item.target == "result"}
     if len(results) == 1:
         (results,) = results.values()
     file = root / graph.file

@@ -1,7 +1,10 @@
-"""``save_onnx``: any ONNX model as a bundle with one signature.
+"""ONNX models as bundles and modules.
 
-The model's nodes are kept as they are. Its weights move into the bundle's variable file, so that
-they can be read, replaced, trained and shared like those of our own models.
+``save_onnx``: any model as a bundle with one signature. Its nodes are kept as they are; its weights
+move into the bundle's variable file, so that they can be read, replaced, trained and shared like
+those of our own models. ``to_module`` and ``export``: one or several models, such as the encoder
+and the decoder of a network, as methods over one set of weights, compared with what ONNX Runtime
+gives for the models themselves.
 """
 
 from __future__ import annotations
@@ -13,8 +16,11 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tfx.bundle import limits
 from tfx.bundle.atomic_folder import AtomicDirectory
+from tfx.bundle.examples import TOLERANCE
 from tfx.bundle.manifest import MANIFEST_NAME, manifest_bytes
 from tfx.bundle.python_values import Leaf, TensorInfo, Value
 from tfx.bundle.records import (
@@ -36,14 +42,24 @@ from tfx.bundle.records import (
 )
 from tfx.bundle.shards import WrittenStore, write_store
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import InvalidArgumentError, OpError
 from tfx.core.version import VERSION
+from tfx.exporters.converted import save_converted
 from tfx.exporters.examples import add_examples
+from tfx.exporters.made_up_inputs import made_up
 from tfx.exporters.names import FileNames
 from tfx.exporters.signatures import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from tfx.exporters.write_files import PRODUCER
+from tfx.graph.onnx_import.weights import find_weights
 from tfx.graph.serialization.external_weights import map_file, split_payloads
 from tfx.graph.serialization.models import ForeignModel, Port, Weight, parse_model
+from tfx.importing.converted_module import ConvertedModule
+from tfx.importing.method_graphs import MethodGraph, SourceAnswer, SourceVariable
+from tfx.importing.model_inputs import ports_of
+from tfx.importing.open_model import open_model
+from tfx.importing.trainable_choice import Trainable, choose
+from tfx.runtime.session import Session
+from tfx.runtime.values import from_numpy, to_numpy
 
 
 def save_onnx(
@@ -104,6 +120,145 @@ def save_onnx(
         manifest = _manifest(loaded, weights, store, entry, signature, dict(metadata or {}))
         (folder / MANIFEST_NAME).write_bytes(manifest_bytes(manifest))
         add_examples(folder, examples)
+
+
+def export(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    signatures: Mapping[str, str] | None = None,
+    trainable: Trainable = None,
+    name: str | None = None,
+    verify: bool = True,
+    tolerance: float = TOLERANCE,
+    metadata: Mapping[str, str] | None = None,
+    examples: bool | Mapping[str, Any] | None = None,
+    max_shard_bytes: int = limits.MAX_SHARD_BYTES,
+) -> ConvertedModule:
+    """Save ONNX models as one bundle, whose graphs can be differentiated and trained.
+
+    A model with operators that cannot be represented can still be saved as it is: ``save_onnx``.
+
+    Args:
+        model: As ``to_module`` takes it.
+        path: The folder to make. An older bundle there is replaced when everything is written.
+        signatures: Methods by signature, see ``to_module``.
+        trainable: Which weights are trained, as for ``tfx.import_onnx``.
+        name: Name of the module.
+        verify: Whether every method must answer as ONNX Runtime does for the model itself.
+        tolerance: How far answers may be away, by the largest element of each.
+        metadata: Text to keep in the manifest.
+        examples: Golden examples, as in ``saved_model.SaveOptions``; None: the models' answers to
+            made up inputs.
+        max_shard_bytes: Most bytes of variables in one file, unless one is larger.
+
+    Returns:
+        The module that was saved.
+
+    Raises:
+        NotFoundError: no such file.
+        BundleError: not an ONNX model, or its external data is missing or damaged.
+        UnimplementedError: it uses an operator or a type that cannot be represented.
+        InvalidArgumentError: two models have different weights of one name, or an answer differs.
+        AlreadyExistsError: the folder exists and is not a bundle.
+    """
+    module = to_module(model, signatures=signatures, trainable=trainable, name=name)
+    save_converted(
+        module,
+        path,
+        verify=verify,
+        tolerance=tolerance,
+        metadata=metadata,
+        examples=examples,
+        max_shard_bytes=max_shard_bytes,
+    )
+    return module
+
+
+def to_module(
+    model: Any,
+    *,
+    signatures: Mapping[str, str] | None = None,
+    trainable: Trainable = None,
+    name: str | None = None,
+) -> ConvertedModule:
+    """Make a module of one or several ONNX models.
+
+    Weights are variables under the names of the models' initializers. One that two models have,
+    under the same name and with the same contents, is one variable.
+
+    Args:
+        model: A model (path, bytes or ``onnx.ModelProto``), or models by the names of methods.
+        signatures: Methods by signature; None: the first one as ``serving_default``, others under
+            their own names. A single model is the method ``call``.
+        trainable: Which weights are trained, as for ``tfx.import_onnx``.
+        name: Name of the module; None: that of the first graph.
+
+    Returns:
+        A ``ConvertedModule``, called with the first model's inputs.
+
+    Raises:
+        NotFoundError: no such file.
+        BundleError: not an ONNX model, or its external data is missing or damaged.
+        UnimplementedError: it uses an operator or a type that cannot be represented.
+        InvalidArgumentError: two models have different weights of one name, or ``trainable`` names
+            what no model has.
+
+    Example:
+        >>> import tfx as tf
+        >>> f = tf.function(lambda x: x @ tf.constant([[1.0], [2.0]]))
+        >>> proto = f.get_concrete_function(tf.TensorSpec([None, 2], tf.float32)).as_onnx()
+        >>> to_module({"score": proto}).score([[1.0, 1.0]]).numpy()
+        array([[3.]], dtype=float32)
+    """
+    models = dict(model) if isinstance(model, Mapping) else {"call": model}
+    methods = {}
+    variables: dict[str, SourceVariable] = {}
+    first = ""
+    for method, item in models.items():
+        loaded = open_model(item)
+        first = first or str(loaded.proto.graph.name)
+        weights = find_weights(loaded)
+        chosen = choose(weights, trainable)
+        for key, flag in chosen.items():
+            known = variables.get(key)
+            if known is not None and not np.array_equal(known.value, weights[key].array):
+                raise InvalidArgumentError(
+                    f"model {method!r} and another one have different weights {key!r}: a module has "
+                    "one variable of a name. Rename the initializers of one."
+                )
+            variables.setdefault(key, SourceVariable(weights[key].array, flag))
+        answers = _source_answers(item, loaded)
+        methods[method] = MethodGraph(item, weights={n: n for n in chosen}, answers=answers)
+    return ConvertedModule(
+        methods,
+        variables,
+        name=name or first or "onnx_model",
+        signatures=signatures,
+        metadata={"source": "onnx"},
+    )
+
+
+def _source_answers(model: Any, loaded: ForeignModel) -> tuple[SourceAnswer, ...]:
+    """What ONNX Runtime gives for a model itself and made up inputs; nothing where it refuses."""
+    source = os.fspath(model) if isinstance(model, str | os.PathLike) else None
+    stored = {t.name for t in loaded.proto.graph.initializer}
+    draws = np.random.default_rng(0)
+    try:
+        ports = [p for p in ports_of(loaded, {}) if p.name not in stored]
+        if any(p.sequence or p.optional or p.tensor.shape.rank is None for p in ports):
+            return ()
+        given = {}
+        for port in ports:
+            sizes = [d if isinstance(d, int) else 2 for d in port.shape or ()]
+            given[port.name] = made_up(draws, port.tensor.dtype, sizes)
+        session = Session(source or loaded.with_external({}))
+        values = session.run({n: from_numpy(a) for n, a in given.items()})
+        outputs = dict(zip(session.output_names, map(to_numpy, values), strict=True))
+    except OpError:
+        return ()  # made up inputs do not suit every model
+    names = {o.name for o in loaded.proto.graph.output}
+    return (SourceAnswer(given, {n: a for n, a in outputs.items() if n in names}),)
 
 
 def _open(model: Any) -> ForeignModel:

@@ -67,9 +67,7 @@ def export(
         UnimplementedError: a function assigns variables, or uses what has no ONNX form.
         AlreadyExistsError: the folder exists and is not a bundle.
     """
-    module = to_module(
-        model, args, kwargs, signatures=signatures, dynamic=dynamic, name=name
-    )
+    module = to_module(model, args, kwargs, signatures=signatures, dynamic=dynamic, name=name)
     save_converted(
         module,
         path,

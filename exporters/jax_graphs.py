@@ -128,7 +128,9 @@ def method_graph(model: JaxModel, call: ExampleCall) -> MethodGraph:
         UnimplementedError: it uses what has no ONNX form.
     """
     taken = _guarded(f"{model.label}.{call.method}", lambda: JaxCall(model, call))
-    proto = to_onnx(taken.label, taken.flat, taken.specs, [*taken.inputs, *taken.weights], taken.outputs)
+    proto = to_onnx(
+        taken.label, taken.flat, taken.specs, [*taken.inputs, *taken.weights], taken.outputs
+    )
     found = taken.answer()
     answer = SourceAnswer(
         taken.inputs,
@@ -241,7 +243,10 @@ def _bound(
 
 
 def _dynamic(
-    label: str, dynamic: Mapping[str, Any], arguments: Mapping[str, Any], inputs: Mapping[str, Array]
+    label: str,
+    dynamic: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    inputs: Mapping[str, Array],
 ) -> dict[str, dict[int, str]]:
     """Names of dimensions by port and axis."""
     found: dict[str, dict[int, str]] = {}
@@ -262,9 +267,7 @@ def _dynamic(
     return found
 
 
-def _named_axes(
-    structure: Any, given: Any, label: str
-) -> Iterator[tuple[str, Mapping[int, str]]]:
+def _named_axes(structure: Any, given: Any, label: str) -> Iterator[tuple[str, Mapping[int, str]]]:
     if isinstance(structure, Port):
         if not isinstance(given, Mapping):
             given = dict(enumerate(given))

@@ -171,7 +171,9 @@ def _pytree(model: Any) -> JaxModel:
     values = {n: v for n, v in leaves.items() if _is_array(v)}
 
     def made(values: Values) -> Any:
-        return jax.tree_util.tree_unflatten(structure, [values.get(n, v) for n, v in leaves.items()])
+        return jax.tree_util.tree_unflatten(
+            structure, [values.get(n, v) for n, v in leaves.items()]
+        )
 
     def of_call(call: ExampleCall) -> Pure:
         def pure(values: Values, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -240,7 +242,9 @@ def _nnx(model: Any, nnx: Any) -> JaxModel:
     values, _ = named_leaves(nnx.to_pure_dict(state))
     parameters = named_leaves(nnx.to_pure_dict(nnx.state(model, nnx.Param)))[0]
     # Keys of random generators are no numbers that a graph could take.
-    kept = {n: v for n, v in values.items() if not jax.dtypes.issubdtype(v.dtype, jax.dtypes.prng_key)}
+    kept = {
+        n: v for n, v in values.items() if not jax.dtypes.issubdtype(v.dtype, jax.dtypes.prng_key)
+    }
 
     def of_call(call: ExampleCall) -> Pure:
         def pure(given: Values, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -56,7 +56,9 @@ def input_specs(model: Any, given: Mapping[str, TensorSpec] | None) -> dict[str,
     found = {}
     for tensor in tensors:
         shape = [BATCH if i == 0 and d is None else d for i, d in enumerate(tensor.shape)]
-        found[str(tensor.name)] = TensorSpec(shape, dtypes.as_dtype(str(tensor.dtype)), name=tensor.name)
+        found[str(tensor.name)] = TensorSpec(
+            shape, dtypes.as_dtype(str(tensor.dtype)), name=tensor.name
+        )
     return found
 
 
@@ -107,8 +109,12 @@ def _function(model: Any, specs: Mapping[str, TensorSpec], *, training: bool) ->
 
     def call(*tensors: Any) -> Any:
         if structure is not None:
-            return _named(model, model(tree.pack_sequence_as(structure, list(tensors)), training=training))
-        return _named(model, model(*tensors, training=training) if _knows(model.call) else model(*tensors))
+            return _named(
+                model, model(tree.pack_sequence_as(structure, list(tensors)), training=training)
+            )
+        return _named(
+            model, model(*tensors, training=training) if _knows(model.call) else model(*tensors)
+        )
 
     call.__name__ = "call_train" if training else "call"
     return Function(call, call.__name__, list(specs.values()), autograph=False)

@@ -14,7 +14,10 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
 def made_up(
-    draws: np.random.Generator, dtype: DType, shape: Sequence[int], words: Sequence[str] = ("a", "b")
+    draws: np.random.Generator,
+    dtype: DType,
+    shape: Sequence[int],
+    words: Sequence[str] = ("a", "b"),
 ) -> Array:
     """An array of a dtype and shape: normal numbers, 0 and 1, or words.
 

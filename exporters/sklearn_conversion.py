@@ -276,9 +276,7 @@ def _plain_value(value: Any) -> Any:
     return value
 
 
-def _put_inputs(
-    proto: Any, inputs: SklearnInputs, types: Sequence[Any], *, separate: bool
-) -> None:
+def _put_inputs(proto: Any, inputs: SklearnInputs, types: Sequence[Any], *, separate: bool) -> None:
     """Let the graph take the inputs as they are declared."""
     present = {port.name for port in proto.graph.input}
     if not separate and len(inputs.specs) > 1:

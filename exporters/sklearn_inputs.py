@@ -48,8 +48,12 @@ class SklearnInputs:
             (only,) = rows.values()
             return only
         pandas = import_pandas("a model that takes columns by name")
-        return pandas.DataFrame({n: list(a.reshape(-1)) if a.dtype.kind == "O" else a.reshape(-1)
-                                 for n, a in rows.items()})
+        return pandas.DataFrame(
+            {
+                n: list(a.reshape(-1)) if a.dtype.kind == "O" else a.reshape(-1)
+                for n, a in rows.items()
+            }
+        )
 
 
 def import_pandas(user: str) -> Any:
@@ -176,8 +180,10 @@ def _from_data(data: Any, specs: Mapping[str, TensorSpec] | None) -> SklearnInpu
                 f"inputs has {lacking[0]!r}, which is no column of data; it has {', '.join(found)}."
             )
         found.update(specs)
-    rows = {n: a if (d := found[n].dtype) is dtypes.string else a.astype(d.as_numpy_dtype)
-            for n, a in arrays.items()}
+    rows = {
+        n: a if (d := found[n].dtype) is dtypes.string else a.astype(d.as_numpy_dtype)
+        for n, a in arrays.items()
+    }
     is_text = not frame and next(iter(arrays.values())).ndim == 1
     return SklearnInputs(found, rows, frame, is_text, given=True)
 

@@ -45,7 +45,9 @@ def _walk(owner: Any, path: str, found: dict[str, Array], seen: set[int], depth:
     if id(owner) in seen or depth > _MOST_DEPTH:
         return
     seen.add(id(owner))
-    for name, value in sorted(vars(owner).items(), key=lambda item: (item[0] not in _PLAIN_LISTS, item[0])):
+    for name, value in sorted(
+        vars(owner).items(), key=lambda item: (item[0] not in _PLAIN_LISTS, item[0])
+    ):
         if name in _PLAIN_LISTS or isinstance(value, list | tuple | dict) or _is_estimator(value):
             inner = path if name in _PLAIN_LISTS else f"{path}{name}."
             for part, item in _parts(value):

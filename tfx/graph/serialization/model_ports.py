@@ -142,12 +142,10 @@ def cast_output(model: onnx.ModelProto, name: str) -> None:
     graph.node.append(onnx.helper.make_node("Cast", [inner], [name], name=f"{name}_cast", to=kind))
 
 
-def set_attribute(
-    model: onnx.ModelProto, op: str, name: str, value: str, domain: str = ""
-) -> None:
-    """Set an attribute of all nodes of an operator in the main graph that have text there, or none."""
+def set_attribute(model: onnx.ModelProto, op: str, name: str, value: str) -> None:
+    """Set an attribute of all nodes of a standard operator in the main graph."""
     for node in model.graph.node:
-        if node.op_type == op and node.domain in (domain, "ai.onnx" if not domain else domain):
+        if node.op_type == op and node.domain in ("", "ai.onnx"):
             kept = [a for a in node.attribute if a.name != name]
             del node.attribute[:]
             node.attribute.extend([*kept, onnx.helper.make_attribute(name, value)])

@@ -1,4 +1,4 @@
-"""Constants of a model that are parameters of its source in another form, made the parameters again.
+"""Constants of a model that are a parameter of its source in another form, made that parameter.
 
 A converter writes what it computes with: ``coef_.T``, or ``coef_`` and its negative side by side. A
 model that is trained on needs the one array that the source has, under its name. Here a constant is
@@ -45,7 +45,9 @@ class Form(NamedTuple):
 
 
 # The plain one first: an array of one row is equal to itself in several.
-_FORMS = tuple(Form(negated, transposed) for negated in (False, True) for transposed in (False, True))
+_FORMS = tuple(
+    Form(negated, transposed) for negated in (False, True) for transposed in (False, True)
+)
 
 
 def _formed(array: Array, form: Form) -> Array | None:
