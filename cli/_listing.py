@@ -32,6 +32,13 @@ def header(summary: BundleSummary) -> None:
     )
 
 
+def metadata(summary: BundleSummary) -> None:
+    """Print the text that the writer kept: the framework that a model comes from, say."""
+    rows = [(key, text) for key, text in sorted(summary.manifest.metadata.items())]
+    if rows:
+        _output.table("Metadata", ("key", "text"), rows)
+
+
 def signatures(infos: Iterable[SignatureInfo]) -> None:
     """Print what can be called."""
     from tfx.loaders.messages import describe

@@ -1,4 +1,4 @@
-"""``tfx save``: write a bundle from a Python object or an ONNX model."""
+"""``tfx save``: write a bundle from a Python object or a model of another framework."""
 
 from __future__ import annotations
 
@@ -16,19 +16,30 @@ import click
 from tfx.cli import _output, _values
 from tfx.cli._errors import OperationError, debug_option
 from tfx.cli._limits import timeout_option
+from tfx.cli._save_model import Wishes, parse_dynamic, save_model
+from tfx.cli._sources import (
+    SOURCE_FORM,
+    Source,
+    framework_of_path,
+    source_of_object,
+    unpickle,
+)
 from tfx.core.errors import OpError
 
 if TYPE_CHECKING:
     from tfx.core.specs import TensorSpec
 
-_HELP = """Write a bundle from an object of a Python program, or from an ONNX model.
+_HELP = """Write a bundle from an object of a Python program, or from a model of another framework.
 
-SOURCE is MODULE:OBJECT (also FILE.py:OBJECT, and OBJECT() to call what makes it), or a file that
-ends in .onnx. The module is imported, so its code runs.
+SOURCE is MODULE:OBJECT (also FILE.py:OBJECT, and OBJECT() to call what makes it), a file that ends
+in .onnx, .pt2, .keras, .safetensors, .joblib or .pkl, or the folder of a SavedModel. The module is
+imported, so its code runs. The object is one of tfx, torch, JAX (of flax.linen with its variables
+as a pair), Keras, TensorFlow, scikit-learn, XGBoost or LightGBM.
 
-A signature is a function with @tfx.function above it. Without --signature the object's only such
-function with an input_signature that assigns no variable becomes serving_default. A function
-without one needs an --input for each of its tensors: sizes are numbers, names, or None for any.
+A signature of a tfx object is a function with @tfx.function above it; of others it is a method.
+Without --signature the object's only such function with an input_signature that assigns no variable
+becomes serving_default. What does not say what it takes needs an --input for each of its tensors:
+sizes are numbers, names, or None for any.
 
 \b
 Examples:
@@ -36,8 +47,10 @@ Examples:
   tfx save 'digits.py:make_model()' --out digits_bundle \\
       --signature serving_default=predict --input 'image=float32[batch,8,8]'
   tfx save resnet50.onnx --out resnet_bundle
+  tfx save 'torchvision.models:resnet18()' --out resnet_bundle \\
+      --input 'x=float32[batch,3,224,224]' --training
+  tfx save classifier.joblib --out classifier_bundle --allow-pickle
 """
-_SOURCE_FORM = "MODULE:OBJECT, FILE.py:OBJECT or FILE.onnx"
 
 
 @click.command("save", help=_HELP, short_help="Write a bundle.")
@@ -63,44 +76,93 @@ _SOURCE_FORM = "MODULE:OBJECT, FILE.py:OBJECT or FILE.onnx"
     multiple=True,
     help="The type of an argument of the functions.",
 )
+@click.option(
+    "--dynamic",
+    metavar="NAME=AXIS:DIM",
+    multiple=True,
+    help="An axis of an argument whose size calls choose, where the source has a size of its own.",
+)
+@click.option("--training", is_flag=True, help="Also offer the model as it runs in training.")
+@click.option(
+    "--verify/--no-verify",
+    default=True,
+    help="Whether a model of another framework must answer as it does there (the default).",
+)
+@click.option(
+    "--allow-pickle",
+    is_flag=True,
+    help="Open files that may run code: .joblib, .pkl, .pt2, .keras with Lambda layers.",
+)
 @timeout_option()
 @debug_option
-def command(source: str, *, out: str, signatures: tuple[str, ...], inputs: tuple[str, ...]) -> None:
+def command(
+    source: str,
+    *,
+    out: str,
+    signatures: tuple[str, ...],
+    inputs: tuple[str, ...],
+    dynamic: tuple[str, ...],
+    training: bool,
+    verify: bool,
+    allow_pickle: bool,
+) -> None:
     """Find the object and save it."""
-    if source.lower().endswith(".onnx"):
-        _save_model(source, out, signatures, inputs)
+    specs = dict(_values.parse_spec(item) for item in inputs)
+    pairs = [text.partition("=") for text in signatures]
+    wishes = Wishes(
+        out,
+        {name: method or name for name, _, method in pairs} or None,
+        specs,
+        parse_dynamic(dynamic),
+        training,
+        verify,
+        allow_pickle,
+    )
+    framework = framework_of_path(source)
+    if framework == "pickle":
+        with _output.progress(f"Reading {source}"):
+            found, name = unpickle(source, allowed=allow_pickle), source
+        _save_found(source, found, name, signatures, wishes)
+    elif framework is not None:
+        _save_foreign(Source(framework, source), wishes)
     else:
-        specs = dict(_values.parse_spec(item) for item in inputs)
-        _save_object(source, out, signatures, specs)
+        with _output.progress(f"Importing {source}"):
+            found, name = _find(source)
+        _save_found(source, found, name, signatures, wishes)
     _report(out)
 
 
-def _save_model(source: str, out: str, signatures: Sequence[str], inputs: Sequence[str]) -> None:
-    from tfx.exporters import save_onnx
+def _save_found(
+    text: str, found: Any, name: str, signatures: Sequence[str], wishes: Wishes
+) -> None:
+    """Save an object of whatever framework it is of."""
+    source = source_of_object(found)
+    if source.framework is not None:
+        _save_foreign(source, wishes)
+        return
+    reason = "an object of tfx says this in its functions"
+    wishes.refuse(reason, dynamic=wishes.dynamic, training=wishes.training)
+    _refuse_plain(text, found)
+    _save_object(found, name, wishes.out, signatures, wishes.inputs)
 
-    if inputs:
-        raise click.UsageError("--input is for Python functions: an ONNX model has its own inputs")
-    if len(signatures) > 1 or any("=" in item for item in signatures):
-        raise click.UsageError("an ONNX model has one signature: --signature NAME gives it a name")
-    with _output.progress(f"Saving {out}"):
-        if signatures:
-            save_onnx(source, out, signature=signatures[0])
-        else:
-            save_onnx(source, out)
+
+def _save_foreign(source: Source, wishes: Wishes) -> None:
+    with _output.progress(f"Saving {wishes.out}"):
+        try:
+            save_model(source, wishes)
+        except (ValueError, TypeError) as error:  # the exporter's word on what it was given
+            if isinstance(error, OpError):
+                raise
+            raise OperationError(
+                f"{type(error).__name__}: {str(error).rstrip('.')}; --debug shows where"
+            ) from error
 
 
 def _save_object(
-    source: str, out: str, signatures: Sequence[str], specs: Mapping[str, TensorSpec]
+    found: Any, name: str, out: str, signatures: Sequence[str], specs: Mapping[str, TensorSpec]
 ) -> None:
     from tfx.exporters import save
 
-    with _output.progress(f"Importing {source}"):
-        found, name = _find(source)
-    if inspect.isroutine(found) and not _is_traced(found):
-        raise OperationError(
-            f"{source!r} is a plain function; if it makes the model, have it called: "
-            f"{_values.quoted(source + '()')}; otherwise put @tfx.function above it"
-        )
     if _is_traced(found):  # a function by itself: each signature is this one
         owner: Any = SimpleNamespace(**{name: found})
         names = [text.partition("=")[0] for text in signatures] or ["serving_default"]
@@ -120,11 +182,20 @@ def _save_object(
         _tell_if_nothing_can_be_called(found, out)
 
 
+def _refuse_plain(source: str, found: Any) -> None:
+    if inspect.isroutine(found) and not _is_traced(found):
+        raise OperationError(
+            f"{source!r} is a plain function; if it makes the model, have it called: "
+            f"{_values.quoted(source + '()')}; otherwise put @tfx.function above it, or @jax.jit "
+            "above one of JAX"
+        )
+
+
 def _find(source: str) -> tuple[Any, str]:
     """Import the module and return the object with the last part of its name."""
     module_name, colon, path = source.rpartition(":")
     if not colon or not module_name or not path:
-        raise click.UsageError(f"{source!r}: expected {_SOURCE_FORM}")
+        raise click.UsageError(f"{source!r}: expected {SOURCE_FORM}")
     folder = os.getcwd()
     if module_name.endswith(".py"):
         if not os.path.isfile(module_name):

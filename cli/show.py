@@ -34,6 +34,7 @@ def command(directory: str, *, variables: bool, as_json: bool) -> None:
         click.echo(json.dumps(summary.as_json(), indent=2))
         return
     _listing.header(summary)
+    _listing.metadata(summary)
     _listing.signatures(summary.signatures)
     _listing.variables(summary, each=variables)
     _listing.files(summary)

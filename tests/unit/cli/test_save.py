@@ -134,7 +134,7 @@ def test_an_onnx_model(tfx: Run, sample_path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "text"),
     [
-        (["my_model"], 2, "'my_model': expected MODULE:OBJECT, FILE.py:OBJECT or FILE.onnx"),
+        (["my_model"], 2, "'my_model': expected MODULE:OBJECT, FILE.py:OBJECT, a file that"),
         (["nothing:model"], 1, "there is no module 'nothing' in {folder} or among the installed"),
         (["nothing.py:model"], 2, "nothing.py: there is no such file"),
         (["my_model:modle"], 1, "module 'my_model' has no 'modle'; did you mean 'model'?"),
