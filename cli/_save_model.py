@@ -7,6 +7,7 @@ they are made up from the types.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,7 @@ def _examples(wishes: Wishes) -> tuple[dict[str, Any], dict[str, Any]]:
     """Made up arguments by name, and the open dimensions of these and of ``--dynamic``."""
     import numpy as np
 
-    from tfx.exporters.made_up_inputs import made_up
+    from tfx.exporters.sources.made_up_inputs import made_up
 
     draws = np.random.default_rng(0)
     arrays: dict[str, Any] = {}
@@ -125,7 +126,8 @@ def _save_torch(source: Source, wishes: Wishes) -> None:
         raise click.UsageError(_ask(source.model))
     kwargs = None
     if arrays:
-        torch = from_torch.require_torch()
+        from_torch.require_torch()
+        torch = importlib.import_module("torch")
         kwargs = {n: torch.from_numpy(a) for n, a in arrays.items()}
     from_torch.export(
         source.model,

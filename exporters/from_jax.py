@@ -17,8 +17,8 @@ from tfx.bundle import limits
 from tfx.bundle.examples import TOLERANCE
 from tfx.exporters.converted import save_converted
 from tfx.exporters.example_calls import ExampleCall, resolve_calls
-from tfx.exporters.jax_graphs import method_graph
-from tfx.exporters.jax_models import jax_model, require_jax
+from tfx.exporters.sources.jax_graphs import method_graph
+from tfx.exporters.sources.jax_models import jax_model, require_jax
 from tfx.framework.module import snake_case
 from tfx.importing.converted_module import ConvertedModule
 from tfx.importing.method_graphs import MethodGraph, SourceVariable

@@ -24,16 +24,17 @@ from tfx.bundle import limits
 from tfx.bundle.examples import TOLERANCE
 from tfx.core.errors import InvalidArgumentError, MissingFileError, UnimplementedError
 from tfx.core.specs import TensorSpec
-from tfx.exporters.bundle_methods import bundle_methods
 from tfx.exporters.converted import save_converted
-from tfx.exporters.keras_programs import (
+from tfx.exporters.sources.bundle_methods import bundle_methods
+from tfx.exporters.sources.keras_programs import (
     PREFIX,
     input_specs,
     spec_as_json,
     variable_names,
     write_keras_bundle,
 )
-from tfx.exporters.made_up_inputs import made_up
+from tfx.exporters.sources.made_up_inputs import made_up
+from tfx.exporters.sources.messages import one_line
 from tfx.framework.module import snake_case
 from tfx.importing.converted_module import ConvertedModule
 from tfx.importing.method_graphs import MethodGraph, SourceAnswer, ports_in
@@ -126,7 +127,7 @@ def to_module(
         signatures: Methods by signature: ``call``, and ``call_train`` with ``training``. None:
             ``call`` as ``serving_default``, ``call_train`` as ``train``.
         inputs: Specs by name in the order of the model's call, for a model that declares none.
-        training: Whether there is a method that runs as in training: dropout, statistics of a batch.
+        training: Whether there is a method that runs as in training, with dropout and so on.
         name: Name of the module; None: the model's.
         allow_pickle: Whether a file may have Python code in it (``Lambda`` layers), which runs.
 
@@ -145,8 +146,8 @@ def to_module(
         model = _loaded(keras, model, allow_pickle=allow_pickle)
     if not isinstance(model, keras.Model):
         raise InvalidArgumentError(
-            f"model is {model!r:.100} of type {type(model).__name__}, expected a model of Keras 3 or "
-            "the path of a .keras file."
+            f"model is {model!r:.100} of type {type(model).__name__}, expected a model of Keras 3 "
+            "or the path of a .keras file."
         )
     specs = input_specs(model, inputs)
     backend = str(keras.backend.backend())
@@ -181,10 +182,10 @@ def _keras() -> Any:
     Raises:
         ImportError: it is not installed.
     """
+    if "keras" not in sys.modules:
+        os.environ.setdefault("KERAS_BACKEND", _BACKEND)
     try:
-        if "keras" in sys.modules:
-            return importlib.import_module("keras")
-        return importlib.import_module("tfx.keras")
+        return importlib.import_module("keras")
     except ImportError as e:
         raise ImportError(f"keras is needed for models of Keras: {EXTRA}; {e}") from e
 
@@ -195,14 +196,13 @@ def _loaded(keras: Any, path: str | os.PathLike[str], *, allow_pickle: bool) -> 
     try:
         return keras.models.load_model(path, compile=False, safe_mode=not allow_pickle)
     except (ValueError, TypeError, KeyError, OSError) as e:
-        text = " ".join(str(e).split())[:300].rstrip(".")
         if not allow_pickle and "safe_mode" in str(e):
             raise InvalidArgumentError(
                 f"{os.fspath(path)} has Python code in it (a Lambda layer), which would run: allow "
-                f"it with allow_pickle=True if you trust the file ({text})."
+                f"it with allow_pickle=True if you trust the file ({one_line(e)})."
             ) from e
         raise InvalidArgumentError(
-            f"{os.fspath(path)} cannot be read by Keras {keras.__version__}: {text}."
+            f"{os.fspath(path)} cannot be read by Keras {keras.__version__}: {one_line(e)}."
         ) from e
 
 
@@ -231,7 +231,7 @@ def _in_another_process(
         environment = {**os.environ, "KERAS_BACKEND": _BACKEND}
         environment["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
         done = subprocess.run(
-            [sys.executable, "-m", "tfx.exporters.keras_programs", str(job)],
+            [sys.executable, "-m", "tfx.exporters.sources.keras_programs", str(job)],
             env=environment,
             capture_output=True,
             text=True,

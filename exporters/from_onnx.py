@@ -46,9 +46,9 @@ from tfx.core.errors import InvalidArgumentError, OpError
 from tfx.core.version import VERSION
 from tfx.exporters.converted import save_converted
 from tfx.exporters.examples import add_examples
-from tfx.exporters.made_up_inputs import made_up
 from tfx.exporters.names import FileNames
 from tfx.exporters.signatures import DEFAULT_SERVING_SIGNATURE_DEF_KEY
+from tfx.exporters.sources.made_up_inputs import made_up
 from tfx.exporters.write_files import PRODUCER
 from tfx.graph.onnx_import.weights import find_weights
 from tfx.graph.serialization.external_weights import map_file, split_payloads
@@ -224,8 +224,8 @@ def to_module(
             known = variables.get(key)
             if known is not None and not np.array_equal(known.value, weights[key].array):
                 raise InvalidArgumentError(
-                    f"model {method!r} and another one have different weights {key!r}: a module has "
-                    "one variable of a name. Rename the initializers of one."
+                    f"model {method!r} and another one have different weights {key!r}: a module "
+                    "has one variable of a name. Rename the initializers of one."
                 )
             variables.setdefault(key, SourceVariable(weights[key].array, flag))
         answers = _source_answers(item, loaded)

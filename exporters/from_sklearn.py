@@ -9,6 +9,7 @@ answers to compare with. Trees, support vectors and text are kept as operators o
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,15 +22,15 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.exporters.converted import save_converted
-from tfx.exporters.sklearn_conversion import (
+from tfx.exporters.sources.sklearn_conversion import (
     EXTRA,
     SklearnGraph,
     answers_of,
     convert,
     source_answers,
 )
-from tfx.exporters.sklearn_inputs import SklearnInputs, inputs_of
-from tfx.exporters.sklearn_parameters import fitted_parameters, is_trained, stands_for
+from tfx.exporters.sources.sklearn_inputs import SklearnInputs, inputs_of
+from tfx.exporters.sources.sklearn_parameters import fitted_parameters, is_trained, stands_for
 from tfx.graph.serialization.named_weights import name_weights
 from tfx.importing.compare_answers import compare_answers
 from tfx.importing.converted_module import ConvertedModule
@@ -59,7 +60,7 @@ def export(
     metadata: Mapping[str, str] | None = None,
     examples: bool | Mapping[str, Any] | None = None,
     max_shard_bytes: int = limits.MAX_SHARD_BYTES,
-) -> None:
+) -> ConvertedModule:
     """Save a fitted model of scikit-learn, XGBoost or LightGBM as a bundle.
 
     Args:
@@ -74,6 +75,9 @@ def export(
         metadata: Text to keep in the manifest.
         examples: Golden examples as in ``saved_model.SaveOptions``; None: the model's answers.
         max_shard_bytes: Most bytes of variables in one file, unless one is larger.
+
+    Returns:
+        The module that was saved.
 
     Raises:
         ImportError: a package is missing; the message has the command that installs it.
@@ -94,6 +98,7 @@ def export(
         examples=examples if verify or examples is not None else False,
         max_shard_bytes=max_shard_bytes,
     )
+    return module
 
 
 def _compare(module: ConvertedModule, tolerance: float) -> None:
@@ -227,7 +232,7 @@ def _layers(model: Any, inputs: SklearnInputs, graph: SklearnGraph) -> Iterator[
     """The output of each step of a pipeline but the last."""
     rows = inputs.as_source()
     steps = list(getattr(model, "steps", []))
-    for (name, step), (_, following) in zip(steps[:-1], steps[1:], strict=True):
+    for (name, step), (_, following) in itertools.pairwise(steps):
         if not hasattr(step, "transform"):
             continue
         rows = step.transform(rows)

@@ -18,7 +18,8 @@ from tfx.bundle.examples import TOLERANCE
 from tfx.core.errors import InvalidArgumentError, MissingFileError
 from tfx.exporters.converted import save_converted
 from tfx.exporters.example_calls import ExampleCall, resolve_calls
-from tfx.exporters.tensorflow_graphs import TensorFlowCall, method_graph
+from tfx.exporters.sources.messages import one_line
+from tfx.exporters.sources.tensorflow_graphs import TensorFlowCall, method_graph
 from tfx.framework.module import snake_case
 from tfx.importing.converted_module import ConvertedModule
 from tfx.importing.method_graphs import MethodGraph, SourceVariable
@@ -208,10 +209,9 @@ def _concrete(tf: Any, model: Any, call: ExampleCall, label: str) -> Any:
     try:
         return function.get_concrete_function(*specs[0], **specs[1])
     except (TypeError, ValueError) as e:
-        text = " ".join(str(e).split())[:300].rstrip(".")
         raise InvalidArgumentError(
-            f"{label}.{call.method} cannot be traced with the arguments given ({text}): give "
-            "example arguments, or the function an input_signature."
+            f"{label}.{call.method} cannot be traced with the arguments given ({one_line(e)}): "
+            "give example arguments, or the function an input_signature."
         ) from e
 
 

@@ -70,7 +70,7 @@ HOMES: Mapping[str, frozenset[str]] = {
     "google.protobuf": frozenset({"bundle", "graph", "summary"}),
     "optree": frozenset({"core"}),
     "click": frozenset({"cli"}),
-    "keras": frozenset({"keras_backend", "keras_hook"}),
+    "keras": frozenset({"exporters", "keras_backend", "keras_hook"}),
     "rich": frozenset({"cli", "model_zoo"}),
 }
 

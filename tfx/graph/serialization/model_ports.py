@@ -1,4 +1,4 @@
-"""Inputs and outputs of a model changed: names, dtypes, axes. The nodes between stay what they are."""
+"""Inputs and outputs of a model changed: names, dtypes, axes. Nodes between stay as they are."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import UnimplementedError
-from tfx.exporters.made_up_inputs import made_up
+from tfx.exporters.sources.made_up_inputs import made_up
+from tfx.exporters.sources.messages import one_line
 from tfx.graph.serialization.model_ports import rename_ports, set_attribute, unknown_operators
 from tfx.importing.method_graphs import MethodGraph, Port, SourceAnswer
 
@@ -89,8 +90,8 @@ def _refuse_assignments(call: TensorFlowCall) -> None:
         if not is_read and ("VariableOp" in node.op or node.op.startswith("Resource")):
             names = sorted({v.name.split(":")[0] for v in call.concrete.variables})
             raise UnimplementedError(
-                f"{call.label} changes variables (operation {node.name!r}, {node.op}; its variables "
-                f"are {', '.join(names[:5])}), which tf2onnx cannot convert: export its inference, "
+                f"{call.label} changes variables (operation {node.name!r}, {node.op}; its "
+                f"variables are {', '.join(names[:5])}), which tf2onnx cannot convert: export its inference, "
                 "and train that with tfx.adapt.train_step; or run the program with `import tfx as "
                 "tf`."
             )
@@ -188,15 +189,14 @@ def _converted(label: str, graph_def: Any, inputs: Sequence[str], outputs: Seque
             custom_op_handlers={"Erfc": (_erfc, [])},
         )
     except Exception as e:
-        text = " ".join(str(e).split())[:300].rstrip(".")
         raise UnimplementedError(
-            f"{label} has no ONNX form in tf2onnx: {type(e).__name__}: {text}. Write this part with "
+            f"{label} has no ONNX form in tf2onnx: {one_line(e)}. Write this part with "
             "other operations, or run the program with `import tfx as tf`."
         ) from e
     for op, node in unknown_operators(proto):
         raise UnimplementedError(
-            f"{label} has no ONNX form in tf2onnx: it cannot convert the operation {node!r} ({op}). "
-            "Write this part with other operations, or run the program with `import tfx as tf`."
+            f"{label} has no ONNX form in tf2onnx: it cannot convert the operation {node!r} "
+            f"({op}). Write this part with other operations, or run the program with `import tfx as tf`."
         )
     # Without an encoding, which ONNX has not, TensorFlow changes the case of ASCII alone.
     set_attribute(proto, "StringNormalizer", "locale", "C")

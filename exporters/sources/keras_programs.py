@@ -1,8 +1,8 @@
 """A Keras model on tfx as a bundle with Keras' names: what ``from_keras`` reads back.
 
 Runs where Keras' backend is tfx, in this process or in one of its own: a process has one backend.
-``python -m tfx.exporters.keras_programs JOB`` is that process: it reads what to do from a file that
-``from_keras`` has just written, and writes the bundle.
+``python -m tfx.exporters.sources.keras_programs JOB`` is that process: it reads what to do from a
+file that ``from_keras`` has just written, and writes the bundle.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def spec_from_json(data: Mapping[str, Any]) -> TensorSpec:
 def main(arguments: Sequence[str]) -> int:
     """Do a job: see the module."""
     job = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
-    keras = importlib.import_module("tfx.keras")
+    keras = importlib.import_module("keras")
     for module in job["modules"]:
         importlib.import_module(module)
     model = keras.models.load_model(job["model"], compile=False, safe_mode=job["safe_mode"])

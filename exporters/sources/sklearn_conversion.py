@@ -18,7 +18,8 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.core.specs import TensorSpec
-from tfx.exporters.sklearn_inputs import SklearnInputs, known_words, takes_columns
+from tfx.exporters.sources.messages import one_line
+from tfx.exporters.sources.sklearn_inputs import SklearnInputs, known_words, takes_columns
 from tfx.graph.serialization.model_ports import (
     cast_output,
     flatten_output,
@@ -222,14 +223,9 @@ def _converted(skl2onnx: Any, model: Any, types: Sequence[Any]) -> Any:
             break
     assert first is not None
     raise UnimplementedError(
-        f"{type(model).__name__} has no ONNX form: {_first_line(first)}; the estimators that do "
+        f"{type(model).__name__} has no ONNX form: {one_line(first)}; the estimators that do "
         "are listed by skl2onnx.supported_converters()."
     ) from first
-
-
-def _first_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:300].rstrip('.')}"
 
 
 def _with_plain_numbers(model: Any) -> dict[type, Any]:

@@ -12,7 +12,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.specs import TensorSpec
-from tfx.exporters.made_up_inputs import made_up
+from tfx.exporters.sources.made_up_inputs import made_up
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -11,7 +12,8 @@ import numpy as np
 
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.exporters.example_calls import ExampleCall
-from tfx.exporters.jax_models import JaxModel, Values
+from tfx.exporters.sources.jax_models import JaxModel, Values
+from tfx.exporters.sources.messages import one_line
 from tfx.importing.method_graphs import MethodGraph, Port, SourceAnswer
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -89,7 +91,7 @@ class JaxCall:
         inputs = dict(zip(self.inputs, arrays, strict=False))
         values = dict(zip(self._model.values, arrays[len(inputs) :], strict=True))
         given = {n: _put_back(a, inputs) for n, a in self.arguments.items()}
-        bound = inspect.BoundArguments(self._bound.signature, dict(given))  # type: ignore[arg-type]
+        bound = inspect.BoundArguments(self._bound.signature, OrderedDict(given))
         return self._pure(values, bound.args, bound.kwargs)
 
     def flat(self, *arrays: Any) -> list[Any]:
@@ -186,8 +188,8 @@ def to_onnx(
             return convert(primitives)
         except Exception as e:
             raise UnimplementedError(
-                f"{label} has no ONNX form in jax2onnx: {_line(e)} (as layers: {_line(first)}). "
-                "Write this part with other functions of jax.numpy or jax.lax."
+                f"{label} has no ONNX form in jax2onnx: {one_line(e)} (as layers: "
+                f"{one_line(first)}). Write this part with other functions of jax.numpy or jax.lax."
             ) from e
 
 
@@ -211,21 +213,16 @@ def _guarded(label: str, run: Callable[[], Any]) -> Any:
         raise
     except jax.errors.ConcretizationTypeError as e:
         raise InvalidArgumentError(
-            f"{label} needs the contents of an array in Python ({_line(e)}), which a graph has only "
-            "when it runs: use jax.lax.cond, jax.lax.while_loop or jnp.where."
+            f"{label} needs the contents of an array in Python ({one_line(e)}), which a graph has "
+            "only when it runs: use jax.lax.cond, jax.lax.while_loop or jnp.where."
         ) from e
     except Exception as e:
         if "dimension" not in str(e) and "shape" not in str(e).lower():
             raise
         raise InvalidArgumentError(
-            f"{label} cannot be traced with these sizes ({_line(e)}); where a size is open by "
+            f"{label} cannot be traced with these sizes ({one_line(e)}); where a size is open by "
             "dynamic=, the model may fix it: leave it out of dynamic."
         ) from e
-
-
-def _line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:300].rstrip('.')}"
 
 
 def _bound(
