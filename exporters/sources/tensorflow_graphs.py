@@ -91,8 +91,8 @@ def _refuse_assignments(call: TensorFlowCall) -> None:
             names = sorted({v.name.split(":")[0] for v in call.concrete.variables})
             raise UnimplementedError(
                 f"{call.label} changes variables (operation {node.name!r}, {node.op}; its "
-                f"variables are {', '.join(names[:5])}), which tf2onnx cannot convert: export its inference, "
-                "and train that with tfx.adapt.train_step; or run the program with `import tfx as "
+                f"variables are {', '.join(names[:5])}), which tf2onnx cannot convert: "
+                "export its inference, and train that; or run the program with `import tfx as "
                 "tf`."
             )
 
@@ -196,7 +196,8 @@ def _converted(label: str, graph_def: Any, inputs: Sequence[str], outputs: Seque
     for op, node in unknown_operators(proto):
         raise UnimplementedError(
             f"{label} has no ONNX form in tf2onnx: it cannot convert the operation {node!r} "
-            f"({op}). Write this part with other operations, or run the program with `import tfx as tf`."
+            f"({op}). Write this part with other operations, or run the program with `import tfx "
+            "as tf`."
         )
     # Without an encoding, which ONNX has not, TensorFlow changes the case of ASCII alone.
     set_attribute(proto, "StringNormalizer", "locale", "C")
