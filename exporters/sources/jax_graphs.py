@@ -309,9 +309,9 @@ def _ports(structure: Any) -> list[Port]:
 
 
 def _leaves(structure: Any) -> list[Any]:
-    """The leaves in the order of ``_with_ports``; None is none."""
+    """The leaves in JAX's order, which sorts dicts by their keys; None is none."""
     if isinstance(structure, Mapping):
-        structure = list(structure.values())
+        structure = [structure[key] for key in sorted(structure)]
     if isinstance(structure, list | tuple):
         return [leaf for item in structure for leaf in _leaves(item)]
     return [] if structure is None else [structure]

@@ -91,7 +91,10 @@ def test_columns_without_dtypes_are_asked_for() -> None:
         (LogisticRegression(max_iter=300), ["coef_", "intercept_"]),
         (RidgeClassifier(), ["coef_", "intercept_"]),
         (LinearSVC(), ["coef_", "intercept_"]),
-        (MLPClassifier((5,), max_iter=30), ["coefs_.0", "coefs_.1", "intercepts_.0", "intercepts_.1"]),
+        (
+            MLPClassifier((5,), max_iter=30),
+            ["coefs_.0", "coefs_.1", "intercepts_.0", "intercepts_.1"],
+        ),
         (SVC(probability=False), []),
         (RandomForestClassifier(5, random_state=0), []),
         (HistGradientBoostingClassifier(max_iter=5), []),
@@ -159,8 +162,12 @@ def test_columns_of_a_data_frame(tmp_path: Path) -> None:
         {"age": RNG.normal(size=40), "city": RNG.choice(["a", "b"], 40), "text": TEXTS}
     )
     columns = ColumnTransformer(
-        [("n", StandardScaler(), ["age"]), ("c", OneHotEncoder(), ["city"]), ("t", TfidfVectorizer(), "text")]
-    )  # fmt: skip
+        [
+            ("number", StandardScaler(), ["age"]),
+            ("category", OneHotEncoder(), ["city"]),
+            ("words", TfidfVectorizer(), "text"),
+        ]
+    )
     model = make_pipeline(columns, LogisticRegression()).fit(frame, SIDES)
     module = from_sklearn.export(model, tmp_path / "b", data=frame)
     given = {n: frame[[n]].to_numpy() for n in frame}

@@ -14,9 +14,8 @@ RNG = np.random.default_rng(0)
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool"])
 @pytest.mark.parametrize("batch", [2, "n"])
 def test_windows_along_two_of_four_axes(op: str, batch: int | str) -> None:
-    node = helper.make_node(
-        op, ["x"], ["y"], kernel_shape=[1, 2, 3, 1], strides=[1, 2, 1, 1], pads=[0, 0, 1, 0, 0, 0, 1, 0]
-    )  # fmt: skip
+    window = {"kernel_shape": [1, 2, 3, 1], "strides": [1, 2, 1, 1]}
+    node = helper.make_node(op, ["x"], ["y"], pads=[0, 0, 1, 0, 0, 0, 1, 0], **window)
     ports = [
         helper.make_tensor_value_info("x", 1, [1, 1, batch, 4, 5, 3]),
         helper.make_tensor_value_info("y", 1, None),
