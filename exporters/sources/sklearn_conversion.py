@@ -34,6 +34,8 @@ EXTRA = "pip install 'tfx-onnx[sklearn]'"
 _MATRIX = "X"
 # What skl2onnx writes in one operator, and we want as products with their coefficients as weights.
 _WRITTEN_OUT = frozenset(("LinearClassifier", "LinearRegressor"))
+# Converters give each class its score, mostly that of the second one last; of these the first.
+_FIRST_COLUMN = frozenset(("NuSVC", "SVC"))
 # The opset that all converters know.
 _OPSET = {"": 21, "ai.onnx.ml": 3}
 
@@ -137,8 +139,7 @@ def convert(
     for name, array in answers.items():
         port = next(o for o in proto.graph.output if o.name == name)
         if array.ndim == 1 and len(port.type.tensor_type.shape.dim) == 2:
-            # Scores of two classes are those of the second.
-            flatten_output(proto, name, column=-1 if name == "scores" else None)
+            flatten_output(proto, name, column=_score_column(model) if name == "scores" else None)
         if dtype is dtypes.float64 and array.dtype.kind == "f":
             cast_output(proto, name)  # trees give float32
     if all(word.isascii() for word in known_words(model)):
@@ -149,6 +150,13 @@ def convert(
     given = {id(o.raw_operator): o.inputs[0].full_name for o in operators if o.inputs}
     made = {id(o.raw_operator): o.outputs[0].full_name for o in operators if o.outputs}
     return SklearnGraph(proto, given, made)
+
+
+def _score_column(model: Any) -> int:
+    """The column of two classes' scores that is the model's decision function."""
+    while getattr(model, "steps", None) or hasattr(model, "best_estimator_"):
+        model = model.best_estimator_ if hasattr(model, "best_estimator_") else model.steps[-1][1]
+    return 0 if type(model).__name__ in _FIRST_COLUMN else -1
 
 
 def _import(module: str, user: str) -> Any:

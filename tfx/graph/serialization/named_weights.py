@@ -36,7 +36,7 @@ class Form(NamedTuple):
     """A form of an array.
 
     Attributes:
-        negated: Whether its negative stands before it, along the first axis.
+        negated: Whether its negative stands before it, along the first axis; a vector is a row.
         transposed: Whether its two axes are swapped, after that.
     """
 
@@ -52,8 +52,8 @@ _FORMS = tuple(
 
 def _formed(array: Array, form: Form) -> Array | None:
     """An array in a form; None if it has too few axes for it."""
-    if form.negated and not array.ndim:
-        array = array.reshape(1)
+    if form.negated and array.ndim < 2:
+        array = array.reshape(1, -1)
     if form.negated:
         array = np.concatenate([-array, array])
     if not form.transposed:
@@ -130,8 +130,8 @@ def _replace(
 
     dtype = tensor.data_type
     if form.negated:
-        if not array.ndim:
-            value = add("Reshape", [value, _ints(model, port, [1])])
+        if array.ndim < 2:
+            value = add("Reshape", [value, _ints(model, port, [1, -1])])
         value = add("Concat", [add("Neg", [value]), value], axis=0)
     if form.transposed:
         value = add("Transpose", [value], perm=[1, 0])

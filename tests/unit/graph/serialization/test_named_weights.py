@@ -39,10 +39,11 @@ def answer(model: onnx.ModelProto, x: np.ndarray) -> np.ndarray:
     [
         (c := RNG.normal(size=(3, 4)), i := RNG.normal(size=3), c.T, i.reshape(1, 3)),
         (c := RNG.normal(size=(1, 4)), i := RNG.normal(size=1), np.r_[-c, c].T, [[-i[0], i[0]]]),
+        (c := RNG.normal(size=4), i := RNG.normal(size=1), np.stack([-c, c], 1), [[-i[0], i[0]]]),
         (c := RNG.normal(size=4), i := RNG.normal(), c.reshape(4, 1), [i]),
         (c := RNG.normal(size=(4, 2)), i := RNG.normal(size=2), c, i),
     ],
-    ids=["transposed", "two classes", "vector and scalar", "plain"],
+    ids=["transposed", "two classes", "two classes of a vector", "vector and scalar", "plain"],
 )
 def test_a_constant_becomes_the_parameter(
     coef: Any, intercept: Any, weight: Any, bias: Any
