@@ -124,7 +124,7 @@ def _replace(
     nodes: list[onnx.NodeProto] = []
 
     def add(op: str, inputs: Sequence[str], **attributes: Any) -> str:
-        output = _unique(model, f"{port}_{op}")
+        output = _unique(model, f"{port}_{op}_{len(nodes)}")
         nodes.append(onnx.helper.make_node(op, inputs, [output], name=output, **attributes))
         return output
 
