@@ -6,6 +6,7 @@ out. An object of a framework can only be there when its framework is.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from dataclasses import dataclass
@@ -155,9 +156,7 @@ def unpickle(path: str, *, allowed: bool) -> Any:
     sys.path.insert(0, os.getcwd())
     try:
         if path.lower().endswith(".joblib"):
-            import joblib
-
-            return joblib.load(path)
+            return importlib.import_module("joblib").load(path)
         import pickle
 
         with open(path, "rb") as file:

@@ -80,6 +80,7 @@ def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("docs/profiling.md", 0, ""),
         ("docs/forward-mode.md", 0, "[2. 0. 6.]"),
         ("docs/forward-mode.md", 1, "[6. 0.]"),
+        ("docs/other-frameworks.md", 0, "['serving_default', 'train'] [[8, 4], [4]]\nTrue"),
         ("docs/import.md", 0, "tf.Tensor([7.]"),
         ("docs/import.md", 1, "['x', 'w', 'b', 'y_grad'] ['y', 'w_grad', 'b_grad']"),
     ],
@@ -94,7 +95,7 @@ def test_every_program_is_run() -> None:
     shown["docs/checkpoints.md"] = 5
     shown["docs/keras-examples.md"] = 5
     shown["docs/data.md"] = shown["docs/keras.md"] = shown["docs/fused-plans.md"] = 1
-    shown["docs/profiling.md"] = 1
+    shown["docs/profiling.md"] = shown["docs/other-frameworks.md"] = 1
     shown["docs/vectorization.md"] = 3  # by tests/guides/test_vectorization.py
     shown |= {"docs/adding-an-operation.md": 2, "docs/adding-a-pass.md": 3}  # by test_adding.py
     shown |= {"docs/adding-a-rule.md": 1, "docs/adding-a-command.md": 1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -63,12 +64,11 @@ def import_pandas(user: str) -> Any:
         ImportError: it is not installed.
     """
     try:
-        import pandas
+        return importlib.import_module("pandas")
     except ImportError as e:
         raise ImportError(
             f"{user} needs pandas: pip install pandas, or pip install 'tfx-onnx[sklearn]'"
         ) from e
-    return pandas
 
 
 def inputs_of(model: Any, data: Any, inputs: Any) -> SklearnInputs:

@@ -9,6 +9,7 @@ becomes an initializer, and nodes make the constant of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -83,7 +84,7 @@ def name_weights(
         if not _is_float(tensor):
             continue
         constant = protos.tensor_array(tensor)
-        match = _match(constant, free, lambda key, name=tensor.name: fits(name, key))
+        match = _match(constant, free, partial(fits, tensor.name))
         if match is None:
             continue
         key, form = match
