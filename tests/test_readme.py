@@ -80,7 +80,7 @@ def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("docs/profiling.md", 0, ""),
         ("docs/forward-mode.md", 0, "[2. 0. 6.]"),
         ("docs/forward-mode.md", 1, "[6. 0.]"),
-        ("docs/other-frameworks.md", 0, "['serving_default', 'train'] [[8, 4], [4]]\nTrue"),
+        ("docs/other-frameworks.md", 0, "['serving_default', 'train'] [[4], [8, 4]]\nTrue"),
         ("docs/import.md", 0, "tf.Tensor([7.]"),
         ("docs/import.md", 1, "['x', 'w', 'b', 'y_grad'] ['y', 'w_grad', 'b_grad']"),
     ],
