@@ -54,11 +54,6 @@ def _rename(graph: onnx.GraphProto, names: Mapping[str, str]) -> None:
                     port.name = names.get(port.name, port.name)
 
 
-def retype_input(model: onnx.ModelProto, name: str, dtype: DType) -> None:
-    """Let an input be of another dtype: a ``Cast`` makes what the model was made for of it."""
-    replace_input(model, name, {name: (dtype, _shape_of(model, name))})
-
-
 def replace_input(
     model: onnx.ModelProto, name: str, columns: Mapping[str, tuple[DType, RawShape]]
 ) -> None:
@@ -183,11 +178,6 @@ def unknown_operators(model: onnx.ModelProto) -> list[tuple[str, str]]:
             except onnx.defs.SchemaError:
                 found.append((node.op_type, node.name))
     return found
-
-
-def _shape_of(model: onnx.ModelProto, name: str) -> RawShape:
-    port = next(i for i in model.graph.input if i.name == name)
-    return protos.type_of(port.type)[1]
 
 
 def _unique(name: str, taken: set[str]) -> str:

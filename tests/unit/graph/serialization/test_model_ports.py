@@ -60,7 +60,7 @@ def test_columns_are_cast_and_joined() -> None:
 
 def test_an_input_of_another_dtype() -> None:
     proto = model()
-    model_ports.retype_input(proto, "x", dtypes.int32)
+    model_ports.replace_input(proto, "x", {"x": (dtypes.int32, ("n", 3))})
     np.testing.assert_array_equal(run(proto, x=X.astype(np.int32))["y"], 2 * X)
 
 
