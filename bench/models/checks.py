@@ -1,0 +1,149 @@
+"""What is asked of an imported model, whatever its source: answers, gradients, a step, a bundle.
+
+The measure. Source and tfx compute in float32 and add in different orders, so they are not equal
+to the last bit, and where a network amplifies rounding neither is right. Both are compared with
+the source's own float64: what tfx computes may differ from it by 1e-4 of the largest element, or
+by four times what the source's own float32 differs from it, if that is more.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+
+import tfx
+
+Array = NDArray[Any]
+
+TOLERANCE = 1e-4
+# How far from float64 compared with the source's float32, where float32 itself is not enough.
+FACTOR = 4.0
+
+
+def deviation(found: Sequence[Array], low: Sequence[Array], exact: Sequence[Array]) -> float:
+    """How far apart, in units of what is allowed: at most 1 is equal.
+
+    Args:
+        found: What tfx computed.
+        low: The same from the source in float32.
+        exact: The same from the source in float64.
+    """
+    worst = 0.0
+    largest = max((np.abs(e).max(initial=0.0) for e in exact), default=0.0)
+    for f, s, e in zip(found, low, exact, strict=True):
+        if f.shape != e.shape:
+            return float("inf")
+        if not np.array_equal(np.isfinite(f), np.isfinite(e)):
+            return float("inf")
+        finite = np.isfinite(e)
+        f, s, e = (np.asarray(a, np.float64)[finite] for a in (f, s, e))
+        own = np.abs(s - e).max(initial=0.0)
+        # A gradient that is zero but for rounding is measured by the largest one.
+        allowed = max(TOLERANCE * np.abs(e).max(initial=0.0), FACTOR * own, 1e-7 * largest)
+        difference = np.abs(f - e).max(initial=0.0)
+        if difference:
+            worst = max(worst, difference / max(allowed, 1e-300))
+    return float(worst)
+
+
+def least(calls: Mapping[str, Callable[[], Any]], seconds: float = 1.0) -> dict[str, float]:
+    """Least milliseconds of each call, taken in turns."""
+    best = {n: float("inf") for n in calls}
+    for call in calls.values():
+        call()
+        call()
+    end = time.perf_counter() + seconds
+    rounds = 0
+    while time.perf_counter() < end or rounds < 5:
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            best[name] = min(best[name], (time.perf_counter() - start) * 1e3)
+        rounds += 1
+        if rounds >= 200:
+            break
+    return best
+
+
+def plain_session(path: str | Path) -> ort.InferenceSession:
+    """A session of stock ONNX Runtime."""
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+class Checked:
+    """A model under test, and what was found of it.
+
+    Args:
+        module: The imported model.
+        arguments: What it is called with.
+    """
+
+    def __init__(self, module: Any, arguments: Sequence[Array]) -> None:
+        self.module = module
+        self.arguments = [tfx.constant(a) for a in arguments]
+        self.found: dict[str, Any] = {}
+
+    def answers(self) -> list[Array]:
+        """All outputs."""
+        return [np.asarray(t.numpy()) for t in flat(self.module(*self.arguments))]
+
+    def loss(self, weights: Sequence[Array], arguments: Sequence[Any] | None = None) -> Any:
+        """The sum of all outputs, weighted."""
+        outputs = flat(self.module(*(self.arguments if arguments is None else arguments)))
+        floats = [t for t in outputs if t.dtype.is_floating]
+        return tfx.add_n(
+            [tfx.reduce_sum(t * w) for t, w in zip(floats, weights, strict=True)]
+        )
+
+    def gradients(self, weights: Sequence[Array], variables: Sequence[Any]) -> list[Array]:
+        """Gradients of the loss."""
+
+        @tfx.function
+        def compute() -> Any:
+            with tfx.GradientTape() as tape:
+                loss = self.loss(weights)
+            return tape.gradient(loss, list(variables))
+
+        return [np.asarray(g.numpy()) for g in map(tfx.convert_to_tensor, compute())]
+
+    def save(self, folder: Path, weights: Sequence[Array], rate: float) -> Any:
+        """Save the model beside a signature that makes a step of SGD; returns the step."""
+        optimizer = tfx.optimizers.SGD(rate, momentum=0.9)
+        variables = self.module.trainable_variables
+        optimizer.build(variables)
+        specs = [tfx.TensorSpec(a.shape, a.dtype) for a in self.arguments]
+
+        @tfx.function(input_signature=specs)
+        def step(*arguments: Any) -> Any:
+            with tfx.GradientTape() as tape:
+                loss = self.loss(weights, arguments)
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+            return loss
+
+        self.module.optimizer = optimizer
+        signatures = {**self.module.signatures, "train_step": step}
+        tfx.saved_model.save(self.module, str(folder), signatures=signatures)
+        return step
+
+
+def flat(value: Any) -> list[Any]:
+    """Tensors of a result, in order."""
+    if isinstance(value, Mapping):
+        return [t for v in value.values() for t in flat(v)]
+    if isinstance(value, list | tuple):
+        return [t for v in value for t in flat(v)]
+    return [value]
+
+
+def temporary() -> tempfile.TemporaryDirectory[str]:
+    """A folder for a bundle."""
+    return tempfile.TemporaryDirectory(prefix="tfx-models-")
