@@ -71,6 +71,8 @@ class ImportBuilder(Ops[Value]):
         given = list(inputs)
         while given and given[-1] is None:
             given.pop()
+        if op == "CastLike" and len(given) == 2 and given[0] is not None and given[1] is not None:
+            return (self._cast_like(given[0], given[1], attrs),)
         array = folded(op, given, attrs) if outputs in (None, 1) else None
         if array is not None:
             dtype = dtypes.as_dtype(array.dtype).onnx
@@ -81,6 +83,15 @@ class ImportBuilder(Ops[Value]):
         node = self.graph.add_node(op, given, attrs, types, name=self.name, source=self.source)
         propagate(node)
         return node.outputs
+
+    def _cast_like(self, value: Value, model: Value, attrs: Attributes) -> Value:
+        """A cast to a dtype that is known here, or nothing, so that constants stay constants.
+
+        ONNX Runtime folds no ``CastLike``, and what a constant stands behind one for is not fused.
+        """
+        if value.dtype == model.dtype:
+            return value
+        return self.apply("Cast", (value,), {**attrs, "to": model.dtype})
 
     def number(self, value: float) -> Value:
         """A constant of float64."""
