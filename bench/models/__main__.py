@@ -89,7 +89,7 @@ def summary(found: dict[str, Any]) -> str:
     """One line of what was found."""
     cells = [f"{c} {found[c]:.3f}" for c in CHECKS if isinstance(found.get(c), float)]
     if "ms" in found:
-        cells.append(f"ms {found['ms']:.2f}/{found['plain_ms']:.2f}")
+        cells.append(f"ms {found['ms']:.2f}/{found.get('plain_ms', 0):.2f}")
     if "error" in found:
         cells.append(found["error"][:160].replace("\n", " "))
     return ("ok  " if passed(found) else "BAD ") + " ".join(cells)

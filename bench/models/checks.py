@@ -115,16 +115,18 @@ class Checked:
         found = compute(*map(tfx.constant, [*arguments, *weights]))
         return [np.asarray(tfx.convert_to_tensor(g).numpy()) for g in found]
 
-    def save(self, folder: Path, arguments: Sequence[Array], shapes: Sequence[Any]) -> None:
+    def save(
+        self, folder: Path, arguments: Sequence[Array], shapes: Sequence[Any], variables: list[Any]
+    ) -> None:
         """Save the model beside a signature that makes a step of SGD.
 
         Args:
             folder: Where to.
             arguments: Of this form are the model's.
             shapes: Of the weights of outputs, which the signature takes behind the arguments.
+            variables: What is trained.
         """
         optimizer = tfx.optimizers.SGD(1e-3, momentum=0.9)
-        variables = self.module.trainable_variables
         optimizer.build(variables)
         count = len(arguments)
         specs = [tfx.TensorSpec(a.shape, a.dtype) for a in arguments]
