@@ -41,6 +41,7 @@ _SOURCES = (
     "from_sklearn",
     "from_tensorflow",
     "from_torch",
+    "text_generation",
 )
 
 

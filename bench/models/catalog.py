@@ -1,12 +1,23 @@
 """The models of the matrix, by name: ``SOURCE/MODEL``, and the framework that makes them."""
+
 from __future__ import annotations
 from typing import NamedTuple
+
+
 class Entry(NamedTuple):
     """A model, and which environment has it."""
+
     name: str
     framework: str
+
+
 import subprocess
+
 _TORCH = """
+transformers: bert bert_masked distilbert roberta albert electra deberta_v2 mpnet modernbert gpt2 gpt_neox opt
+ bloom llama mistral qwen2 qwen3 gemma gemma2 phi falcon mixtral mamba t5 bart whisper wav2vec2 hubert clip vit
+ deit beit dinov2 siglip_vision segformer
+torch: lstm_ctc
 torchvision: alexnet vgg11_bn resnet18 resnet50 resnext50_32x4d wide_resnet50_2 densenet121 googlenet inception_v3
  squeezenet1_1 shufflenet_v2_x1_0 mobilenet_v2 mobilenet_v3_small mobilenet_v3_large mnasnet1_0 efficientnet_b0
  efficientnet_v2_s regnet_y_400mf regnet_x_400mf convnext_tiny vit_b_32 swin_t swin_v2_t maxvit_t
@@ -14,11 +25,9 @@ torchvision: alexnet vgg11_bn resnet18 resnet50 resnext50_32x4d wide_resnet50_2 
 timm: mobilenetv4_conv_small efficientvit_b0 ghostnet_100 levit_128s mixer_s32_224 resmlp_12_224
  deit_tiny_patch16_224 convmixer_768_32 poolformer_s12 repvgg_a0 edgenext_xx_small mobilevit_xxs nfnet_l0
  hrnet_w18_small xcit_nano_12_p16_224 tf_efficientnet_lite0 eva02_tiny_patch14_224 coat_tiny
-transformers: bert bert_masked distilbert roberta albert electra deberta_v2 mpnet modernbert gpt2 gpt_neox opt
- bloom llama mistral qwen2 qwen3 gemma gemma2 phi falcon mixtral mamba t5 bart whisper wav2vec2 hubert clip vit
- deit beit dinov2 siglip_vision segformer
-torch: lstm_ctc
 """
+
+
 def _entries(text: str, framework: str) -> list[Entry]:
     found, source = [], ""
     for word in text.split():
@@ -27,4 +36,6 @@ def _entries(text: str, framework: str) -> list[Entry]:
         else:
             found.append(Entry(f"{source}/{word}", framework))
     return found
+
+
 CATALOG = _entries(_TORCH, "torch")

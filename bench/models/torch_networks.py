@@ -256,8 +256,14 @@ _TEXT: dict[str, tuple[Any, ...]] = {
         "ModernBertConfig",
         ("last_hidden_state",),
         None,
-        {**_SMALL, "pad_token_id": 0, "cls_token_id": 1, "sep_token_id": 2, "eos_token_id": 2,
-         "bos_token_id": 1},
+        {
+            **_SMALL,
+            "pad_token_id": 0,
+            "cls_token_id": 1,
+            "sep_token_id": 2,
+            "eos_token_id": 2,
+            "bos_token_id": 1,
+        },
     ),
     "gpt2": (
         "GPT2LMHeadModel",

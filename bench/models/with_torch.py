@@ -46,8 +46,7 @@ def own_answers(module, arguments, weights, rate):
     loss = sum((o * torch.from_numpy(w).to(o.dtype)).sum() for o, w in zip(floats, weights))
     loss.backward()
     gradients = {
-        n: None if p.grad is None else p.grad.detach().numpy()
-        for n, p in module.named_parameters()
+        n: None if p.grad is None else p.grad.detach().numpy() for n, p in module.named_parameters()
     }
     optimizer.step()
     after = {n: p.detach().numpy() for n, p in module.named_parameters()}
@@ -148,8 +147,12 @@ def check(name):
                 break
         yield found
         start = time.perf_counter()
-        checked.save(Path(folder), reference.arrays, [w.shape for w in reference.weights],
-                     parameters.variables)
+        checked.save(
+            Path(folder),
+            reference.arrays,
+            [w.shape for w in reference.weights],
+            parameters.variables,
+        )
         found["save_s"] = time.perf_counter() - start
         for turn in range(TRIES):
             drawn = reference if turn == 0 else Reference(module, arguments, turn)
