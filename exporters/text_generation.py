@@ -1,6 +1,6 @@
-"""Language models of transformers as text generators: weights under torch's names, cache as state.
+"""Language models as text generators: of transformers, or ONNX files that take and return a cache.
 
-Stands on ``from_torch``. What is ours: the exported step is one for any number of tokens behind any
+For transformers it stands on ``from_torch``. What is ours: the exported step is one for any number of tokens behind any
 number of cached ones, so that one graph serves prompts and single tokens; a comparison with what
 transformers itself generates.
 """
@@ -22,9 +22,12 @@ from tfx.exporters import from_torch
 from tfx.exporters.native import save
 from tfx.framework.module import snake_case
 from tfx.framework.tensor import Tensor
+from tfx.importing.model import ImportedModel, import_onnx
+from tfx.importing.onnx_generation import generator_of
 from tfx.importing.text_generation import CacheSlot, TextGenerator
 
-_METHOD = "continue_text"
+# The method of the network that is exported.
+METHOD = "continue_text"
 # Sizes of the example that the step is traced with: no two alike, and none that is 0 or 1.
 _BATCH, _NEW, _PAST = 2, 3, 5
 
@@ -37,12 +40,14 @@ def to_generator(
     verify: bool = True,
     name: str | None = None,
 ) -> TextGenerator:
-    """Make a text generator of a causal language model of transformers.
+    """Make a text generator of a causal language model.
 
     Args:
-        model: A ``PreTrainedModel`` with a causal head whose cache is of keys and values: Llama,
+        model: A path, bytes or ``onnx.ModelProto`` of a model, or what ``import_onnx`` returned:
+            see ``tfx.importing.onnx_generation``. Or a ``PreTrainedModel`` with a causal head whose cache is of keys and values: Llama,
             Mistral, Qwen, GPT-2, GPT-NeoX, OPT, Phi, Gemma and so on.
-        end_tokens: Tokens that end a text. None: those of the model's ``generation_config``.
+        end_tokens: Tokens that end a text. None: those of the model's ``generation_config``; of an
+            ONNX file none.
         pad_token: What follows the end of a text. None: that of the ``generation_config``, else
             the first of ``end_tokens``.
         verify: Whether the tokens that it generates greedily must be those of the model.
@@ -57,6 +62,10 @@ def to_generator(
         UnimplementedError: the model's cache is not of keys and values, or its code does what a
             graph cannot.
     """
+    if isinstance(model, str | os.PathLike | bytes) or hasattr(model, "opset_import"):
+        model = import_onnx(model)
+    if isinstance(model, ImportedModel):
+        return generator_of(model, end_tokens or (), pad_token or 0, name)
     from_torch.require_torch()
     transformers = _transformers()
     if not isinstance(model, transformers.PreTrainedModel) or not model.can_generate():
@@ -75,7 +84,7 @@ def to_generator(
     pad = (ends[0] if ends else 0) if pad is None else pad
     arguments, slots = _example(model)
     network = _network(model, arguments, name)
-    step = getattr(network, _METHOD)
+    step = getattr(network, METHOD)
 
     def forward(
         tokens: Tensor, mask: Tensor, positions: Tensor, cache: list[Tensor]
@@ -136,8 +145,12 @@ def _example(model: Any) -> tuple[tuple[Any, ...], list[CacheSlot]]:
     def tokens(length: int) -> Any:
         return torch.randint(0, model.config.vocab_size, (_BATCH, length), generator=generator)
 
+    # Without a configuration a cache keeps all tokens, also where a model looks at the last ones
+    # only: what it may look at, it masks.
+    empty = _transformers().DynamicCache()
     with torch.no_grad(), _inference(model):
-        cache = model(input_ids=tokens(_PAST), use_cache=True).past_key_values
+        result = model(input_ids=tokens(_PAST), past_key_values=empty, use_cache=True)
+    cache = result.past_key_values
     layers = getattr(cache, "layers", None)
     if not layers or not all(hasattr(layer, "keys") for layer in layers):
         raise UnimplementedError(
@@ -198,16 +211,16 @@ def _network(model: Any, arguments: tuple[Any, ...], name: str | None) -> Any:
         "position_ids": tokens,
         "past": [{0: "batch", 2: "past"} for _ in arguments[3]],
     }
-    setattr(model, _METHOD, types.MethodType(continue_text, model))
+    setattr(model, METHOD, types.MethodType(continue_text, model))
     try:
         return from_torch.to_module(
             model,
-            signatures={_METHOD: (_METHOD, arguments)},
+            signatures={METHOD: (METHOD, arguments)},
             dynamic=dynamic,
             name=name or snake_case(type(model).__name__),
         )
     finally:
-        delattr(model, _METHOD)
+        delattr(model, METHOD)
 
 
 def _compare(generator: TextGenerator, model: Any, ends: list[int], pad: int) -> None:
