@@ -11,7 +11,6 @@ class Entry(NamedTuple):
     framework: str
 
 
-import subprocess
 
 _TORCH = """
 transformers: bert bert_masked distilbert roberta albert electra deberta_v2 mpnet modernbert gpt2 gpt_neox opt
@@ -38,4 +37,18 @@ def _entries(text: str, framework: str) -> list[Entry]:
     return found
 
 
-CATALOG = _entries(_TORCH, "torch")
+_SKLEARN = """
+sklearn: linear_regression ridge lasso logistic_regression mlp_classifier mlp_regressor svc svr gaussian_nb k_neighbors
+ decision_tree random_forest gradient_boosting k_means pca scaler_logistic polynomial_logistic tfidf_logistic
+xgboost: classifier regressor
+lightgbm: classifier regressor
+"""
+_JAX = """
+jax: mlp transformer
+flax: mlp cnn resnet transformer lstm
+equinox: mlp
+"""
+_KERAS = """
+keras: mobilenet mobilenet_v2 mobilenet_v3_small resnet50 densenet121 efficientnet_b0 xception nasnet_mobile
+"""
+CATALOG = [*_entries(_TORCH, "torch"), *_entries(_SKLEARN, "sklearn"), *_entries(_JAX, "jax"), *_entries(_KERAS, "keras")]

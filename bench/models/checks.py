@@ -8,9 +8,14 @@ by four times what the source's own float32 differs from it, if that is more.
 
 from __future__ import annotations
 
+import json
+import logging
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +161,28 @@ def flat(value: Any) -> list[Any]:
 def temporary() -> tempfile.TemporaryDirectory[str]:
     """A folder for a bundle."""
     return tempfile.TemporaryDirectory(prefix="tfx-models-")
+
+
+def differences(function: Callable[[Array], Any], x: Array, step: float = 1e-5) -> Array:
+    """The gradient of a function of float64 by central differences."""
+    found = np.zeros_like(x)
+    for i in np.ndindex(*x.shape):
+        ahead, behind = x.copy(), x.copy()
+        ahead[i] += step
+        behind[i] -= step
+        found[i] = (float(function(ahead)) - float(function(behind))) / (2 * step)
+    return found
+
+
+def report_on(check: Callable[[str], Iterator[dict[str, Any]]]) -> None:
+    """Run the checks of the model that the command line names; print what was found as JSON."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    found: dict[str, Any] = {}
+    try:
+        for known in check(sys.argv[1]):
+            found = known
+    except Exception as e:  # whatever it is, it is what is reported
+        found = {**found, "error": f"{type(e).__name__}: {e}"[:2000]}
+        found["traceback"] = traceback.format_exc()[-3000:]
+    print(json.dumps(found))

@@ -11,12 +11,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
-import json
-import logging
-import sys
 import time
-import traceback
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +20,7 @@ import torch
 import tfx
 from tfx.exporters import from_torch
 from tfx.loaders import Bundle
-from bench.models.checks import Checked, deviation, flat, least, plain_session, temporary
+from bench.models.checks import Checked, deviation, flat, least, plain_session, report_on, temporary
 from bench.models.torch_networks import NETWORKS, prepare, randomized
 
 
@@ -262,22 +257,7 @@ class Parameters:
         ]  # fmt: skip
 
 
-def main():
-    name = sys.argv[1]
-    warnings.simplefilter("ignore")
-    logging.disable(logging.WARNING)
+if __name__ == "__main__":
     torch.set_num_threads(2)
     prepare()
-    found = {}
-    try:
-        for found in check(name):
-            pass
-    except Exception as e:
-        found = dict(found)
-        found["error"] = f"{type(e).__name__}: {e}"[:2000]
-        found["traceback"] = traceback.format_exc()[-3000:]
-    print(json.dumps(found))
-
-
-if __name__ == "__main__":
-    main()
+    report_on(check)
