@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import generation_cases
 import hostile
 import keras_cases
 import numpy as np
@@ -337,6 +338,7 @@ CASES: dict[str, Callable[[Case], None]] = {
     **state_cases.CASES,
     **rare_cases.CASES,
     **keras_cases.CASES,
+    **generation_cases.CASES,
     **zoo_cases.CASES,
     **precision_cases.CASES,
 }

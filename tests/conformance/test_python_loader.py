@@ -18,6 +18,8 @@ HONEST = [
     "brain_floats",
     "control_flow",
     "dtypes",
+    "generation_gpt2",
+    "generation_llama",
     "growing",
     "halves",
     "keras_dense",
