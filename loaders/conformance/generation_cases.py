@@ -44,8 +44,6 @@ def _write(case: Case, name: str) -> None:
     for place in range(3):
         tokens = record["free"][:, record["tokens"].shape[1] + place]
         case.call("decode", {"tokens": tokens}, generator.decode(tokens))
-        if place == 0:
-            case.save_again()
 
 
 def generation_llama(case: Case) -> None:
