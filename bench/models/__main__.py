@@ -36,7 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--use", action="append", default=[], metavar="SOURCE=PYTHON")
     options = parser.parse_args(arguments)
     pythons = dict(u.split("=", 1) for u in options.use)
-    wanted = [e for e in CATALOG if _wanted(e, options.names)]
+    given = [[e for e in CATALOG if _wanted(e, n)] for n in options.names] or [CATALOG]
+    wanted = list(dict.fromkeys(e for entries in given for e in entries))
     for entry in [] if options.only_write else wanted:
         known = load(entry)
         if known is not None and not options.again and not (options.failed and not is_equal(known)):
@@ -51,8 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
     return 0 if all(f is not None and is_equal(f) for f in checked) else 1
 
 
-def _wanted(entry: Entry, names: list[str]) -> bool:
-    return not names or any(entry.name == n or entry.name.startswith(f"{n}/") for n in names)
+def _wanted(entry: Entry, name: str) -> bool:
+    return entry.name == name or entry.name.startswith(f"{name}/")
 
 
 def run(entry: Entry, python: str, seconds: float, gigabytes: float) -> dict[str, Any]:
