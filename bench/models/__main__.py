@@ -30,7 +30,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--again", action="store_true", help="check also what was checked")
     parser.add_argument("--failed", action="store_true", help="check again what was not equal")
     parser.add_argument("--write", action="store_true", help="write docs/models.md")
-    parser.add_argument("--only-write", action="store_true", help="check nothing, write what is known")
+    parser.add_argument(
+        "--only-write", action="store_true", help="check nothing, write what is known"
+    )
     parser.add_argument("--seconds", type=float, default=400.0, help="limit of a model")
     parser.add_argument("--gigabytes", type=float, default=16.0, help="limit of a model")
     parser.add_argument("--use", action="append", default=[], metavar="SOURCE=PYTHON")

@@ -11,9 +11,8 @@ class Entry(NamedTuple):
     framework: str
 
 
-
 _TORCH = """
-transformers: bert bert_masked distilbert roberta albert electra deberta_v2 mpnet modernbert gpt2 gpt_neox opt
+transformers: bert bert_base bert_masked distilbert roberta albert electra deberta_v2 mpnet modernbert gpt2 gpt_neox opt
  bloom llama mistral qwen2 qwen3 gemma gemma2 phi falcon mixtral mamba t5 bart whisper wav2vec2 hubert clip vit
  deit beit dinov2 siglip_vision segformer
 torch: lstm_ctc
@@ -51,4 +50,9 @@ equinox: mlp
 _KERAS = """
 keras: mobilenet mobilenet_v2 mobilenet_v3_small resnet50 densenet121 efficientnet_b0 xception nasnet_mobile
 """
-CATALOG = [*_entries(_TORCH, "torch"), *_entries(_SKLEARN, "sklearn"), *_entries(_JAX, "jax"), *_entries(_KERAS, "keras")]
+CATALOG = [
+    *_entries(_TORCH, "torch"),
+    *_entries(_SKLEARN, "sklearn"),
+    *_entries(_JAX, "jax"),
+    *_entries(_KERAS, "keras"),
+]

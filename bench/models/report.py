@@ -14,7 +14,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "models.md"
 BLOCK = "python -m bench.models --write"
 _HEADER = (
     "model", "parameters", "nodes", "answers", "gradient", "step", "reloaded", "onnxruntime",
-    "ms", "ratio",
+    "import s", "ms", "ratio",
 )  # fmt: skip
 
 
@@ -46,6 +46,7 @@ def _row(entry: Entry, found: dict[str, Any]) -> Sequence[str]:
         f"{parameters:,}" if parameters else "",
         str(found.get("nodes", "")),
         *(_cell(found, c) for c in CHECKS),
+        f"{found['import_s']:.2f}" if "plain_ms" in found else "",
         f"{found['ms']:.2f}" if "ms" in found else "",
         ratio,
     )

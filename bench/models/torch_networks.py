@@ -214,6 +214,7 @@ _CAUSAL = {"use_cache": False}
 _GROUPED = {**_SMALL, "num_key_value_heads": 2}
 _TEXT: dict[str, tuple[Any, ...]] = {
     "bert": ("BertModel", "BertConfig", ("last_hidden_state", "pooler_output"), None, _SMALL),
+    "bert_base": ("BertModel", "BertConfig", ("last_hidden_state",), None, {}),
     "bert_masked": ("BertForMaskedLM", "BertConfig", ("logits",), None, _SMALL),
     "distilbert": (
         "DistilBertModel",

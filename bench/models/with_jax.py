@@ -155,7 +155,9 @@ def check(name):
         arrays = [arrays[0].astype(np.int32)]
     found["answers"] = deviation(checked.answers(arrays), [low[0]], [exact[0]])
     yield found
-    names = ["/".join(_key(k) for k in path) for path, _ in jax.tree_util.tree_leaves_with_path(params)]
+    names = [
+        "/".join(_key(k) for k in path) for path, _ in jax.tree_util.tree_leaves_with_path(params)
+    ]
     found["names"] = sorted(imported.weights)[:4]
     chosen = [imported.weights[prefix + n] for n in names]
     gradients = checked.gradients(arrays, [weights], chosen)

@@ -26,6 +26,7 @@ def _write(case: Case, name: str) -> None:
     generator = tf.exporters.text_generation.to_generator(
         record["model"].tobytes(), end_tokens=[int(record["end"])]
     )
+    case.tolerate(1e-4, 1e-4)
     case.save(generator, generator.signatures)
     prompt = {"input_ids": record["tokens"], "attention_mask": record["mask"]}
     settings = {
