@@ -1,8 +1,8 @@
 """Language models as text generators: of transformers, or ONNX files that take and return a cache.
 
-For transformers it stands on ``from_torch``. What is ours: the exported step is one for any number of tokens behind any
-number of cached ones, so that one graph serves prompts and single tokens; a comparison with what
-transformers itself generates.
+For transformers it stands on ``from_torch``. What is ours: the exported step is one for any number
+of tokens behind any number of cached ones, so that one graph serves prompts and single tokens, and
+a comparison with what transformers itself generates.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ def to_generator(
 
     Args:
         model: A path, bytes or ``onnx.ModelProto`` of a model, or what ``import_onnx`` returned:
-            see ``tfx.importing.onnx_generation``. Or a ``PreTrainedModel`` with a causal head whose cache is of keys and values: Llama,
-            Mistral, Qwen, GPT-2, GPT-NeoX, OPT, Phi, Gemma and so on.
+            see ``tfx.importing.onnx_generation``. Or a ``PreTrainedModel`` of transformers with a
+            causal head, whose cache is of keys and values: Llama, Mistral, Qwen, GPT-2, GPT-NeoX,
+            OPT, Phi, Gemma and so on.
         end_tokens: Tokens that end a text. None: those of the model's ``generation_config``; of an
             ONNX file none.
         pad_token: What follows the end of a text. None: that of the ``generation_config``, else
@@ -154,8 +155,8 @@ def _example(model: Any) -> tuple[tuple[Any, ...], list[CacheSlot]]:
     layers = getattr(cache, "layers", None)
     if not layers or not all(hasattr(layer, "keys") for layer in layers):
         raise UnimplementedError(
-            f"the cache of {type(model).__name__} is a {type(cache).__name__}, expected one of keys "
-            "and values for each layer."
+            f"the cache of {type(model).__name__} is a {type(cache).__name__}, expected one of "
+            "keys and values for each layer."
         )
     past = [t for layer in layers for t in (layer.keys, layer.values)]
     slots = []

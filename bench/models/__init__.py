@@ -1,1 +1,1 @@
-"""The matrix of models of others: what is equal to the source after an import; ``docs/models.md``."""
+"""What of models of others is equal to the source: the matrix in ``docs/models.md``."""

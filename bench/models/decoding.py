@@ -6,6 +6,7 @@ that is run once for each token, with the cache handed from call to call. Both t
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,28 +21,25 @@ _TOKENS = 40
 
 def main() -> None:
     """Print microseconds a token of both, and their ratio."""
-    with np.load(_RECORDS) as loaded, temporary() as folder:
+    with np.load(_RECORDS) as loaded:
         for name in ("llama", "gpt2"):
-            data = loaded[f"{name}/model"].tobytes()
-            prompt = loaded[f"{name}/tokens"][:1]
-            generator = tfx.exporters.text_generation.to_generator(data)
-            tfx.saved_model.save(generator, folder, signatures=generator.signatures)
-            inside = plain_session(f"{folder}/generate.onnx")
-            (tmp := ROOT / ".cache" / "models").mkdir(parents=True, exist_ok=True)
-            path = tmp / f"step-{name}.onnx"
-            path.write_bytes(data)
-            step = plain_session(path)
-            path.unlink()
-            assert _inside(inside, prompt) == _by_hand(step, prompt)
-            calls = {
-                "ours": lambda: _inside(inside, prompt),
-                "loop": lambda: _by_hand(step, prompt),
-            }
-            times = {n: ms * 1e3 / _TOKENS for n, ms in least(calls, 3.0).items()}
-            ratio = times["ours"] / times["loop"]
-            print(
-                f"{name}: {times['ours']:.0f} us a token, by a loop {times['loop']:.0f}: {ratio:.2f}"
-            )
+            times = _measure(loaded[f"{name}/model"].tobytes(), loaded[f"{name}/tokens"][:1])
+            ours, loop = times["ours"], times["loop"]
+            print(f"{name}: {ours:.0f} us a token, by a loop {loop:.0f}: {ours / loop:.2f}")
+
+
+def _measure(model: bytes, prompt: Any) -> dict[str, float]:
+    """Microseconds a token of both."""
+    generator = tfx.exporters.text_generation.to_generator(model)
+    with temporary() as folder:
+        tfx.saved_model.save(generator, folder, signatures=generator.signatures)
+        inside = plain_session(f"{folder}/generate.onnx")
+        path = Path(folder) / "step.onnx"
+        path.write_bytes(model)
+        step = plain_session(path)
+    assert _inside(inside, prompt) == _by_hand(step, prompt)
+    calls = {"ours": lambda: _inside(inside, prompt), "loop": lambda: _by_hand(step, prompt)}
+    return {n: ms * 1e3 / _TOKENS for n, ms in least(calls, 3.0).items()}
 
 
 def _inside(session: Any, prompt: Any) -> list[int]:

@@ -1,4 +1,4 @@
-"""``docs/models.md``: what was found of each model, by source, with the reason for what is not equal."""
+"""``docs/models.md``: what was found of each model, and the reason for what is not equal."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Networks of torchvision, timm and transformers with random weights, and what they are called with.
+"""Networks of torchvision, timm and transformers with random weights, and their arguments.
 
 Runs in the environment that has them. The sizes of images and of language models are small where
 an architecture allows it: what is looked for are operators and how they are put together.
 """
 
 # mypy: ignore-errors
-# ruff: noqa: TID253
 
 from __future__ import annotations
 

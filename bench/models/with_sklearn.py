@@ -6,7 +6,6 @@ answers where those are smooth, and there is no optimizer's step to compare with
 """
 
 # mypy: ignore-errors
-# ruff: noqa: TID253
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ Prints one line of JSON with what was found. Runs in the environment that has to
 """
 
 # mypy: ignore-errors
-# ruff: noqa: TID253
 
 from __future__ import annotations
 
@@ -18,10 +17,10 @@ import numpy as np
 import torch
 
 import tfx
-from tfx.exporters import from_torch
-from tfx.loaders import Bundle
 from bench.models.checks import Checked, deviation, flat, least, plain_session, report_on, temporary
 from bench.models.torch_networks import NETWORKS, prepare, randomized
+from tfx.exporters import from_torch
+from tfx.loaders import Bundle
 
 
 def flat_outputs(result):
@@ -38,7 +37,9 @@ def own_answers(module, arguments, weights, rate):
     outputs = flat_outputs(module(*arguments))
     answers = [o.detach().numpy() for o in outputs]
     floats = [o for o in outputs if o.is_floating_point()]
-    loss = sum((o * torch.from_numpy(w).to(o.dtype)).sum() for o, w in zip(floats, weights))
+    loss = sum(
+        (o * torch.from_numpy(w).to(o.dtype)).sum() for o, w in zip(floats, weights, strict=True)
+    )
     loss.backward()
     gradients = {
         n: None if p.grad is None else p.grad.detach().numpy() for n, p in module.named_parameters()
@@ -156,7 +157,7 @@ def check(name):
         loaded = tfx.saved_model.load(folder)
         serve = loaded.signatures["serving_default"]
         ports = list(Bundle.open(folder).signatures["serving_default"].inputs)
-        again = flat(serve(**dict(zip(ports, map(tfx.constant, reference.arrays)))))
+        again = flat(serve(**dict(zip(ports, map(tfx.constant, reference.arrays), strict=True))))
         found["reloaded"] = deviation(
             [np.asarray(t.numpy()) for t in again], reference.low[0], reference.exact[0]
         )

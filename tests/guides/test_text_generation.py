@@ -1,4 +1,4 @@
-"""docs/text-generation.md: its examples run as they stand, with a recorded model for ``llama.onnx``."""
+"""docs/text-generation.md: its examples run as they stand, with a recorded model."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ def _slot(name: str, spec: Any, number: int) -> CacheSlot:
     if shape.count(None) != 2:
         raise InvalidArgumentError(
             f"the input {name!r} is {spec}, which cannot be a part of the cache: expected two sizes "
-            "that calls choose, of the batch and of the texts. input_shapes of import_onnx says "
-            "what the model does not."
+            "that calls choose, of the batch and of the texts. input_shapes of import_onnx "
+            "says what the model does not."
         )
     place = _PLACE.fullmatch(name)
     label = f"layers.{int(place[1])}.{place[2].lower()}" if place else f"slots.{number}"

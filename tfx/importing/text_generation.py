@@ -347,7 +347,8 @@ def _prompt(input_ids: Any, attention_mask: Any) -> tuple[Any, Any]:
     mask = np.ones_like(tokens) if attention_mask is None else np.asarray(attention_mask, np.int64)
     if mask.shape != tokens.shape:
         raise InvalidArgumentError(
-            f"attention_mask has the shape {mask.shape}, expected that of input_ids, {tokens.shape}."
+            f"attention_mask has the shape {mask.shape}, expected that of input_ids: "
+            f"{tokens.shape}."
         )
     return tokens, mask
 

@@ -320,3 +320,22 @@ def test_strings_and_truth_values() -> None:
     )
     assert tf.import_onnx(proto)(np.array(["a", "b"], object)).numpy().tolist() == [True, False]
     assert FLOAT == 1
+
+
+def test_casts_to_the_type_of_another_value_are_decided_while_reading() -> None:
+    """As PyTorch's exporter has a bias of zeros: ONNX Runtime folds no ``CastLike``."""
+    nodes = [
+        node("CastLike", ["zero", "x"], ["typed"]),
+        node("Expand", ["typed", "size"], ["b"]),
+        node("Add", ["x", "b"], ["s"]),
+        node("CastLike", ["s", "n"], ["whole"]),
+        node("CastLike", ["s", "x"], ["same"]),
+    ]
+    stored = [constant("zero", np.array(1, np.int64)), constant("size", np.array([2], np.int64))]
+    inputs = [value("x", [2]), value("n", [2], INT64)]
+    outputs = [value("whole", [2], INT64), value("same", [2])]
+    model = tf.import_onnx(make(nodes, inputs, outputs, stored))
+    found = model(np.float32([1.5, -3.5]), np.int64([0, 0]))
+    assert found["whole"].numpy().tolist() == [2, -2]
+    assert found["same"].numpy().tolist() == [2.5, -2.5]
+    assert sorted(n.op_type for n in model.as_onnx().graph.node) == ["Add", "Cast"]
