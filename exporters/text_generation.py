@@ -20,6 +20,7 @@ import numpy as np
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.exporters import from_torch
 from tfx.exporters.native import save
+from tfx.exporters.torch_programs import in_mode
 from tfx.framework.module import snake_case
 from tfx.framework.tensor import Tensor
 from tfx.importing.model import ImportedModel, import_onnx
@@ -176,15 +177,12 @@ def _example(model: Any) -> tuple[tuple[Any, ...], list[CacheSlot]]:
 
 def _inference(model: Any) -> AbstractContextManager[None]:
     """The model as in inference."""
-    from tfx.exporters.torch_programs import in_mode
-
     return in_mode(model, training=False)
 
 
 def _network(model: Any, arguments: tuple[Any, ...], name: str | None) -> Any:
     """The model as a module whose method takes and returns a cache."""
-    from transformers import DynamicCache
-
+    dynamic_cache = _transformers().DynamicCache
     takes = set(inspect.signature(model.forward).parameters)
     fixed: dict[str, Any] = {"use_cache": True}
     if "logits_to_keep" in takes:
@@ -193,7 +191,7 @@ def _network(model: Any, arguments: tuple[Any, ...], name: str | None) -> Any:
     def continue_text(
         self: Any, input_ids: Any, attention_mask: Any, position_ids: Any, past: Any
     ) -> Any:
-        cache = DynamicCache(list(zip(past[0::2], past[1::2], strict=True)))
+        cache = dynamic_cache(list(zip(past[0::2], past[1::2], strict=True)))
         given = {"position_ids": position_ids} if "position_ids" in takes else {}
         result = self(
             input_ids=input_ids,

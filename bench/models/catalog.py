@@ -21,7 +21,7 @@ class Entry(NamedTuple):
 
 
 _TRANSFORMERS = """
-bert bert_base bert_masked distilbert roberta albert electra deberta_v2 mpnet modernbert gpt2
+bert bert_masked distilbert roberta albert electra deberta_v2 mpnet modernbert gpt2
 gpt_neox opt bloom llama mistral qwen2 qwen3 gemma gemma2 phi falcon mixtral mamba t5 bart whisper
 wav2vec2 hubert clip vit deit beit dinov2 siglip_vision segformer
 """

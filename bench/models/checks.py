@@ -117,8 +117,10 @@ class Checked:
                 loss = self._loss(tensors[:count], tensors[count:])
             return tape.gradient(loss, list(variables))
 
-        found = compute(*map(tfx.constant, [*arguments, *weights]))
-        return [np.asarray(tfx.convert_to_tensor(g).numpy()) for g in found]
+        found: Any = compute(*map(tfx.constant, [*arguments, *weights]))
+        # A gradient of a gather is IndexedSlices.
+        dense: list[Any] = [tfx.convert_to_tensor(g) for g in found]
+        return [np.asarray(g.numpy()) for g in dense]
 
     def save(
         self, folder: Path, arguments: Sequence[Array], shapes: Sequence[Any], variables: list[Any]

@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tfx.core.dims import is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.specs import TensorSpec
 from tfx.framework.tensor import Tensor
@@ -72,11 +71,11 @@ def generator_of(
 
 def _slot(name: str, spec: Any, number: int) -> CacheSlot:
     sizes = spec.shape.symbolic if isinstance(spec, TensorSpec) else None
-    shape = tuple(d if is_static([d]) else None for d in sizes or ())
+    shape = tuple(d if isinstance(d, int) else None for d in sizes or ())
     if shape.count(None) != 2:
         raise InvalidArgumentError(
-            f"the input {name!r} is {spec}, which cannot be a part of the cache: expected two sizes "
-            "that calls choose, of the batch and of the texts. input_shapes of import_onnx "
+            f"the input {name!r} is {spec}, which cannot be a part of the cache: expected two "
+            "sizes that calls choose, of the batch and of the texts. input_shapes of import_onnx "
             "says what the model does not."
         )
     place = _PLACE.fullmatch(name)

@@ -153,7 +153,7 @@ class TextGenerator(Module):
 
     # What people call
 
-    def prefill(self, input_ids: Any, attention_mask: Any = None) -> dict[str, Tensor]:
+    def prefill(self, input_ids: Any, attention_mask: Any = None) -> dict[str, Any]:
         """Begin texts: the cache is then that of these tokens.
 
         Args:
@@ -163,10 +163,10 @@ class TextGenerator(Module):
         Returns:
             ``logits`` of the next token, ``[batch, vocabulary]``.
         """
-        result: dict[str, Tensor] = self._self_prefill(*_prompt(input_ids, attention_mask))
+        result: dict[str, Any] = self._self_prefill(*_prompt(input_ids, attention_mask))
         return result
 
-    def decode(self, tokens: Any) -> dict[str, Tensor]:
+    def decode(self, tokens: Any) -> dict[str, Any]:
         """Go on by one token of each text.
 
         Args:
@@ -175,7 +175,7 @@ class TextGenerator(Module):
         Returns:
             ``logits`` of the next token, ``[batch, vocabulary]``.
         """
-        result: dict[str, Tensor] = self._self_decode(np.asarray(tokens, np.int64))
+        result: dict[str, Any] = self._self_decode(np.asarray(tokens, np.int64))
         return result
 
     def generate(
@@ -187,7 +187,7 @@ class TextGenerator(Module):
         temperature: float = 0.0,
         top_k: int = 0,
         seed: int = 0,
-    ) -> dict[str, Tensor]:
+    ) -> dict[str, Any]:
         """Continue texts, in one call of one graph.
 
         Args:
@@ -209,9 +209,7 @@ class TextGenerator(Module):
             np.asarray(top_k, np.int32),
             np.asarray(seed, np.int64),
         )
-        result: dict[str, Tensor] = self._self_generate(
-            *_prompt(input_ids, attention_mask), *settings
-        )
+        result: dict[str, Any] = self._self_generate(*_prompt(input_ids, attention_mask), *settings)
         return result
 
     @property
@@ -229,12 +227,12 @@ class TextGenerator(Module):
 
     # What is traced
 
-    def _prefill(self, input_ids: Tensor, attention_mask: Tensor) -> dict[str, Tensor]:
+    def _prefill(self, input_ids: Tensor, attention_mask: Tensor) -> dict[str, Any]:
         logits, cache = self._begin(input_ids, attention_mask)
         self._keep(cache, attention_mask)
         return {"logits": logits}
 
-    def _decode(self, tokens: Tensor) -> dict[str, Tensor]:
+    def _decode(self, tokens: Tensor) -> dict[str, Any]:
         mask = _longer(self.mask.read_value())
         cache = [self.cache[slot.name].read_value() for slot in self._self_slots]
         logits, cache = self._go_on(tokens, mask, cache)
@@ -275,7 +273,7 @@ class TextGenerator(Module):
         temperature: Tensor,
         top_k: Tensor,
         seed: Tensor,
-    ) -> dict[str, Tensor]:
+    ) -> dict[str, Any]:
         logits, cache = self._begin(input_ids, attention_mask)
         draw = _Draw(temperature, top_k, seed)
         first = draw(logits, np.int32(0))
@@ -318,11 +316,12 @@ class _Draw:
     def __call__(self, logits: Tensor, step: Any) -> Tensor:
         """``[batch, vocabulary]`` to ``[batch]``."""
         logits = cast(logits, _FLOAT32)
-        return cond(
+        chosen: Tensor = cond(
             self._temperature > 0,
             lambda: self._drawn(logits, step),
             lambda: argmax(logits, axis=-1, output_type=_INT64),
         )
+        return chosen
 
     def _drawn(self, logits: Tensor, step: Any) -> Tensor:
         count = shape(logits)[1]
