@@ -24,6 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"autodiff"}),
     frozenset({"autograph"}),
     frozenset({"function"}),
+    frozenset({"sparse_ops"}),
     frozenset({"vectorize", "linalg_ops", "nn_ops", "script_ops", "ragged_ops"}),
     frozenset(
         {

@@ -157,12 +157,8 @@ def _advice(name: str) -> str:
     return ""
 
 
-_DENSE = "dense tensors with a mask do it, and tfx.IndexedSlices are sparse in their rows"
 _LAYERS = "tfx.keras is Keras 3 itself, or build models of tfx.Module and tfx.nn"
 _INSTEAD = {
-    "SparseTensor": _DENSE,
-    "SparseTensorSpec": _DENSE,
-    "sparse": _DENSE,
     "layers": _LAYERS,
     "losses": "losses are in tfx.keras and in tfx.nn",
     "metrics": "metrics are in tfx.keras",

@@ -83,6 +83,25 @@ class Refusal(enum.Enum):
         "RaggedTensor",
         "the rows of ragged tensors differ in length, and neither is broadcast",
     )
+    SPARSE_INDICES = (
+        34,
+        "SparseTensor",
+        "indices are out of order, repeated or out of bounds",
+        "use tf.sparse.reorder to create a correctly ordered copy",
+    )
+    SPARSE_SHAPES = 35, "SparseTensor", "the shapes of sparse tensors do not match"
+    SPARSE_INNER = (
+        36,
+        "SparseTensorDenseMatMul",
+        "Cannot multiply A and B because inner dimension does not match",
+    )
+    SPARSE_RESHAPE = (
+        37,
+        "SparseReshape",
+        "the requested shape has another number of dense values than the tensor",
+    )
+    SPARSE_MAPPED = 38, "map_values", "Mismatched indices of sparse tensors"
+    SPARSE_RESET = 39, "SparseResetShape", "new_shape is smaller than the shape of the tensor"
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:
         self.dimension = _FIRST - number

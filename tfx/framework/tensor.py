@@ -575,7 +575,7 @@ def is_tensor(x: object) -> bool:
     """
     if isinstance(x, Tensor) or getattr(x, "_is_tfx_variable", False) is True:
         return True
-    if getattr(x, "_is_tfx_ragged", False) is True:
+    if getattr(x, "_is_tfx_ragged", False) is True or getattr(x, "_is_tfx_sparse", False) is True:
         return True
     return getattr(x, "_is_indexed_slices", False) is True
 

@@ -12,6 +12,7 @@ from tfx.core.errors import DTypeMismatchError
 from tfx.core.tracebacks import cover
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
+from tfx.framework.composite.sparse import is_sparse
 from tfx.framework.context import using
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -66,6 +67,8 @@ def _guarded(function: Operator, x: Any, y: Any) -> Any:
 
 
 def _has_own_arithmetic(x: Any) -> bool:
+    if is_sparse(x):
+        return True
     return hasattr(type(x), "__radd__") and type(x).__module__ not in ("builtins", "numpy")
 
 

@@ -1,0 +1,153 @@
+"""Products of sparse matrices with dense ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfx.core.dtypes import DTypeLike, as_dtype
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
+from tfx.framework.builder import ox
+from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.guards import refused_unless
+from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.ops.array.gather import gather
+from tfx.ops.array.transpose import transpose
+from tfx.ops.common.arguments import static_ints, tensor
+from tfx.ops.common.shapes import dimension, rank_of
+from tfx.ops.math.segments import unsorted_segment_sum
+from tfx.sparse_ops import positions
+from tfx.sparse_ops.sparse_tensor import (
+    SparseTensor,
+    SparseTensorValue,
+    known_rank_of,
+    made,
+    require_sparse,
+)
+
+
+def sparse_dense_matmul(
+    sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
+) -> Tensor:
+    """The product of a sparse matrix and a dense one, or of a dense one and a sparse one.
+
+    Gradients flow to the values of the sparse matrix and to the dense one.
+
+    Args:
+        sp_a: ``SparseTensor`` of two axes; or a matrix, if ``b`` is sparse.
+        b: Matrix of the same dtype.
+        adjoint_a: Transpose (and conjugate) the first one.
+        adjoint_b: Transpose (and conjugate) the second one.
+        name: Accepted for compatibility.
+
+    Returns:
+        A dense matrix.
+
+    Raises:
+        InvalidArgumentError: sizes that do not fit, or not matrices.
+
+    Example:
+        >>> import tfx as tf
+        >>> x = tf.SparseTensor([[0, 1], [1, 0]], [2.0, 3.0], [2, 2])
+        >>> tf.sparse.sparse_dense_matmul(x, [[1.0], [10.0]]).numpy()
+        array([[20.],
+               [ 3.]], dtype=float32)
+    """
+    if isinstance(b, SparseTensor | SparseTensorValue):
+        # (a b)^H = b^H a^H
+        return _adjoint(sparse_dense_matmul(b, sp_a, not adjoint_b, not adjoint_a))
+    x = require_sparse(sp_a, "sparse.sparse_dense_matmul")
+    dense = convert_to_tensor(b, x.dtype)
+    if known_rank_of(x, "SparseTensorDenseMatMul") != 2 or rank_of(dense) not in (2, None):
+        raise InvalidArgumentError(
+            "sparse_dense_matmul takes matrices; got shapes "
+            f"{x.shape} and {dense.shape}.",
+            op="SparseTensorDenseMatMul",
+        )
+    if adjoint_b:
+        dense = _adjoint(dense)
+    values = _conjugate(x.values) if adjoint_a else x.values
+    out, inner = (1, 0) if adjoint_a else (0, 1)
+    dense = _fitting(x, dense, inner)
+    rows = gather(dense, positions.column(x.indices, inner))
+    weighted = ox.Mul(rows, ox.Unsqueeze(values, int64_constant([1])))
+    size = positions.axis_size(x.dense_shape, out)
+    count = ox.Squeeze(size, int64_constant([0]))
+    found = unsorted_segment_sum(weighted, positions.column(x.indices, out), count)
+    if x.shape.rank is not None and dense.shape.rank is not None:
+        found.set_shape([x.shape[out], dense.shape[1]])
+    return found
+
+
+def _adjoint(x: Any) -> Tensor:
+    return _conjugate(transpose(tensor(x)))
+
+
+def _conjugate(x: Tensor) -> Tensor:
+    if not x.dtype.is_complex:
+        return x
+    from tfx.ops.math.bitcast import conj
+
+    found: Tensor = conj(x)
+    return found
+
+
+def _fitting(x: SparseTensor, dense: Tensor, inner: int) -> Tensor:
+    sizes = positions.axis_size(x.dense_shape, inner), dimension(dense, 0)
+    fits = ox.Equal(*sizes)
+    if not isinstance(fits, EagerTensor):
+        return refused_unless(fits, dense, Refusal.SPARSE_INNER)
+    if not fits.view().all():
+        had = [static_ints(s) or [] for s in sizes]
+        raise InvalidArgumentError(
+            "Cannot multiply A and B because inner dimension does not match: "
+            f"{had[0][0]} vs. {had[1][0]}.  Did you forget a transpose?  Dimensions of A: "
+            f"{static_ints(x.dense_shape)}.  Dimensions of B: {dense.shape}",
+            op="SparseTensorDenseMatMul",
+        )
+    return dense
+
+
+def sampled_addmm(
+    indices: Any,
+    values: Any,
+    dense_shape: Any,
+    mat1: Any,
+    mat2: Any,
+    beta: Any = 1.0,
+    alpha: Any = 1.0,
+    output_type: DTypeLike = dtypes.float32,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The entries of ``alpha * (mat1 @ mat2) + beta * sparse`` in the places of a sparse matrix.
+
+    Args:
+        indices: ``[n, 2]``, where the entries are.
+        values: ``[n]``, what they are.
+        dense_shape: ``[2]``.
+        mat1: ``[rows, k]``.
+        mat2: ``[k, columns]``.
+        beta: What the entries are multiplied by.
+        alpha: What the product is multiplied by.
+        output_type: float32.
+
+    Returns:
+        ``(indices, values, dense_shape)`` of the result.
+
+    Example:
+        >>> import tfx as tf
+        >>> _, values, _ = tf.sparse.sampled_addmm(
+        ...     [[0, 1]], [1.0], [2, 2], [[1.0], [2.0]], [[3.0, 4.0]]
+        ... )
+        >>> values.numpy()
+        array([5.], dtype=float32)
+    """
+    kind = as_dtype(output_type)
+    x = SparseTensor(indices, convert_to_tensor(values, kind), dense_shape)
+    first, second = convert_to_tensor(mat1, kind), convert_to_tensor(mat2, kind)
+    rows = gather(first, positions.column(x.indices, 0))
+    others = gather(transpose(second), positions.column(x.indices, 1))
+    products = ox.ReduceSum(ox.Mul(rows, others), int64_constant([1]), keepdims=0)
+    scaled = ox.Mul(products, convert_to_tensor(alpha, kind))
+    found = made(x.indices, ox.Add(scaled, ox.Mul(x.values, convert_to_tensor(beta, kind))), None)
+    return found.indices, found.values, x.dense_shape
