@@ -20,7 +20,11 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PROTOS = ("tfx/bundle/bundle.proto", "tfx/summary/event.proto")
+PROTOS = (
+    "tfx/bundle/bundle.proto",
+    "tfx/parsing/example.proto",
+    "tfx/summary/event.proto",
+)
 GENERATED = tuple(p.replace(".proto", end) for p in PROTOS for end in ("_pb2.py", "_pb2.pyi"))
 GENCODE_MAJOR = 6
 

@@ -35,6 +35,8 @@ from tfx.data.sources import Elements, sliced
 from tfx.data.structure import DatasetSpec, NoneTensorSpec, Structure
 from tfx.ragged_ops import arrays
 from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
+from tfx.sparse_ops import arrays as sparse_arrays
+from tfx.sparse_ops.sparse_tensor_spec import SparseTensorSpec
 
 
 def batched_spec(spec: Any, size: int | None) -> Any:
@@ -47,7 +49,7 @@ def batched_spec(spec: Any, size: int | None) -> Any:
         return TensorSpec(TensorShape([size]).concatenate(spec.shape), spec.dtype)
     if isinstance(spec, NoneTensorSpec):
         return spec
-    if isinstance(spec, RaggedTensorSpec):
+    if isinstance(spec, RaggedTensorSpec | SparseTensorSpec):
         return spec.batched(size)
     if isinstance(spec, DatasetSpec):
         return DatasetSpec(spec.element_spec)
@@ -96,6 +98,8 @@ def batch_maker(structure: Structure) -> Callable[[Sequence[Leaves]], Leaves]:
             spec, parts = column[0][0], [leaves for _, leaves in column]
             if isinstance(spec, RaggedTensorSpec):
                 found += _ragged(spec, parts)
+            elif isinstance(spec, SparseTensorSpec):
+                found += sparse_arrays.stacked([[array_of(x) for x in leaves] for leaves in parts])
             else:
                 found.append(_stacked([leaves[0] for leaves in parts], i))
         return tuple(found)
@@ -424,6 +428,9 @@ class _RaggedUnbatchStage(Stage):
             if leaves[0] is None:
                 continue
             parts = [array_of(leaf) for leaf in leaves]
+            if isinstance(spec, SparseTensorSpec):
+                columns.append(sparse_arrays.rows_of(parts))
+                continue
             ragged = isinstance(spec, RaggedTensorSpec) and len(parts) > 1
             columns.append(arrays.rows_of(parts) if ragged else [[row] for row in _each(parts[0])])
         sizes = {len(column) for column in columns}

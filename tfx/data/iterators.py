@@ -39,6 +39,7 @@ from tfx.data.nodes import (
 )
 from tfx.data.position_variable import PositionVariable
 from tfx.data.structure import DatasetSpec, NoneTensorSpec, Structure, flatten, is_whole, map_whole
+from tfx.framework.composite.sparse import is_sparse
 from tfx.framework.composite.optional import Optional
 from tfx.framework.context import current, using
 from tfx.framework.host_call import host_call
@@ -324,6 +325,8 @@ class NumpyIterator:
 
 
 def _numpy_of_whole(component: Any) -> Any:
+    if is_sparse(component):
+        return component._numpy()  # the dense array, as in TensorFlow
     if is_whole(component):
         return component.numpy()
     return _numpy_leaf(component)

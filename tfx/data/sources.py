@@ -20,6 +20,7 @@ from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.execution.python_errors import error_of
 from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
+from tfx.sparse_ops.sparse_tensor_spec import SparseTensorSpec
 
 
 class TensorSlices(Node):
@@ -312,7 +313,9 @@ def sliced(spec: Any) -> Any:
     Raises:
         ValueError: there is no such axis, or it is None.
     """
-    if isinstance(spec, RaggedTensorSpec) and spec.ragged_rank:
+    if isinstance(spec, SparseTensorSpec) or (
+        isinstance(spec, RaggedTensorSpec) and spec.ragged_rank
+    ):
         return spec.row_spec()
     if isinstance(spec, RaggedTensorSpec):  # of tensors
         return sliced(TensorSpec(spec.shape, spec.dtype))

@@ -24,6 +24,8 @@ from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
 from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
+from tfx.sparse_ops.sparse_tensor import SparseTensor
+from tfx.sparse_ops.sparse_tensor_spec import SparseTensorSpec
 
 
 class NoneTensorSpec(TypeSpec):
@@ -132,6 +134,13 @@ def _build_extension(like: Any, values: list[Any]) -> Any:
 _EXTENSION = Kind(
     _tensor_fields, lambda x: [getattr(x, n) for n in _tensor_fields(x)], _build_extension
 )
+# What is known of the shape is in the spec alone, and no part of the structure.
+_SPARSE = Kind(
+    lambda x: ["dense_shape", "indices", "values"],
+    SparseTensor._tfx_expanded_kind.values,
+    SparseTensor._tfx_expanded_kind.build,
+)
+_SPARSE_SPEC = _SPARSE._replace(values=SparseTensorSpec._tfx_expanded_kind.values)
 _LEAVES = (list, range, str, bytes)
 
 
@@ -141,18 +150,22 @@ def kind_of(value: Any) -> Kind | None:
         return None
     if isinstance(value, ExtensionType):
         return _EXTENSION
+    if isinstance(value, SparseTensor):
+        return _SPARSE
+    if isinstance(value, SparseTensorSpec):
+        return _SPARSE_SPEC
     if is_whole(value):
         return nest_kinds.expanded_kind_of(value)
     return nest_kinds.kind_of(value)
 
 
 def is_whole(value: Any) -> bool:
-    """True for a ragged tensor and its spec: several components that belong together."""
-    return isinstance(value, RaggedTensor | RaggedTensorSpec)
+    """True for ragged and sparse tensors and specs: several components that belong together."""
+    return isinstance(value, RaggedTensor | RaggedTensorSpec | SparseTensor | SparseTensorSpec)
 
 
 def whole_leaves(value: Any) -> list[Any]:
-    """The components of an element, ragged ones as a whole."""
+    """The components of an element, ragged and sparse ones as a whole."""
     kind = None if is_whole(value) else kind_of(value)
     if kind is None:
         return [value]
@@ -160,7 +173,7 @@ def whole_leaves(value: Any) -> list[Any]:
 
 
 def map_whole(function: Callable[[Any], Any], value: Any) -> Any:
-    """A structure with what a function makes of components, ragged ones as a whole."""
+    """A structure with what a function makes of components, ragged and sparse ones as a whole."""
     kind = None if is_whole(value) else kind_of(value)
     if kind is None:
         return function(value)
@@ -250,7 +263,7 @@ class Structure:
         spec: The same.
         specs: The specs of the components, in order.
         pack: Builds an element of its components.
-        has_ragged: Whether ragged tensors are among them.
+        has_ragged: Whether ragged or sparse tensors are among them.
     """
 
     __slots__ = ("has_ragged", "pack", "spec", "specs")
@@ -273,7 +286,7 @@ class Structure:
         return Structure(self.pack(tuple(specs)))
 
     def map_whole(self, function: Callable[[Any], Any]) -> Structure:
-        """The same structure with what a function makes of the specs, of ragged ones as a whole."""
+        """The same structure with what a function makes of the specs, of ragged and sparse ones as a whole."""
         return Structure(map_whole(function, self.spec))
 
     def groups(self, leaves: Sequence[Any]) -> list[tuple[Any, Sequence[Any]]]:

@@ -163,11 +163,9 @@ def _parts_of_spec(spec: SparseTensorSpec) -> list[Any]:
 
 def _build(like: Any, parts: list[Any]) -> Any:
     shape, indices, values = parts
-    said = like._shape if isinstance(like, SparseTensorSpec) else like._static
     if isinstance(values, TensorSpec):
-        if said is None:
-            said = TensorShape(None if shape.shape.rank is None else [None] * (shape.shape[0] or 0))
-        return SparseTensorSpec.from_parts((indices, values, shape), said)
+        return SparseTensorSpec.from_parts((indices, values, shape), like.shape)
+    said = like._shape if isinstance(like, SparseTensorSpec) else like._static
     if said is not None and isinstance(shape, SymbolicTensor):
         with using(graph=graph_of(shape)):  # arguments are put together before the trace begins
             shape = stated(shape, said)

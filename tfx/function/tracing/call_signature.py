@@ -230,6 +230,8 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
 
 def paired(expected: Any, value: Any) -> list[tuple[Any, Any, Any]] | None:
     """``(key, expected part, part)`` of two structures; None if they are not alike."""
+    if hasattr(expected, "_tfx_fitted"):
+        value = expected._tfx_fitted(value)
     wanted, given = expanded_kind_of(expected), expanded_kind_of(value)
     if wanted is None or given is None or wanted.keys(expected) != given.keys(value):
         return None

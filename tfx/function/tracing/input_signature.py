@@ -200,8 +200,6 @@ def fit(function: str, argument: str, spec: Any, value: Any) -> Any:
                 f"{value!r} of type {type(value).__name__}."
             )
         return [fit(function, f"{argument}[{i}]", spec.element, v) for i, v in enumerate(value)]
-    if hasattr(spec, "_tfx_fitted"):
-        value = spec._tfx_fitted(value)
     parts = paired(spec, value)
     if parts is None:
         raise TypeError(
