@@ -26,6 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"function"}),
     frozenset({"sparse_ops"}),
     frozenset({"vectorize", "linalg_ops", "nn_ops", "script_ops", "ragged_ops"}),
+    frozenset({"parsing"}),
     frozenset(
         {
             "numpy_ops",
@@ -68,7 +69,7 @@ WRITTEN_LIKE_PROGRAMS = frozenset({"model_zoo", "keras_backend"})
 HOMES: Mapping[str, frozenset[str]] = {
     "onnx": frozenset({"graph"}),
     "onnxruntime": frozenset({"runtime"}),
-    "google.protobuf": frozenset({"bundle", "graph", "summary"}),
+    "google.protobuf": frozenset({"bundle", "graph", "parsing", "summary"}),
     "optree": frozenset({"core"}),
     "click": frozenset({"cli"}),
     "keras": frozenset({"exporters", "keras_backend", "keras_hook"}),

@@ -152,7 +152,7 @@ def _keys(x: Any) -> list[str]:
     shape = x._shape if isinstance(x, SparseTensorSpec) else x._static
     said = ""
     if shape is not None and shape.rank is not None and any(n is not None for n in shape):
-        said = "_" + "x".join(["?" if n is None else str(n) for n in shape])
+        said = "_" + "_".join(["n" if n is None else str(n) for n in shape])
     return [f"dense_shape{said}", "indices", "values"]
 
 

@@ -1,0 +1,1 @@
+"""Examples and lines of CSV as tensors."""
