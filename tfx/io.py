@@ -21,6 +21,7 @@ from tfx.ops.io.png import decode_png as decode_png
 from tfx.ops.io.png import encode_png as encode_png
 from tfx.ops.io.tensor_proto import parse_tensor as parse_tensor
 from tfx.ops.io.tensor_proto import serialize_tensor as serialize_tensor
+from tfx.parsing.decode_csv import decode_csv as decode_csv
 from tfx.parsing.features import FixedLenFeature as FixedLenFeature
 from tfx.parsing.features import FixedLenSequenceFeature as FixedLenSequenceFeature
 from tfx.parsing.features import RaggedFeature as RaggedFeature
@@ -28,6 +29,12 @@ from tfx.parsing.features import SparseFeature as SparseFeature
 from tfx.parsing.features import VarLenFeature as VarLenFeature
 from tfx.parsing.parse_example import parse_example as parse_example
 from tfx.parsing.parse_example import parse_single_example as parse_single_example
+from tfx.parsing.parse_sequence_example import (
+    parse_sequence_example as parse_sequence_example,
+)
+from tfx.parsing.parse_sequence_example import (
+    parse_single_sequence_example as parse_single_sequence_example,
+)
 from tfx.summary.record_writer import TFRecordWriter as TFRecordWriter
 
 gfile = _namespace(

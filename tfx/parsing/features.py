@@ -195,6 +195,12 @@ def shape_of(feature: Any, key: Any) -> tuple[int, ...]:
     return tuple(found.as_list())
 
 
+def array_of(value: Any) -> Any:
+    """An argument's contents as an array, those of one text too."""
+    found: Any = numpy_of(value)
+    return np.array(found, object) if isinstance(found, bytes) else np.asarray(found)
+
+
 def default_of(feature: Any, key: Any) -> Any:
     """The default of a dense feature as an array of its shape; None: there is none.
 
@@ -204,7 +210,7 @@ def default_of(feature: Any, key: Any) -> Any:
     if feature.default_value is None:
         return None
     kind = dtype_of(feature, key)
-    given = numpy_of(feature.default_value)
+    given = array_of(feature.default_value)
     if kind is dtypes.string:
         found = given.astype(object)
     else:

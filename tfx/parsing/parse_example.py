@@ -12,7 +12,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import numpy_of, tensor
+from tfx.ops.common.arguments import tensor
 from tfx.ops.common.python_ops import by_python
 from tfx.parsing import columns
 from tfx.parsing.features import (
@@ -21,6 +21,7 @@ from tfx.parsing.features import (
     RaggedFeature,
     SparseFeature,
     VarLenFeature,
+    array_of,
     checked,
 )
 from tfx.parsing.readers import Reader, reader_of
@@ -120,18 +121,24 @@ def names_of(given: Any) -> list[str] | None:
     """The names of Examples, for messages."""
     if given is None:
         return None
-    return [bytes(x).decode("utf-8", "replace") for x in numpy_of(given).reshape(-1)] or None
+    return [bytes(x).decode("utf-8", "replace") for x in array_of(given).reshape(-1)] or None
 
 
-def _order(item: tuple[str, Any]) -> int:
-    return 1 if isinstance(item[1], _DENSE) else 2 if isinstance(item[1], _RAGGED) else 0
+def in_order(features: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Keys and features in the order of results: sparse ones, dense ones, ragged ones."""
+
+    def place(item: tuple[str, Any]) -> int:
+        return 1 if isinstance(item[1], _DENSE) else 2 if isinstance(item[1], _RAGGED) else 0
+
+    return sorted(features.items(), key=place)
 
 
 def _parsed(x: Tensor, features: dict[str, Any], names: Any, single: bool) -> dict[str, Any]:
     called = names_of(names)
     batch = None if single else x.shape[0]
-    items = sorted(features.items(), key=_order)
-    readers = {key: reader_of(key, feature, single, batch) for key, feature in items}
+    readers = {
+        key: reader_of(key, feature, single, batch) for key, feature in in_order(features)
+    }
 
     def compute(data: Any) -> list[Any]:
         from tfx.parsing.example_pb2 import Example
