@@ -391,7 +391,7 @@ def _as_dataset(node: Node) -> Dataset:
 wrap_with(_as_dataset)
 
 
-def _strings(value: Any) -> Tensor:
+def strings(value: Any) -> Tensor:
     """The names of files: a string tensor, or what is in a dataset of names."""
     if isinstance(value, Dataset):
         return from_array(texts([bytes(x) for x in value.as_numpy_iterator()]))
@@ -438,7 +438,7 @@ class TFRecordDataset(Dataset):
         name: str | None = None,
     ) -> None:
         super().__init__(
-            Records(tfrecords, _strings(filenames), compression_type, buffer_size or 0)
+            Records(tfrecords, strings(filenames), compression_type, buffer_size or 0)
         )
 
 
@@ -474,7 +474,7 @@ class TextLineDataset(Dataset):
         num_parallel_reads: Any = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(Records(lines, _strings(filenames), compression_type, buffer_size or 0))
+        super().__init__(Records(lines, strings(filenames), compression_type, buffer_size or 0))
 
 
 class FixedLengthRecordDataset(Dataset):
@@ -517,5 +517,5 @@ class FixedLengthRecordDataset(Dataset):
     ) -> None:
         numbers = (record_bytes, header_bytes or 0, footer_bytes or 0)
         super().__init__(
-            Records(fixed_records, _strings(filenames), compression_type, buffer_size or 0, numbers)
+            Records(fixed_records, strings(filenames), compression_type, buffer_size or 0, numbers)
         )

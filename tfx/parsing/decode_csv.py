@@ -56,7 +56,7 @@ def decode_csv(
         (array([31,  0], dtype=int32), array([b'Ann', b'Bob'], dtype=object))
     """
     columns = columns_of(record_defaults)
-    selected = _selected(select_cols, len(columns))
+    selected = selected_columns(select_cols, len(columns))
     delim = one_character(field_delim)
     x = convert_to_tensor(records, dtypes.string)
     shape = raw_shape(x)
@@ -115,7 +115,12 @@ def one_character(delim: Any) -> str:
     return text
 
 
-def _selected(select_cols: Any, count: int) -> list[int] | None:
+def selected_columns(select_cols: Any, count: int) -> list[int] | None:
+    """The numbers of the columns that are wanted; None: all.
+
+    Raises:
+        ValueError: not increasing, negative, or another number of them.
+    """
     if select_cols is None:
         return None
     found = [int(i) for i in np.asarray(select_cols).reshape(-1)]
