@@ -54,7 +54,13 @@ def _take_ragged_tensors() -> None:
     fetch("tfx.experimental.dispatch", "take_ragged_tensors")()
 
 
+def _take_sparse_tensors() -> None:
+    """Let public operations look for sparse tensors among their arguments."""
+    fetch("tfx.experimental.dispatch", "take_sparse_tensors")()
+
+
 first_use.when_first("RaggedTensor", _take_ragged_tensors)
+first_use.when_first("SparseTensor", _take_sparse_tensors)
 
 
 def __getattr__(name: str) -> Any:

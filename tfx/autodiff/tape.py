@@ -20,6 +20,7 @@ from tfx.core.lazy_namespaces import fetch
 from tfx.core.source import user_frame
 from tfx.framework.builder import ox
 from tfx.framework.composite.ragged import is_ragged
+from tfx.framework.composite.sparse import is_sparse
 from tfx.framework.context import current, set_context
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.rules import OpRecord, is_differentiable
@@ -549,12 +550,16 @@ def _warn_of_recorded_gradients() -> None:
 
 
 def _watchable(x: Any) -> Any:
-    """What a tape knows of an object: the values of a ragged tensor."""
+    """What a tape knows of an object: the values of a ragged or sparse tensor."""
+    if is_sparse(x):
+        return x.values
     return x.flat_values if is_ragged(x) else variable_of(x)
 
 
 def _like_source(source: Any, gradient: Any) -> Any:
     """A gradient in the form of its source: with respect to a ragged tensor, a ragged one."""
+    if gradient is not None and is_sparse(source):
+        return source.with_values(gradient)
     if gradient is None or not is_ragged(source):
         return gradient
     return source.with_flat_values(gradient)

@@ -101,6 +101,7 @@ class Refusal(enum.Enum):
         "the requested shape has another number of dense values than the tensor",
     )
     SPARSE_MAPPED = 38, "map_values", "Mismatched indices of sparse tensors"
+    SPARSE_RIGHT_RAGGED = 40, "RaggedFromSparse", "SparseTensor is not right-ragged"
     SPARSE_RESET = 39, "SparseResetShape", "new_shape is smaller than the shape of the tensor"
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:

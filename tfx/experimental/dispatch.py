@@ -2,7 +2,8 @@
 
 A public function that is given an implementation is replaced, wherever modules of tfx hold it, by
 one that looks at its arguments first. Programs that use none of this pay nothing for it. The first
-ragged tensor of a program has the operations replaced that take such tensors, too.
+ragged tensor of a program has the operations replaced that take such tensors, too; so does the
+first sparse one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from tfx.framework.function_wrappers import plain_of, stands_for
 from tfx.ragged_ops import handlers
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
 from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
+from tfx.sparse_ops import handlers as sparse_handlers
+from tfx.sparse_ops.sparse_tensor import SparseTensor
 
 _UNARY = """
     abs acos acosh asin asinh atan atanh cast clip_by_value cos cosh exp floor identity negative
@@ -51,7 +54,7 @@ _Rule = Callable[[Mapping[str, Any]], bool]
 _registered: dict[Any, list[tuple[_Rule, Callable[..., Any], Any]]] = {}
 _dispatching: dict[Any, Any] = {}
 # The function itself -> what carries it out for ragged tensors, if something does, and whether it
-# takes lists of them.
+# takes lists of them; and what carries it out for sparse tensors.
 _for_ragged: dict[Any, list[Any]] = {}
 _RAGGED = (RaggedTensor, RaggedTensorSpec)
 # A node is named after the operation that the user called, not after what found its function.
@@ -240,7 +243,7 @@ def _prepare(functions: Iterable[Any]) -> None:
     new = {}
     for plain in functions:
         if plain not in _dispatching:
-            _registered[plain], _for_ragged[plain] = [], [None, False]
+            _registered[plain], _for_ragged[plain] = [], [None, False, None]
             _dispatching[plain] = _replacement(plain, _registered[plain], _for_ragged[plain])
             new[plain] = _dispatching[plain]
     if new:
@@ -256,7 +259,19 @@ def take_ragged_tensors() -> None:
     }
     _prepare(found)
     for plain, entry in found.items():
-        _for_ragged[plain][:] = entry
+        _for_ragged[plain][:2] = entry
+
+
+def take_sparse_tensors() -> None:
+    """Have the public operations that take sparse tensors look for them."""
+    found = {
+        plain: make(plain)
+        for path, make in sparse_handlers.table().items()
+        for plain in _functions(path, optional=True)
+    }
+    _prepare(found)
+    for plain, carry_out in found.items():
+        _for_ragged[plain][2] = carry_out
 
 
 def _holds_ragged(values: Any, lists: bool) -> bool:
@@ -285,7 +300,11 @@ def _replacement(
             for rule, target, _ in rules:
                 if rule(given):
                     return target(*args, **kwargs)
-        carry_out, lists = for_ragged
+        carry_out, lists, of_sparse = for_ragged
+        if of_sparse is not None:
+            value = args[0] if args else next(iter(kwargs.values()), None)
+            if type(value) is SparseTensor:
+                return of_sparse(*args, **kwargs)
         if carry_out is not None:
             for value in args:  # written out: dense tensors pass here, too
                 kind = type(value)

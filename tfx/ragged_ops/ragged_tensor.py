@@ -30,7 +30,7 @@ Uniform = tuple[int | None, ...]
 # Modules that know this one.
 _ARRANGEMENT, _CONVERSION = "tfx.ragged_ops.arrangement", "tfx.ragged_ops.conversion"
 _FACTORIES, _INDEXING = "tfx.ragged_ops.factories", "tfx.ragged_ops.indexing"
-_MEASURES = "tfx.ragged_ops.measures"
+_MEASURES, _SPARSE = "tfx.ragged_ops.measures", "tfx.ragged_ops.sparse"
 
 
 class RaggedTensor:
@@ -301,6 +301,30 @@ class RaggedTensor:
         )
         return found
 
+    @classmethod
+    def from_sparse(
+        cls, st_input: Any, name: str | None = None, row_splits_dtype: DTypeLike = "int64"
+    ) -> RaggedTensor:
+        """A ragged tensor of a sparse matrix whose rows are filled from their beginning.
+
+        Args:
+            st_input: ``SparseTensor`` of two axes.
+            name: Accepted for compatibility.
+            row_splits_dtype: int32 or int64.
+
+        Raises:
+            ValueError: not two axes.
+            InvalidArgumentError: a row with nothing before an entry.
+
+        Example:
+            >>> import tfx as tf
+            >>> x = tf.SparseTensor([[0, 0], [0, 1], [2, 0]], [1, 2, 3], [3, 4])
+            >>> tf.RaggedTensor.from_sparse(x)
+            <tf.RaggedTensor [[1, 2], [], [3]]>
+        """
+        found: RaggedTensor = fetch(_SPARSE, "from_sparse")(st_input, row_splits_dtype)
+        return found
+
     # What it is made of
 
     @property
@@ -506,6 +530,17 @@ class RaggedTensor:
         """
         found: Tensor = fetch(_CONVERSION, "to_tensor")(self, default_value, shape)
         return found
+
+    def to_sparse(self, name: str | None = None) -> Any:
+        """A ``SparseTensor`` with an entry for each value.
+
+        Example:
+            >>> import tfx as tf
+            >>> x = tf.ragged.constant([[1, 2], [3]]).to_sparse()
+            >>> x.indices.numpy().tolist(), x.shape
+            ([[0, 0], [0, 1], [1, 0]], TensorShape([2, 2]))
+        """
+        return fetch(_SPARSE, "to_sparse")(self)
 
     def to_list(self) -> list[Any]:
         """The contents as nested lists.

@@ -147,13 +147,39 @@ class SparseTensorSpec(TypeSpec):
 # Structures
 
 
+class _ShapeKey(str):
+    """The name of the component ``dense_shape``, which differs where a signature says more of it.
+
+    So traces are told apart by what they were told, and inputs of signatures have plain names.
+    """
+
+    __slots__ = ("said",)
+    said: tuple[int | None, ...]
+
+    def __new__(cls, said: tuple[int | None, ...]) -> _ShapeKey:
+        made = super().__new__(cls, "dense_shape")
+        made.said = said
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other) is True and getattr(other, "said", None) == self.said
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((str(self), self.said))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _ShapeKey, (self.said,)
+
+
 def _keys(x: Any) -> list[str]:
     """The names of the components; what a signature says of the shape is a part of them."""
     shape = x._shape if isinstance(x, SparseTensorSpec) else x._static
-    said = ""
-    if shape is not None and shape.rank is not None and any(n is not None for n in shape):
-        said = "_" + "_".join(["n" if n is None else str(n) for n in shape])
-    return [f"dense_shape{said}", "indices", "values"]
+    if shape is None or shape.rank is None or all(n is None for n in shape):
+        return ["dense_shape", "indices", "values"]
+    return [_ShapeKey(tuple(shape)), "indices", "values"]
 
 
 def _parts_of_spec(spec: SparseTensorSpec) -> list[Any]:
