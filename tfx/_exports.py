@@ -38,6 +38,7 @@ SUBMODULES: tuple[str, ...] = (
     "raw",
     "raw_ops",
     "saved_model",
+    "sets",
     "signal",
     "sparse",
     "strings",

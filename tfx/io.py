@@ -35,6 +35,9 @@ from tfx.parsing.parse_sequence_example import (
 from tfx.parsing.parse_sequence_example import (
     parse_single_sequence_example as parse_single_sequence_example,
 )
+from tfx.sparse_ops.serialized import deserialize_many_sparse as deserialize_many_sparse
+from tfx.sparse_ops.serialized import serialize_many_sparse as serialize_many_sparse
+from tfx.sparse_ops.serialized import serialize_sparse as serialize_sparse
 from tfx.summary.record_writer import TFRecordWriter as TFRecordWriter
 
 gfile = _namespace(

@@ -77,6 +77,10 @@ from tfx.ops.nn.softmax import sigmoid as sigmoid
 from tfx.ops.nn.softmax import softmax as softmax
 from tfx.ops.nn.softmax import softplus as softplus
 from tfx.ops.nn.softmax import softsign as softsign
+from tfx.sparse_ops.embedding import embedding_lookup_sparse as embedding_lookup_sparse
+from tfx.sparse_ops.embedding import (
+    safe_embedding_lookup_sparse as safe_embedding_lookup_sparse,
+)
 
 experimental = _namespace("tfx.nn.experimental", stateless_dropout=_stateless_dropout)
 

@@ -15,6 +15,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
 from tfx.framework.composite.ragged import is_ragged, of_flat_values
+from tfx.framework.composite.sparse import is_sparse
 from tfx.framework.convert import constant, convert_to_tensor, int64_constant
 from tfx.framework.module import Module
 from tfx.framework.tensor import Tensor
@@ -90,6 +91,9 @@ class MutableHashTable(KeyedTable, Module):
         Raises:
             TypeError: keys of another dtype.
         """
+        if is_sparse(keys):
+            values: Tensor = self.lookup(keys.values, dynamic_default_values)
+            return keys.with_values(values)
         if is_ragged(keys):
             rows: Tensor = of_flat_values(self.lookup, keys, dynamic_default_values)
             return rows

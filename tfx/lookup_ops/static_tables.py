@@ -18,6 +18,7 @@ from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import FailedPreconditionError, InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.composite.ragged import is_ragged, of_flat_values
+from tfx.framework.composite.sparse import is_sparse
 from tfx.framework.context import init_scope
 from tfx.framework.convert import constant, convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -230,6 +231,8 @@ class StaticHashTable(StaticTable):
         Raises:
             TypeError: keys of another dtype.
         """
+        if is_sparse(keys):
+            return keys.with_values(self.lookup(keys.values))  # type: ignore[no-any-return]
         if is_ragged(keys):
             rows: Tensor = of_flat_values(self.lookup, keys)
             return rows
@@ -320,6 +323,8 @@ class StaticVocabularyTable(StaticTable):
         Raises:
             TypeError: keys of another dtype.
         """
+        if is_sparse(keys):
+            return keys.with_values(self.lookup(keys.values))  # type: ignore[no-any-return]
         if is_ragged(keys):
             rows: Tensor = of_flat_values(self.lookup, keys)
             return rows

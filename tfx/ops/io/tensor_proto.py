@@ -68,7 +68,7 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
     kind = x.dtype
 
     def write(array: Any) -> list[Any]:
-        return [np.array(_message(array, kind), object)]
+        return [np.array(message_of_array(array, kind), object)]
 
     return by_python("io.serialize_tensor", write, [x], [(dtypes.string, ())])[0]
 
@@ -76,8 +76,9 @@ def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
 _tensor = tensor
 
 
-def _message(array: Any, kind: DType) -> bytes:
+def message_of_array(array: Any, kind: DType) -> bytes:
     dims = b"".join([bytes_field(2, number_field(1, d) if d else b"") for d in array.shape])
+    """An array as the message."""
     head = number_field(1, _NUMBERS[kind.name]) + bytes_field(2, dims)
     if kind is dtypes.string:
         return head + b"".join([bytes_field(8, item) for item in array.reshape(-1)])
@@ -104,14 +105,23 @@ def parse_tensor(serialized: Any, out_type: DTypeLike, name: str | None = None) 
     x = one_text(serialized, "ParseTensor", "use map_fn")
 
     def read(data: Any) -> list[Any]:
-        try:
-            return [_parsed(data.item(), kind)]
-        except (ValueError, IndexError, OverflowError) as e:
-            if isinstance(e, InvalidArgumentError):
-                raise
-            raise InvalidArgumentError(f"Cannot parse tensor from proto: {e}") from e
+        return [array_of_message(data.item(), kind)]
 
     return by_python("io.parse_tensor", read, [x], [(kind, None)])[0]
+
+
+def array_of_message(data: bytes, kind: DType) -> Any:
+    """The array in a message.
+
+    Raises:
+        InvalidArgumentError: not such a message, or of another dtype.
+    """
+    try:
+        return _parsed(data, kind)
+    except (ValueError, IndexError, OverflowError) as e:
+        if isinstance(e, InvalidArgumentError):
+            raise
+        raise InvalidArgumentError(f"Cannot parse tensor from proto: {e}") from e
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
