@@ -16,6 +16,7 @@ from tfx.ops.array.gather import gather
 from tfx.ops.array.transpose import transpose
 from tfx.ops.common.arguments import static_ints, tensor
 from tfx.ops.common.shapes import dimension, rank_of
+from tfx.ops.math.bitcast import conj
 from tfx.ops.math.segments import unsorted_segment_sum
 from tfx.sparse_ops import positions
 from tfx.sparse_ops.sparse_tensor import (
@@ -85,12 +86,7 @@ def _adjoint(x: Any) -> Tensor:
 
 
 def _conjugate(x: Tensor) -> Tensor:
-    if not x.dtype.is_complex:
-        return x
-    from tfx.ops.math.bitcast import conj
-
-    found: Tensor = conj(x)
-    return found
+    return conj(x) if x.dtype.is_complex else x
 
 
 def _fitting(x: SparseTensor, dense: Tensor, inner: int) -> Tensor:

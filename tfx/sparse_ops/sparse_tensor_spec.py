@@ -182,6 +182,10 @@ def _keys(x: Any) -> list[str]:
     return [_ShapeKey(tuple(shape)), "indices", "values"]
 
 
+def _spec_of(x: SparseTensor) -> SparseTensorSpec:
+    return SparseTensorSpec.from_value(x)
+
+
 def _parts_of_spec(spec: SparseTensorSpec) -> list[Any]:
     indices, values, shape = spec.parts()
     return [shape, indices, values]
@@ -202,4 +206,4 @@ SparseTensorSpec._tfx_expanded_kind = Kind(_keys, _parts_of_spec, _build)
 SparseTensor._tfx_expanded_kind = Kind(
     _keys, lambda x: [x.dense_shape, x.indices, x.values], _build
 )
-SparseTensor._tfx_spec = SparseTensorSpec.from_value
+SparseTensor._tfx_spec = _spec_of
