@@ -33,7 +33,9 @@ from tfx import random as random
 from tfx import raw as raw
 from tfx import raw_ops as raw_ops
 from tfx import saved_model as saved_model
+from tfx import sets as sets
 from tfx import signal as signal
+from tfx import sparse as sparse
 from tfx import strings as strings
 from tfx import summary as summary
 from tfx import test as test
@@ -285,6 +287,8 @@ from tfx.runtime.run_options import CancellationManager as CancellationManager
 from tfx.runtime.run_options import RunOptions as RunOptions
 from tfx.script_ops.py_function import numpy_function as numpy_function
 from tfx.script_ops.py_function import py_function as py_function
+from tfx.sparse_ops.sparse_tensor import SparseTensor as SparseTensor
+from tfx.sparse_ops.sparse_tensor_spec import SparseTensorSpec as SparseTensorSpec
 from tfx.vectorize.hessian import hessians as hessians
 from tfx.vectorize.vectorized_map import vectorized_map as vectorized_map
 

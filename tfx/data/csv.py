@@ -149,7 +149,9 @@ class CsvDataset(Dataset):
         spec = tuple([TensorSpec([], column.kind) for column in columns])
         super().__init__(
             Fields(
-                node, spec, lambda found: csv_lines.read(found, columns, delim, quotes, na_value, wanted)
+                node,
+                spec,
+                lambda found: csv_lines.read(found, columns, delim, quotes, na_value, wanted),
             )
         )
 
@@ -250,9 +252,7 @@ def make_csv_dataset(
     def read(found: Sequence[str]) -> list[Any]:
         return csv_lines.read(found, columns, delim, quotes, na_value, wanted)
 
-    source = Records(
-        records, strings(files), compression, 0, (int(form.header), int(quotes))
-    )
+    source = Records(records, strings(files), compression, 0, (int(form.header), int(quotes)))
     scalars = tuple([TensorSpec([], column.kind) for column in columns])
     data = wrapped(source)
     if ignore_errors:  # of single records, which must be cut into fields before they are batched
@@ -412,7 +412,9 @@ def _chosen(select: Sequence[Any] | None, names: Sequence[str]) -> list[int]:
     for item in select:
         if isinstance(item, str):
             if item not in names:
-                raise ValueError(f"Value '{item}' of select_columns is not a column: {list(names)}.")
+                raise ValueError(
+                    f"Value '{item}' of select_columns is not a column: {list(names)}."
+                )
             found.append(names.index(item))
         elif 0 <= int(item) < len(names):
             found.append(int(item))
@@ -467,7 +469,9 @@ def make_batched_features_dataset(
     """
     files = _files(file_pattern)
     if label_key is not None and label_key not in features:
-        raise ValueError(f"The `label_key` provided ({label_key}) must be one of the features keys.")
+        raise ValueError(
+            f"The `label_key` provided ({label_key}) must be one of the features keys."
+        )
     data = (reader or TFRecordDataset)(files, *(reader_args or ()))
     if shuffle:
         data = data.shuffle(shuffle_buffer_size, shuffle_seed)

@@ -437,9 +437,7 @@ class TFRecordDataset(Dataset):
         num_parallel_reads: Any = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(
-            Records(tfrecords, strings(filenames), compression_type, buffer_size or 0)
-        )
+        super().__init__(Records(tfrecords, strings(filenames), compression_type, buffer_size or 0))
 
 
 class TextLineDataset(Dataset):

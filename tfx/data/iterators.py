@@ -39,8 +39,8 @@ from tfx.data.nodes import (
 )
 from tfx.data.position_variable import PositionVariable
 from tfx.data.structure import DatasetSpec, NoneTensorSpec, Structure, flatten, is_whole, map_whole
-from tfx.framework.composite.sparse import is_sparse
 from tfx.framework.composite.optional import Optional
+from tfx.framework.composite.sparse import is_sparse
 from tfx.framework.context import current, using
 from tfx.framework.host_call import host_call
 from tfx.framework.tensor import EagerTensor, Tensor, from_array

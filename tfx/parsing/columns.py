@@ -79,9 +79,7 @@ def empty(kind: DType, shape: Sequence[int] = (0,)) -> Array:
     return np.zeros(shape, kind.as_numpy_dtype)
 
 
-def lists_of(
-    rows: Rows, key: str, kind: DType, names: Sequence[str] | None
-) -> list[Array | None]:
+def lists_of(rows: Rows, key: str, kind: DType, names: Sequence[str] | None) -> list[Array | None]:
     """The values of a feature in each Example; None where it is missing."""
     found: list[Array | None] = []
     for i, features in enumerate(rows):

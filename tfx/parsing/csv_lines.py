@@ -113,7 +113,9 @@ class Column:
                 raise ValueError(number)
         except ValueError:
             name = {"float32": "float", "float64": "double"}.get(self.kind.name, self.kind.name)
-            raise refuse(f"Field {place} in record {record} is not a valid {name}: {text}") from None
+            raise refuse(
+                f"Field {place} in record {record} is not a valid {name}: {text}"
+            ) from None
         return found
 
     def array(self, values: Sequence[Any]) -> Any:
@@ -144,9 +146,7 @@ def read(
     for record, line in enumerate(lines):
         fields = fields_of(line, delim, quotes)
         if selected is None and len(fields) != len(columns):
-            raise refuse(
-                f"Expect {len(columns)} fields but have {len(fields)} in record {record}"
-            )
+            raise refuse(f"Expect {len(columns)} fields but have {len(fields)} in record {record}")
         if selected is not None and len(fields) <= max(selected, default=-1):
             raise refuse(
                 f"Expect {len(columns)} fields but have "

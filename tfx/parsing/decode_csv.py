@@ -9,6 +9,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
+from tfx.framework.context import init_scope
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import is_tensor_like
@@ -81,12 +82,12 @@ def columns_of(record_defaults: Sequence[Any]) -> list[Column]:
         if isinstance(default, dtypes.DType):
             found.append(Column(_allowed(default), None))
             continue
-        value = default if is_tensor_like(default) else convert_to_tensor(default)
+        with init_scope():  # a default in a function is not a node of it
+            value = default if is_tensor_like(default) else convert_to_tensor(default)
         array = array_of(value).reshape(-1)
         if array.size > 1:
             raise InvalidArgumentError(
-                "There should only be 1 default per field but field "
-                f"{i} has {array.size}",
+                f"There should only be 1 default per field but field {i} has {array.size}",
                 op="DecodeCSV",
             )
         found.append(Column(_allowed(value.dtype), array[0] if array.size else None))
@@ -111,7 +112,9 @@ def one_character(delim: Any) -> str:
     """
     text = delim.decode() if isinstance(delim, bytes) else delim
     if not isinstance(text, str) or len(text) != 1 or text in '"\n\r':
-        raise ValueError(f"field_delim should be only 1 char (no quote or line end); got {delim!r}.")
+        raise ValueError(
+            f"field_delim should be only 1 char (no quote or line end); got {delim!r}."
+        )
     return text
 
 

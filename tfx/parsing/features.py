@@ -14,6 +14,9 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType, as_dtype
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape, as_shape
+from tfx.framework.context import init_scope
+from tfx.framework.tensor import SymbolicTensor
+from tfx.ops.array.static_value import get_static_value
 from tfx.ops.common.arguments import numpy_of
 
 # Which list of a feature holds values of a dtype, and what messages call it.
@@ -196,8 +199,20 @@ def shape_of(feature: Any, key: Any) -> tuple[int, ...]:
 
 
 def array_of(value: Any) -> Any:
-    """An argument's contents as an array, those of one text too."""
-    found: Any = numpy_of(value)
+    """An argument's contents as an array, those of one text too.
+
+    Raises:
+        InvalidArgumentError: a tensor of a function that is known only when that runs.
+    """
+    if isinstance(value, SymbolicTensor):
+        found: Any = get_static_value(value)
+        if found is None:
+            raise InvalidArgumentError(
+                f"A default of parsing must be known while a function is traced; got {value!r}."
+            )
+    else:
+        with init_scope():  # a list in a function is not a node of it
+            found = numpy_of(value)
     return np.array(found, object) if isinstance(found, bytes) else np.asarray(found)
 
 

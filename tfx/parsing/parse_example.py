@@ -136,9 +136,7 @@ def in_order(features: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _parsed(x: Tensor, features: dict[str, Any], names: Any, single: bool) -> dict[str, Any]:
     called = names_of(names)
     batch = None if single else x.shape[0]
-    readers = {
-        key: reader_of(key, feature, single, batch) for key, feature in in_order(features)
-    }
+    readers = {key: reader_of(key, feature, single, batch) for key, feature in in_order(features)}
 
     def compute(data: Any) -> list[Any]:
         from tfx.parsing.example_pb2 import Example

@@ -60,9 +60,7 @@ def _uniform_as_tensor(x: RaggedTensor, feature: RaggedFeature) -> Any:
     return x
 
 
-def _lengths(
-    kind: str, numbers: Tensor, sizes: Tensor, below: Tensor
-) -> tuple[Tensor, Tensor]:
+def _lengths(kind: str, numbers: Tensor, sizes: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
     """The lengths of the rows, and how many rows each Example has.
 
     Args:
@@ -116,4 +114,3 @@ def _of_row_ids(numbers: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
     empty = ox.Expand(zero, total)
     ones = ox.Expand(one, ox.Shape(numbers))
     return ox.ScatterElements(empty, rows, ones, axis=0, reduction="add"), counts
-

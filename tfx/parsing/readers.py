@@ -121,7 +121,9 @@ def _sparse(key: str, feature: SparseFeature, lead: tuple[Any, ...], batch: Any)
     kind = dtype_of(feature, key)
     several = isinstance(feature.index_key, list | tuple)
     keys = list(feature.index_key) if several else [feature.index_key]
-    sizes = [int(n) for n in (feature.size if isinstance(feature.size, list | tuple) else [feature.size])]
+    sizes = [
+        int(n) for n in (feature.size if isinstance(feature.size, list | tuple) else [feature.size])
+    ]
     if len(keys) != len(sizes):
         raise ValueError(
             f"SparseFeature {key!r} needs a size for each index_key; got {feature.index_key!r} and "
@@ -133,7 +135,9 @@ def _sparse(key: str, feature: SparseFeature, lead: tuple[Any, ...], batch: Any)
         values, lengths = columns.flat(columns.lists_of(rows, feature.value_key, kind, names), kind)
         parts = [np.repeat(np.arange(len(rows)), lengths)]
         for each in keys:
-            found, counts = columns.flat(columns.lists_of(rows, each, dtypes.int64, names), dtypes.int64)
+            found, counts = columns.flat(
+                columns.lists_of(rows, each, dtypes.int64, names), dtypes.int64
+            )
             if not np.array_equal(counts, lengths):
                 raise columns.refuse(
                     f"Key: {key}.  The features {each!r} (indices) and {feature.value_key!r} "
@@ -157,7 +161,9 @@ def _check_inside(key: str, indices: Array, sizes: Sequence[int]) -> None:
     outside = ((indices < 0) | (indices >= np.array(sizes))).any(axis=1)
     if outside.any():
         bad = indices[int(outside.argmax())].tolist()
-        raise columns.refuse(f"Key: {key}.  Index {bad} is out of bounds: the sizes are {list(sizes)}")
+        raise columns.refuse(
+            f"Key: {key}.  Index {bad} is out of bounds: the sizes are {list(sizes)}"
+        )
 
 
 def _ragged(key: str, feature: RaggedFeature, lead: tuple[Any, ...]) -> Reader:

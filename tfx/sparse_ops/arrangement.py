@@ -323,7 +323,9 @@ def split(
     for i in range(count):
         longer = ox.Cast(ox.Less(int64_constant([i]), more), to=dtypes.int64.onnx)
         width = ox.Add(least, longer)
-        shape = [positions.axis_size(x.dense_shape, a) if a != place else width for a in range(rank)]
+        shape = [
+            positions.axis_size(x.dense_shape, a) if a != place else width for a in range(rank)
+        ]
         first = [start if a == place else int64_constant([0]) for a in range(rank)]
         parts.append(_between(x, _joined(first), _joined(shape)))
         start = ox.Add(start, width)

@@ -17,7 +17,6 @@ from tfx.ops.common.arguments import static_ints, tensor
 from tfx.ops.common.shapes import rank_of, shape_vector
 from tfx.ops.math.arithmetic import maximum as dense_maximum
 from tfx.ops.math.arithmetic import minimum as dense_minimum
-from tfx.ops.math.arithmetic import multiply, truediv
 from tfx.ops.math.elementwise import abs as absolute
 from tfx.ops.math.segments import unsorted_segment_max, unsorted_segment_sum
 from tfx.sparse_ops import positions
@@ -169,9 +168,7 @@ def _add_sparse(a: SparseTensor, b: SparseTensor, threshold: Any) -> SparseTenso
         return made(found.indices, values, found.shape)
     size = absolute(values)
     kept = ox.GreaterOrEqual(size, convert_to_tensor(threshold, size.dtype))
-    return positions.taken(
-        made(found.indices, values, found.shape), positions.where_true(kept)
-    )
+    return positions.taken(made(found.indices, values, found.shape), positions.where_true(kept))
 
 
 class _United:

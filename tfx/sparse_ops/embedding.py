@@ -197,5 +197,3 @@ def _filled(
         return places, found.values, None
     one = convert_to_tensor(1, each.dtype)
     return places, found.values, fill_empty_rows(made(indices, each, total), one)[0].values
-
-

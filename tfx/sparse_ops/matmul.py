@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.core.dtypes import DTypeLike, as_dtype
 from tfx.core import dtypes
+from tfx.core.dtypes import DTypeLike, as_dtype
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
@@ -62,8 +62,7 @@ def sparse_dense_matmul(
     dense = convert_to_tensor(b, x.dtype)
     if known_rank_of(x, "SparseTensorDenseMatMul") != 2 or rank_of(dense) not in (2, None):
         raise InvalidArgumentError(
-            "sparse_dense_matmul takes matrices; got shapes "
-            f"{x.shape} and {dense.shape}.",
+            f"sparse_dense_matmul takes matrices; got shapes {x.shape} and {dense.shape}.",
             op="SparseTensorDenseMatMul",
         )
     if adjoint_b:

@@ -45,7 +45,9 @@ def fill_empty_rows(
     x = require_sparse(sp_input, "sparse.fill_empty_rows")
     rank = known_rank_of(x, "SparseFillEmptyRows")
     if rank < 1:
-        raise InvalidArgumentError("fill_empty_rows needs rows; got a scalar.", op="SparseFillEmptyRows")
+        raise InvalidArgumentError(
+            "fill_empty_rows needs rows; got a scalar.", op="SparseFillEmptyRows"
+        )
     size = positions.axis_size(x.dense_shape, 0)
     ones = ox.Expand(int64_constant(1), ox.Shape(x.values))
     counts = tensor_scatter_nd_add(
@@ -58,9 +60,7 @@ def fill_empty_rows(
         convert_to_tensor([[1] + [0] * (rank - 1)], dtypes.int64),
     )
     default = ox.Expand(convert_to_tensor(default_value, x.dtype), ox.Shape(rows))
-    whole = made(
-        ox.Concat(x.indices, new, axis=0), concat([x.values, default], 0), x.dense_shape
-    )
+    whole = made(ox.Concat(x.indices, new, axis=0), concat([x.values, default], 0), x.dense_shape)
     order = positions.sort_places(positions.column(whole.indices, 0))
     return positions.taken(whole, order), empty
 
@@ -165,7 +165,9 @@ def bincount(
         ([[0, 1], [0, 2], [1, 0], [1, 5]], array([2, 1, 1, 2], dtype=int32))
     """
     if axis not in (None, 0, -1):
-        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are supported.")
+        raise ValueError(
+            f"Unsupported value for argument axis={axis}. Only 0 and -1 are supported."
+        )
     if binary_output and weights is not None:
         raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive.")
     rows, numbers, count = _elements(values, axis == -1)

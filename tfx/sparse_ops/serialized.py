@@ -21,7 +21,9 @@ def _strings(parts: Any, kinds: Any) -> list[bytes]:
     return [message_of_array(part, kind) for part, kind in zip(parts, kinds, strict=True)]
 
 
-def serialize_sparse(sp_input: Any, out_type: DTypeLike = "string", name: str | None = None) -> Tensor:
+def serialize_sparse(
+    sp_input: Any, out_type: DTypeLike = "string", name: str | None = None
+) -> Tensor:
     """A sparse tensor as three strings: indices, values, shape.
 
     Args:

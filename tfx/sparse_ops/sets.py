@@ -50,9 +50,7 @@ def intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTensor:
     return pair.where_count(both, 2)
 
 
-def difference(
-    a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
-) -> SparseTensor:
+def difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
     """The elements of rows of one tensor that those of the other do not have.
 
     Args:
@@ -141,9 +139,7 @@ class _Pair:
         """The sets of what occurs so often."""
         found, _, _, counts = ox.Unique(codes, sorted=1, outputs=4)
         if wanted is not None:
-            found = ox.Gather(
-                found, positions.where_true(ox.Equal(counts, int64_constant(wanted)))
-            )
+            found = ox.Gather(found, positions.where_true(ox.Equal(counts, int64_constant(wanted))))
         many = ox.Max(self.size, int64_constant(1))
         groups = ox.Div(found, many)
         values = gather(self.own, ox.Gather(self.place, ox.Mod(found, many)))
@@ -162,7 +158,9 @@ class _Pair:
 def _parts(x: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The row of each element, the elements, and the shape of the rows."""
     if x.dtype.name not in _KINDS:
-        raise TypeError(f"Invalid dtype `{x.dtype!r}` not in supported dtypes: {', '.join(_KINDS)}.")
+        raise TypeError(
+            f"Invalid dtype `{x.dtype!r}` not in supported dtypes: {', '.join(_KINDS)}."
+        )
     if isinstance(x, SparseTensor):
         rank = known_rank_of(x, "Set operations")
         axes = list(range(rank - 1))
@@ -213,5 +211,3 @@ def _counts(groups: Tensor, outer: Tensor) -> Tensor:
     ones = ox.Expand(int64_constant(1), ox.Shape(groups))
     none = filled(total, 0, dtypes.int64)
     return ox.ScatterElements(none, groups, ones, axis=0, reduction="add")
-
-

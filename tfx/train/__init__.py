@@ -27,9 +27,7 @@ from tfx.train.reader import load_variable as load_variable
 from tfx.train.report import RestoreReport as RestoreReport
 from tfx.train.status import CheckpointLoadStatus as CheckpointLoadStatus
 
-_EXAMPLES = """
-    BytesList Example Feature FeatureList FeatureLists Features FloatList Int64List SequenceExample
-""".split()
+_EXAMPLES = ["BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List", "SequenceExample"]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,9 +9,7 @@ import pytest
 
 import tfx as tf
 
-TEXT = (
-    'age,name,score,flag,big\n31,"Ann, B",2.5,yes,3000000000\n,Bob,3,no,1\n20,"C""x\ny",,yes,2\n'
-)
+TEXT = 'age,name,score,flag,big\n31,"Ann, B",2.5,yes,3000000000\n,Bob,3,no,1\n20,"C""x\ny",,yes,2\n'
 make = tf.data.experimental.make_csv_dataset
 Csv = tf.data.experimental.CsvDataset
 
@@ -23,7 +21,9 @@ def path(tmp_path) -> str:
 
 
 def contents(data):
-    return tf.nest.map_structure(lambda x: x.tolist(), list(data.as_numpy_iterator()))
+    return tf.nest.map_structure(
+        lambda x: getattr(x, "tolist", lambda: x)(), list(data.as_numpy_iterator())
+    )
 
 
 def test_columns_are_inferred(path) -> None:
@@ -38,7 +38,9 @@ def test_columns_are_inferred(path) -> None:
         ("big", "int64"),
     ]
     first, second = contents(data)
-    assert first["age"] == [31, 0] and first["score"] == [2.5, 3] and first["big"] == [3000000000, 1]
+    assert (
+        first["age"] == [31, 0] and first["score"] == [2.5, 3] and first["big"] == [3000000000, 1]
+    )
     assert second == {"age": [20], "name": [b'C"x\ny'], "score": [0], "flag": [b"yes"], "big": [2]}
     assert make(path, 2).element_spec["age"].shape == [2]  # without an end, all are of one size
 
@@ -48,7 +50,14 @@ def test_labels_and_chosen_columns(path) -> None:
     assert list(features) == ["name", "score", "flag", "big"]
     assert labels.numpy().tolist() == [31, 0, 20]
     (batch,) = contents(
-        make(path, 5, num_epochs=1, shuffle=False, select_columns=["flag", 0], column_defaults=[7, "q"])
+        make(
+            path,
+            5,
+            num_epochs=1,
+            shuffle=False,
+            select_columns=["flag", 0],
+            column_defaults=[7, "q"],
+        )
     )
     assert batch == {"age": [31, 7, 20], "flag": [b"yes", b"no", b"yes"]}
     names = {"column_names": ["a", "b", "c", "d", "e"], "num_epochs": 1, "shuffle": False}
@@ -74,7 +83,9 @@ def test_records_with_errors_can_be_left_out(tmp_path) -> None:
 
 
 def test_mistakes(path, tmp_path) -> None:
-    with pytest.raises(ValueError, match=r"`label_name` provided must be one of the columns: \['age'"):
+    with pytest.raises(
+        ValueError, match=r"`label_name` provided must be one of the columns: \['age'"
+    ):
         make(path, 2, label_name="zz")
     with pytest.raises(ValueError, match="No files match `file_pattern`"):
         make(str(tmp_path / "none*.csv"), 2)
@@ -92,10 +103,20 @@ def test_mistakes(path, tmp_path) -> None:
 def test_single_records(path, tmp_path) -> None:
     kinds = [-1, tf.string, [9.0], tf.string, tf.int64]
     data = Csv(path, kinds, header=True)
-    assert [s.dtype.name for s in data.element_spec] == ["int32", "string", "float32", "string", "int64"]
+    assert [s.dtype.name for s in data.element_spec] == [
+        "int32",
+        "string",
+        "float32",
+        "string",
+        "int64",
+    ]
     assert contents(data)[1:] == [(-1, b"Bob", 3, b"no", 1), (20, b'C"x\ny', 9, b"yes", 2)]
     for chosen in ({"select_cols": [0, 2]}, {"exclude_cols": [1, 3, 4]}):
-        assert contents(Csv(path, [-1, [9.0]], header=True, **chosen)) == [(31, 2.5), (-1, 3), (20, 9)]
+        assert contents(Csv(path, [-1, [9.0]], header=True, **chosen)) == [
+            (31, 2.5),
+            (-1, 3),
+            (20, 9),
+        ]
     packed = str(tmp_path / "a.csv.gz")
     with gzip.open(packed, "wt") as file:
         file.write(TEXT)

@@ -118,7 +118,10 @@ Fixed = tf.io.FixedLenFeature
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ({"y": Fixed([], tf.float32)}, r"Feature: y \(data type: float\) is required but could not"),
+        (
+            {"y": Fixed([], tf.float32)},
+            r"Feature: y \(data type: float\) is required but could not",
+        ),
         ({"y": Fixed([], tf.float32)}, r"Key: y\.  Can't parse serialized Example\."),
         ({"x": Fixed([3], tf.float32)}, r"Number of float values != expected.  Values size: 2 but"),
         ({"x": Fixed([2], tf.int64)}, r"Key: x.*Data types don't match. Data type: float but"),
@@ -127,13 +130,18 @@ Fixed = tf.io.FixedLenFeature
     ],
 )
 def test_what_is_not_as_wanted_is_refused(wanted, message) -> None:
-    for parse in (lambda w: tf.io.parse_example([A], w), lambda w: tf.io.parse_single_example(A, w)):
+    for parse in (
+        lambda w: tf.io.parse_example([A], w),
+        lambda w: tf.io.parse_single_example(A, w),
+    ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
             parse(wanted)
 
 
 def test_other_mistakes() -> None:
-    with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse example input, value"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="Could not parse example input, value"
+    ):
         tf.io.parse_single_example(b"garbage", {"x": Fixed([], tf.int64)})
     with pytest.raises(tf.errors.InvalidArgumentError, match="Name: n1, Key: i, Index: 0"):
         tf.io.parse_example([A, B], {"i": Fixed([], tf.int64)}, example_names=["n1", "n2"])
@@ -159,17 +167,17 @@ def test_records_go_through_files_and_datasets(tmp_path) -> None:
     path = str(tmp_path / "a.tfrecord")
     with tf.io.TFRecordWriter(path) as writer:
         for i in range(6):
-            writer.write(example(n=[i], f=[i / 2], words=[b"w"] * i))
+            writer.write(example(n=[i], f=[i / 2], words=[b"w"] * (i + 1)))
     wanted = {"n": Fixed([], tf.int64), "f": Fixed([], tf.float32, 0.0), "words": Ragged(tf.string)}
     data = tf.data.TFRecordDataset(path).batch(3).map(lambda t: tf.io.parse_example(t, wanted))
     first, second = list(data)
     assert second["n"].numpy().tolist() == [3, 4, 5] and first["f"].numpy().tolist() == [0, 0.5, 1]
-    assert first["words"].to_list() == [[], [b"w"], [b"w", b"w"]]
+    assert first["words"].to_list() == [[b"w"], [b"w", b"w"], [b"w"] * 3]
     single = {"words": tf.io.VarLenFeature(tf.string)}
     data = tf.data.TFRecordDataset(path).map(lambda t: tf.io.parse_single_example(t, single))
     assert data.element_spec["words"] == tf.SparseTensorSpec([None], tf.string)
     shapes = [batch["words"].shape.as_list() for batch in data.batch(4)]
-    assert shapes == [[4, 3], [2, 5]]
+    assert shapes == [[4, 4], [2, 6]]
     read = tf.data.experimental.make_batched_features_dataset(
         path, 2, {"n": Fixed([], tf.int64)}, label_key="n", num_epochs=1, shuffle=False
     )

@@ -40,7 +40,9 @@ def test_rows_are_combined(combiner, plain, weighted) -> None:
 def test_what_is_no_id_is_left_out() -> None:
     found = tf.nn.safe_embedding_lookup_sparse(TABLE, ids((1, -3, 0)))
     assert found.numpy().tolist() == [[3, 4], [0, 0], [1, 2], [0, 0]]
-    found = tf.nn.safe_embedding_lookup_sparse(TABLE, ids(), weights((0.5, -2.0, 0.0)), default_id=1)
+    found = tf.nn.safe_embedding_lookup_sparse(
+        TABLE, ids(), weights((0.5, -2.0, 0.0)), default_id=1
+    )
     assert found.numpy().tolist() == [[3, 4]] * 4
     cube = tf.SparseTensor([[0, 0, 0], [0, 1, 1], [1, 0, 0]], [1, 3, 0], [2, 2, 2])
     found = tf.nn.safe_embedding_lookup_sparse(TABLE, cube)
@@ -65,7 +67,9 @@ def test_the_gradient_of_a_table_has_few_rows() -> None:
 
 
 A = tf.SparseTensor(
-    [[0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]], [1, 2, 3, 4, 5, 6], [2, 2, 2]
+    [[0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]],
+    [1, 2, 3, 4, 5, 6],
+    [2, 2, 2],
 )
 B = tf.SparseTensor(
     [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1], [1, 1, 2], [1, 1, 3]],

@@ -122,7 +122,9 @@ def test_what_to_dense_refuses() -> None:
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
             tf.sparse.to_dense(x)
-        with pytest.raises(tf.errors.InvalidArgumentError, match="out of order, repeated or out of"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="out of order, repeated or out of"
+        ):
             tf.function(tf.sparse.to_dense)(x)
     assert dense(tf.sparse.reorder(order)).tolist() == [[2, 0], [1, 0]]
     assert tf.sparse.to_dense(order, validate_indices=False).numpy().tolist() == [[2, 0], [1, 0]]

@@ -117,5 +117,7 @@ def test_ragged_tensors_and_back() -> None:
 
 def test_tables_look_up_the_values() -> None:
     pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
-    found = tf.lookup.StaticHashTable(pairs, -1).lookup(tf.SparseTensor([[0], [2]], ["b", "z"], [3]))
+    found = tf.lookup.StaticHashTable(pairs, -1).lookup(
+        tf.SparseTensor([[0], [2]], ["b", "z"], [3])
+    )
     assert found.values.numpy().tolist() == [2, -1] and found.shape == [3]
