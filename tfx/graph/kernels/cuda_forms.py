@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tfx.core.dtypes import from_onnx
-from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.ir import CALL, Graph, Node, Value, bodies_below
 from tfx.graph.kernels.cuda_kernels import has_cuda_kernel
 from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.rewrite import Inputs, Rewriter
@@ -36,6 +36,9 @@ _STEPS = 32
 
 def use_cuda_forms(graph: Graph) -> Graph:
     """A copy of the graph in which fewer nodes have no CUDA kernel."""
+    nodes = (node for g in (graph, *bodies_below(graph)) for node in g.nodes)
+    if not any(node.op in _FORMS or node.op == CALL for node in nodes):
+        return graph
     return _CudaForms(opset_of(graph)).run(graph)
 
 
