@@ -17,6 +17,7 @@ _IDENTIFIER = re.compile(r"^[A-Za-z_]\w*$")
 
 
 def snake_case(name: str) -> str:
+    """A class's name as modules are called: ``DenseLayer`` becomes ``dense_layer``."""
     return re.sub(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", name).lower()
 
 
