@@ -9,6 +9,7 @@ from typing import Any
 from bench import report
 from bench.models.catalog import CATALOG, Entry
 from bench.models.results import CHECKS, is_equal, load
+from bench.peers.environments import ROOT
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "models.md"
 BLOCK = "python -m bench.models --write"
@@ -63,7 +64,7 @@ def _cell(found: dict[str, Any], check: str) -> str:
 
 def _note(entry: Entry, found: dict[str, Any]) -> str:
     if "error" in found:
-        return str(found["error"]).splitlines()[0][:300]
+        return str(found["error"]).splitlines()[0].replace(f"{ROOT}/", "")[:300]
     wrong = [c for c in CHECKS if found.get(c, 0.0) > 1]
     if wrong:
         worst = found.get("worst_gradient") if "gradient" in wrong else found.get("worst_step")

@@ -89,8 +89,11 @@ class Reference:
             for o in outputs
         ]
         self.low = own_answers(module, self.tensors, self.weights, self.rate)
-        exact = copy.deepcopy(module).double()
-        self.exact = own_answers(exact, double(self.tensors), self.weights, self.rate)
+        try:
+            exact = copy.deepcopy(module).double()
+            self.exact = own_answers(exact, double(self.tensors), self.weights, self.rate)
+        except RuntimeError:
+            self.exact = self.low  # an operator of the source that has no float64
 
 
 # Models whose time is compared with ONNX Runtime's on what torch's exporter makes and optimizes.
