@@ -20,6 +20,10 @@ ROWS = (
     Row("loop", "a loop of 1,000 iterations", "us", 1, (("tensorflow", 50.0), ("jax", 0.2))),
     Row("path", "a path of 1,000 steps, its gradient", "us", 1, (("tensorflow", 10), ("jax", 0.2))),
     Row("gelu", "gelu of a million elements", "us", 1, (("plain", 0.98),)),
+    Row("adam", "Adam on 670,000 weights", "us", 1, (("plain", 1.2),)),
+    Row("lstm", "LSTM, a training step", "us", 1, (("plain", 1.2),)),
+    Row("transformer", "layer of a transformer, a training step", "us", 1, (("plain", 1.2),)),
+    Row("prepare", "the LSTM's first step", "s", 1, (("plain", 1.1),)),
 )
 
 

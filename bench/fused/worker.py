@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.fused import networks
+from bench.fused import networks, training
 from bench.fused.networks import BETA1, BETA2, CHAINS, DIM, EPSILON, RATE
 from bench.peers import worker
 from bench.peers.worker import Case
@@ -33,6 +33,18 @@ def _tensorflow_cases(tf: Any) -> dict[str, Callable[[], Case]]:
                 w.assign_sub(rate * m / (tf.sqrt(v) + EPSILON))
 
         return update
+
+    def adams() -> Callable[[], Any]:
+        """An update of the network's 670,000 weights alone."""
+        weights = [tf.Variable(w) for w in networks.perceptron_weights()]
+        update = adam(weights)
+        gradients = [tf.constant(w) for w in networks.perceptron_weights()]
+
+        @tf.function
+        def step(gradients: Any) -> None:
+            update(gradients)
+
+        return lambda: step(gradients)
 
     def sampler() -> Case:
         weights = [tf.Variable(w) for w in networks.sampler_weights()]
@@ -102,6 +114,13 @@ def _tensorflow_cases(tf: Any) -> dict[str, Callable[[], Case]]:
         "loop": lambda: Case(lambda: loop(scalar), float),
         "path": lambda: Case(lambda: path(hanging), lambda slope: float(slope[0, 0])),
         "gelu": lambda: Case(lambda: gelu(large), lambda _: 0.0),
+        "adam": lambda: Case(adams(), lambda _: 0.0),
+        "lstm": lambda: Case(training.lstm(tf, adam), lambda _: 0.0),
+        "transformer": lambda: Case(training.transformer(tf, adam), lambda _: 0.0),
+        # A function is traced, and its plan made, for the call.
+        "prepare": lambda: Case(
+            lambda step: step(), lambda _: 0.0, prepare=lambda: training.lstm(tf, adam)
+        ),
     }
 
 

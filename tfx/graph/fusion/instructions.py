@@ -150,7 +150,8 @@ _SELU = 1.67326319217681884765625, 1.05070102214813232421875
 
 def _selu(x: _Expression, node: Node) -> _Expression:
     alpha, gamma = node.attrs.get("alpha", _SELU[0]), node.attrs.get("gamma", _SELU[1])
-    return x.where_negative((x.apply("Exp") - 1.0) * alpha, x) * gamma
+    chosen: _Expression = x.where_negative((x.apply("Exp") - 1.0) * alpha, x)
+    return chosen * float(gamma)
 
 
 def _celu(x: _Expression, alpha: float) -> _Expression:
