@@ -206,7 +206,7 @@ ABOUT = [
 @pytest.mark.parametrize("op", FUNCTIONS)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_functions_are_accurate(op, dtype):
-    """Within 2 units in the last place of what wider numbers give, and below the normal ones too."""
+    """Within 2 units in the last place of what wider numbers give, down to the least ones."""
     wide = np.float64 if dtype == F or op == "Erf" else np.longdouble
     info = np.finfo(dtype)
     edge = 100 if dtype == F else 730
