@@ -151,7 +151,8 @@ _SELU = 1.67326319217681884765625, 1.05070102214813232421875
 def _selu(x: _Expression, node: Node) -> _Expression:
     alpha, gamma = node.attrs.get("alpha", _SELU[0]), node.attrs.get("gamma", _SELU[1])
     chosen: _Expression = x.where_negative((x.apply("Exp") - 1.0) * alpha, x)
-    return chosen * float(gamma)
+    scaled: _Expression = chosen * float(gamma)
+    return scaled
 
 
 def _celu(x: _Expression, alpha: float) -> _Expression:
