@@ -7,9 +7,11 @@ from typing import Any
 
 from tfx.core.dtypes import DTypeLike, int64
 from tfx.core.namespaces import complete as _complete
-from tfx.data.csv import CsvDataset as CsvDataset
-from tfx.data.csv import make_batched_features_dataset as make_batched_features_dataset
-from tfx.data.csv import make_csv_dataset as make_csv_dataset
+from tfx.data.csv_files.csv_dataset import CsvDataset as CsvDataset
+from tfx.data.csv_files.features_dataset import (
+    make_batched_features_dataset as make_batched_features_dataset,
+)
+from tfx.data.csv_files.make_csv_dataset import make_csv_dataset as make_csv_dataset
 from tfx.data.dataset import Dataset
 from tfx.data.functions import enable_debug_mode as enable_debug_mode
 from tfx.data.iterators import Iterator

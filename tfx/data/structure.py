@@ -286,7 +286,7 @@ class Structure:
         return Structure(self.pack(tuple(specs)))
 
     def map_whole(self, function: Callable[[Any], Any]) -> Structure:
-        """The same structure with what a function makes of the specs, of ragged and sparse ones as a whole."""
+        """The same structure with what a function makes of the specs, whole ones at once."""
         return Structure(map_whole(function, self.spec))
 
     def groups(self, leaves: Sequence[Any]) -> list[tuple[Any, Sequence[Any]]]:

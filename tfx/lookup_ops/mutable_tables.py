@@ -92,8 +92,9 @@ class MutableHashTable(KeyedTable, Module):
             TypeError: keys of another dtype.
         """
         if is_sparse(keys):
-            values: Tensor = self.lookup(keys.values, dynamic_default_values)
-            return keys.with_values(values)
+            found = self.lookup(keys.values, dynamic_default_values)
+            entries: Tensor = keys.with_values(found)
+            return entries
         if is_ragged(keys):
             rows: Tensor = of_flat_values(self.lookup, keys, dynamic_default_values)
             return rows

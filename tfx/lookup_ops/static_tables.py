@@ -232,7 +232,8 @@ class StaticHashTable(StaticTable):
             TypeError: keys of another dtype.
         """
         if is_sparse(keys):
-            return keys.with_values(self.lookup(keys.values))  # type: ignore[no-any-return]
+            entries: Tensor = keys.with_values(self.lookup(keys.values))
+            return entries
         if is_ragged(keys):
             rows: Tensor = of_flat_values(self.lookup, keys)
             return rows
@@ -324,7 +325,8 @@ class StaticVocabularyTable(StaticTable):
             TypeError: keys of another dtype.
         """
         if is_sparse(keys):
-            return keys.with_values(self.lookup(keys.values))  # type: ignore[no-any-return]
+            entries: Tensor = keys.with_values(self.lookup(keys.values))
+            return entries
         if is_ragged(keys):
             rows: Tensor = of_flat_values(self.lookup, keys)
             return rows

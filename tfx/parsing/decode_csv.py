@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def selected_columns(select_cols: Any, count: int) -> list[int] | None:
     if select_cols is None:
         return None
     found = [int(i) for i in np.asarray(select_cols).reshape(-1)]
-    if any(a >= b for a, b in zip(found, found[1:], strict=False)):
+    if any(a >= b for a, b in pairwise(found)):
         raise ValueError("select_cols is not strictly increasing.")
     if found and found[0] < 0:
         raise ValueError("select_cols contains negative values.")

@@ -6,7 +6,7 @@ Owns the configurations; what reads by them is in ``parse_example`` and ``parse_
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -147,7 +147,7 @@ class RaggedFeature(_RaggedFields):
         partitions: Sequence[Any] = (),
         row_splits_dtype: Any = dtypes.int32,
         validate: bool = False,
-    ) -> RaggedFeature:
+    ) -> Self:
         """See the class."""
         kind = as_dtype(row_splits_dtype)
         if kind not in (dtypes.int32, dtypes.int64):
@@ -195,7 +195,7 @@ def shape_of(feature: Any, key: Any) -> tuple[int, ...]:
             f"All dimensions of the shape for feature {key} need to be known but received "
             f"{found}; FixedLenSequenceFeature has values of any number."
         )
-    return tuple(found.as_list())
+    return tuple([n for n in found if n is not None])
 
 
 def array_of(value: Any) -> Any:
@@ -226,10 +226,7 @@ def default_of(feature: Any, key: Any) -> Any:
         return None
     kind = dtype_of(feature, key)
     given = array_of(feature.default_value)
-    if kind is dtypes.string:
-        found = given.astype(object)
-    else:
-        found = given.astype(kind.as_numpy_dtype)
+    found = given.astype(object if kind is dtypes.string else kind.as_numpy_dtype)
     shape = () if isinstance(feature, FixedLenSequenceFeature) else shape_of(feature, key)
     if found.size != int(np.prod(shape, dtype=np.int64)):
         raise InvalidArgumentError(

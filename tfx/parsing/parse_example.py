@@ -24,6 +24,7 @@ from tfx.parsing.features import (
     array_of,
     checked,
 )
+from tfx.parsing.messages import message_class
 from tfx.parsing.readers import Reader, reader_of
 
 _KINDS = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature, RaggedFeature)
@@ -139,9 +140,8 @@ def _parsed(x: Tensor, features: dict[str, Any], names: Any, single: bool) -> di
     readers = {key: reader_of(key, feature, single, batch) for key, feature in in_order(features)}
 
     def compute(data: Any) -> list[Any]:
-        from tfx.parsing.example_pb2 import Example
-
-        rows = [columns.message_of(each, Example).features.feature for each in data.reshape(-1)]
+        kind = message_class("Example")
+        rows = [columns.message_of(each, kind).features.feature for each in data.reshape(-1)]
         return [array for r in readers.values() for array in r.read(rows, called)]
 
     outputs = [output for r in readers.values() for output in r.outputs]

@@ -16,6 +16,7 @@ from tfx.parsing.features import (
     VarLenFeature,
     checked,
 )
+from tfx.parsing.messages import message_class
 from tfx.parsing.parse_example import in_order, names_of, put_together, texts
 
 _CONTEXT = (VarLenFeature, FixedLenFeature, RaggedFeature, SparseFeature)
@@ -112,9 +113,8 @@ def _parsed(
             second[key] = sequence_readers.reader_of(key, feature, single, batch)
 
     def compute(data: Any) -> list[Any]:
-        from tfx.parsing.example_pb2 import SequenceExample
-
-        parsed = [columns.message_of(each, SequenceExample) for each in data.reshape(-1)]
+        kind = message_class("SequenceExample")
+        parsed = [columns.message_of(each, kind) for each in data.reshape(-1)]
         contexts = [each.context.feature for each in parsed]
         lists = [each.feature_lists.feature_list for each in parsed]
         found = [array for r in first.values() for array in r.read(contexts, called)]

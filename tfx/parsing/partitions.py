@@ -17,6 +17,7 @@ from tfx.ops.array.tile import repeated_places
 from tfx.ops.common.arguments import cast_to
 from tfx.parsing.features import RaggedFeature
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
+from tfx.sparse_ops.positions import where_true
 
 
 def partitioned(
@@ -76,7 +77,7 @@ def _lengths(kind: str, numbers: Tensor, sizes: Tensor, below: Tensor) -> tuple[
     one, zero = int64_constant(1), int64_constant(0)
     ends = ox.CumSum(sizes, zero)
     first = ox.Sub(ends, sizes)  # where the numbers of each Example begin
-    some = _nonzero(ox.Less(zero, sizes))
+    some = where_true(ox.Less(zero, sizes))
     begin, last = ox.Gather(first, some), ox.Sub(ox.Gather(ends, some), one)
     after = ox.Concat(ox.Slice(numbers, ox.ints([1]), ox.ints([2**63 - 1])), ox.ints([0]), axis=0)
     after = ox.Slice(after, ox.ints([0]), ox.Shape(numbers))
@@ -87,7 +88,7 @@ def _lengths(kind: str, numbers: Tensor, sizes: Tensor, below: Tensor) -> tuple[
             ox.Expand(one, ox.Shape(numbers)), last, ox.Expand(zero, ox.Shape(last)), axis=0
         )
         steps = ox.Sub(after, numbers)
-        return ox.Gather(steps, _nonzero(ox.Cast(inside, to=dtypes.bool.onnx))), ox.Max(
+        return ox.Gather(steps, where_true(ox.Cast(inside, to=dtypes.bool.onnx))), ox.Max(
             ox.Sub(sizes, one), zero
         )
     if kind == "_RowStarts":
@@ -95,10 +96,6 @@ def _lengths(kind: str, numbers: Tensor, sizes: Tensor, below: Tensor) -> tuple[
         return ox.Sub(limits, numbers), sizes
     starts = ox.ScatterElements(before, begin, ox.Expand(zero, ox.Shape(begin)), axis=0)
     return ox.Sub(numbers, starts), sizes
-
-
-def _nonzero(mask: Tensor) -> Tensor:
-    return ox.Squeeze(ox.NonZero(mask), int64_constant([0]))
 
 
 def _of_row_ids(numbers: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:

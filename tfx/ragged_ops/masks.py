@@ -8,7 +8,6 @@ from tfx.core import dtypes
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
 from tfx.ragged_ops import partition
 from tfx.ragged_ops.conversion import ragged_of
@@ -16,6 +15,7 @@ from tfx.ragged_ops.factories import joined
 from tfx.ragged_ops.measures import rank_of
 from tfx.ragged_ops.ragged_tensor import as_ragged_or_tensor
 from tfx.ragged_ops.rows import gather_rows
+from tfx.sparse_ops.positions import where_true
 
 
 def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
@@ -52,7 +52,7 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
 
 def _masked(data: Any, mask: Any, rank: int) -> Any:
     if rank == 1:
-        return gather_rows(data, _places(mask))
+        return gather_rows(data, where_true(mask))
     data, mask = ragged_of(data, 1), ragged_of(mask, 1)
     fine = ox.Equal(
         partition.lengths_of(partition.wide(data.row_splits)),
@@ -67,7 +67,3 @@ def _masked(data: Any, mask: Any, rank: int) -> Any:
     before = ox.Concat(int64_constant([0]), ox.CumSum(chosen, int64_constant(0)), axis=0)
     made = cast_to(ox.Gather(before, partition.wide(splits), axis=0), splits.dtype)
     return joined(values, made)
-
-
-def _places(mask: Tensor) -> Tensor:
-    return ox.Squeeze(ox.NonZero(mask), int64_constant([0]))

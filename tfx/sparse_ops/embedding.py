@@ -12,7 +12,7 @@ from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
 from tfx.ops.common.shapes import concat_shape, product, reshape_to, shape_vector
-from tfx.ops.math.derived_arithmetic import divide_no_nan
+from tfx.ops.math.error_functions import divide_no_nan
 from tfx.ops.math.segments import unsorted_segment_sum
 from tfx.ops.nn.embedding import embedding_lookup
 from tfx.sparse_ops import positions

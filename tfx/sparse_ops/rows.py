@@ -211,7 +211,7 @@ def _elements(x: Any, by_row: bool) -> tuple[Tensor | None, Tensor, Tensor | Non
     if not by_row or dense.shape.rank == 1:
         return None, flat, None
     shape = ox.Shape(dense)
-    count, width = positions.axis_size(shape, 0), positions.axis_size(shape, 1)
+    count = positions.axis_size(shape, 0)
     counted = ox.Range(int64_constant(0), ox.Squeeze(count, zero), int64_constant(1))
     rows = ox.Reshape(ox.Expand(ox.Unsqueeze(counted, int64_constant([1])), shape), ox.ints([-1]))
     return rows, flat, count

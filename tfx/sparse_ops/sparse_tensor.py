@@ -177,7 +177,7 @@ class SparseTensor:
             self._dense_shape = stated(self._dense_shape, merged)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
-        """The parts as arrays: of a sparse tensor of a ``tf.compat.v1.Graph``, as a session runs it.
+        """The parts as arrays; those of a tensor of TensorFlow 1's graphs, as a session runs it.
 
         Raises:
             ValueError: inside of a function.

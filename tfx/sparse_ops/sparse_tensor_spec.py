@@ -7,7 +7,7 @@ so. Sparse tensors of other sizes and other numbers of entries use the same trac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from tfx.core import dtypes, first_use
 from tfx.core.dtypes import DType, DTypeLike, as_dtype
@@ -156,7 +156,7 @@ class _ShapeKey(str):
     __slots__ = ("said",)
     said: tuple[int | None, ...]
 
-    def __new__(cls, said: tuple[int | None, ...]) -> _ShapeKey:
+    def __new__(cls, said: tuple[int | None, ...]) -> Self:
         made = super().__new__(cls, "dense_shape")
         made.said = said
         return made
@@ -165,7 +165,7 @@ class _ShapeKey(str):
         return str.__eq__(self, other) is True and getattr(other, "said", None) == self.said
 
     def __ne__(self, other: object) -> bool:
-        return not self == other
+        return getattr(other, "said", None) != self.said or str.__ne__(self, other) is True
 
     def __hash__(self) -> int:
         return hash((str(self), self.said))

@@ -5,11 +5,12 @@ A checkpoint holds the variables of an object graph, in safetensors files with r
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from typing import Any
 
 from tfx.core.namespaces import MissingNameError as _MissingNameError
 from tfx.core.namespaces import complete as _complete
+from tfx.parsing.messages import NAMES as _MESSAGES
+from tfx.parsing.messages import message_class as _message_class
 from tfx.train import experimental as experimental
 from tfx.train.async_save import BackgroundSave as BackgroundSave
 from tfx.train.checkpoint import Checkpoint as Checkpoint
@@ -27,21 +28,18 @@ from tfx.train.reader import load_variable as load_variable
 from tfx.train.report import RestoreReport as RestoreReport
 from tfx.train.status import CheckpointLoadStatus as CheckpointLoadStatus
 
-_EXAMPLES = ["BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List", "SequenceExample"]
-
 
 def __getattr__(name: str) -> Any:
     """The messages of records: protobuf is imported when a program asks for one."""
-    if name not in _EXAMPLES:
+    if name not in _MESSAGES:
         raise _MissingNameError(__name__, name)
-    value = getattr(_import_module("tfx.parsing.example_pb2"), name)
-    globals()[name] = value
-    return value
+    globals()[name] = _message_class(name)
+    return globals()[name]
 
 
 _complete(__name__, "experimental")
-_names = __dir__  # noqa: F821  # which _complete has just set
+_names = globals()["__dir__"]  # which _complete has just set
 
 
 def __dir__() -> list[str]:
-    return sorted({*_names(), *_EXAMPLES})
+    return sorted({*_names(), *_MESSAGES})

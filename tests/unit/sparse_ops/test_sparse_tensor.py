@@ -69,7 +69,7 @@ def test_other_operators_are_refused_as_in_tensorflow() -> None:
     for wrong in (lambda: x + x, lambda: x + 1.0, lambda: -x, lambda: 2.0 * x, lambda: x[0]):
         with pytest.raises(TypeError):
             wrong()
-    with pytest.raises(ValueError, match="with an unsupported type .*SparseTensor"):
+    with pytest.raises(ValueError, match=r"with an unsupported type .*SparseTensor"):
         tf.convert_to_tensor(x)
     with pytest.raises(ValueError, match=r"tf\.sparse\.to_dense"):
         tf.reduce_sum(x)

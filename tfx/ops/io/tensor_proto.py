@@ -77,8 +77,8 @@ _tensor = tensor
 
 
 def message_of_array(array: Any, kind: DType) -> bytes:
-    dims = b"".join([bytes_field(2, number_field(1, d) if d else b"") for d in array.shape])
     """An array as the message."""
+    dims = b"".join([bytes_field(2, number_field(1, d) if d else b"") for d in array.shape])
     head = number_field(1, _NUMBERS[kind.name]) + bytes_field(2, dims)
     if kind is dtypes.string:
         return head + b"".join([bytes_field(8, item) for item in array.reshape(-1)])
