@@ -48,8 +48,8 @@ class Form:
             found = next(self._records(path, False), [])
             if first is not None and found != first:
                 raise ValueError(
-                    f"All input CSV files should have the same column names in the header row. File "
-                    f"{path} has different column names: {found}, expected {first}."
+                    "All input CSV files should have the same column names in the header row. "
+                    f"File {path} has different column names: {found}, expected {first}."
                 )
             first = found
         return first or []

@@ -31,8 +31,8 @@ class CsvDataset(Dataset):
         exclude_cols: The numbers of the columns that are not wanted, instead.
 
     Raises:
-        InvalidArgumentError: both ``select_cols`` and ``exclude_cols``; while it is iterated over, a
-            record that is not as wanted.
+        InvalidArgumentError: both ``select_cols`` and ``exclude_cols``; while it is iterated over,
+            a record that is not as wanted.
 
     Example:
         >>> import os, tempfile

@@ -1,4 +1,4 @@
-"""Records of CSV files, their fields, and elements put into another structure: nodes of datasets."""
+"""Nodes of datasets: records of CSV files, their fields, elements in another structure."""
 
 from __future__ import annotations
 
