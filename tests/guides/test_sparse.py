@@ -46,7 +46,7 @@ def test_manipulation() -> None:
     sparse_pattern_a = tf.SparseTensor(
         [[2, 4], [3, 3], [3, 4], [4, 3], [4, 4], [5, 4]], [1] * 6, [8, 5]
     )
-    places = "02 11 13 20 24 25 35 45 50 54 55 61 63 72".split()
+    places = ["02", "11", "13", "20", "24", "25", "35", "45", "50", "54", "55", "61", "63", "72"]
     indices = [[int(row), int(column)] for row, column in places]
     sparse_pattern_b = tf.SparseTensor(indices, [1] * 14, [8, 6])
     sparse_pattern_c = tf.SparseTensor([[3, 0], [4, 0]], [1] * 2, [8, 6])

@@ -43,6 +43,7 @@ __getattr__, __dir__ = lazy_namespace(
             trainable_variables variables_initializer
         """,
         "tfx.framework.composite.indexed_slices": "IndexedSlicesValue",
+        "tfx.sparse_ops.sparse_tensor": "SparseTensorValue",
         "tfx.summary.event_pb2": "SummaryMetadata=Metadata",
         "tfx.ops.array.indexed_slices": "convert_to_tensor_or_indexed_slices",
         "tfx.compat.v1.graph.name_scopes": "name_scope op_scope",
