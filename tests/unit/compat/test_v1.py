@@ -47,7 +47,7 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
         tf.compat.v1.placehoder  # noqa: B018
     with pytest.raises(AttributeError, match="did you mean 'Saver'"):
         tf.compat.v1.train.Svaer  # noqa: B018
-    with pytest.raises(AttributeError, match="'tfx.compat' has no attribute 'v3'"):
+    with pytest.raises(AttributeError, match="no attribute 'v3'"):
         tf.compat.v3  # noqa: B018
 
 
