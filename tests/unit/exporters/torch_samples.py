@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-torch = pytest.importorskip("torch")
-nn = torch.nn
+torch: Any = pytest.importorskip("torch")
+nn: Any = torch.nn
 
 
 class Tied(nn.Module):
