@@ -11,6 +11,7 @@ from tfx.core.dtypes import DType, DTypeLike, as_dtype
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.ops.array.concat import concat
 from tfx.ops.array.gather import gather_nd
 from tfx.ops.array.ranges import range as count_up
 from tfx.ops.array.scatter import tensor_scatter_nd_update
@@ -84,6 +85,9 @@ def to_dense(
     x = require_sparse(sp_input, "sparse.to_dense")
     default = nothing(x.dtype) if default_value is None else default_value
     background = convert_to_tensor(default, x.dtype)
+    if x.rank == 0:  # there is one place, and no axis to scatter along
+        side = ox.Reshape(background, int64_constant([1]))
+        return ox.Gather(concat([x.values, side], 0), int64_constant(0), axis=0)
     indices = positions.checked(x, "SparseToDense") if validate_indices else x.indices
     if isinstance(background, EagerTensor) and background.shape.rank == 0:
         whole = filled(x.dense_shape, background.numpy(), x.dtype)

@@ -216,8 +216,7 @@ def made(indices: Any, values: Any, dense_shape: Any) -> SparseTensor:
 
 def stated(dense_shape: Tensor, shape: TensorShape) -> Tensor:
     """The vector with the numbers that are known of it written into it."""
-    known = [n for n in shape if n is not None]
-    if not known or shape.rank is None:
+    if shape.rank is None or all(n is None for n in shape):
         return dense_shape
     parts = []
     for axis, size in enumerate(shape):

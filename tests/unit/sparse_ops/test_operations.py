@@ -225,3 +225,25 @@ def test_crosses_and_strings() -> None:
     np.testing.assert_array_equal(dense(again), dense(numbers))
     with pytest.raises(tf.errors.InvalidArgumentError, match="Type mismatch"):
         tf.io.deserialize_many_sparse(many, tf.float32)
+
+
+def test_nothing_and_single_numbers() -> None:
+    none = tf.SparseTensor(tf.zeros([0, 2], tf.int64), tf.zeros([0]), [0, 3])
+    assert tf.sparse.to_dense(none).shape == [0, 3]
+    assert tf.sparse.reshape(none, [-1, 3]).shape == [0, 3]
+    assert tf.sparse.add(none, none).values.shape == [0]
+    assert tf.sparse.reduce_sum(none, 0).numpy().tolist() == [0, 0, 0]
+    assert tf.sparse.sparse_dense_matmul(none, tf.ones([3, 2])).shape == [0, 2]
+    assert tf.sparse.reset_shape(none).shape == [0, 0]
+    scalar = tf.SparseTensor(tf.zeros([1, 0], tf.int64), [3.0], tf.zeros([0], tf.int64))
+    assert float(tf.sparse.to_dense(scalar)) == 3
+    assert tf.sparse.expand_dims(scalar, 0).shape == [1]
+    huge = tf.SparseTensor([[2**40, 5]], [1.0], [2**41, 2**20])
+    part = tf.sparse.slice(tf.sparse.add(huge, huge), [2**40, 0], [1, 8])
+    assert dense(part).tolist() == [[0, 0, 0, 0, 0, 2, 0, 0]]
+
+
+def test_an_unknown_rank_is_refused_while_tracing() -> None:
+    function = tf.function(lambda x: tf.sparse.reduce_sum(x, 1))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="needs a SparseTensor of known rank"):
+        function.get_concrete_function(tf.SparseTensorSpec(None))
