@@ -157,6 +157,22 @@ def test_giant_lists(honest: bytes, tmp_path: Path) -> None:
     refused(tmp_path / "m.tfx", "list of entries")
 
 
+def test_giant_lists_whose_size_has_64_bits(
+    honest: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The short number says 10 bytes; the long one, which Python's reader follows, is true."""
+    end = honest.rindex(b"PK\x05\x06")
+    count, size, begin = struct.unpack_from("<HII", honest, end + 10)
+    large = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, begin)
+    where = struct.pack("<4sLQL", b"PK\x06\x07", 0, end, 1)
+    last = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count, count, 10, begin, 0)
+    (tmp_path / "m.tfx").write_bytes(honest[:end] + large + where + last)
+    with Bundle.open(tmp_path / "m.tfx") as bundle:
+        assert bundle.signatures
+    monkeypatch.setattr(limits, "MAX_ARCHIVE_DIRECTORY_BYTES", size - 1)
+    refused(tmp_path / "m.tfx", "list of entries")
+
+
 def test_what_is_missing(files: Files, tmp_path: Path) -> None:
     write(tmp_path / "a.tfx", {n: d for n, d in files.items() if n != "bundle.pb"})
     refused(tmp_path / "a.tfx", "has no bundle.pb")

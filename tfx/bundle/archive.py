@@ -17,7 +17,7 @@ import struct
 import tempfile
 import weakref
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -38,6 +38,9 @@ _LOCAL_HEADER = 30
 _LARGE = (1 << 31) - 1
 # What a ZIP file ends with: a record of 22 bytes and a comment.
 _END, _END_SIZE = b"PK\x05\x06", 22
+# What stands before it where sizes need 64 bits: a record, and one that says where that is.
+_LARGE_END_SIZE = 56
+_LOCATOR, _LOCATOR_SIZE = b"PK\x06\x07", 20
 _ADVICE = "unzip it by yourself, if you trust it, or make the archive with `tfx convert`"
 _DAMAGED = (
     zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, IndexError, NotImplementedError,
@@ -69,12 +72,12 @@ def pack(bundle: str | os.PathLike[str], target: str | os.PathLike[str]) -> Path
     Raises:
         MissingFileError: There is no such bundle.
         BundleError: It is damaged.
-        AlreadyExistsError: There is something else than an archive at ``target``.
+        AlreadyExistsError: There is something else than an archive of a bundle at ``target``.
         PermissionDeniedError: The folder around it may not be written.
     """
     manifest = read_manifest(bundle)
     path = Path(os.path.abspath(target))
-    if path.exists() and not is_archive(path):
+    if path.exists() and not _is_of_bundle(path):
         raise AlreadyExistsError(
             f"{path} exists and is no archive of a bundle; choose another path, or remove it"
         )
@@ -93,6 +96,20 @@ def pack(bundle: str | os.PathLike[str], target: str | os.PathLike[str]) -> Path
         finally:
             temporary.unlink(missing_ok=True)
     return path
+
+
+def _is_of_bundle(path: Path) -> bool:
+    """True for an archive that has a manifest; others are somebody's own files."""
+    if not is_archive(path):
+        return False
+    try:
+        with path.open("rb") as file:
+            _check_directory(file, path.stat().st_size, path)
+            with zipfile.ZipFile(file) as archive:
+                _start(archive.namelist(), path)
+    except (OSError, *_DAMAGED):  # BundleError is a ValueError
+        return False
+    return True
 
 
 def _add(archive: zipfile.ZipFile, name: str, path: Path) -> None:
@@ -127,7 +144,7 @@ class Unpacked:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Unpack."""
         self.folder = Path(tempfile.mkdtemp(prefix="tfx-archive-"))
-        self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self._remove = weakref.finalize(self, _remove, self.folder, os.getpid())
         try:
             _unpack(Path(path), self.folder)
         except BaseException:
@@ -137,6 +154,12 @@ class Unpacked:
     def close(self) -> None:
         """Remove the folder. What is mapped of it stays readable where the system allows that."""
         self._remove()
+
+
+def _remove(folder: Path, owner: int) -> None:
+    """Remove a folder, but not in a process that was forked: the first one still needs it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -194,12 +217,16 @@ def _unpack(path: Path, folder: Path) -> None:
 
 def _check_directory(file: IO[bytes], size: int, path: Path) -> None:
     """Refuse a list of entries that would take much memory, before it is read."""
-    file.seek(max(size - _END_SIZE - 0xFFFF, 0))
+    file.seek(max(size - _END_SIZE - 0xFFFF - _LOCATOR_SIZE - _LARGE_END_SIZE, 0))
     tail = file.read()
     place = tail.rfind(_END)
     if place < 0 or len(tail) - place < _END_SIZE:
         raise BundleError(f"{path} is a damaged archive: it has no end record; copy it again")
     length = struct.unpack_from("<I", tail, place + 12)[0]
+    begin = place - _LOCATOR_SIZE - _LARGE_END_SIZE
+    if begin >= 0 and tail.startswith(_LOCATOR, place - _LOCATOR_SIZE):
+        # ZIP64 says it once more in 64 bits, and that is what counts.
+        length = max(length, struct.unpack_from("<Q", tail, begin + 40)[0])
     if length > limits.MAX_ARCHIVE_DIRECTORY_BYTES:
         raise BundleError(
             f"{path}: its list of entries has {length} bytes, limit "
@@ -271,15 +298,20 @@ def _check_places(infos: Iterable[zipfile.ZipInfo], size: int, path: Path) -> No
 
 
 def _below(found: dict[str, zipfile.ZipInfo], path: Path) -> dict[str, zipfile.ZipInfo]:
-    """The entries by paths in the bundle, which is at the top or in the one folder there."""
-    if MANIFEST_NAME in found:
-        return found
-    tops = [n.split("/")[0] for n in found if n.count("/") == 1 and n.endswith(f"/{MANIFEST_NAME}")]
+    """The entries by paths in the bundle."""
+    start = _start(found, path)
+    return {n.removeprefix(start): info for n, info in found.items() if n.startswith(start)}
+
+
+def _start(names: Collection[str], path: Path) -> str:
+    """How the paths of the bundle begin, which is at the top or in the one folder there."""
+    if MANIFEST_NAME in names:
+        return ""
+    tops = [n.split("/")[0] for n in names if n.count("/") == 1 and n.endswith(f"/{MANIFEST_NAME}")]
     if len(tops) != 1:
         what = f"has {len(tops)} bundles" if tops else f"has no {MANIFEST_NAME}"
         raise BundleError(f"{path} {what}, expected the archive of one bundle")
-    start = f"{tops[0]}/"
-    return {n.removeprefix(start): info for n, info in found.items() if n.startswith(start)}
+    return f"{tops[0]}/"
 
 
 def _manifest(

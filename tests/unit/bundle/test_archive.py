@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 import struct
 import tempfile
@@ -74,6 +75,34 @@ def test_everything_opens_it(archive: Path) -> None:
     del opened, loaded, again
     gc.collect()
     assert unpacked() <= before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_leaves_the_files(archive: Path) -> None:
+    unpacked_here = Unpacked(archive)
+    child = os.fork()
+    if not child:
+        unpacked_here.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert (unpacked_here.folder / "bundle.pb").is_file()
+    unpacked_here.close()
+    assert not unpacked_here.folder.exists()
+
+
+def test_archives_of_something_else_are_not_replaced(
+    bundle: Path, archive: Path, tmp_path: Path
+) -> None:
+    photos = tmp_path / "photos.zip"
+    with zipfile.ZipFile(photos, "w") as file:
+        file.writestr("cat.png", b"meow")
+    before = photos.read_bytes()
+    with pytest.raises(AlreadyExistsError, match="no archive of a bundle"):
+        pack(bundle, photos)
+    assert photos.read_bytes() == before
+    (tmp_path / "old.zip").write_bytes(archive.read_bytes())
+    assert pack(bundle, tmp_path / "old.zip").read_bytes() == archive.read_bytes()
 
 
 def test_its_folder_may_be_inside(bundle: Path, tmp_path: Path) -> None:
