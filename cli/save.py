@@ -183,6 +183,11 @@ def _save_object(
 
 
 def _refuse_plain(source: str, found: Any) -> None:
+    if inspect.isclass(found):
+        raise OperationError(
+            f"{source!r} is a class, expected a model; have it called: "
+            f"{_values.quoted(source + '()')}, or give a function that makes one"
+        )
     if inspect.isroutine(found) and not _is_traced(found):
         raise OperationError(
             f"{source!r} is a plain function; if it makes the model, have it called: "

@@ -113,7 +113,8 @@ def to_module(
     Raises:
         ImportError: TensorFlow or tf2onnx is not installed.
         MissingFileError: the folder has no SavedModel.
-        InvalidArgumentError: there is no such method, or the example does not fit.
+        InvalidArgumentError: the SavedModel is damaged, there is no such method, or the example
+            does not fit.
         UnimplementedError: a function assigns variables, or uses what has no ONNX form.
     """
     tf = require_tensorflow()
@@ -185,7 +186,12 @@ def _opened(tf: Any, path: str | os.PathLike[str]) -> Any:
         raise MissingFileError(
             f"{os.fspath(path)} has no saved_model.pb, expected the folder of a SavedModel."
         )
-    return tf.saved_model.load(os.fspath(path))
+    try:
+        return tf.saved_model.load(os.fspath(path))
+    except (OSError, ValueError, KeyError, tf.errors.OpError) as e:
+        raise InvalidArgumentError(
+            f"{os.fspath(path)} cannot be read by TensorFlow {tf.__version__}: {one_line(e)}."
+        ) from e
 
 
 def _concrete(tf: Any, model: Any, call: ExampleCall, label: str) -> Any:

@@ -147,6 +147,7 @@ def test_an_onnx_model(tfx: Run, sample_path: Path, tmp_path: Path) -> None:
         ),
         (["my_model:make"], 1, "if it makes the model, have it called: 'my_model:make()'"),
         (["{folder}/my_model.py:make"], 1, "have it called: '{folder}/my_model.py:make()'"),
+        (["my_model:Model"], 1, "is a class, expected a model; have it called: 'my_model:Model()'"),
         (["my_model:broken()"], 1, "'my_model:broken()' failed: RuntimeError: no data"),
         (
             ["my_model:model", "--signature", "a=plain"],

@@ -108,3 +108,10 @@ def test_mistakes_say_what_to_do(tmp_path: Path) -> None:
         from_tensorflow.to_module(tf.function(lambda x: x))
     with pytest.raises(tfx.errors.UnimplementedError, match="cannot convert the operation"):
         from_tensorflow.to_module(tf.function(tf.math.igamma), (normal(2) ** 2, normal(2) ** 2))
+
+
+def test_a_damaged_saved_model(tmp_path: Path) -> None:
+    (tmp_path / "saved_model.pb").write_bytes(b"junk" * 10)
+    with pytest.raises(tfx.errors.InvalidArgumentError, match="cannot be read by TensorFlow"):
+        from_tensorflow.export(str(tmp_path), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
