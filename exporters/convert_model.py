@@ -29,6 +29,7 @@ from tfx.exporters.convert_bundle import (
 )
 from tfx.exporters.freeze_bundle import freeze_one
 from tfx.exporters.from_onnx import save_onnx
+from tfx.loaders import Bundle
 from tfx.loaders.open_files import Sources
 from tfx.loaders.replay_examples import Replayer
 from tfx.loaders.signature import DEFAULT_SIGNATURE, SignatureInfo, bind, find_signature
@@ -181,8 +182,6 @@ def _as_it_is(bundle: Path, only: str | None) -> Conversion:
 
 def _copy(bundle: Path, out: str | os.PathLike[str]) -> None:
     """A bundle in a folder that is there all at once."""
-    from tfx.loaders import Bundle
-
     with Bundle.open(bundle) as opened:
         opened.save(out)
 
