@@ -62,11 +62,16 @@ def _cholesky_or_nan(x: Array) -> Array:
 
 
 def solve(a: Array, b: Array) -> Results:
-    """Solutions of linear systems, and whether a matrix is singular: never, that is the loop's."""
+    """Solutions of linear systems, and whether a matrix is singular: never, that is the loop's.
+
+    Of half precision they are solved in float32, which LAPACK has, and rounded.
+    """
     if not (b.size and _finite(a, b)):  # the loop knows what meets a NaN, and what does not
         return None
+    half = a.dtype.itemsize < 4
+    wide = [x.astype(np.float32) for x in (a, b)] if half else [a, b]
     try:
-        return [np.linalg.solve(a, b), np.array(False)]
+        return [np.linalg.solve(*wide).astype(a.dtype), np.array(False)]
     except np.linalg.LinAlgError:
         return None
 

@@ -149,3 +149,18 @@ def test_no_elements() -> None:
     assert tf.linalg.eigh(tf.zeros([0, 3, 3])).v.shape == [0, 3, 3]
     assert tf.linalg.solve(tf.zeros([2, 3, 3]) + tf.eye(3), tf.zeros([2, 3, 0])).shape == [2, 3, 0]
     assert tf.linalg.qr(tf.zeros([0, 2])).q.shape == [0, 0]
+
+
+@pytest.mark.parametrize("kind", [tf.float16, tf.bfloat16])
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "function"])
+def test_systems_of_half_precision_are_solved_in_float32(a: Any, kind: Any, compiled: bool) -> None:
+    m = tf.cast(_symmetric(a), kind)
+    inverse = tf.function(tf.linalg.inv) if compiled else tf.linalg.inv
+    solve = tf.function(tf.linalg.solve) if compiled else tf.linalg.solve
+    for found in (inverse(m), solve(m, tf.eye(SIZE, batch_shape=[2], dtype=kind))):
+        assert found.dtype == kind
+        exact = np.linalg.inv(tf.cast(m, tf.float64).numpy())
+        unit = 2.0 ** (-11 if kind is tf.float16 else -8)
+        np.testing.assert_allclose(
+            tf.cast(found, tf.float64).numpy(), exact, atol=unit * np.abs(exact).max()
+        )
