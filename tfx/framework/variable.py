@@ -261,7 +261,12 @@ class Variable(Operand, metaclass=VariableKind):
     def value(self) -> Tensor:
         """The current value as a tensor; of an adapted weight, with its change."""
         adaptation = self._adaptation
-        return self._value() if adaptation is None else adaptation.adapted(self._value())
+        if adaptation is not None:
+            return adaptation.adapted(self._value())
+        context = current()
+        if context.graph is None and not context.tapes and self._home == DEFAULT_DEVICE:
+            return EagerTensor(self._raw, self._dtype)  # without another call
+        return self._value()
 
     def stored_value(self) -> Tensor:
         """The current value as a tensor, without what an adapter adds to it."""
