@@ -231,6 +231,11 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array
         raise BundleError(f"{config}: not JSON ({e}), expected the settings of an adapter") from e
     if not isinstance(settings, dict) or settings.get("peft_type", "LORA") != "LORA":
         raise BundleError(f"{file}: {text!r:.200} are no settings of a LoRA adapter")
+    if settings.get("alpha_pattern"):
+        raise BundleError(
+            f"{file}: an adapter with an alpha for each layer (alpha_pattern), where one for all "
+            "is read: scale each lora_B by its alpha / lora_alpha and leave alpha_pattern out"
+        )
     if settings.get("use_dora"):
         raise BundleError(f"{file}: a DoRA adapter, which scales weights too; only LoRA is read")
     return settings, tensors, str(file)

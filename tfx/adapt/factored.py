@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.composite.adapted_reads import AnsweringTensor
 from tfx.framework.context import current
@@ -182,6 +183,8 @@ def _transpose(w: FactoredTensor, inputs: Inputs, attrs: Mapping[str, Any]) -> T
 
 
 def _cast(w: FactoredTensor, inputs: Inputs, attrs: Mapping[str, Any]) -> Tensor | None:
+    if not dtypes.from_onnx(attrs["to"]).is_floating:
+        return None  # not linear: a sum of cut-off parts is not the cut-off sum
     return w.mapped(lambda x: ox.Cast(x, **attrs))
 
 

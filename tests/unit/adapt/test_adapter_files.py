@@ -111,6 +111,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "alpha": ({}, {"lora_alpha": "much"}, "lora_alpha of .* is 'much'"),
     "no alpha": ({}, {"lora_alpha": None}, "does not say its alpha"),
     "dora": ({}, {"use_dora": True}, "DoRA"),
+    "alphas": ({}, {"alpha_pattern": {"dense": 64}}, "alpha for each layer"),
     "kind": ({}, {"peft_type": "IA3"}, "no settings of a LoRA adapter"),
 }  # fmt: skip
 

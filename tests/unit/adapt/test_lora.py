@@ -75,6 +75,20 @@ def test_each_use_of_a_weight_is_that_of_the_sum(use: str) -> None:
     np.testing.assert_allclose(run(model, x), expected, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda m: tf.ones([2, 6], tf.int32) @ tf.cast(m.kernel, tf.int32),
+        lambda m: tf.gather(tf.cast(m.kernel, tf.bool), [0, 5]),
+    ],
+    ids=["int32", "bool"],
+)
+def test_a_cast_that_cuts_off_is_that_of_the_sum(run: Callable[[Weights], Any]) -> None:
+    model, adapter = _adapted()
+    found = tf.function(lambda: run(model))()
+    np.testing.assert_array_equal(found, run(_merged(adapter, model)))
+
+
 @pytest.mark.parametrize("use", USES)
 def test_gradients_are_those_of_the_sum(use: str) -> None:
     shape, run = USES[use]
