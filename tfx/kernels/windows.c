@@ -16,6 +16,11 @@
 
 enum { MAX_ROWS = 12, MAX_COLUMNS = 32 };
 
+/* Products that are added in a row in float32, before their sum is added to others. */
+#ifndef IN_A_ROW /* tests have less */
+#define IN_A_ROW 128
+#endif
+
 typedef void (*Tile)(const f32 *const *rows, const i64 *runs, i64 count, i64 length,
                      const f32 *panel, f32 *const *to, int columns, int positive);
 typedef void (*Sums)(const i64 *offsets, const f32 *x, i64 x_line, i64 x_step, const f32 *dy,
@@ -468,6 +473,10 @@ static void sum_piece(const Summing *does, const Share *share, i64 at, f32 *copy
   i64 rows = smaller(does->pieces.rows, is->counts[0] - row), places = rows * is->counts[1];
   const f32 *seen = piece_at(&does->pieces, does->x + image * image_numbers(is), row, copy);
   const f32 *dy = does->dy + image * place_numbers(is) + row * is->counts[1] * is->filters;
+  const i64 line = is->window.strides[0] * does->pieces.line;
+  const i64 step = is->window.strides[1] * is->channels;
+  /* So many places are added in a row: a part of a line, or some lines. */
+  const i64 length = smaller(is->counts[1], 2 * IN_A_ROW), lines = 2 * IN_A_ROW / length;
   for (i64 panel = share->panels[0]; panel < share->panels[1]; panel++) {
     i64 columns = smaller(width, is->filters - panel * width);
     const f32 *by = dy;
@@ -482,10 +491,13 @@ static void sum_piece(const Summing *does, const Share *share, i64 at, f32 *copy
     }
     for (i64 k = share->rows[0], count; k < share->rows[1]; k += count) {
       count = rows_at_once(tiles, share->rows[1] - k);
-      tiles->sums[count](does->offsets + k, seen, is->window.strides[0] * does->pieces.line,
-                         is->window.strides[1] * is->channels, by, rows, is->counts[1],
-                         share->to + k * is->filters + panel * width, is->filters,
-                         (int)columns);
+      f32 *to = share->to + k * is->filters + panel * width;
+      for (i64 r = 0; r < rows; r += lines)
+        for (i64 c = 0; c < is->counts[1]; c += length)
+          tiles->sums[count](does->offsets + k, seen + r * line + c * step, line, step,
+                             by + (r * is->counts[1] + c) * width, smaller(lines, rows - r),
+                             smaller(length, is->counts[1] - c), to, is->filters,
+                             (int)columns);
     }
   }
 }

@@ -285,6 +285,36 @@ def test_depthwise_convolutions(size, channels, kernel, strides, dilations, padd
     np.testing.assert_array_equal(dw, np.zeros_like(w))
 
 
+@pytest.mark.parametrize("size, channels, filters", [(8, 256, 16), (48, 3, 16)])
+def test_long_sums_are_as_accurate_as_those_of_others(size, channels, filters, rng):
+    """Rounding that is many times that of others turns maxima of pools, and so gradients."""
+    x = rng.uniform(0, 1, size=(2, size, size, channels)).astype(np.float32)
+    f = rng.uniform(0, 1, size=(3, 3, channels, filters)).astype(np.float32)
+    dy = rng.uniform(0, 1, size=(2, size - 2, size - 2, filters)).astype(np.float32)
+
+    @tf.function(jit_compile=True)
+    def run(x, f, dy):
+        with tf.GradientTape() as tape:
+            tape.watch([x, f])
+            y = tf.nn.conv2d(x, f, 1, "VALID")
+        return y, *tape.gradient(y, [x, f], output_gradients=dy)
+
+    found = run(x, f, dy)
+    used = operators(run, x, f, dy)
+    assert {f"{OURS}Conv", f"{OURS}ConvInputGradient", f"{OURS}ConvFilterGradient"} <= used
+    wide = [a.astype(np.float64) for a in (x, f, dy)]
+    seen = np.lib.stride_tricks.sliding_window_view(wide[0], (3, 3), axis=(1, 2))
+    around = np.pad(wide[2], ((0, 0), (2, 2), (2, 2), (0, 0)))
+    behind = np.lib.stride_tricks.sliding_window_view(around, (3, 3), axis=(1, 2))
+    expected = (
+        np.einsum("nijcyx,yxco->nijo", seen, wide[1], optimize=True),
+        np.einsum("nijoyx,yxco->nijc", behind, wide[1][::-1, ::-1], optimize=True),
+        np.einsum("nijcyx,nijo->yxco", seen, wide[2], optimize=True),
+    )
+    for ours, exact in zip(found, expected, strict=True):
+        assert np.max(np.abs(np.asarray(ours) / exact - 1)) < 8e-7
+
+
 def test_depthwise_convolutions_of_many_images_are_accurate(rng):
     x = (1.0 + rng.normal(size=(16, 40, 40, 6))).astype(np.float32)
     w = rng.normal(size=(3, 3, 6, 1)).astype(np.float32)

@@ -10,6 +10,8 @@ static int allows_avx512 = 1;
 #define PIECE_BYTES 200
 #define LEAST_PLACES 5
 #define LEAST_PIECES 2
+/* Sums of few products at a time, also in the middle of a run and of a line. */
+#define IN_A_ROW 7
 
 #include "depthwise.c"
 #include "windows.c"
