@@ -108,6 +108,7 @@ def test_startup_and_storage_have_what_the_command_calls() -> None:
         "gradients",
         "reductions",
         "tracing",
+        "profiles",
         "startup",
         "storage",
         "checkpoints",

@@ -301,6 +301,8 @@ int main(int argc, char **argv) {
         i64 size = common[axis + 4 - inputs[i].rank];
         inputs[i].sizes[axis] = below(6) == 0 ? 1 : below(60) == 0 ? 4 : size;
       }
+      for (int axis = 0; elements(inputs[i].sizes, inputs[i].rank) > 1 << 20; axis++)
+        inputs[i].sizes[axis] = 1; /* larger ones would take minutes to fill */
       inputs[i].data = memory(elements(inputs[i].sizes, inputs[i].rank), program->types[i]);
     }
     Host host = {new_output, one_by_one, NULL};
@@ -335,7 +337,8 @@ int main(int argc, char **argv) {
     }
     if (!failed) {
       ran++;
-      for (size_t i = before; i < after; i++)
+      /* What a program reads without having written it is what other strips left there. */
+      for (size_t i = before; i < after && !is_dirty; i++)
         if (differ(i, i - before + after)) {
           fprintf(stderr, "round %ld differs between sets of loops\n", round);
           return 1;
