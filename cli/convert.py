@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -73,6 +74,9 @@ def command(
 
     if calibrate is not None and dtype != "int8":
         raise click.UsageError("--calibrate is for --dtype int8; add it")
+    is_file = any(Path(x).suffix in (".onnx", ".tfx", ".zip") for x in (source, out))
+    if opset is None and dtype is None and not is_file:
+        raise click.UsageError("nothing to do; give --opset N, --dtype TYPE, or both")
     given = True if calibrate == "examples" else calibrate
     with _output.progress(f"Converting {source}"):
         made = convert(source, out, opset=opset, dtype=dtype, calibrate=given, signature=signature)

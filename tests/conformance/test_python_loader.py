@@ -44,6 +44,7 @@ HONEST = [
     "zoo_char_lstm",
     "zoo_decoder",
     "zoo_forces",
+    "zoo_sentence_encoder",
 ]
 
 

@@ -192,4 +192,5 @@ def test_local_functions_and_hoisted_constants(tmp_path: Any) -> None:
     assert (tmp_path / "m" / "serving_default.onnx").stat().st_size < 4000
     x = numbers(3, 64)
     found = run_stock(tmp_path / "m", tmp_path / "d", {"serving_default": {"x": x}})
-    np.testing.assert_allclose(found["serving_default"]["y"], module.f(x)["y"], rtol=1e-5)
+    # Sums near 0 have the rounding of what they are sums of.
+    np.testing.assert_allclose(found["serving_default"]["y"], module.f(x)["y"], 1e-5, atol=1e-6)

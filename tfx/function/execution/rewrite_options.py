@@ -64,8 +64,8 @@ def set_experimental_options(options: Mapping[str, Any]) -> None:
     Example:
         >>> import tfx as tf
         >>> tf.config.optimizer.set_experimental_options({"auto_mixed_precision": True})
-        >>> tf.config.optimizer.get_experimental_options()
-        {'auto_mixed_precision': True}
+        >>> tf.config.optimizer.get_experimental_options()["auto_mixed_precision"]
+        True
         >>> tf.config.optimizer.set_experimental_options({"auto_mixed_precision": False})
     """
     for name, value in options.items():
