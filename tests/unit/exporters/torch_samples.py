@@ -55,6 +55,8 @@ class Nested(nn.Module):
 class Cache(nn.Module):
     """Keeps what it saw in a buffer, which it replaces."""
 
+    seen: Any
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("seen", torch.zeros(3, 2))
