@@ -106,3 +106,24 @@ def test_functions_handed_to_operations_that_look_for_ragged_tensors_are_convert
     found, first = mapped(tf.constant([1.5, -2.0]))
     assert found.numpy().tolist() == [1.5, 0.0]
     assert float(first) == 1.5
+
+
+_EXAMPLES = """
+import doctest, sys
+from tfx.experimental import dispatch
+parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+for name in ("dispatch_for_api", "dispatch_for_unary_elementwise_apis"):
+    text = getattr(dispatch, name).__doc__
+    assert "+SKIP" in text
+    test = parser.get_doctest(text.replace("# doctest: +SKIP", ""), {}, name, None, 0)
+    runner.run(test)
+sys.exit(runner.summarize().failed)
+"""
+
+
+def test_the_examples_of_the_docstrings_run_in_a_program_of_their_own() -> None:
+    # Among other programs in one process their last lines can fail: they are skipped there.
+    run = subprocess.run(
+        [sys.executable, "-c", _EXAMPLES], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout
