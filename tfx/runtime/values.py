@@ -42,8 +42,11 @@ _STANDARD = {"q": np.int64, "Q": np.uint64}
 
 
 def when_gpu_used(action: Callable[[], None]) -> None:
-    """Register a function to call when a GPU comes into use."""
-    _when_gpu_used.append(action)
+    """Register a function to call when a GPU comes into use, now if one is."""
+    if gpu_in_use:
+        action()
+    else:
+        _when_gpu_used.append(action)
 
 
 def note_gpu() -> None:

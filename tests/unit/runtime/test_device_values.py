@@ -216,3 +216,15 @@ def test_a_real_gpu(rng):
     np.testing.assert_array_equal(to_numpy(values.duplicates([away])[0]), array)
     used, total = cuda.memory_in_use(0)
     assert 0 < used <= total
+
+
+def test_what_waits_for_a_gpu_does_not_miss_one(monkeypatch):
+    done = []
+    monkeypatch.setattr(values, "gpu_in_use", False)
+    monkeypatch.setattr(values, "_when_gpu_used", [])
+    values.when_gpu_used(lambda: done.append("before"))
+    assert not done
+    values.note_gpu()
+    assert done == ["before"]
+    values.when_gpu_used(lambda: done.append("after"))
+    assert done == ["before", "after"]
