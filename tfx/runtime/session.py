@@ -57,6 +57,9 @@ _RECORD_ASSIGNMENT = "session.record_ep_graph_assignment_info"
 _FOLDING = "ConstantFolding"
 _DATA_FOLDER = "session.model_external_initializers_file_folder_path"
 
+# What it says of memory; the last one of a GPU's, whose limit is reached.
+_NO_MEMORY = ("Failed to allocate memory", "bad_alloc", "is smaller than requested bytes of")
+
 # Raised by ONNX Runtime -> ours. RuntimeException is what kernels throw.
 _ERRORS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
     (_ort.InvalidArgument, errors.InvalidArgumentError),
@@ -80,7 +83,7 @@ def translate(error: Exception) -> errors.OpError:
     if refusal is not None:
         # The message goes on with the runtime's, which names the node.
         return errors.InvalidArgumentError(f"{refusal.said()}. {message}", op=refusal.op)
-    if "Failed to allocate memory" in message or "bad_alloc" in message:
+    if any(words in message for words in _NO_MEMORY):
         return errors.ResourceExhaustedError(message)
     if "MLDataType for: tensor(complex" in message:
         return errors.UnimplementedError(

@@ -127,6 +127,11 @@ def test_bad_models(capfd, tmp_path):
             errors.ResourceExhaustedError,
         ),
         (ort.Fail, "std::bad_alloc", errors.ResourceExhaustedError),
+        (  # a GPU's share of memory is used up
+            ort.Fail,
+            "BFCArena: Available memory of 536854528 is smaller than requested bytes of 4294967296",
+            errors.ResourceExhaustedError,
+        ),
         (KeyError, "x", errors.InternalError),
     ],
 )
