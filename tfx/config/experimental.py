@@ -18,6 +18,7 @@ from tfx.config.devices import (
 from tfx.config.devices import set_memory_growth as set_memory_growth
 from tfx.config.devices import set_visible_devices as set_visible_devices
 from tfx.core.namespaces import complete as _complete
+from tfx.framework.apply import forget_gpu_kernels
 from tfx.function.tracing.settings import function_trace_limit as get_function_trace_limit
 from tfx.function.tracing.settings import set_function_trace_limit as set_function_trace_limit
 from tfx.runtime import logical_devices
@@ -59,7 +60,10 @@ def enable_op_determinism() -> None:
 
 
 def enable_tensor_float_32_execution(enabled: bool) -> None:
-    """Let GPUs round float32 products to TensorFloat-32, in what is compiled from here on.
+    """Let GPUs round float32 products to TensorFloat-32.
+
+    It counts for all operations, and for functions that have not been called yet: a compiled one
+    stays as it is.
 
     Args:
         enabled: Whether they may, as they do at first.
@@ -70,7 +74,9 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
         >>> tf.config.experimental.tensor_float_32_execution_enabled()
         True
     """
-    logical_devices.state.tf32 = bool(enabled)
+    if logical_devices.state.tf32 != bool(enabled):
+        logical_devices.state.tf32 = bool(enabled)
+        forget_gpu_kernels()
 
 
 def tensor_float_32_execution_enabled() -> bool:

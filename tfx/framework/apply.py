@@ -104,6 +104,13 @@ def kernel_count() -> int:
     return len(_kernels)
 
 
+def forget_gpu_kernels() -> None:
+    """Compile the operators of GPUs again, with the settings of now, when they are next used."""
+    for key, kernel in list(_kernels.items()):
+        if kernel.session.device.startswith("GPU"):
+            _kernels.pop(key, None)
+
+
 def _make_kernel(
     key: Any,
     op: str,
