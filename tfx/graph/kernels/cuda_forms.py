@@ -184,6 +184,25 @@ def _is_size(value: Value) -> bool:
     return True
 
 
+def _evenly_padded(b: ReplacementBuilder, node: Node) -> Results | None:
+    """As much cut off on both sides as is possible, the rest behind it."""
+    if node.attrs.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
+        return None
+    if node.attrs.get("output_shape"):
+        return None
+    pads = node.attrs["pads"]
+    axes = len(pads) // 2
+    both = list(zip(pads[:axes], pads[axes:], strict=True))
+    even = [min(pair) for pair in both]
+    if min(even) < 0:
+        return None
+    full = b.apply("ConvTranspose", node.inputs, {**node.attrs, "pads": (*even, *even)})
+    starts = [before - e for (before, _), e in zip(both, even, strict=True)]
+    ends = [e - after or 2**62 for (_, after), e in zip(both, even, strict=True)]
+    where = b.ints(range(2, axes + 2))
+    return (b.Slice(full, b.ints(starts), b.ints(ends), where),)
+
+
 def _unique(b: ReplacementBuilder, node: Node) -> Results | None:
     """By sorting: a number is new where it is not the one before it."""
     (x,) = _operands(node)
@@ -226,6 +245,7 @@ _FORMS: dict[str, _Form] = {
     "BitwiseAnd": _bitwise,
     "BitwiseOr": _bitwise,
     "BitwiseXor": _bitwise,
+    "ConvTranspose": _evenly_padded,
     "Equal": _equal,
     "ReduceMax": _extreme,
     "ReduceMin": _extreme,

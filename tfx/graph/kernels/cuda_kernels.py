@@ -100,7 +100,7 @@ def has_cuda_kernel(node: Node, opset: int) -> bool:
         opset: That of its model.
     """
     kernels = _kernels().get(node.op)
-    if kernels is None:
+    if kernels is None or (node.op == "ConvTranspose" and not pads_evenly(node)):
         return False
     version, inputs, outputs = schema.parameters(node.op, opset)
     return any(
@@ -109,6 +109,17 @@ def has_cuda_kernel(node: Node, opset: int) -> bool:
         and _takes(k, node.outputs, outputs)
         for k in kernels
     )
+
+
+def pads_evenly(node: Node) -> bool:
+    """True if as much is cut off at the beginning of each axis as at its end.
+
+    cuDNN's ``ConvTranspose`` can nothing else, and ONNX Runtime leaves other ones to the CPU.
+    """
+    if node.attrs.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
+        return False
+    pads = tuple(node.attrs.get("pads") or ())
+    return pads[: len(pads) // 2] == pads[len(pads) // 2 :]
 
 
 def host_inputs(node: Node) -> tuple[int, ...]:

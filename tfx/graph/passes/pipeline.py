@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from tfx.core.errors import InternalError
 from tfx.graph.ir import Graph, Value
 from tfx.graph.kernels.cuda_forms import use_cuda_forms
+from tfx.graph.kernels.cuda_reductions import split_reductions
 from tfx.graph.kernels.legalize import legalize
 from tfx.graph.passes.channels_last import use_channels_last_kernels
 from tfx.graph.passes.claims import EVERYTHING, NOTHING, Claim, check_claims
@@ -61,6 +62,11 @@ class PassOptions:
     runs_here: bool = False
     own_kernels: bool = False
     half: int | None = None
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether it will run on a GPU of this machine."""
+        return self.device.startswith("GPU")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +191,7 @@ PREPARE = Pipeline(
         # Before the kernels: sums become several nodes, which look at sizes.
         Pass(
             "transposes",
-            lambda g, o: sink_transposes(g) if o.runs_here else g,
+            lambda g, o: sink_transposes(g) if o.runs_here or o.on_gpu else g,
             requires=frozenset({Claim.NO_COPIES}),
             breaks=frozenset({Claim.NO_DEAD_NODES}),
         ),
@@ -206,7 +212,7 @@ PREPARE = Pipeline(
         ),
         Pass(
             "cuda kernels",
-            lambda g, o: use_cuda_forms(g) if o.device.startswith("GPU") else g,
+            lambda g, o: use_cuda_forms(split_reductions(g)) if o.on_gpu else g,
             requires=frozenset({Claim.KERNELS}),
             breaks=frozenset({Claim.NO_DEAD_NODES}),
         ),

@@ -164,3 +164,31 @@ def test_random_numbers_are_the_same() -> None:
     expected = draw()
     for x, y in zip(found, expected, strict=False):
         np.testing.assert_array_equal(x.numpy(), y.numpy())
+
+
+@pytest.mark.parametrize("extra", [(), (1, 0)])
+@pytest.mark.parametrize("pads", [(0, 0, 1, 1), (1, 0, 1, 0), (2, 1, 0, 1), (1, 2, 0, 0)])
+def test_uneven_padding(pads: Any, extra: Any, rng: np.random.Generator) -> None:
+    attrs = {"pads": pads, "strides": (2, 2), "kernel_shape": (3, 3)}
+    if extra:
+        attrs["output_padding"] = extra
+    x = rng.standard_normal((2, 3, 5, 4)).astype("float32")
+    w = rng.standard_normal((3, 2, 3, 3)).astype("float32")
+    for shapes in (None, [[None, 3, None, None], [3, 2, 3, 3]]):
+        other = check(lambda x, w: tf.raw.ConvTranspose(x, w, None, **attrs), x, w, shapes=shapes)
+        assert not lacking(other)
+
+
+def test_what_cudnn_cannot_pad_has_no_kernel() -> None:
+    spec = tf.TensorSpec([2, 3, 5, 5])
+    for attrs, has in [
+        ({"pads": (1, 1, 1, 1)}, True),
+        ({"pads": (0, 0, 1, 1)}, False),
+        ({"auto_pad": "SAME_UPPER"}, False),
+        ({}, True),
+    ]:
+        f = tf.function(
+            lambda x, a=attrs: tf.raw.ConvTranspose(x, tf.ones([3, 1, 3, 3]), None, **a)
+        )
+        graph = f.get_concrete_function(spec).graph.graph
+        assert ("ConvTranspose" not in lacking(graph)) == has, attrs
