@@ -164,8 +164,27 @@ def eager_operations_stay_on_the_gpu() -> str:
         z = tf.nn.relu(tf.matmul(x, y) + 1.0)
         assert all(on_gpu(t) for t in (x, y, z))
         milliseconds = best(lambda: tf.matmul(x, y))
-    close(z, np.maximum(a @ b + 1, 0))
+    close(z, np.maximum(a @ b + 1, 0), 3e-2)  # TF32, as in TensorFlow
     return f"matmul 64x64 {milliseconds * 1e3:.0f} us"
+
+
+@cuda_check
+def products_without_tf32() -> str:
+    a, b = normal(64, 64), normal(64, 64)
+    exact = a.astype(np.float64) @ b
+
+    def error() -> float:
+        with tf.device(GPU):
+            return float(np.abs(tf.matmul(tf.constant(a), tf.constant(b)).numpy() - exact).max())
+
+    rough = error()
+    tf.config.experimental.enable_tensor_float_32_execution(False)
+    try:
+        fine = error()
+    finally:
+        tf.config.experimental.enable_tensor_float_32_execution(True)
+    assert fine < 1e-4, fine
+    return f"largest error {fine:.0e}, with TF32 {rough:.0e}"
 
 
 @check
@@ -287,7 +306,7 @@ def a_function_on_two_devices() -> str:
         with tf.device(GPU):
             return tf.matmul(z, x) + y
 
-    x = normal(128, 128)
+    x = normal(128, 128) / 12  # so that products keep their size: TF32 has an error of 1e-3
     close(f(tf.constant(x)), np.maximum(x @ x, 0) @ x + x @ x, 2e-2)
     devices = {row.device for row in f.placement()[0]}
     assert devices == {"CPU:0", GPU[1:]}, devices

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -47,7 +48,11 @@ class Peer:
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self.name = name
-        environment = {**os.environ, **SETTINGS, "PYTHONPATH": str(ROOT), **(settings or {})}
+        path = [str(ROOT)]
+        if python == sys.executable and "PYTHONPATH" in os.environ:  # what this process found
+            path.append(os.environ["PYTHONPATH"])
+        paths = {"PYTHONPATH": os.pathsep.join(path)}
+        environment = {**os.environ, **SETTINGS, **paths, **(settings or {})}
         # Not a pipe, which a talkative library could fill; closed by close().
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen(

@@ -8,10 +8,11 @@ docs/benchmarks.md and the bars in docs/. About 20 minutes, ``--quick`` about 5.
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from rich.console import Console
@@ -22,13 +23,16 @@ from bench.peers import environments
 from bench.peers.memory import run_for_bytes
 from bench.peers.process import Peer, PeerError
 from bench.zoo import pictures
-from bench.zoo.programs import BATCHES, TITLES
+from bench.zoo.programs import BATCHES, ON_GPU, TITLES
+from bench.zoo.worker import GPU
 
 PEERS = ("tfx", "tensorflow", "torch", "jax")
 NAMES = {"tfx": "tfx", "tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"}
 # How many times torch's memory a training step may take; of a decoding step, the session's time.
 MEMORY, DECODING = 1.1, 1.1
 _BLOCK = "python -m bench.zoo"
+# Whose wheels for a GPU can be had everywhere.
+_WITH_CUDA = ("tfx", "torch", "jax")
 # Takes seconds to start, and has no promise about its memory.
 _SLOW = "tensorflow"
 
@@ -62,12 +66,15 @@ class Row(NamedTuple):
     beside: str = ""
 
 
+def _timed(batches: dict[str, int], peers: tuple[str, ...] = PEERS) -> Iterator[Row]:
+    """A row for training and one for inference of each program."""
+    for name, batch in batches.items():
+        for part, what in (("train", "training step"), ("infer", "inference")):
+            yield Row(f"{name}_{part}", f"{TITLES[name]}, batch {batch}: {what}", peers=peers)
+
+
 ROWS = (
-    *(
-        Row(f"{name}_{part}", f"{TITLES[name]}, batch {BATCHES[name]}: {what}")
-        for name in TITLES
-        for part, what in (("train", "training step"), ("infer", "inference"))
-    ),
+    *_timed(BATCHES),
     Row(
         "decode",
         "one token, decoder of 10 million weights; the other column: the session alone",
@@ -85,7 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and perhaps write; 1 if a peer could not be had or failed."""
     options = _options(arguments)
     pythons = environments.given(options.use)
-    wanted = [r for r in ROWS if not options.rows or r.case in options.rows]
+    rows = tuple(_timed(ON_GPU, _WITH_CUDA)) if options.gpu else ROWS
+    wanted = [r for r in rows if not options.rows or r.case in options.rows]
     rounds, seconds = (3, 0.2) if options.quick else (7, 1.0)
     figures: Figures = {}
     versions: dict[str, str] = {}
@@ -97,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             asked = [n for n in row.peers if n in here and not (options.quick and n == _SLOW)]
             _weigh(row, {name: here[name] for name in asked}, figures, failures)
         else:
-            _time(row, here, (rounds, seconds), figures, versions, failures)
+            _time(row, here, (rounds, seconds), figures, versions, failures, gpu=options.gpu)
     lines = _lines(wanted, figures)
     Console(width=170).print(_table(lines))
     for failure in failures:
@@ -115,13 +123,14 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--write", action="store_true", help="update docs/benchmarks.md and bars")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS), help="who runs")
+    parser.add_argument(GPU, action="store_true", help="on the first GPU; prints, writes nothing")
     parser.add_argument("--use", action="append", default=[], metavar="PEER=PYTHON")
     options = parser.parse_args(arguments)
     unknown = [r for r in options.rows if r not in {row.case for row in ROWS}]
     if unknown:
         parser.error(f"no row is called {unknown[0]!r}")
-    if options.write and (options.rows or set(options.peers) != set(PEERS)):
-        parser.error("--write replaces the whole table: leave out the rows and --peers")
+    if options.write and (options.rows or options.gpu or set(options.peers) != set(PEERS)):
+        parser.error("--write replaces the whole table: leave out rows, --peers and --gpu")
     return options
 
 
@@ -142,6 +151,8 @@ def _time(
     figures: Figures,
     versions: dict[str, str],
     failures: list[str],
+    *,
+    gpu: bool,
 ) -> None:
     """Milliseconds of all peers that have a case, in turns."""
     rounds, seconds = turns
@@ -151,7 +162,7 @@ def _time(
     try:
         for name in [n for n in row.peers if n in pythons]:
             try:
-                peers[name] = Peer(name, pythons[name], ["-m", "bench.zoo.worker", name])
+                peers[name] = Peer(name, pythons[name], *_worker(name, gpu))
                 versions[name] = peers[name].version
             except PeerError as e:
                 failures.append(f"{name} is left out of {row.case}: {e}")
@@ -179,6 +190,15 @@ def _time(
     for name, times in taken.items():
         key = (name, "tfx") if name == row.beside else (row.case, name)
         figures[key] = _figure(times)
+
+
+def _worker(name: str, gpu: bool) -> tuple[list[str], dict[str, str]]:
+    """What a peer's process runs, and its environment."""
+    command = ["-m", "bench.zoo.worker", name]
+    if not gpu:
+        return command, {}
+    shown = os.environ.get("CUDA_VISIBLE_DEVICES", "0")
+    return [*command, GPU], {"CUDA_VISIBLE_DEVICES": shown, "JAX_PLATFORMS": "cuda"}
 
 
 def _figure(values: Sequence[float]) -> Figure:

@@ -32,6 +32,8 @@ Maker = Callable[[int], Program]
 
 # Examples in a batch.
 BATCHES = {"mlp": 128, "convnet": 128, "resnet50": 8, "char_lstm": 32, "decoder": 32, "vae": 128}
+# The same on a GPU.
+ON_GPU = BATCHES | {"resnet50": 64}
 # The same where memory is measured: so many that what a framework keeps beside does not count.
 LARGE = {"mlp": 8192, "convnet": 512, "resnet50": 16, "char_lstm": 64, "decoder": 64, "vae": 8192}
 TITLES = {

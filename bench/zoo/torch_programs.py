@@ -1,4 +1,7 @@
-"""The programs in PyTorch, eagerly, with its own layers: images have the channels first."""
+"""The programs in PyTorch, eagerly, with its own layers: images have the channels first.
+
+They are on the device that is torch's default when they are made.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,18 @@ def makers() -> dict[str, Maker]:
     }
 
 
+def _given(array: Any) -> Any:
+    """A tensor on the device where models are made."""
+    return torch.from_numpy(array).to(torch.get_default_device())
+
+
+def _wait(result: Any) -> Any:
+    """Return when the device has made a result."""
+    if result.is_cuda:
+        torch.cuda.synchronize()
+    return result
+
+
 def _program(
     model: Any, loss: Callable[[], Any], given: Any, optimizer: Any, clip: float | None = None
 ) -> Program:
@@ -48,7 +63,7 @@ def _program(
         model.train()
         return result
 
-    return Program(train, infer, lambda result: result, sum(w.numel() for w in weights))
+    return Program(train, infer, _wait, sum(w.numel() for w in weights))
 
 
 def _classifier(model: Any, x: Any, y: Any, kind: Any, **options: Any) -> Program:
@@ -58,14 +73,14 @@ def _classifier(model: Any, x: Any, y: Any, kind: Any, **options: Any) -> Progra
 
 def _images(batch: int, side: int, channels: int, classes: int) -> tuple[Any, Any]:
     x, y = programs.images(batch, channels, side, side, classes=classes)
-    return torch.from_numpy(x), torch.from_numpy(y)
+    return _given(x), _given(y)
 
 
 def _mlp(batch: int) -> Program:
     a, b, c, d = programs.MLP_WIDTHS
     relu = nn.ReLU
     model = nn.Sequential(nn.Linear(a, b), relu(), nn.Linear(b, c), relu(), nn.Linear(c, d))
-    x, y = map(torch.from_numpy, programs.images(batch, a))
+    x, y = map(_given, programs.images(batch, a))
     return _classifier(model, x, y, torch.optim.Adam, lr=1e-3)
 
 
@@ -117,7 +132,7 @@ def _resnet50(batch: int) -> Program:
 
 
 def _writer(model: Any, batch: int, kind: Any, **options: Any) -> Program:
-    tokens = torch.from_numpy(programs.texts(batch))
+    tokens = _given(programs.texts(batch))
     optimizer = kind(model.parameters(), **options)
 
     def loss() -> Any:
@@ -181,7 +196,7 @@ def _vae(batch: int) -> Program:
 
     encoder = perceptron(pixels, units, units, 2 * code)
     decoder = perceptron(code, units, units, pixels)
-    x = torch.from_numpy(programs.digits(batch)).flatten(1)
+    x = _given(programs.digits(batch)).flatten(1)
     weights = nn.ModuleList([encoder, decoder])
 
     def loss() -> Any:
@@ -192,6 +207,6 @@ def _vae(batch: int) -> Program:
         return (of_pixels + divergence).mean()
 
     optimizer = torch.optim.Adam(weights.parameters(), lr=1e-3)
-    given = torch.from_numpy(programs.codes(batch))
+    given = _given(programs.codes(batch))
     program = _program(decoder, loss, given, optimizer)
     return program._replace(parameters=sum(w.numel() for w in weights.parameters()))

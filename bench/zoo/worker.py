@@ -1,4 +1,4 @@
-"""``python -m bench.zoo.worker PEER``: a peer's side of the comparison; see ``peers.worker``.
+"""``python -m bench.zoo.worker PEER [--gpu]``: a peer's side of the comparison (``peers.worker``).
 
 ``python -m bench.zoo.worker PEER PROGRAM`` prints the peak memory of a training step instead.
 """
@@ -16,6 +16,7 @@ from bench.zoo import programs
 from bench.zoo.programs import Maker
 
 _CALLS = 6
+GPU = "--gpu"
 
 
 def makers(peer: str) -> tuple[str, dict[str, Maker]]:
@@ -44,17 +45,20 @@ def makers(peer: str) -> tuple[str, dict[str, Maker]]:
     return str(tensorflow.__version__), tensorflow_programs.makers(tf)
 
 
-def cases(peer: str, found: dict[str, Maker]) -> dict[str, Callable[[], Case]]:
+def cases(
+    peer: str, found: dict[str, Maker], batches: dict[str, int]
+) -> dict[str, Callable[[], Case]]:
     """Training and inference of each program; of tfx also what decoding takes.
 
     Args:
         peer: Name of the framework.
         found: What makes its programs.
+        batches: How many examples each takes at once.
     """
     made: dict[str, Callable[[], Case]] = {}
     for name, maker in found.items():
         for part in ("train", "infer"):
-            made[f"{name}_{part}"] = functools.partial(_case, maker, name, part)
+            made[f"{name}_{part}"] = functools.partial(_case, maker, batches[name], name, part)
     if peer == "tfx":
         from bench.zoo import decoding
 
@@ -62,8 +66,34 @@ def cases(peer: str, found: dict[str, Maker]) -> dict[str, Callable[[], Case]]:
     return made
 
 
-def _case(maker: Maker, name: str, part: str) -> Case:
-    program = maker(programs.BATCHES[name])
+def on_gpu(peer: str, found: dict[str, Maker]) -> dict[str, Maker]:
+    """What makes the same programs on the GPU, where that is not the framework's own choice."""
+    if peer == "torch":
+        import torch
+
+        torch.set_default_device("cuda")
+        # As ONNX Runtime's CUDA provider multiplies.
+        torch.backends.cuda.matmul.allow_tf32 = True
+    if peer != "tfx":
+        return found
+    import tfx as tf
+
+    def there(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            with tf.device("/GPU:0"):
+                return function(*args)
+
+        return call
+
+    def made(maker: Maker, batch: int) -> programs.Program:
+        program: programs.Program = there(maker)(batch)
+        return program._replace(train=there(program.train), infer=there(program.infer))
+
+    return {name: functools.partial(made, maker) for name, maker in found.items()}
+
+
+def _case(maker: Maker, batch: int, name: str, part: str) -> Case:
+    program = maker(batch)
     call = getattr(program, part)
     # Plans that wait for some calls are made before a turn begins.
     for _ in range(3 if name == "resnet50" else 10):
@@ -84,12 +114,15 @@ def memory(peer: str, name: str) -> int:
 
 def main(arguments: list[str]) -> None:
     """Serve, or measure memory."""
-    peer, *name = arguments
-    if name:
-        print(memory(peer, name[0]))
+    peer, *rest = arguments
+    if rest and rest != [GPU]:
+        print(memory(peer, rest[0]))
         return
     version, found = makers(peer)
-    serve(peer, version, cases(peer, found))
+    if rest:
+        serve(peer, version, cases(peer, on_gpu(peer, found), programs.ON_GPU))
+    else:
+        serve(peer, version, cases(peer, found, programs.BATCHES))
 
 
 if __name__ == "__main__":
