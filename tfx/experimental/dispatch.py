@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from tfx.core.lazy_namespaces import put_in_place
-from tfx.core.source import TRANSPARENT
+from tfx.core.source import TRANSPARENT, is_own
 from tfx.core.tracebacks import cover
 from tfx.framework.function_wrappers import plain_of, stands_for
 from tfx.ragged_ops import handlers
@@ -82,7 +82,7 @@ def dispatch_for_api(api: Any, *signatures: Mapping[str, Any]) -> Callable[[Any]
         >>> @tf.experimental.dispatch_for_api(tf.abs, {"x": Celsius})
         ... def _(x, name=None):
         ...     return Celsius(tf.abs(x.degrees))
-        >>> float(tf.abs(Celsius(-3.0)).degrees)  # doctest: +SKIP
+        >>> float(tf.abs(Celsius(-3.0)).degrees)
         3.0
     """
     plain = _plain(api)
@@ -135,7 +135,7 @@ def dispatch_for_unary_elementwise_apis(x_type: Any) -> Callable[[Any], Any]:
         >>> @tf.experimental.dispatch_for_unary_elementwise_apis(Metres)
         ... def _(api, x):
         ...     return Metres(api(x.length))
-        >>> float(tf.math.ceil(Metres(1.5)).length)  # doctest: +SKIP
+        >>> float(tf.math.ceil(Metres(1.5)).length)
         2.0
     """
     return _for_all(_UNARY, [x_type])
@@ -169,11 +169,10 @@ def dispatch_for_binary_elementwise_assert_apis(x_type: Any, y_type: Any) -> Cal
 
 def _for_all(listed: str, kinds: list[Any]) -> Callable[[Any], Any]:
     def register(handler: Any) -> Any:
-        for api in _functions(listed):
-            plain = _plain(api)
+        for plain in _functions(listed):
             names = list(inspect.signature(plain).parameters)[: len(kinds)]
             rule = _matching(dict(zip(names, kinds, strict=True)))
-            _add(api, rule, _handled(plain, handler, names), handler)
+            _add(plain, rule, _handled(plain, handler, names), handler)
         return handler
 
     return register
@@ -196,17 +195,23 @@ def _handled(plain: Any, handler: Any, names: list[str]) -> Callable[..., Any]:
 
 
 def _functions(listed: str, optional: bool = False) -> list[Any]:
+    """The functions themselves that are public under names, also where others are in their place.
+
+    Args:
+        listed: The names.
+        optional: Leave out those that there are not.
+    """
     import tfx
 
-    found: dict[Any, Any] = {}
+    found: dict[Any, None] = {}
     for path in listed.split():
         item: Any = tfx
         for part in path.split("."):
             item = getattr(item, part, None) if optional else getattr(item, part)
         if item is None:
             continue
-        found[_plain(item)] = item
-    return list(found.values())
+        found[_plain(item)] = None
+    return list(found)
 
 
 def unregister_dispatch_for(dispatch_target: Any) -> None:
@@ -227,9 +232,14 @@ def unregister_dispatch_for(dispatch_target: Any) -> None:
 def _plain(api: Any) -> Any:
     """The function itself, without dispatch."""
     found = plain_of(api)
-    if not callable(found) or not str(getattr(found, "__module__", "")).startswith("tfx."):
+    # The code says whose it is: programs may set, and their wrappers copy, the name of the module.
+    if not _is_ours(inspect.unwrap(found, stop=lambda each: not _is_ours(each))):
         raise ValueError(f"{api!r} does not support dispatch: expected a function of tfx.")
     return found
+
+
+def _is_ours(function: Any) -> bool:
+    return isinstance(function, types.FunctionType) and is_own(function.__code__.co_filename)
 
 
 def _add(api: Any, rule: _Rule, target: Callable[..., Any], owner: Any) -> None:

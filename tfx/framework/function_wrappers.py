@@ -63,12 +63,14 @@ def plain_of(function: Any) -> Any:
     What such a function is asked for by name, is asked of the operation: its own name is the one
     under which programs have it.
     """
-    return getattr(function, _PLAIN, function)
+    found = getattr(function, _PLAIN, None)
+    return function if found is None or found[0] is not function else found[1]
 
 
 def stands_for(wrapper: Any, operation: Any) -> None:
     """Say which public operation a function looks at the arguments for."""
-    setattr(wrapper, _PLAIN, operation)
+    # With the function: ``functools.wraps`` copies attributes to wrappers of the wrapper.
+    setattr(wrapper, _PLAIN, (wrapper, operation))
 
 
 _reasons: dict[tuple[str, str], str] = {}

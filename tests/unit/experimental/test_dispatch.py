@@ -1,12 +1,23 @@
-"""Operations on types of the user's own, in a process of its own: functions are replaced."""
+"""Operations on types of the user's own, and functions that are replaced for them."""
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
+import pickle
 import subprocess
 import sys
 import textwrap
+from typing import Any
+
+import pytest
 
 import tfx as tf
+from tests import source_tree
+from tfx.framework.function_wrappers import plain_of
+from tfx.ragged_ops import handlers as ragged_handlers
+from tfx.sparse_ops import handlers as sparse_handlers
 
 PROGRAM = """
     from typing import Union
@@ -108,22 +119,114 @@ def test_functions_handed_to_operations_that_look_for_ragged_tensors_are_convert
     assert float(first) == 1.5
 
 
-_EXAMPLES = """
-import doctest, sys
-from tfx.experimental import dispatch
-parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
-for name in ("dispatch_for_api", "dispatch_for_unary_elementwise_apis"):
-    text = getattr(dispatch, name).__doc__
-    assert "+SKIP" in text
-    test = parser.get_doctest(text.replace("# doctest: +SKIP", ""), {}, name, None, 0)
-    runner.run(test)
-sys.exit(runner.summarize().failed)
+# What programs do that has functions replaced, and what all of it gives in any order.
+STEPS = {
+    "ragged": "ragged = tf.ragged.constant([[-1.0, 2.0], [], [3.0]])",
+    "sparse": "sparse = tf.SparseTensor([[0], [2]], [-1.0, 2.0], [3])",
+    "dispatch": """
+@tf.experimental.dispatch_for_unary_elementwise_apis(Metres)
+def of_metres(api, x):
+    return Metres(api(x.length))
+""",
+}
+ANY_ORDER = """
+import pickle
+
+import tfx as tf
+from tfx.framework.function_wrappers import plain_of
+from tfx.ops.math.elementwise import abs as plain
+
+class Metres(tf.experimental.ExtensionType):
+    length: tf.Tensor
+
+{steps}
+for public in (tf.abs, tf.math.abs, tf.compat.v1.abs):
+    assert public is tf.abs
+    assert public(ragged).to_list() == [[1.0, 2.0], [], [3.0]]
+    assert public(sparse).values.numpy().tolist() == [1.0, 2.0]
+    assert float(public(Metres(-3.0)).length) == 3.0
+assert plain_of(tf.abs) is plain and plain_of(plain) is plain
+assert pickle.loads(pickle.dumps(tf.abs)) is tf.abs
+
+@tf.experimental.dispatch_for_api(tf.abs, {{"x": Metres}})
+def later(x, name=None):
+    return "later"
+
+assert tf.abs(Metres(-3.0)) == "later"
+tf.experimental.unregister_dispatch_for(later)
+tf.experimental.unregister_dispatch_for(of_metres)
+assert tf.abs(sparse).values.numpy().tolist() == [1.0, 2.0]
+try:
+    tf.abs(Metres(-3.0))
+except (TypeError, ValueError):
+    print("done")
 """
 
 
-def test_the_examples_of_the_docstrings_run_in_a_program_of_their_own() -> None:
-    # Among other programs in one process their last lines can fail: they are skipped there.
-    run = subprocess.run(
-        [sys.executable, "-c", _EXAMPLES], capture_output=True, text=True, check=False
+@pytest.mark.parametrize("order", list(itertools.permutations(STEPS)), ids="-".join)
+def test_tensors_and_types_that_functions_look_for_come_in_any_order(
+    order: tuple[str, ...],
+) -> None:
+    program = ANY_ORDER.format(steps="\n".join(STEPS[step] for step in order))
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
     )
+    assert result.stdout.strip() == "done", result.stderr
+
+
+def test_every_replaced_function_stands_for_the_operation_itself() -> None:
+    tf.ragged.constant([[1.0], []])
+    tf.SparseTensor([[0]], [1.0], [2])
+    for path in sorted({*ragged_handlers.table(), *sparse_handlers.table()}):
+        public = operator.attrgetter(path)(tf)
+        plain = plain_of(public)
+        if path.startswith("math.special."):
+            continue
+        assert plain is not public, path
+        assert plain_of(plain) is plain, path
+        assert pickle.loads(pickle.dumps(public)) is public, path
+
+
+def test_the_module_that_a_program_names_makes_no_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Seconds(tf.experimental.ExtensionType):
+        length: tf.Tensor
+
+    for function in (tf.identity, plain_of(tf.identity)):
+        monkeypatch.setattr(function, "__module__", "of_the_program")
+
+    @tf.experimental.dispatch_for_unary_elementwise_apis(Seconds)
+    def of_seconds(api: Any, x: Any) -> Any:
+        return Seconds(api(x.length))
+
+    assert float(tf.identity(Seconds(2.0)).length) == 2.0
+    tf.experimental.unregister_dispatch_for(of_seconds)
+
+
+@pytest.mark.parametrize("ragged_first", [False, True])
+def test_wrappers_of_the_program_are_no_operations(ragged_first: bool) -> None:
+    if ragged_first:
+        tf.ragged.constant([[1.0], []])
+
+    @functools.wraps(tf.abs)
+    def mine(x: Any, name: str | None = None) -> Any:
+        return tf.abs(x)
+
+    assert plain_of(mine) is mine
+    for function in (mine, tf.autograph.experimental.do_not_convert(mine), tf.function(tf.abs)):
+        assert plain_of(function) is function
+        with pytest.raises(ValueError, match="does not support dispatch: expected a function of"):
+            tf.experimental.dispatch_for_api(function, {"x": tf.Tensor})
+
+
+@pytest.mark.slow
+def test_the_examples_run_after_tests_of_ragged_and_sparse_tensors() -> None:
+    # Named before anything has loaded `tfx.experimental`.
+    command = [
+        *(sys.executable, "-m", "pytest", "-q", "tests/unit/sparse_ops/test_sparse_tensor.py"),
+        *("tests/unit/ragged_ops/test_operations.py", "-k", "sparse or a+a or dispatch"),
+        "tfx/experimental/dispatch.py",
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=source_tree.ROOT)
     assert run.returncode == 0, run.stdout
