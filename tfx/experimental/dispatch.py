@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from tfx.core.lazy_namespaces import put_in_place
+from tfx.core.namespaces import Namespace
 from tfx.core.source import TRANSPARENT, is_own
 from tfx.core.tracebacks import cover
 from tfx.framework.function_wrappers import plain_of, stands_for
@@ -338,12 +339,23 @@ def _replace(others: Mapping[Any, Any]) -> None:
         getattr(tfx, plain.__name__, None)  # which loads it
         put_in_place(plain, other)
     by_number = {id(plain): other for plain, other in others.items()}
-    for name, module in list(sys.modules.items()):
-        public = name == "tfx" or (name.startswith("tfx.") and name.count(".") == 1)
-        if public or (name.startswith("tfx.compat.v1") and "__getattr__" in vars(module)):
-            for attribute, value in list(vars(module).items()):
-                found = by_number.get(id(value))
-                if found is not None:
-                    setattr(module, attribute, found)
-                    if public:  # where it is pickled by name
-                        found.__module__, found.__qualname__ = name, attribute
+    # The shortest name comes last and stays, whatever a program has loaded in which order.
+    for name, module in sorted(_holders(), key=lambda held: held[0].count("."), reverse=True):
+        for attribute, value in list(vars(module).items()):
+            found = by_number.get(id(value))
+            if found is not None:
+                setattr(module, attribute, found)
+                # Where it is pickled by name.
+                if not name.startswith("tfx.compat.") and not attribute.startswith("_"):
+                    found.__module__, found.__qualname__ = name, attribute
+
+
+def _holders() -> list[tuple[str, types.ModuleType]]:
+    """The modules in which programs find public functions, by name."""
+    return [
+        (name, module)
+        for name, module in sorted(sys.modules.items())
+        if (name == "tfx" or (name.startswith("tfx.") and name.count(".") == 1))
+        or (name.startswith("tfx.") and isinstance(module, Namespace))  # tfx.math.special
+        or (name.startswith("tfx.compat.v1") and "__getattr__" in vars(module))
+    ]

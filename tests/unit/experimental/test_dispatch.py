@@ -147,6 +147,7 @@ for public in (tf.abs, tf.math.abs, tf.compat.v1.abs):
     assert float(public(Metres(-3.0)).length) == 3.0
 assert plain_of(tf.abs) is plain and plain_of(plain) is plain
 assert pickle.loads(pickle.dumps(tf.abs)) is tf.abs
+assert (tf.abs.__module__, tf.abs.__qualname__) == ("tfx", "abs")
 
 @tf.experimental.dispatch_for_api(tf.abs, {{"x": Metres}})
 def later(x, name=None):
@@ -180,11 +181,18 @@ def test_every_replaced_function_stands_for_the_operation_itself() -> None:
     for path in sorted({*ragged_handlers.table(), *sparse_handlers.table()}):
         public = operator.attrgetter(path)(tf)
         plain = plain_of(public)
-        if path.startswith("math.special."):
-            continue
         assert plain is not public, path
         assert plain_of(plain) is plain, path
         assert pickle.loads(pickle.dumps(public)) is public, path
+
+
+def test_functions_of_an_inner_namespace_take_ragged_tensors() -> None:
+    x = tf.ragged.constant([[0.5, 1.0], [], [2.0]])
+    found = tf.math.special.bessel_j0(x)
+    assert found.row_lengths().numpy().tolist() == [2, 0, 1]
+    expected = tf.math.special.bessel_j0(x.values)
+    assert found.values.numpy().tolist() == expected.numpy().tolist()
+    assert tf.math.special.bessel_i0e is tf.math.bessel_i0e
 
 
 def test_the_module_that_a_program_names_makes_no_difference(
