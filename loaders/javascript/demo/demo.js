@@ -4,16 +4,17 @@ import * as ort from './ort.wasm.min.mjs';
 import { Bundle } from './tfx-web.js';
 
 import { makeBoard, plot, show } from './drawing.js';
+import { makeTurns, onPress } from './turns.js';
 
 const STEPS = 60;
 const BATCH = 48;
 const $ = (id) => document.getElementById(id);
 const say = (text) => ($('status').textContent = text);
 
+const inTurn = makeTurns((error) => say(`${error.name}: ${error.message}`));
 const mine = [];
 const losses = [];
 let bundle, rehearsal;
-let isBusy = false;
 
 const bars = Array.from({ length: 10 }, (_, digit) => {
   const row = document.createElement('li');
@@ -36,9 +37,9 @@ $('sample').addEventListener('click', drawSample);
 addEventListener('keydown', (event) => {
   if (event.key === 'Escape') board.clear();
 });
-$('train').addEventListener('click', () => void guarded(train));
-$('undo').addEventListener('click', () => void guarded(undo));
-$('download').addEventListener('click', () => void guarded(download));
+onPress($('train'), inTurn, train);
+$('undo').addEventListener('click', () => void inTurn(undo));
+$('download').addEventListener('click', () => void inTurn(download));
 
 async function classify() {
   const image = board.image();
@@ -70,7 +71,7 @@ function teach(digit) {
   if (!image) return say('Draw something first.');
   mine.push({ image, digit });
   $('samples').textContent = `Your examples: ${mine.map((sample) => sample.digit).join(' ')}`;
-  $('train').disabled = false;
+  $('train').disabled = !bundle;
   return board.clear();
 }
 
@@ -88,6 +89,7 @@ function batch() {
 }
 
 async function train() {
+  say('Training…');
   const start = performance.now();
   for (let step = 0; step < STEPS; step++) {
     const { loss } = await bundle.call('train_step', batch());
@@ -100,10 +102,10 @@ async function train() {
   }
   plot($('curve'), losses);
   const each = (performance.now() - start) / STEPS;
-  say(`Trained ${STEPS} steps of ${BATCH} images, ${each.toFixed(1)} ms each, in this tab.`);
   $('undo').disabled = $('download').disabled = false;
   await bundle.saveCheckpoint('latest');
   await classify();
+  say(`Trained ${STEPS} steps of ${BATCH} images, ${each.toFixed(1)} ms each, in this tab.`);
 }
 
 async function undo() {
@@ -111,8 +113,8 @@ async function undo() {
   losses.length = 0;
   plot($('curve'), losses);
   $('loss').textContent = '';
-  say('The weights are those that were downloaded.');
   await classify();
+  say('The weights are those that were downloaded.');
 }
 
 async function download() {
@@ -121,18 +123,6 @@ async function download() {
   link.download = 'trained_digits.zip';
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}
-
-async function guarded(work) {
-  if (isBusy || !bundle) return;
-  isBusy = true;
-  try {
-    await work();
-  } catch (error) {
-    say(`${error.name}: ${error.message}`);
-  } finally {
-    isBusy = false;
-  }
 }
 
 async function start() {
@@ -145,6 +135,7 @@ async function start() {
   await bundle.saveCheckpoint('start');
   await bundle.warmup();
   $('sample').disabled = false;
+  $('train').disabled = !mine.length;
   say(
     `Ready. ${bundle.variables.names().length} variables; ${String(bundle.signatures.train_step)}`,
   );
@@ -152,4 +143,4 @@ async function start() {
 }
 
 plot($('curve'), losses);
-start().catch((error) => say(`${error.name}: ${error.message}`));
+void inTurn(start);

@@ -6,6 +6,7 @@ import { Bundle } from './tfx-web.js';
 import { adapterFile, factors } from './adapter.js';
 import { plot } from './drawing.js';
 import { dot, flatten, middle } from './map.js';
+import { makeTurns, onPress } from './turns.js';
 import { WordPiece } from './wordpiece.js';
 
 const STEPS = 30;
@@ -14,9 +15,9 @@ const COLOURS = ['--first', '--second', '--third'];
 const $ = (id) => document.getElementById(id);
 const say = (text) => ($('status').textContent = text);
 
+const inTurn = makeTurns((error) => say(`${error.name}: ${error.message}`));
 const losses = [];
 let bundle, tokenizer, settings, scale;
-let isBusy = false;
 let isStale = false;
 
 function addGroup({ name, sentences }, i) {
@@ -28,7 +29,7 @@ function addGroup({ name, sentences }, i) {
   const text = document.createElement('textarea');
   text.value = sentences.join('\n');
   text.setAttribute('aria-label', `Sentences of subject ${i + 1}`);
-  for (const field of [title, text]) field.addEventListener('input', () => void refresh());
+  for (const field of [title, text]) field.addEventListener('input', refresh);
   group.append(title, text);
   $('groups').append(group);
 }
@@ -56,14 +57,14 @@ async function encode(texts) {
   return texts.map((_, i) => embeddings.data.slice(i * width, (i + 1) * width));
 }
 
-/** Draw the map and the answer anew; what is typed meanwhile is drawn afterwards. */
-async function refresh() {
-  if (!bundle) return;
-  if (isBusy) {
-    isStale = true;
-    return;
-  }
-  await guarded(draw);
+/** Draw the map and the answer anew: once, however much is typed before it is their turn. */
+function refresh() {
+  if (!bundle || isStale) return;
+  isStale = true;
+  void inTurn(() => {
+    isStale = false;
+    return draw();
+  });
 }
 
 async function draw() {
@@ -146,6 +147,7 @@ async function train() {
     say('Give at least two subjects two sentences each: it learns from pairs.');
     return;
   }
+  say('Training…');
   await useAdapter(true);
   const batch = {
     ...tokenizer.batch(texts, LENGTH),
@@ -206,22 +208,6 @@ async function download() {
   await draw();
 }
 
-async function guarded(work) {
-  if (isBusy || !bundle) return;
-  isBusy = true;
-  try {
-    await work();
-  } catch (error) {
-    say(`${error.name}: ${error.message}`);
-  } finally {
-    isBusy = false;
-  }
-  if (isStale) {
-    isStale = false;
-    await refresh();
-  }
-}
-
 async function start() {
   plot($('curve'), losses);
   const page = await (await fetch('sentences.json')).json();
@@ -238,14 +224,14 @@ async function start() {
   const numbers = count.reduce((sum, name) => sum + bundle.variables.get(name).data.length, 0);
   $('size').textContent = `${numbers.toLocaleString('en')} numbers`;
   await bundle.saveCheckpoint('start');
-  $('sentence').addEventListener('input', () => void refresh());
-  $('train').addEventListener('click', () => void guarded(train));
-  $('switch').addEventListener('click', () => void guarded(toggle));
-  $('undo').addEventListener('click', () => void guarded(undo));
-  $('download').addEventListener('click', () => void guarded(download));
-  await guarded(draw);
+  $('sentence').addEventListener('input', refresh);
+  onPress($('train'), inTurn, train);
+  $('switch').addEventListener('click', () => void inTurn(toggle));
+  $('undo').addEventListener('click', () => void inTurn(undo));
+  $('download').addEventListener('click', () => void inTurn(download));
+  await draw();
   $('train').disabled = false;
   say(`Ready. ${page.model}; ${String(bundle.signatures.train_step)}`);
 }
 
-start().catch((error) => say(`${error.name}: ${error.message}`));
+void inTurn(start);

@@ -1,0 +1,21 @@
+/** What a person asks of a page is done in turn: nothing asked meanwhile is lost. */
+
+/**
+ * @param fails Is told the error of what failed; what is asked later is done all the same.
+ * @returns A function that does something when all that was asked before is done.
+ */
+export function makeTurns(fails) {
+  let last = Promise.resolve();
+  return (work) => (last = last.then(work).catch(fails));
+}
+
+/** Let a button begin something long. It cannot be pressed again before that has ended. */
+export function onPress(button, inTurn, work) {
+  button.addEventListener('click', async () => {
+    const hadFocus = document.activeElement === button;
+    button.disabled = true;
+    await inTurn(work);
+    button.disabled = false;
+    if (hadFocus && document.activeElement === document.body) button.focus();
+  });
+}
