@@ -59,3 +59,32 @@ export async function openPage({
   };
   return { page, server, close };
 }
+
+/**
+ * Press a button of a demo page and wait until its status says something. It may take as long as the
+ * page shows progress; an error that it tells, or two minutes without a change, is a failure.
+ */
+export async function press(page, name, expected) {
+  // What an earlier press left there is no answer to this one.
+  await page.evaluate(() => (document.querySelector('#status').textContent = ''));
+  await page.getByRole('button', { name, exact: true }).click();
+  await waitForStatus(page, expected);
+}
+
+/** Wait until a demo page's status says something. */
+export async function waitForStatus(page, expected, patience = 120_000) {
+  let seen, since;
+  for (;;) {
+    const [status, loss] = await page.evaluate(() =>
+      ['#status', '#loss'].map((name) => document.querySelector(name).textContent),
+    );
+    if (status.includes(expected)) return;
+    const now = `the status is "${status}", and the loss "${loss}"`;
+    if (now !== seen) [seen, since] = [now, Date.now()];
+    const isStuck = Date.now() - since > patience;
+    if (isStuck || /^\w*Error: /.test(status)) {
+      throw new Error(`waited for "${expected}"; ${now}${isStuck ? ', unchanged for long' : ''}`);
+    }
+    await page.waitForTimeout(50);
+  }
+}

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { findChromium, launch } from './chromium.js';
+import { press, waitForStatus } from './page.js';
 import { withPalette } from './png.js';
 import { serve } from './server.js';
 
@@ -25,7 +26,7 @@ before(async () => {
   page = await browser.newPage({ viewport: { width: 1120, height: 1000 }, acceptDownloads: true });
   page.on('pageerror', (error) => errors.push(error));
   await page.goto(`${server.url}/demo/sentences.html`);
-  await ready(page);
+  await waitForStatus(page, 'Ready');
 });
 
 after(async () => {
@@ -33,10 +34,6 @@ after(async () => {
   await server?.close();
 });
 
-const ready = (page) =>
-  page.waitForFunction(() => document.querySelector('#status').textContent.startsWith('Ready'), {
-    timeout: 120_000,
-  });
 const button = (name) => page.getByRole('button', { name, exact: true });
 const text = (selector) => page.locator(selector).textContent();
 
@@ -47,12 +44,22 @@ async function apart() {
   return numbers;
 }
 
-async function status(start) {
+/** Ask about a sentence; its answer, by all that is on the page, is there then. */
+async function ask(sentence) {
+  await page.locator('#sentence').fill(sentence);
   await page.waitForFunction(
-    (start) => document.querySelector('#status').textContent.includes(start),
-    start,
-    { timeout: 240_000 },
+    (sentence) => document.querySelector('#points .asked title')?.textContent === sentence,
+    sentence,
   );
+}
+
+/** How much likelier than the next a subject is for the sentence that was asked. */
+async function ahead(subject) {
+  const rows = await page.$$eval('#likeness li', (all) =>
+    all.map((row) => [...row.querySelectorAll('span')].map((part) => part.textContent)),
+  );
+  const of = (isWanted) => rows.filter(([name]) => isWanted(name)).map(([, score]) => +score);
+  return of((name) => name === subject)[0] - Math.max(...of((name) => name !== subject));
 }
 
 test('the sentences are on the map, and the asked one has an answer', { skip }, async () => {
@@ -77,8 +84,7 @@ test('what is typed is drawn', { skip }, async () => {
 
 test('the adapter learns in the tab: subjects come apart', { skip }, async () => {
   const [, between] = await apart();
-  await button('Train').click();
-  await status('Trained');
+  await press(page, 'Train', 'Trained');
   const [within, after] = await apart();
   assert.ok(after < between - 0.1, `between subjects ${between}, then ${after}`);
   assert.ok(within > after + 0.3, `${within} within, ${after} between`);
@@ -86,40 +92,48 @@ test('the adapter learns in the tab: subjects come apart', { skip }, async () =>
   assert.ok(loss < 1, String(loss));
 });
 
-test(
-  'a subject of nonsense is learned too: nothing but training could know it',
-  { skip },
-  async () => {
-    const groups = page.locator('#groups textarea');
-    const kept = await groups.nth(2).inputValue();
-    await groups.nth(2).fill('zzq vvx.\nzzq kkw jj.\nvvx kkw.\njj zzq.');
-    await page.locator('#groups input').nth(2).fill('nonsense');
-    await button('Train').click();
-    await status('Trained');
-    await page.locator('#sentence').fill('kkw zzq vvx.');
-    await page.waitForFunction(
-      () => document.querySelector('#likeness li.best span')?.textContent === 'nonsense',
-    );
-    await groups.nth(2).fill(kept);
-    await page.locator('#groups input').nth(2).fill('count and compute');
-    await button('Back to the start').click();
-    await status('at the beginning');
-  },
-);
+test('a subject of nonsense is learned too: training sets it apart', { skip }, async () => {
+  const groups = page.locator('#groups textarea');
+  const kept = await groups.nth(2).inputValue();
+  await press(page, 'Back to the start', 'at the beginning');
+  await groups.nth(2).fill('zzq vvx.\nzzq kkw jj.\nvvx kkw.\njj zzq.');
+  await page.locator('#groups input').nth(2).fill('nonsense');
+  await ask('kkw zzq vvx.');
+  // Its words alone may make it the likeliest of the three; how far ahead it is comes of training.
+  const before = await ahead('nonsense');
+  await press(page, 'Train', 'Trained');
+  assert.equal(await text('#likeness li.best span:first-child'), 'nonsense');
+  const after = await ahead('nonsense');
+  assert.ok(after > before + 0.2 && after > 0.5, `ahead by ${before}, then by ${after}`);
+  await groups.nth(2).fill(kept);
+  await page.locator('#groups input').nth(2).fill('count and compute');
+  await press(page, 'Back to the start', 'at the beginning');
+});
+
+test('what is asked while it trains is done afterwards', { skip }, async () => {
+  const start = await apart();
+  const isOnce = await page.evaluate(() => {
+    document.getElementById('status').textContent = '';
+    for (const id of ['train', 'undo']) document.getElementById(id).click();
+    return document.getElementById('train').disabled;
+  });
+  assert.ok(isOnce);
+  await waitForStatus(page, 'at the beginning');
+  assert.equal(await text('#loss'), '');
+  assert.deepEqual(await apart(), start);
+  assert.ok(await button('Train').isEnabled());
+});
 
 test('the adapter is switched off and on', { skip }, async () => {
   const start = await apart();
   await page.locator('#sentence').fill('Delete a folder.');
-  await button('Train').click();
-  await status('Trained');
+  await press(page, 'Train', 'Trained');
   const trained = await apart();
-  await button('Without the adapter').click();
-  await status('Without the adapter');
+  await press(page, 'Without the adapter', 'Without the adapter');
   assert.deepEqual(await apart(), start);
   const target = process.env.TFX_SCREENSHOT_SENTENCES_BEFORE;
   if (target) fs.writeFileSync(target, await page.screenshot({ fullPage: true }));
-  await button('Without the adapter').click();
-  await status('With the adapter');
+  await press(page, 'Without the adapter', 'With the adapter');
   assert.deepEqual(await apart(), trained);
 });
 
@@ -164,8 +178,7 @@ test('the adapter alone can be taken home, and Python attaches it', { skip }, as
 test('it refuses what it cannot learn from, with a reason', { skip }, async () => {
   const groups = page.locator('#groups textarea');
   for (let i = 0; i < 3; i++) await groups.nth(i).fill(i ? '' : 'One sentence.');
-  await button('Train').click();
-  await status('two sentences each');
+  await press(page, 'Train', 'two sentences each');
 });
 
 test('it fits a phone', { skip }, async () => {
@@ -174,7 +187,7 @@ test('it fits a phone', { skip }, async () => {
   try {
     const small = await context.newPage();
     await small.goto(`${server.url}/demo/sentences.html`);
-    await ready(small);
+    await waitForStatus(small, 'Ready');
     const widths = await small.evaluate(() => [document.body.scrollWidth, innerWidth]);
     assert.ok(widths[0] <= widths[1], String(widths));
     const sizes = await small.$$eval('button, input', (all) => all.map((b) => b.offsetHeight));
