@@ -7,6 +7,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { findChromium, launch } from './chromium.js';
+import { press, waitForStatus } from './page.js';
 import { withPalette } from './png.js';
 import { serve } from './server.js';
 
@@ -24,9 +25,7 @@ before(async () => {
   page = await browser.newPage({ viewport: { width: 1024, height: 900 }, acceptDownloads: true });
   page.on('pageerror', (error) => errors.push(error));
   await page.goto(`${server.url}/demo/index.html`);
-  await page.waitForFunction(() =>
-    document.querySelector('#status').textContent.startsWith('Ready'),
-  );
+  await waitForStatus(page, 'Ready');
 });
 
 after(async () => {
@@ -34,13 +33,13 @@ after(async () => {
   await server?.close();
 });
 
-/** Draw lines through points of the board, given in parts of its side. */
+/** Draw lines through points of the board, given in parts of its side. Each move is classified. */
 async function draw(...points) {
   const box = await page.locator('#board').boundingBox();
   const at = ([x, y]) => [box.x + x * box.width, box.y + y * box.height];
   await page.mouse.move(...at(points[0]));
   await page.mouse.down();
-  for (const point of points.slice(1)) await page.mouse.move(...at(point), { steps: 6 });
+  for (const point of points.slice(1)) await page.mouse.move(...at(point), { steps: 2 });
   await page.mouse.up();
 }
 
@@ -60,7 +59,6 @@ const ZERO = Array.from({ length: 25 }, (_, i) => [
 ]);
 
 const best = () => page.locator('#bars li.best span').first().textContent();
-const status = () => page.locator('#status').textContent();
 const name = (digit) => `It is a ${digit}`;
 
 test('a drawn digit is recognised', { skip }, async () => {
@@ -83,15 +81,9 @@ test('it is taught, in the tab: the loss falls and the answer changes', { skip }
   }
   const losses = [];
   for (let i = 0; i < 3; i++) {
-    await page.getByRole('button', { name: 'Train' }).click();
-    await page.waitForFunction(
-      (count) => document.querySelector('#curve').textContent.includes(`${count} steps`),
-      60 * (i + 1),
-      { timeout: 60_000 },
-    );
-    await page.waitForFunction(() =>
-      document.querySelector('#status').textContent.startsWith('Trained'),
-    );
+    await press(page, 'Train', 'Trained');
+    const curve = await page.locator('#curve').textContent();
+    assert.ok(curve.includes(`${60 * (i + 1)} steps`), curve);
     losses.push(parseFloat((await page.locator('#loss').textContent()).replace('loss ', '')));
   }
   assert.ok(losses.at(-1) < 0.5, String(losses));
@@ -162,10 +154,20 @@ test('the retrained bundle can be taken home', { skip }, async () => {
 });
 
 test('it can go back to the start', { skip }, async () => {
-  await page.getByRole('button', { name: 'Back to the start' }).click();
-  await page.waitForFunction(
-    () => document.querySelector('#bars li.best span')?.textContent === '0',
-  );
-  assert.match(await status(), /downloaded/);
+  await press(page, 'Back to the start', 'downloaded');
+  assert.equal(await best(), '0');
+});
+
+test('what is asked while it trains is done afterwards', { skip }, async () => {
+  const isOnce = await page.evaluate(() => {
+    document.querySelector('#status').textContent = '';
+    for (const id of ['train', 'undo']) document.getElementById(id).click();
+    return document.getElementById('train').disabled;
+  });
+  assert.ok(isOnce);
+  await waitForStatus(page, 'downloaded');
+  assert.equal(await page.locator('#loss').textContent(), '');
+  assert.equal(await best(), '0');
+  assert.ok(await page.locator('#train').isEnabled());
   assert.deepEqual(errors, []);
 });
