@@ -12,8 +12,6 @@ from tfx.ops.strings.python_strings import ngrams as ngrams
 from tfx.ops.strings.python_strings import regex_replace as regex_replace
 from tfx.ops.strings.python_strings import strip as strip
 from tfx.ops.strings.python_strings import substr as substr
-from tfx.ops.strings.python_strings import unicode_encode as unicode_encode
-from tfx.ops.strings.python_strings import unicode_transcode as unicode_transcode
 from tfx.ops.strings.python_strings import unsorted_segment_join as unsorted_segment_join
 from tfx.ops.strings.strings import join as join
 from tfx.ops.strings.strings import lower as lower
@@ -21,10 +19,14 @@ from tfx.ops.strings.strings import reduce_join as reduce_join
 from tfx.ops.strings.strings import regex_full_match as regex_full_match
 from tfx.ops.strings.strings import to_number as to_number
 from tfx.ops.strings.strings import upper as upper
+from tfx.ops.strings.unicode import unicode_encode as unicode_encode
+from tfx.ops.strings.unicode import unicode_transcode as unicode_transcode
 from tfx.ragged_ops.strings import bytes_split as bytes_split
 from tfx.ragged_ops.strings import split as split
 from tfx.ragged_ops.strings import unicode_decode as unicode_decode
+from tfx.ragged_ops.strings import unicode_decode_with_offsets as unicode_decode_with_offsets
 from tfx.ragged_ops.strings import unicode_split as unicode_split
+from tfx.ragged_ops.strings import unicode_split_with_offsets as unicode_split_with_offsets
 
 format = _format
 

@@ -20,7 +20,7 @@ from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.common.arguments import cast_to
 from tfx.ops.common.python_ops import by_python
 from tfx.ops.common.shapes import concat_shape, dimension
-from tfx.ops.strings import python_strings, strings
+from tfx.ops.strings import python_strings, strings, unicode
 from tfx.ops.strings.literals import words
 from tfx.ragged_ops import partition
 from tfx.ragged_ops.conversion import from_tensor
@@ -176,10 +176,10 @@ def unicode_decode(
     x = _texts(input, "UnicodeDecode")
     how = (input_encoding, errors, replacement_char, replace_control_characters)
     if x.shape.rank == 0:
-        return python_strings.unicode_decode(x, *how)
+        return unicode.unicode_decode(x, *how)
 
     def points(value: bytes) -> list[int]:
-        return python_strings.code_points(value, *how)
+        return unicode.code_points(value, *how)
 
     return _apart(x, "unicode_decode", _by_python("strings.unicode_decode", points, dtypes.int32))
 
@@ -201,12 +201,70 @@ def unicode_split(
     x = _texts(input, "UnicodeSplit")
     how = (input_encoding, errors, replacement_char)
     if x.shape.rank == 0:
-        return python_strings.unicode_split(x, *how)
+        return unicode.unicode_split(x, *how)
 
     def pieces(value: bytes) -> list[bytes]:
-        return python_strings.characters(value, *how)
+        return unicode.characters(value, *how)
 
     return _apart(x, "unicode_split", _by_python("strings.unicode_split", pieces, dtypes.string))
+
+
+def unicode_decode_with_offsets(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> tuple[Any, Any]:
+    """The code points of strings, and the bytes at which they begin; see ``unicode_decode``.
+
+    Returns:
+        The code points (int32) and the offsets (int64), ragged tensors with one axis more; two
+        vectors for a scalar.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.unicode_decode_with_offsets(["aéb", ""], "UTF-8")[1]
+        <tf.RaggedTensor [[0, 1, 3], []]>
+    """
+    x = _texts(input, "UnicodeDecodeWithOffsets")
+    how = (input_encoding, errors, replacement_char, replace_control_characters)
+    return unicode_decode(x, *how), _offsets(x, *how)
+
+
+def unicode_split_with_offsets(
+    input: Any,
+    input_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> tuple[Any, Any]:
+    r"""The characters of strings, and the bytes at which they begin; see ``unicode_decode``.
+
+    Returns:
+        The characters (strings) and the offsets (int64), ragged tensors with one axis more; two
+        vectors for a scalar.
+
+    Example:
+        >>> import tfx as tf
+        >>> characters, offsets = tf.strings.unicode_split_with_offsets("aéb", "UTF-8")
+        >>> characters.numpy(), offsets.numpy()
+        (array([b'a', b'\xc3\xa9', b'b'], dtype=object), array([0, 1, 3]))
+    """
+    x = _texts(input, "UnicodeSplitWithOffsets")
+    pieces = unicode_split(x, input_encoding, errors, replacement_char)
+    return pieces, _offsets(x, input_encoding, errors, replacement_char, False)
+
+
+def _offsets(x: Any, *how: Any) -> Any:
+    if x.shape.rank == 0:
+        return unicode.unicode_offsets(x, *how)
+
+    def starts(value: bytes) -> list[int]:
+        return unicode.offsets(value, *how)
+
+    return _apart(x, "unicode_offsets", _by_python("strings.unicode_offsets", starts, dtypes.int64))
 
 
 def ngrams(

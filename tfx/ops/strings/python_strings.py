@@ -23,8 +23,14 @@ from tfx.ops.strings.strings import one_text, text
 _UNITS = ("BYTE", "UTF8_CHAR")
 
 
-def _letters(x: Tensor, kind: str, change: Callable[[bytes], bytes]) -> Tensor:
-    """A function of each string."""
+def letters(x: Tensor, kind: str, change: Callable[[bytes], bytes]) -> Tensor:
+    """A function of each string.
+
+    Args:
+        x: Strings.
+        kind: What the host call is known by.
+        change: The function.
+    """
     outputs = [(dtypes.string, x.shape.symbolic)]
     return by_python(kind, lambda a: [each(change, object, a)], [x], outputs)[0]
 
@@ -37,7 +43,7 @@ def strip(input: Any, name: str | None = None) -> Tensor:
         >>> tf.strings.strip([" a b ", "c"]).numpy()
         array([b'a b', b'c'], dtype=object)
     """
-    return _letters(text(input, "StringStrip"), "strings.strip", bytes.strip)
+    return letters(text(input, "StringStrip"), "strings.strip", bytes.strip)
 
 
 def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
@@ -171,7 +177,7 @@ def regex_replace(
         literals, instead = literals_of(source), "".join(map(str, parts))
         if literals is not None and replaceable(literals, instead):
             return replaced(x, literals, instead)
-    return _letters(x, "strings.regex_replace", lambda s: replace(known, parts, s, replace_global))
+    return letters(x, "strings.regex_replace", lambda s: replace(known, parts, s, replace_global))
 
 
 def _plain(value: Any) -> bytes:
@@ -303,7 +309,7 @@ def bytes_split(input: Any, name: str | None = None) -> Tensor:
     x = one_text(input, "strings.bytes_split")
 
     def pieces(a: Any) -> list[Any]:
-        return [_texts(bytes_of(a.item()))]
+        return [strings_of(bytes_of(a.item()))]
 
     return by_python("strings.bytes_split", pieces, [x], [(dtypes.string, (None,))])[0]
 
@@ -313,7 +319,8 @@ def bytes_of(value: bytes) -> list[bytes]:
     return [bytes([b]) for b in value]
 
 
-def _texts(items: Sequence[bytes]) -> Any:
+def strings_of(items: Sequence[bytes]) -> Any:
+    """Texts as an array of objects, ``[n]``."""
     result = np.empty([len(items)], object)
     result[:] = items
     return result
@@ -356,7 +363,7 @@ def ngrams(
     def compute(a: Any) -> list[Any]:
         rows = [runs(list(row)) for row in a.reshape(-1, a.shape[-1])]
         count = len(rows[0]) if rows else 0
-        flat = _texts([item for row in rows for item in row])
+        flat = strings_of([item for row in rows for item in row])
         return [flat.reshape(*a.shape[:-1], count)]
 
     shape = x.shape.symbolic
@@ -436,170 +443,8 @@ def unsorted_segment_join(
         width = int(np.prod(rest, dtype=int))
         mark = separator.encode()
         flat = [mark.join([row[j] for row in group]) for group in groups for j in range(width)]
-        return [_texts(flat).reshape(size, *rest)]
+        return [strings_of(flat).reshape(size, *rest)]
 
     return by_python(
         "strings.unsorted_segment_join", compute, [x, ids, many], [(dtypes.string, None)]
     )[0]
-
-
-def unicode_decode(
-    input: Any,
-    input_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    replace_control_characters: bool = False,
-    name: str | None = None,
-) -> Tensor:
-    """The code points of one string.
-
-    Args:
-        input: A string (a scalar tensor).
-        input_encoding: ``"UTF-8"``, ``"UTF-16-BE"``, ``"UTF-32-BE"`` or another that Python knows.
-        errors: What to do with bytes that are no character: ``"replace"``, ``"ignore"`` or
-            ``"strict"``.
-        replacement_char: What replaces them.
-        replace_control_characters: Replace control characters too.
-        name: Accepted for compatibility.
-
-    Returns:
-        int32 ``[n]``.
-
-    Raises:
-        InvalidArgumentError: not a scalar; not a text in that encoding, if strict.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.strings.unicode_decode("aé", "UTF-8").numpy()
-        array([ 97, 233], dtype=int32)
-    """
-    x = one_text(input, "UnicodeDecode")
-
-    def points(a: Any) -> list[Any]:
-        how = (input_encoding, errors, replacement_char, replace_control_characters)
-        return [np.array(code_points(a.item(), *how), np.int32)]
-
-    return by_python("strings.unicode_decode", points, [x], [(dtypes.int32, (None,))])[0]
-
-
-def code_points(
-    value: bytes, encoding: str, errors: str, replacement: int, replace_control: bool
-) -> list[int]:
-    """The code points of a text; see ``unicode_decode``."""
-    found = _decode(value, encoding, errors, replacement)
-    if replace_control:
-        found = "".join([c if c >= " " else chr(replacement) for c in found])
-    return [ord(c) for c in found]
-
-
-def _decode(value: bytes, encoding: str, errors: str, replacement: int) -> str:
-    if errors not in ("replace", "ignore", "strict"):
-        raise ValueError(f"errors must be 'replace', 'ignore' or 'strict'; got {errors!r}.")
-    try:
-        found = value.decode(encoding, errors)
-    except LookupError as e:
-        raise ValueError(f"{encoding!r} is no encoding that Python knows.") from e
-    except UnicodeError as e:
-        raise InvalidArgumentError(f"Invalid formatting on input string: {e}") from e
-    return found.replace(chr(65533), chr(replacement)) if errors == "replace" else found
-
-
-def unicode_encode(
-    input: Any,
-    output_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    name: str | None = None,
-) -> Tensor:
-    r"""Strings from rows of code points.
-
-    Args:
-        input: int32; the last axis is the text.
-        output_encoding: See ``unicode_decode``.
-        errors: What to do with numbers that are no character.
-        replacement_char: What replaces them.
-        name: Accepted for compatibility.
-
-    Returns:
-        Strings, with one axis less.
-
-    Raises:
-        InvalidArgumentError: a number is no character, if strict.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.strings.unicode_encode([97, 233], "UTF-8").numpy()
-        b'a\xc3\xa9'
-    """
-    x = tensor(input, dtypes.int32)
-
-    def letter(point: int) -> str:
-        if 0 <= point < 0x110000 and not 0xD800 <= point < 0xE000:
-            return chr(point)
-        if errors == "strict":
-            raise InvalidArgumentError(f"Code point {point} is out of range for Unicode.")
-        return chr(replacement_char) if errors == "replace" else ""
-
-    def compute(a: Any) -> list[Any]:
-        rows = [
-            "".join([letter(int(p)) for p in row]).encode(output_encoding)
-            for row in a.reshape(int(np.prod(a.shape[:-1], dtype=int)), a.shape[-1])
-        ]
-        return [_texts(rows).reshape(a.shape[:-1])]
-
-    shape = x.shape.symbolic
-    static = None if shape is None else shape[:-1]
-    return by_python("strings.unicode_encode", compute, [x], [(dtypes.string, static)])[0]
-
-
-def unicode_split(
-    input: Any,
-    input_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    name: str | None = None,
-) -> Tensor:
-    r"""The characters of one string, as a vector of strings; see ``unicode_decode``.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.strings.unicode_split("aé", "UTF-8").numpy()
-        array([b'a', b'\xc3\xa9'], dtype=object)
-    """
-    x = one_text(input, "UnicodeSplit")
-
-    def pieces(a: Any) -> list[Any]:
-        return [_texts(characters(a.item(), input_encoding, errors, replacement_char))]
-
-    return by_python("strings.unicode_split", pieces, [x], [(dtypes.string, (None,))])[0]
-
-
-def characters(value: bytes, encoding: str, errors: str, replacement: int) -> list[bytes]:
-    """The characters of a text, each a text of its own; see ``unicode_decode``."""
-    return [c.encode(encoding) for c in _decode(value, encoding, errors, replacement)]
-
-
-def unicode_transcode(
-    input: Any,
-    input_encoding: str,
-    output_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    replace_control_characters: bool = False,
-    name: str | None = None,
-) -> Tensor:
-    r"""Strings in another encoding; see ``unicode_decode``.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.strings.unicode_transcode(["a"], "UTF-8", "UTF-16-BE").numpy()
-        array([b'\x00a'], dtype=object)
-    """
-
-    def change(value: bytes) -> bytes:
-        found = _decode(value, input_encoding, errors, replacement_char)
-        if replace_control_characters:
-            found = "".join([c if c >= " " else chr(replacement_char) for c in found])
-        return found.encode(output_encoding)
-
-    return _letters(text(input, "UnicodeTranscode"), "strings.unicode_transcode", change)
