@@ -11,11 +11,13 @@ from tfx.ops.io.files import encode_base64 as encode_base64
 from tfx.ops.io.files import matching_files as matching_files
 from tfx.ops.io.files import read_file as read_file
 from tfx.ops.io.files import write_file as write_file
+from tfx.ops.io.pictures import decode_and_crop_jpeg as decode_and_crop_jpeg
 from tfx.ops.io.pictures import decode_bmp as decode_bmp
 from tfx.ops.io.pictures import decode_gif as decode_gif
 from tfx.ops.io.pictures import decode_image as decode_image
 from tfx.ops.io.pictures import decode_jpeg as decode_jpeg
 from tfx.ops.io.pictures import encode_jpeg as encode_jpeg
+from tfx.ops.io.pictures import extract_jpeg_shape as extract_jpeg_shape
 from tfx.ops.io.pictures import is_jpeg as is_jpeg
 from tfx.ops.io.png import decode_png as decode_png
 from tfx.ops.io.png import encode_png as encode_png

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,12 @@ from tfx.ops.array.concat import stack
 from tfx.ops.array.pad import pad
 from tfx.ops.common.arguments import scalar_like, tensor
 from tfx.ops.image.color import convert_image_dtype
+from tfx.ops.math.arithmetic import pow
 from tfx.ops.math.elementwise import abs, square
-from tfx.ops.math.reduction import reduce_mean, reduce_sum
+from tfx.ops.math.reduction import reduce_mean, reduce_prod, reduce_sum
+from tfx.ops.nn.activations import relu
 from tfx.ops.nn.convolution import depthwise_conv2d
+from tfx.ops.nn.pooling import avg_pool2d
 
 
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
@@ -177,19 +181,96 @@ def ssim(
         np.float32(1.0)
     """
     x, y, peak = _compared(img1, img2, max_val)
+    lead = x.shape[:-3]
+    x, y = _images("ssim", x, y, filter_size)
+    luminance, contrast = _similar(x, y, peak, filter_size, filter_sigma, k1, k2)
+    found = reduce_mean(luminance * contrast, [-1] if return_index_map else [-3, -2, -1])
+    known = [d if d is not None else -1 for d in lead.as_list()]
+    rest = found.shape[1:].as_list() if return_index_map else []
+    return ox.Reshape(found, constant([*known, *rest], dtypes.int64))
+
+
+def ssim_multiscale(
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    power_factors: Sequence[float] = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333),
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Tensor:
+    """The structural similarity of images at several scales, each half of the one before.
+
+    Args:
+        img1: ``[..., height, width, channels]``; the smallest scale is at least ``filter_size``
+            high and wide.
+        img2: Images of the same shape.
+        max_val: The highest value of a pixel less the lowest.
+        power_factors: The weight of each scale; so many there are.
+        filter_size: Width of the Gaussian window.
+        filter_sigma: Its standard deviation.
+        k1: Stabilizes the comparison of means.
+        k2: Stabilizes the comparison of variances.
+
+    Returns:
+        A number for each image, 1 for equal ones.
+
+    Raises:
+        ValueError: shapes that do not fit, or images that are smaller than the window.
+
+    Example:
+        >>> import tfx as tf
+        >>> x = tf.random.uniform([2, 192, 192, 3])
+        >>> tf.image.ssim_multiscale(x, x, 1.0).numpy()
+        array([1., 1.], dtype=float32)
+    """
+    x, y, peak = _compared(img1, img2, max_val)
+    lead = x.shape[:-3]
+    scales = []
+    for scale in range(len(power_factors)):
+        if scale:
+            x, y = _halved(x), _halved(y)
+        x, y = _images("ssim_multiscale", x, y, filter_size)
+        luminance, contrast = _similar(x, y, peak, filter_size, filter_sigma, k1, k2)
+        last = scale == len(power_factors) - 1
+        # Negative similarities have no powers.
+        scales.append(relu(reduce_mean(luminance * contrast if last else contrast, [-3, -2])))
+    powers = constant(list(power_factors), x.dtype)
+    found = reduce_mean(reduce_prod(pow(stack(scales, -1), powers), -1), -1)
+    known = [d if d is not None else -1 for d in lead.as_list()]
+    return ox.Reshape(found, constant(known, dtypes.int64))
+
+
+def _halved(x: Tensor) -> Tensor:
+    """Images of half the size; a last row or column without a partner is its own."""
+    odd = [int(side or 0) % 2 for side in x.shape[-3:-1].as_list()]
+    if any(odd):
+        x = pad(x, [[0, 0], [0, odd[0]], [0, odd[1]], [0, 0]], "SYMMETRIC")
+    return avg_pool2d(x, 2, 2, "VALID")
+
+
+def _images(op: str, x: Tensor, y: Tensor, filter_size: int) -> tuple[Tensor, Tensor]:
+    """Both as one batch of images, of known size."""
     sides = x.shape[-3:-1].as_list()
     if any(s is not None and s < filter_size for s in sides):
         raise ValueError(
-            f"ssim needs images of at least {filter_size} by {filter_size} (filter_size); got "
+            f"{op} needs images of at least {filter_size} by {filter_size} (filter_size); got "
             f"shape {x.shape}."
         )
-    lead = x.shape[:-3]
     flat = [-1, *x.shape[-3:].as_list()]
     if None in flat[1:]:
-        raise ValueError(f"ssim needs images of known size; got {x.shape}.")
-    x, y = (ox.Reshape(v, constant(flat, dtypes.int64)) for v in (x, y))
-    places = np.arange(filter_size) - (filter_size - 1) / 2
-    weights = np.exp(-(places**2) / (2 * filter_sigma**2))
+        raise ValueError(f"{op} needs images of known size; got {x.shape}.")
+    shape = constant(flat, dtypes.int64)
+    return ox.Reshape(x, shape), ox.Reshape(y, shape)
+
+
+def _similar(
+    x: Tensor, y: Tensor, peak: Tensor, size: int, sigma: float, k1: float, k2: float
+) -> tuple[Tensor, Tensor]:
+    """How alike the means are around each place, and how alike contrast and structure are."""
+    places = np.arange(size) - (size - 1) / 2
+    weights = np.exp(-(places**2) / (2 * sigma**2))
     window = np.outer(weights, weights) / weights.sum() ** 2
     kernel = constant(np.tile(window[:, :, None, None], (1, 1, int(x.shape[-1] or 1), 1)), x.dtype)
 
@@ -201,11 +282,6 @@ def ssim(
     two = scalar_like(2, x)
     mean_x, mean_y = blur(x), blur(y)
     both, each = mean_x * mean_y * two, square(mean_x) + square(mean_y)
-    alike = (both + c1) / (each + c1)
     mixed = blur(x * y) * two - both
     spread = blur(square(x) + square(y)) - each
-    found = alike * ((mixed + c2) / (spread + c2))
-    found = reduce_mean(found, [-1] if return_index_map else [-3, -2, -1])
-    known = [d if d is not None else -1 for d in lead.as_list()]
-    rest = found.shape[1:].as_list() if return_index_map else []
-    return ox.Reshape(found, constant([*known, *rest], dtypes.int64))
+    return (both + c1) / (each + c1), (mixed + c2) / (spread + c2)

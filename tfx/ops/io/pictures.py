@@ -12,7 +12,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import tensor
+from tfx.ops.common.arguments import as_int64, static_ints, tensor
 from tfx.ops.common.python_ops import by_python
 from tfx.ops.image.color import convert_image_dtype
 from tfx.ops.io.png import decoded_png
@@ -106,17 +106,80 @@ def decode_jpeg(
         InvalidArgumentError: no such file, or a broken one.
         ImportError: Pillow is not installed.
     """
-    wanted = _channels(channels, (0, 1, 3))
-    if ratio not in (1, 2, 4, 8):
-        raise InvalidArgumentError(f"ratio must be 1, 2, 4 or 8; got {ratio!r}.")
+    wanted = _jpeg_channels(channels, ratio)
 
     def decode(data: bytes) -> Any:
-        if data.startswith(_PNG):  # TensorFlow takes any format here, too
-            return decoded_png(data, wanted, dtypes.uint8)
-        kinds = tuple(_FORMATS.values())
-        return _decoded(data, wanted, kinds, ratio, truncated=try_recover_truncated)[0]
+        return _jpeg_pixels(data, wanted, ratio, try_recover_truncated)
 
     return _by_python("io.decode_jpeg", contents, decode, (None, None, wanted or None))
+
+
+def decode_and_crop_jpeg(
+    contents: Any,
+    crop_window: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """A part of the image in the bytes of a JPEG file; see ``decode_jpeg``.
+
+    Args:
+        contents: A scalar string.
+        crop_window: Integers ``[y, x, height, width]``, in pixels of the smaller image.
+        channels: 1: grey, 3: RGB; 0: as in the file.
+        ratio: 1, 2, 4 or 8: how many times smaller the image is made, before it is cut.
+        fancy_upscaling: Accepted for compatibility.
+        try_recover_truncated: Take a file that ends too early; what is missing is grey.
+        acceptable_fraction: Accepted for compatibility.
+        dct_method: Accepted for compatibility.
+        name: Accepted for compatibility.
+
+    Returns:
+        uint8 of shape ``[height, width, channels]``.
+
+    Raises:
+        InvalidArgumentError: no such file, a broken one, or a window that is not in the image.
+        ImportError: Pillow is not installed.
+    """
+    wanted = _jpeg_channels(channels, ratio)
+    kind = "io.decode_and_crop_jpeg"
+    x, window = one_text(contents, kind, "use map_fn"), as_int64(crop_window)
+    if window.shape.as_list() != [4]:
+        raise InvalidArgumentError(
+            f"crop_window must be [y, x, height, width]; got shape {window.shape}."
+        )
+
+    def decode(data: Any, window: Any) -> list[Any]:
+        pixels = _jpeg_pixels(data.item(), wanted, ratio, try_recover_truncated)
+        y, x, height, width = (int(i) for i in window)
+        inside = min(y, x) >= 0 and y + height <= pixels.shape[0] and x + width <= pixels.shape[1]
+        if not inside or min(height, width) <= 0:
+            raise InvalidArgumentError(
+                f"crop_window [{y}, {x}, {height}, {width}] is not within an image of "
+                f"{pixels.shape[0]} rows and {pixels.shape[1]} columns."
+            )
+        return [pixels[y : y + height, x : x + width]]
+
+    known = static_ints(window)
+    sizes = (None, None) if known is None else known[2:]
+    shape = (*sizes, wanted or None)
+    return by_python(kind, decode, [x, window], [(dtypes.uint8, shape)])[0]
+
+
+def _jpeg_channels(channels: int, ratio: int) -> int:
+    if ratio not in (1, 2, 4, 8):
+        raise InvalidArgumentError(f"ratio must be 1, 2, 4 or 8; got {ratio!r}.")
+    return _channels(channels, (0, 1, 3))
+
+
+def _jpeg_pixels(data: bytes, channels: int, ratio: int, truncated: bool) -> Any:
+    if data.startswith(_PNG):  # TensorFlow takes any format here, too
+        return decoded_png(data, channels, dtypes.uint8)
+    return _decoded(data, channels, tuple(_FORMATS.values()), ratio, truncated)[0]
 
 
 def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
@@ -184,6 +247,39 @@ def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
     )[0]
 
 
+def extract_jpeg_shape(
+    contents: Any, output_type: DTypeLike = dtypes.int32, name: str | None = None
+) -> Tensor:
+    """The shape of the image in the bytes of a JPEG file, which is not decoded.
+
+    Args:
+        contents: A scalar string.
+        output_type: int32 or int64.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[height, width, channels]``.
+
+    Raises:
+        InvalidArgumentError: no JPEG file.
+        ImportError: Pillow is not installed.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.io.extract_jpeg_shape(tf.io.encode_jpeg(tf.zeros([4, 6, 3], tf.uint8))).numpy()
+        array([4, 6, 3], dtype=int32)
+    """
+    kind = dtypes.as_dtype(output_type)
+    if kind not in (dtypes.int32, dtypes.int64):
+        raise TypeError(f"output_type must be int32 or int64; got {kind.name}.")
+    x = one_text(contents, "ExtractJpegShape", "use map_fn")
+
+    def sides(data: Any) -> list[Any]:
+        return [np.array(_jpeg_shape(data.item()), kind.as_numpy_dtype)]
+
+    return by_python("io.extract_jpeg_shape", sides, [x], [(kind, (3,))])[0]
+
+
 def encode_jpeg(
     image: Any,
     format: str = "",
@@ -228,27 +324,59 @@ def encode_jpeg(
         )
     per_inch = 2.54 if density_unit == "cm" else 1
 
+    options = {
+        "quality": quality,
+        "progressive": progressive,
+        "optimize": optimize_size,
+        "subsampling": 2 if chroma_downsampling else 0,
+        "dpi": (round(x_density * per_inch), round(y_density * per_inch)),
+        **({"xmp": xmp_metadata.encode()} if xmp_metadata else {}),
+    }
+
     def encode(pixels: Any) -> list[Any]:
-        if pixels.ndim != 3 or pixels.shape[-1] not in names[format]:
-            raise InvalidArgumentError(
-                f"image must have a shape of [height, width, {names[format]} channels]; got "
-                f"{pixels.shape}."
-            )
-        picture = _pillow().fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)
-        made = io.BytesIO()
-        picture.save(
-            made,
-            "JPEG",
-            quality=quality,
-            progressive=progressive,
-            optimize=optimize_size,
-            subsampling=2 if chroma_downsampling else 0,
-            dpi=(round(x_density * per_inch), round(y_density * per_inch)),
-            **({"xmp": xmp_metadata.encode()} if xmp_metadata else {}),
-        )
-        return [np.array(made.getvalue(), object)]
+        return [np.array(_encoded(pixels, names[format], **options), object)]
 
     return by_python("io.encode_jpeg", encode, [x], [(dtypes.string, ())])[0]
+
+
+def as_jpeg(pixels: Any, quality: int) -> Any:
+    """Pixels, uint8 ``[height, width, 1 or 3]``, as a JPEG file of a quality shows them.
+
+    Raises:
+        InvalidArgumentError: another quality or shape.
+    """
+    if not 0 <= quality <= 100:
+        raise InvalidArgumentError(f"jpeg_quality must be 0 to 100; got {quality}.")
+    data = _encoded(pixels, (1, 3), quality=quality, subsampling=2)
+    return _decoded(data, pixels.shape[-1], ("JPEG",))[0]
+
+
+def _jpeg_shape(data: bytes) -> tuple[int, int, int]:
+    """Height, width and channels of a JPEG file.
+
+    Raises:
+        InvalidArgumentError: it is none.
+    """
+    if not data.startswith(b"\xff\xd8\xff"):
+        raise InvalidArgumentError("Unknown image file format: these bytes are no JPEG file.")
+    pillow = _pillow()
+    try:
+        with pillow.open(io.BytesIO(data), formats=["JPEG"]) as picture:
+            return picture.height, picture.width, len(picture.getbands())
+    except (OSError, SyntaxError, ValueError, pillow.DecompressionBombError) as e:
+        raise InvalidArgumentError(f"Invalid JPEG data: {e}") from e
+
+
+def _encoded(pixels: Any, channels: tuple[int, ...], **options: Any) -> bytes:
+    """The bytes of a JPEG file; the options are Pillow's."""
+    if pixels.ndim != 3 or pixels.shape[-1] not in channels:
+        raise InvalidArgumentError(
+            f"image must have a shape of [height, width, {channels} channels]; got {pixels.shape}."
+        )
+    picture = _pillow().fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)
+    made = io.BytesIO()
+    picture.save(made, "JPEG", **options)
+    return made.getvalue()
 
 
 def _channels(channels: int, known: tuple[int, ...]) -> int:
