@@ -7,6 +7,7 @@ from tfx.core.dtypes import float8_e5m2 as float8_e5m2
 from tfx.core.dtypes import int4 as int4
 from tfx.core.dtypes import uint4 as uint4
 from tfx.core.namespaces import complete as _complete
+from tfx.experimental import dlpack as dlpack
 from tfx.experimental import numpy as numpy
 from tfx.experimental.dispatch import dispatch_for_api as dispatch_for_api
 from tfx.experimental.dispatch import (
@@ -22,4 +23,4 @@ from tfx.experimental.dispatch import unregister_dispatch_for as unregister_disp
 from tfx.framework.composite.extension_type import ExtensionType as ExtensionType
 from tfx.framework.composite.optional import Optional as Optional
 
-_complete(__name__, "numpy")
+_complete(__name__, "dlpack", "numpy")
