@@ -29,6 +29,7 @@ class OpTraits:
         size_from: Numbers of the inputs whose contents decide the size of the result.
         size_unknown: Only a run tells the size of the result.
         reduction: Reduces over axes that an input names.
+        stepwise: Over some axes, and the result over others, it is the same as over all at once.
         commutative: To the last bit.
         random: Draws numbers from a state of its own. Random operations of this library do not.
         foldable: May be replaced by its result where the inputs are constant.
@@ -58,6 +59,7 @@ class OpTraits:
     size_from: tuple[int, ...] = ()
     size_unknown: bool = False
     reduction: bool = False
+    stepwise: bool = False
     commutative: bool = False
     random: bool = False
     foldable: bool = True
@@ -244,15 +246,15 @@ _ROWS: dict[str, OpTraits] = {
     "RandomUniformLike": OpTraits(random=True),
     "Range": OpTraits(cost="cheap", cheap_on_shapes=True, size_from=(0, 1, 2)),
     "Reciprocal": OpTraits(elementwise="unary", singular="other"),
-    "ReduceL1": OpTraits(reduction=True),
-    "ReduceL2": OpTraits(reduction=True),
+    "ReduceL1": OpTraits(reduction=True, stepwise=True),
+    "ReduceL2": OpTraits(reduction=True, stepwise=True),
     "ReduceLogSum": OpTraits(reduction=True),
-    "ReduceLogSumExp": OpTraits(reduction=True),
-    "ReduceMax": OpTraits(cheap_on_shapes=True, reduction=True),
-    "ReduceMean": OpTraits(reduction=True, local_gradient=True),
-    "ReduceMin": OpTraits(reduction=True),
-    "ReduceProd": OpTraits(cheap_on_shapes=True, reduction=True),
-    "ReduceSum": OpTraits(cheap_on_shapes=True, reduction=True, local_gradient=True),
+    "ReduceLogSumExp": OpTraits(reduction=True, stepwise=True),
+    "ReduceMax": OpTraits(cheap_on_shapes=True, reduction=True, stepwise=True),
+    "ReduceMean": OpTraits(reduction=True, stepwise=True, local_gradient=True),
+    "ReduceMin": OpTraits(reduction=True, stepwise=True),
+    "ReduceProd": OpTraits(cheap_on_shapes=True, reduction=True, stepwise=True),
+    "ReduceSum": OpTraits(cheap_on_shapes=True, reduction=True, stepwise=True, local_gradient=True),
     "ReduceSumSquare": OpTraits(reduction=True),
     "RegexFullMatch": OpTraits(elementwise="unary"),
     "Relu": OpTraits(of_integers=True, elementwise="unary", after_products=True),

@@ -4,7 +4,8 @@ For plans on a GPU alone: a node without a kernel runs on the CPU, and its opera
 copied in every run. What the programs of ``model_zoo`` need is here; what is not stays, and
 ``placement("/GPU:0")`` names it. Each form gives the same numbers, to the last bit; where it cannot
 (extremes over unknown axes), the node stays. Whether a node has a kernel is the question of
-``cuda_kernels``, so a runtime with more kernels gets fewer of these forms.
+``cuda_kernels``, so a runtime with more kernels gets fewer of these forms. And what has a slow
+kernel there, by quick ones (``cuda_reductions``).
 
 Bits: there is no kernel for shifts and bitwise operators. A shift is a product with a power of two,
 or a quotient. The others are taken apart, on a new last axis, into bools, which have kernels for
@@ -20,6 +21,7 @@ import numpy as np
 from tfx.core.dtypes import from_onnx
 from tfx.graph.ir import CALL, Graph, Node, Value, bodies_below
 from tfx.graph.kernels.cuda_kernels import has_cuda_kernel
+from tfx.graph.kernels.cuda_reductions import in_two_steps
 from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.serialization.serialize import opset_of
@@ -37,7 +39,7 @@ _STEPS = 32
 def use_cuda_forms(graph: Graph) -> Graph:
     """A copy of the graph in which fewer nodes have no CUDA kernel."""
     nodes = (node for g in (graph, *bodies_below(graph)) for node in g.nodes)
-    if not any(node.op in _FORMS or node.op == CALL for node in nodes):
+    if not any(n.op in _FORMS or traits(n.op).stepwise or n.op == CALL for n in nodes):
         return graph
     return _CudaForms(opset_of(graph)).run(graph)
 
@@ -50,9 +52,11 @@ class _CudaForms(Rewriter):
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         """See ``Rewriter``."""
         form = _FORMS.get(node.op)
-        # A tag says what a node means to others, but for this one.
-        tagged = node.tag is not None and node.tag is not Mark.WITHOUT_NAN
-        if form is None or tagged or has_cuda_kernel(node, self._opset):
+        if has_cuda_kernel(node, self._opset):
+            form = _in_two_steps if traits(node.op).stepwise else None
+        elif node.tag is not None and node.tag is not Mark.WITHOUT_NAN:
+            form = None  # a tag says what a node means to others, but for this one
+        if form is None:
             super().rewrite(node, inputs, out)
             return
         rewired = self.rewired(node, inputs)
@@ -69,6 +73,11 @@ class _CudaForms(Rewriter):
 
 Results = tuple[Value | None, ...]
 _Form = Callable[[ReplacementBuilder, Node], Results | None]
+
+
+def _in_two_steps(b: ReplacementBuilder, node: Node) -> Results | None:
+    found = in_two_steps(b, node)
+    return None if found is None else (found,)
 
 
 def _operands(node: Node) -> list[Value]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from tfx.core.errors import InternalError
 from tfx.graph.ir import Graph, Value
 from tfx.graph.kernels.cuda_forms import use_cuda_forms
-from tfx.graph.kernels.cuda_reductions import split_reductions
 from tfx.graph.kernels.legalize import legalize
 from tfx.graph.passes.channels_last import use_channels_last_kernels
 from tfx.graph.passes.claims import EVERYTHING, NOTHING, Claim, check_claims
@@ -212,7 +211,7 @@ PREPARE = Pipeline(
         ),
         Pass(
             "cuda kernels",
-            lambda g, o: use_cuda_forms(split_reductions(g)) if o.on_gpu else g,
+            lambda g, o: use_cuda_forms(g) if o.on_gpu else g,
             requires=frozenset({Claim.KERNELS}),
             breaks=frozenset({Claim.NO_DEAD_NODES}),
         ),
