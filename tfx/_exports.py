@@ -80,6 +80,7 @@ _TABLE = {
     "tfx.framework.variable": "Variable VariableAggregation VariableSynchronization",
     "tfx.ragged_ops.ragged_tensor": "RaggedTensor",
     "tfx.ragged_ops.ragged_tensor_spec": "RaggedTensorSpec",
+    "tfx.sparse_ops.edit_distance": "edit_distance",
     "tfx.sparse_ops.sparse_tensor": "SparseTensor",
     "tfx.sparse_ops.sparse_tensor_spec": "SparseTensorSpec",
     "tfx.autodiff.register_gradient": "RegisterGradient no_gradient",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tfx.core.namespaces import complete as _complete
 from tfx.core.namespaces import namespace as _namespace
-from tfx.nn_ops.ctc_decoding import ctc_greedy_decoder as ctc_greedy_decoder
 from tfx.nn_ops.ctc_loss import ctc_loss as ctc_loss
 from tfx.nn_ops.ctc_loss import ctc_unique_labels as ctc_unique_labels
 from tfx.ops.array.sort import approx_max_k as approx_max_k
@@ -40,6 +39,7 @@ from tfx.ops.nn.convolution import convolution as convolution
 from tfx.ops.nn.convolution import depthwise_conv2d as depthwise_conv2d
 from tfx.ops.nn.convolution import separable_conv2d as separable_conv2d
 from tfx.ops.nn.dropout import dropout as dropout
+from tfx.ops.nn.dropout import general_dropout as _general_dropout
 from tfx.ops.nn.dropout import stateless_dropout as _stateless_dropout
 from tfx.ops.nn.embedding import embedding_lookup as embedding_lookup
 from tfx.ops.nn.losses import compute_average_loss as compute_average_loss
@@ -77,11 +77,17 @@ from tfx.ops.nn.softmax import sigmoid as sigmoid
 from tfx.ops.nn.softmax import softmax as softmax
 from tfx.ops.nn.softmax import softplus as softplus
 from tfx.ops.nn.softmax import softsign as softsign
+from tfx.sparse_ops.ctc_decoding import ctc_beam_search_decoder as ctc_beam_search_decoder
+from tfx.sparse_ops.ctc_decoding import ctc_greedy_decoder as ctc_greedy_decoder
 from tfx.sparse_ops.embedding import embedding_lookup_sparse as embedding_lookup_sparse
 from tfx.sparse_ops.embedding import (
     safe_embedding_lookup_sparse as safe_embedding_lookup_sparse,
 )
 
-experimental = _namespace("tfx.nn.experimental", stateless_dropout=_stateless_dropout)
+experimental = _namespace(
+    "tfx.nn.experimental",
+    general_dropout=_general_dropout,
+    stateless_dropout=_stateless_dropout,
+)
 
 _complete(__name__, "experimental")

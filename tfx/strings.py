@@ -20,6 +20,7 @@ from tfx.ops.strings.strings import regex_full_match as regex_full_match
 from tfx.ops.strings.strings import to_number as to_number
 from tfx.ops.strings.strings import upper as upper
 from tfx.ops.strings.unicode import unicode_encode as unicode_encode
+from tfx.ops.strings.unicode import unicode_script as unicode_script
 from tfx.ops.strings.unicode import unicode_transcode as unicode_transcode
 from tfx.ragged_ops.strings import bytes_split as bytes_split
 from tfx.ragged_ops.strings import split as split

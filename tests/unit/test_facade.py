@@ -56,7 +56,10 @@ def test_namespaces_list_public_names_alone(name: str) -> None:
         ("nn.cond", "; it is tfx.cond"),
         ("math.bessel_k0", "; it is tfx.math.special.bessel_k0"),
         ("io.gfile.exist", "; did you mean 'exists'?"),
-        ("nn.experimental.general_dropout", "TensorFlow has tf.nn.experimental.general_dropout"),
+        (
+            "random.experimental.index_shuffle",
+            "TensorFlow has tf.random.experimental.index_shuffle",
+        ),
         ("train.AdamOptimizer", "; it is tfx.compat.v1.train.AdamOptimizer"),
         ("compat.v1.layers", "TensorFlow has tf.compat.v1.layers, tfx does not have it (yet)"),
         ("compat.v1.nn.dynamic_rnn", "TensorFlow has tf.compat.v1.nn.dynamic_rnn, tfx does not"),

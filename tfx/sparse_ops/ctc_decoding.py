@@ -1,9 +1,13 @@
-"""``ctc_greedy_decoder``: the likeliest class of each frame, repeats and blanks left out."""
+"""Texts from the classes of frames, repeats and blanks left out: the likeliest, or a search."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import defaultdict
+from typing import Any
 
+import numpy as np
+
+from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
@@ -14,24 +18,12 @@ from tfx.ops.array.shape import shape
 from tfx.ops.array.transpose import transpose
 from tfx.ops.array.where import boolean_mask, where
 from tfx.ops.common.arguments import as_int64, scalar_like, tensor
+from tfx.ops.common.python_ops import by_python
 from tfx.ops.math.argmax import argmax
 from tfx.ops.math.comparison import not_equal
 from tfx.ops.math.cumulative import cumsum
 from tfx.ops.math.reduction import reduce_max, reduce_sum
-
-
-class Decoded(NamedTuple):
-    """Texts of different lengths, as the parts of TensorFlow's sparse tensor.
-
-    Attributes:
-        indices: ``[n, 2]`` int64: row and place of each value.
-        values: ``[n]`` int64.
-        dense_shape: ``[2]`` int64: the number of rows and the longest row.
-    """
-
-    indices: Tensor
-    values: Tensor
-    dense_shape: Tensor
+from tfx.sparse_ops.sparse_tensor import SparseTensor
 
 
 def ctc_greedy_decoder(
@@ -39,7 +31,7 @@ def ctc_greedy_decoder(
     sequence_length: Any,
     merge_repeated: bool = True,
     blank_index: int | None = None,
-) -> tuple[list[Decoded], Tensor]:
+) -> tuple[list[SparseTensor], Tensor]:
     """The likeliest class of each frame as a text.
 
     Args:
@@ -50,7 +42,8 @@ def ctc_greedy_decoder(
             last.
 
     Returns:
-        One ``Decoded`` in a list, and minus the sum of the largest logits, ``[batch, 1]``.
+        The texts as one sparse tensor of int64 in a list, and minus the sum of the largest logits,
+        ``[batch, 1]``.
 
     Raises:
         InvalidArgumentError: another rank, or an unknown number of classes.
@@ -85,4 +78,122 @@ def ctc_greedy_decoder(
     top = transpose(reduce_max(x, 2), [1, 0])
     kept = where(counts, top, scalar_like(0, x))
     score = -reduce_sum(kept, 1, keepdims=True)
-    return [Decoded(indices, boolean_mask(best, letters), total)], score
+    return [SparseTensor(indices, boolean_mask(best, letters), total)], score
+
+
+def ctc_beam_search_decoder(
+    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
+) -> tuple[list[SparseTensor], Tensor]:
+    """The likeliest texts, each by the sum of all ways to write it in frames.
+
+    Python searches; a function with it cannot be saved.
+
+    Args:
+        inputs: Logits ``[frames, batch, classes]`` of a floating dtype; the last class is no
+            letter.
+        sequence_length: ``[batch]`` integers: the frames that count.
+        beam_width: How many texts are followed from frame to frame.
+        top_paths: How many are returned.
+
+    Returns:
+        The best texts of all rows, the second best and so on, each a sparse tensor of int64; and
+        the logarithms of their probabilities, ``[batch, top_paths]``.
+
+    Raises:
+        InvalidArgumentError: another shape, more paths than the beam is wide or than there are, or
+            a row of more frames than there are.
+
+    Example:
+        >>> import tfx as tf
+        >>> logits = tf.math.log([[[0.4, 0.6]], [[0.4, 0.6]]])
+        >>> texts, score = tf.nn.ctc_beam_search_decoder(logits, [2])
+        >>> texts[0].values.numpy(), tf.exp(score).numpy().round(2)
+        (array([0]), array([[0.64]], dtype=float32))
+    """
+    x, lengths = tensor(inputs), as_int64(sequence_length)
+    if x.shape.rank != 3 or lengths.shape.rank != 1:
+        raise InvalidArgumentError(
+            "inputs must be [frames, batch, classes] and sequence_length [batch]; got shapes "
+            f"{x.shape} and {lengths.shape}."
+        )
+    if not 1 <= top_paths <= beam_width:
+        raise InvalidArgumentError(
+            f"top_paths must be from 1 to beam_width; got {top_paths} and {beam_width}."
+        )
+
+    def search(logits: Any, lengths: Any) -> list[Any]:
+        _check_lengths(logits, lengths)
+        found = [
+            _best_texts(logits[:count, i], beam_width, top_paths) for i, count in enumerate(lengths)
+        ]
+        scores = np.array([[score for _, score in row] for row in found], logits.dtype)
+        results: list[Any] = [scores.reshape(len(found), top_paths)]
+        for path in range(top_paths):
+            results += _sparse([row[path][0] for row in found])
+        return results
+
+    kinds: list[Any] = [(x.dtype, (x.shape[1], top_paths))]
+    kinds += [(dtypes.int64, (None, 2)), (dtypes.int64, (None,)), (dtypes.int64, (2,))] * top_paths
+    score, *parts = by_python("nn.ctc_beam_search_decoder", search, [x, lengths], kinds)
+    return [SparseTensor(*parts[i : i + 3]) for i in range(0, len(parts), 3)], score
+
+
+def _check_lengths(logits: Any, lengths: Any) -> None:
+    frames, batch, _ = logits.shape
+    if len(lengths) != batch:
+        raise InvalidArgumentError(
+            f"sequence_length must have a number for each of {batch} rows; got {len(lengths)}."
+        )
+    if lengths.size and not 0 <= lengths.min() <= lengths.max() <= frames:
+        raise InvalidArgumentError(
+            f"sequence_length must be from 0 to {frames}, the frames there are; got "
+            f"{lengths.tolist()}."
+        )
+
+
+def _best_texts(logits: Any, width: int, count: int) -> list[tuple[tuple[int, ...], float]]:
+    """The likeliest texts of one row, with the logarithms of their probabilities."""
+    steps = logits.astype(np.float64)
+    steps = steps - steps.max(-1, keepdims=True, initial=-np.inf)
+    steps = steps - np.log(np.exp(steps).sum(-1, keepdims=True))
+    blank = steps.shape[-1] - 1
+    # Of each text: the logarithm of all ways that end without a letter, and with its last one.
+    beam: dict[tuple[int, ...], tuple[Any, Any]] = {(): (0.0, -np.inf)}
+    for step in steps:
+        grown: dict[tuple[int, ...], list[Any]] = defaultdict(lambda: [-np.inf, -np.inf])
+        for text, (silent, sounding) in beam.items():
+            both = np.logaddexp(silent, sounding)
+            kept = grown[text]
+            kept[0] = np.logaddexp(kept[0], both + step[blank])
+            for letter in range(blank):
+                # The same letter again is a new one only behind a frame without a letter.
+                again = bool(text) and text[-1] == letter
+                longer = grown[(*text, letter)]
+                start = silent if again else both
+                longer[1] = np.logaddexp(longer[1], start + step[letter])
+                if again:
+                    kept[1] = np.logaddexp(kept[1], sounding + step[letter])
+        best = sorted(grown.items(), key=lambda item: -_total(item[1]))[:width]
+        beam = {text: (silent, sounding) for text, (silent, sounding) in best}
+    found = [(text, _total(ends)) for text, ends in beam.items()]
+    if len(found) < count:
+        raise InvalidArgumentError(
+            f"top_paths is {count}, but a row of {len(steps)} frames has only {len(found)} texts."
+        )
+    return sorted(found, key=lambda item: -item[1])[:count]
+
+
+def _total(ends: Any) -> float:
+    """The logarithm of both kinds of ways together."""
+    return float(np.logaddexp(ends[0], ends[1]))
+
+
+def _sparse(texts: list[tuple[int, ...]]) -> list[Any]:
+    """Indices, values and shape of rows of letters."""
+    places = [(row, i) for row, text in enumerate(texts) for i in range(len(text))]
+    longest = max(map(len, texts), default=0)
+    return [
+        np.array(places, np.int64).reshape(-1, 2),
+        np.array([letter for text in texts for letter in text], np.int64),
+        np.array([len(texts), longest], np.int64),
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -42,3 +43,84 @@ def test_blanks_alone() -> None:
     assert decoded.dense_shape.numpy().tolist() == [1, 0]
     with pytest.raises(tf.errors.InvalidArgumentError, match="frames"):
         tf.nn.ctc_greedy_decoder(tf.zeros([2, 2]), [2])
+
+
+# Width of the beam, texts of each row (the best ones of all rows, then the second best), and the
+# logarithms of their probabilities, by TensorFlow 2.21.
+SEARCHED = [
+    (
+        100,
+        3,
+        [
+            [[0, 2, 1], [1, 2, 1], [1, -1, -1]],
+            [[0, 1, 2, 1], [2, 1, -1, -1], [1, 2, -1, -1]],
+            [[0, 2, 1, 0], [0, 1, -1, -1], [1, 0, -1, -1]],
+        ],
+        [
+            [-0.5639, -2.038, -2.5981],
+            [-1.9019, -1.9058, -2.1742],
+            [-0.1677, -2.1861, -3.2278],
+        ],
+    ),
+    (
+        1,
+        1,
+        [
+            [[0, 2, 1], [1, 2, 1], [1, -1, -1]],
+        ],
+        [
+            [-0.7093],
+            [-1.9986],
+            [-0.1683],
+        ],
+    ),
+    (
+        5,
+        2,
+        [
+            [[0, 2, 1], [1, 2, 1], [1, -1, -1]],
+            [[0, 1, 2, 1], [2, 1, -1, -1], [1, 2, -1, -1]],
+        ],
+        [
+            [-0.5705, -2.0725],
+            [-1.9986, -2.001],
+            [-0.1677, -2.1861],
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("width", "paths", "texts", "scores"), SEARCHED)
+def test_search(width: int, paths: int, texts: list[object], scores: list[object]) -> None:
+    x = np.random.default_rng(3).normal(0, 2, (6, 3, 4)).astype(np.float32)
+    search = functools.partial(tf.nn.ctc_beam_search_decoder, beam_width=width, top_paths=paths)
+    for call in (search, tf.function(search)):
+        found, score = call(x, [6, 4, 2])
+        dense = [tf.sparse.to_dense(t, default_value=-1).numpy().tolist() for t in found]
+        assert dense == texts
+        np.testing.assert_allclose(score, scores, atol=2e-4)
+
+
+def test_search_sums_all_ways_to_write_a_text() -> None:
+    x = np.log(np.array([[[0.4, 0.6]], [[0.4, 0.6]]], np.float32))
+    (best, second), score = tf.nn.ctc_beam_search_decoder(x, [2], top_paths=2)
+    assert best.values.numpy().tolist() == [0]
+    assert second.dense_shape.numpy().tolist() == [1, 0]
+    np.testing.assert_allclose(np.exp(score), [[0.64, 0.36]], rtol=1e-5)
+    greedy, _ = tf.nn.ctc_greedy_decoder(x, [2])
+    assert isinstance(greedy[0], tf.SparseTensor)
+    assert greedy[0].values.shape == [0]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "options", "what"),
+    [
+        ([2], {"beam_width": 1, "top_paths": 2}, "from 1 to beam_width"),
+        ([3], {}, "from 0 to 2"),
+        ([2, 1], {}, "each of 1 rows"),
+        ([0], {"top_paths": 2}, "only 1 texts"),
+    ],
+)
+def test_searches_that_cannot_be(lengths: object, options: object, what: str) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=what):
+        tf.nn.ctc_beam_search_decoder(np.zeros((2, 1, 3), "float32"), lengths, **options)

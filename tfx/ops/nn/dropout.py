@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfx.core import dtypes
@@ -54,6 +54,45 @@ def stateless_dropout(
 ) -> Tensor:
     """``dropout`` as a function of ``seed``, two integers; see ``random.stateless_uniform``."""
     return _dropout(StatelessSource(seed, "stateless_dropout"), x, rate, noise_shape)
+
+
+def general_dropout(
+    x: Any,
+    rate: Any,
+    uniform_sampler: Callable[..., Any],
+    noise_shape: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """``dropout`` with the random numbers of a function.
+
+    Args:
+        x: See ``dropout``.
+        rate: See ``dropout``.
+        uniform_sampler: Called as ``uniform_sampler(shape=..., dtype=...)``; returns numbers of
+            ``[0, 1)``. An element is kept where its number is at least ``rate``.
+        noise_shape: See ``dropout``.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.nn.experimental.general_dropout(
+        ...     tf.ones([2]), 0.5, lambda shape, dtype: tf.constant([0.4, 0.6], dtype)
+        ... ).numpy()
+        array([0., 2.], dtype=float32)
+    """
+    y = tensor(x)
+    return _dropout(_Sampler(uniform_sampler, y.dtype), y, rate, noise_shape)
+
+
+class _Sampler:
+    """A program's function as a source of random numbers."""
+
+    def __init__(self, function: Callable[..., Any], dtype: dtypes.DType) -> None:
+        self._function, self._dtype = function, dtype
+
+    def draw(self, sampler: Any, shape: Tensor, *parameters: Tensor, dtype: dtypes.DType) -> Tensor:
+        """What the function draws, in the dtype of what is dropped."""
+        return cast_to(tensor(self._function(shape=shape, dtype=self._dtype)), dtype)
 
 
 def _dropout(source: Source, x: Any, rate: Any, noise_shape: Any) -> Tensor:

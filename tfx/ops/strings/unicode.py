@@ -13,6 +13,7 @@ from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import tensor
 from tfx.ops.common.python_ops import by_python
 from tfx.ops.strings.python_strings import letters, strings_of
+from tfx.ops.strings.script_table import runs
 from tfx.ops.strings.strings import one_text, text
 
 _ERRORS = ("replace", "ignore", "strict")
@@ -239,3 +240,28 @@ def unicode_transcode(
         return found.encode(output_encoding)
 
     return letters(text(input, "UnicodeTranscode"), "strings.unicode_transcode", change)
+
+
+def unicode_script(input: Any, name: str | None = None) -> Tensor:
+    """The script that characters belong to, by the numbers of ICU's ``UScriptCode``.
+
+    Args:
+        input: int32 code points.
+        name: Accepted for compatibility.
+
+    Returns:
+        int32 of the same shape: 0: common to scripts, 17: Han, 25: Latin; -1: no character.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.strings.unicode_script([ord("a"), ord("語"), ord("!")]).numpy()
+        array([25, 17,  0], dtype=int32)
+    """
+    x = tensor(input, dtypes.int32)
+
+    def scripts(points: Any) -> list[Any]:
+        starts, codes = runs()
+        found = codes[np.searchsorted(starts, points, "right") - 1]
+        return [np.where((points >= 0) & (points < 0x110000), found, np.int32(-1))]
+
+    return by_python("strings.unicode_script", scripts, [x], [(dtypes.int32, x.shape.symbolic)])[0]

@@ -109,3 +109,15 @@ def test_control_characters_that_are_ignored():
         [b"a\x01b\xff"], "UTF-8", "UTF-8", "ignore", replace_control_characters=True
     )
     assert found.numpy().tolist() == [b"ab"]
+
+
+def test_scripts():
+    points = tf.strings.unicode_decode("aéЖ語ひ!١α𐍈 \u0378", "UTF-8")
+    # Latin, Latin, Cyrillic, Han, Hiragana, common, common, Greek, Gothic, common, unknown.
+    expected = [25, 25, 8, 17, 20, 0, 2, 14, 13, 0, 103]
+    assert tf.strings.unicode_script(points).numpy().tolist() == expected
+    f = tf.function(tf.strings.unicode_script)
+    assert f(tf.constant([[-1, 0x110000], [0x10FFFF, 65]])).numpy().tolist() == [
+        [-1, -1],
+        [103, 25],
+    ]
