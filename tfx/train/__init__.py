@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfx.core.cluster_spec import ClusterSpec as ClusterSpec
 from tfx.core.namespaces import MissingNameError as _MissingNameError
 from tfx.core.namespaces import complete as _complete
 from tfx.parsing.messages import NAMES as _MESSAGES
