@@ -23,6 +23,9 @@ from tfx.ops.image.color import rgb_to_yiq as rgb_to_yiq
 from tfx.ops.image.color import rgb_to_yuv as rgb_to_yuv
 from tfx.ops.image.color import yiq_to_rgb as yiq_to_rgb
 from tfx.ops.image.color import yuv_to_rgb as yuv_to_rgb
+from tfx.ops.image.combined_suppression import (
+    combined_non_max_suppression as combined_non_max_suppression,
+)
 from tfx.ops.image.distorted_boxes import (
     sample_distorted_bounding_box as sample_distorted_bounding_box,
 )
