@@ -26,9 +26,9 @@ from tfx.framework.node_names import name_node
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
 from tfx.graph import ir
 from tfx.graph.infer import infer, refusal
-from tfx.graph.kernels import accurate_sums, long_products, losses, normalizations
-from tfx.graph.kernels.accurate_sums import LEAST, SUMMED, WIDE, Blocks, blocks_for
+from tfx.graph.kernels import long_products, losses, normalizations, sum_blocks
 from tfx.graph.kernels.empty_inputs import GUARDED
+from tfx.graph.kernels.sum_blocks import LEAST, SUMMED, WIDE, Blocks, blocks_for
 from tfx.graph.passes.pipeline import prepare
 from tfx.graph.serialization.serialize import to_model
 from tfx.graph.tags import Mark
@@ -41,7 +41,7 @@ from tfx.runtime.values import RawValue, from_numpy
 NO_ATTRS: dict[str, Any] = {}
 KERNEL_CACHE_SIZE = 4096
 # What sums in its kernel.
-STAGED = accurate_sums.STAGED | losses.LOSSES | normalizations.NORMALIZED | long_products.MULTIPLIED
+STAGED = sum_blocks.STAGED | losses.LOSSES | normalizations.NORMALIZED | long_products.MULTIPLIED
 _CHECKED_FIRST = GUARDED.union(STAGED, operators(lambda t: t.refuse))
 # The last dimension of a factor that may be too long for the kernel.
 _LONG_PRODUCT = [long_products.LEAST]
@@ -315,7 +315,7 @@ def _is_long(op: str, inputs: Sequence[Any], shape: Sequence[int], attrs: dict[s
         return losses.is_long(op, shape, attrs)
     if op in normalizations.NORMALIZED:
         return normalizations.is_long(op, shape, attrs)
-    return accurate_sums.is_long(op, shape, attrs)
+    return sum_blocks.is_long(op, shape, attrs)
 
 
 def _of_nothing(

@@ -14,211 +14,42 @@ its result adds up to.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dims import is_static
-from tfx.graph.ir import Attributes, Graph, Node, RawDim, Value
+from tfx.graph.ir import Attributes, Graph, Node, Value
 from tfx.graph.kernels.nan_extremes import Clean
+from tfx.graph.kernels.sum_blocks import (
+    CUT,
+    CUT_SHORT,
+    KINDS,
+    REAL,
+    REDUCED,
+    SHORT,
+    Blocks,
+    Kind,
+    adjacent,
+    chosen,
+    has_vectors,
+    is_long,
+    is_portable,
+    known_size,
+    preferred,
+    type_of_sums,
+)
 from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.tags import Mark, Tag
 
 _FLOAT, _INT64, _BOOL, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 7, 9, 10, 11, 16
-_REAL = (_FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16)
-
-# Whether the graph is one that other runtimes will run, too.
-_is_portable: ContextVar[bool] = ContextVar("is_portable", default=False)
-
-
-@contextmanager
-def portable(asked: bool) -> Iterator[None]:
-    """Add float32 in float32 alone: builds of the runtime for the web have no float64 at all."""
-    token = _is_portable.set(asked)
-    try:
-        yield
-    finally:
-        _is_portable.reset(token)
-
-
-def _type_of_sums(dtype: int) -> int:
-    """The type in which sums of blocks are added; where it is no wider, in more stages."""
-    return dtype if _is_portable.get() else _DOUBLE
-
-
-# Below that many elements a second pass over the input in float64 is cheaper than blocks.
-_WIDE_SIZE = 4096
-# Cut to a multiple of these where no block divides the length.
-_CUT, _CUT_SHORT = 64, 24
 # Elements of a later stage over sums in float64 whose number is not known.
 _STAGE = 16
 # Of sizes known at run time, the shortest blocks: rows of fewer cost more than a copy of the input.
 _LEAST_BLOCK, _LEAST_BLOCK_INSIDE, _LEAST_BLOCK_SLOW = 32, 12, 12
-# A run of reduced axes shorter than this leaves the blocks to a longer one.
-_SHORT = 32
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """The decomposition of a long reduction into several shorter ones.
-
-    Attributes:
-        limit: Up to that many elements its kernel is as accurate as a sum in pairs.
-        first: The reduction of the blocks.
-        rest: The reduction of their results.
-        last: What is done with the result.
-        neutral: An element that changes nothing.
-        vectors: Whether the kernel of ``first`` adds eight at a time along the last axis.
-    """
-
-    limit: int
-    first: str
-    rest: str = "ReduceSum"
-    last: str | None = None
-    neutral: float = 0.0
-    vectors: bool = True
-
-
-_KINDS = {
-    "ReduceL1": _Kind(64, "ReduceL1", vectors=False),
-    "ReduceL2": _Kind(64, "ReduceSumSquare", last="Sqrt", vectors=False),
-    "ReduceLogSum": _Kind(128, "ReduceSum", last="Log"),
-    "ReduceLogSumExp": _Kind(1024, "ReduceLogSumExp", "ReduceLogSumExp", neutral=-math.inf),
-    "ReduceMean": _Kind(128, "ReduceSum"),
-    "ReduceSum": _Kind(128, "ReduceSum"),
-    "ReduceSumSquare": _Kind(64, "ReduceSumSquare", vectors=False),
-}
-REDUCED = frozenset(_KINDS)
-_KINDS |= {
-    "LogSoftmax": _Kind(8192, "ReduceLogSumExp", "ReduceLogSumExp"),
-    "Softmax": _Kind(8192, "ReduceSum"),
-}
-SUMMED = frozenset(_KINDS)
-# Everything that has a correction here. ``normalizations`` has more.
-STAGED = SUMMED.union(("AveragePool", "GlobalAveragePool"))
-# Of the operators that are summed, the fewest elements that anything is done about.
-LEAST = 64
-
-
-@dataclass(frozen=True)
-class Blocks(Tag):
-    """Blocks that were chosen for one shape; a compiled operator has them for all like it.
-
-    Attributes:
-        axes: The reduced axes, in order.
-        run: The first and last of the adjacent axes that are cut into blocks.
-        length: Elements in a block; 0: everything is summed in float64.
-        cut: Whether no length divides the size, and something is left over.
-        lone: Whether all axes behind are of length 1.
-    """
-
-    axes: tuple[int, ...]
-    run: tuple[int, int]
-    length: int
-    cut: bool
-    lone: bool
-
-
-# Everything is summed in float64, whatever the shape.
-WIDE = Blocks((), (0, 0), 0, False, False)
-
-
-@functools.lru_cache(maxsize=1024)
-def blocks_for(
-    op: str, dtype: int, shape: tuple[int, ...], axes: tuple[int, ...] | None
-) -> Blocks | None:
-    """Return the blocks for a reduction of a given shape; None if its kernel is accurate enough.
-
-    Args:
-        op: The reduction.
-        dtype: ONNX code of the element type.
-        shape: The shape.
-        axes: The axes; None: all of them.
-    """
-    if dtype not in _REAL or 0 in shape:
-        return None
-    places = range(len(shape)) if axes is None else axes
-    if not all(-len(shape) <= a < len(shape) for a in places):
-        return None
-    found = tuple(sorted({a % len(shape) for a in places}))
-    if math.prod(shape[a] for a in found) <= _KINDS[op].limit:
-        return None
-    return _choose(op, dtype, shape, found)
-
-
-def _choose(op: str, dtype: int, shape: Sequence[RawDim], axes: tuple[int, ...]) -> Blocks:
-    """Blocks for known reduced sizes."""
-    run = _best_run(shape, axes)
-    lone = all(d == 1 for d in shape[run[1] + 1 :])
-    sizes = [d for d in shape if isinstance(d, int)]
-    small = len(sizes) == len(shape) and math.prod(sizes) <= _WIDE_SIZE
-    if dtype != _type_of_sums(dtype) and small:
-        return Blocks(axes, run, 0, False, lone)
-    size, vectors = _product(shape, run), _has_vectors(op, dtype, lone)
-    length = next((b for b in _preferred(lone, vectors) if size % b == 0), 0)
-    return Blocks(axes, run, length or (_CUT if vectors else _CUT_SHORT), not length, lone)
-
-
-def _has_vectors(op: str, dtype: int, inner: bool) -> bool:
-    """True if blocks may be long; in float64 no later stage is more precise than the first."""
-    return _KINDS[op].vectors and (inner or dtype != _type_of_sums(dtype))
-
-
-def is_long(op: str, shape: Sequence[RawDim], attrs: Attributes) -> bool:
-    """True if an average is one of much more than its kernel does well.
-
-    Args:
-        op: The operator.
-        shape: The shape of its input. What has unknown sizes is not long.
-        attrs: Its attributes.
-    """
-    if op == "AveragePool":
-        return math.prod(attrs["kernel_shape"]) > _LEAST_POSITIONS
-    sizes = [d for d in shape[2:] if isinstance(d, int)]
-    return len(sizes) == len(shape) - 2 > 0 and math.prod(sizes) > _LEAST_POSITIONS
-
-
-def _runs(axes: Sequence[int]) -> list[tuple[int, int]]:
-    """Adjacent axes put together: the first and last of each."""
-    runs: list[tuple[int, int]] = []
-    for a in axes:
-        if runs and runs[-1][1] == a - 1:
-            runs[-1] = (runs[-1][0], a)
-        else:
-            runs.append((a, a))
-    return runs
-
-
-def _product(shape: Sequence[RawDim], run: tuple[int, int]) -> int:
-    return math.prod(d for d in shape[run[0] : run[1] + 1] if isinstance(d, int))
-
-
-def _best_run(shape: Sequence[RawDim], axes: Sequence[int]) -> tuple[int, int]:
-    """The last run unless it is short: blocks of what lies together are summed fastest."""
-    runs = _runs(axes)
-    if _product(shape, runs[-1]) >= _SHORT:
-        return runs[-1]
-    return max(runs, key=lambda run: _product(shape, run))
-
-
-@functools.cache
-def _preferred(inner: bool, vectors: bool) -> tuple[int, ...]:
-    """Lengths of blocks, best first: short enough to be summed right, long enough to pay."""
-    if not vectors:
-        return tuple(sorted(range(8, 49), key=lambda b: (b < 12, b > 32, abs(b - 20))))
-    if inner:
-        lengths = range(16, 161)
-        return tuple(
-            sorted(lengths, key=lambda b: (b > 128, b % 8 > 0, b < 48, b % 16 > 0, abs(b - 72)))
-        )
-    return tuple(sorted(range(12, 81), key=lambda b: (b < 24, abs(b - 48))))
 
 
 def _reduction(out: Graph, node: Node, asks: bool) -> bool:
@@ -231,7 +62,7 @@ def _reduction(out: Graph, node: Node, asks: bool) -> bool:
             called graphs it must not: branches inside of branches are avoided.
     """
     x, tag = node.inputs[0], node.tag.tag if isinstance(node.tag, Clean) else node.tag
-    if tag is Mark.PART_OF_SUM or x is None or x.dtype not in _REAL:
+    if tag is Mark.PART_OF_SUM or x is None or x.dtype not in REAL:
         return False
     if isinstance(tag, Blocks):
         plain = node.replaced(tag=None)
@@ -244,9 +75,9 @@ def _reduction(out: Graph, node: Node, asks: bool) -> bool:
     if not found or known == 0:
         return False
     if all(isinstance(d, int) for d in count):
-        if known <= _KINDS[node.op].limit:
+        if known <= KINDS[node.op].limit:
             return False
-        return _in_blocks(out, node, _choose(node.op, x.dtype, x.shape, found), False)
+        return _in_blocks(out, node, chosen(node.op, x.dtype, x.shape, found), False)
     return _ask(out, node, x, found) if asks else _in_double(out, node)
 
 
@@ -272,7 +103,7 @@ def _in_double(out: Graph, node: Node) -> bool:
     """Sum in float64 what nothing is known of; sums of float64 stay as they are."""
     x = node.inputs[0]
     assert x is not None
-    if x.dtype == _DOUBLE or _is_portable.get():
+    if x.dtype == _DOUBLE or is_portable():
         return False
     write = ReplacementBuilder(out, node)
     total = _part(write, node.op, (write.Cast(x, to=_DOUBLE), *node.inputs[1:]), node.attrs)
@@ -301,7 +132,7 @@ def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
     if not blocks.length:
         return _in_double(out, node)
     write = ReplacementBuilder(out, node)
-    kind = _KINDS[node.op]
+    kind = KINDS[node.op]
     if x.dtype in (_FLOAT16, _BFLOAT16):
         x = write.Cast(x, to=_FLOAT)
     divisor = _count(write, x, blocks.axes) if node.op == "ReduceMean" else None
@@ -312,7 +143,7 @@ def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
         parts = _sums_of_blocks(write, x, blocks, length, kind.first, sure)
     attrs, axes = {"keepdims": node.attrs.get("keepdims", 1)}, write.ints(blocks.axes)
     assert parts.shape is not None
-    wide = _type_of_sums(x.dtype)
+    wide = type_of_sums(x.dtype)
     if x.dtype != wide:
         result = _part(write, kind.rest, (write.Cast(parts, to=wide), axes), attrs)
     elif is_static(parts.shape):
@@ -325,7 +156,7 @@ def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
 
 
 def _finished(
-    write: ReplacementBuilder, node: Node, kind: _Kind, result: Value, divisor: Value | None
+    write: ReplacementBuilder, node: Node, kind: Kind, result: Value, divisor: Value | None
 ) -> None:
     """Apply what follows the sum, and cast the result from float64 to the output's type."""
     if divisor is not None:
@@ -340,7 +171,7 @@ def _finished(
 
 def _count(write: ReplacementBuilder, x: Value, axes: Sequence[int]) -> Value:
     """Return the number of elements reduced to one, in the type of their sum."""
-    wide = _type_of_sums(x.dtype)
+    wide = type_of_sums(x.dtype)
     assert x.shape is not None
     known = [d for d in (x.shape[a] for a in axes) if isinstance(d, int)]
     if len(known) == len(axes):
@@ -446,9 +277,9 @@ def _joined(write: ReplacementBuilder, parts: Sequence[Value]) -> Value:
     return write.Concat(*[p for p in parts if p.shape != (0,)], axis=0)
 
 
-def _stages(write: ReplacementBuilder, parts: Value, axes: tuple[int, ...], kind: _Kind) -> Value:
+def _stages(write: ReplacementBuilder, parts: Value, axes: tuple[int, ...], kind: Kind) -> Value:
     """Four more stages for each run over sums in float64 whose number is not known."""
-    for run in _runs(axes):
+    for run in adjacent(axes):
         parts = _as_one_axis(write, parts, run)
         assert parts.shape is not None
         last = run[1]
@@ -488,7 +319,7 @@ def _branch(
     axes: tuple[int, ...],
     write_long: Callable[[ReplacementBuilder, Node], Value],
 ) -> bool:
-    limit = _KINDS[node.op].limit
+    limit = KINDS[node.op].limit
     write_branches(out, node, x, axes, limit, lambda w, n: [write_long(w, n)])
     return True
 
@@ -595,20 +426,20 @@ def _with_found_blocks(
     Where none does, everything is one block, and the reduction is made again of a head and a tail:
     by a loop of one iteration, since branches inside of branches are avoided.
     """
-    kind = _KINDS[node.op]
+    kind = KINDS[node.op]
     assert x.shape is not None
-    runs = _runs(axes)
+    runs = adjacent(axes)
     unknown = [r for r in runs if not all(isinstance(d, int) for d in x.shape[r[0] : r[1] + 1])]
-    run = runs[-1] if _product(x.shape, runs[-1]) >= _SHORT else unknown[-1]
+    run = runs[-1] if known_size(x.shape, runs[-1]) >= SHORT else unknown[-1]
     lone = all(d == 1 for d in x.shape[run[1] + 1 :])
-    vectors = _has_vectors(node.op, x.dtype, lone)
-    blocks = Blocks(axes, run, _CUT if vectors else _CUT_SHORT, True, lone)
+    vectors = has_vectors(node.op, x.dtype, lone)
+    blocks = Blocks(axes, run, CUT if vectors else CUT_SHORT, True, lone)
     divisor = _count(write, x, axes) if node.op == "ReduceMean" else None
     if x.dtype in (_FLOAT16, _BFLOAT16):
         x = write.Cast(x, to=_FLOAT)
     assert x.shape is not None
     least = _LEAST_BLOCK_SLOW if not vectors else _LEAST_BLOCK if lone else _LEAST_BLOCK_INSIDE
-    lengths = [b for b in _preferred(lone, vectors) if b >= least]
+    lengths = [b for b in preferred(lone, vectors) if b >= least]
     size = _size_of_run(write, x, run)
     rests = write.Mod(size, write.ints(lengths))
     # The first rest of 0; behind all of them stands one that is.
@@ -646,11 +477,11 @@ def _sum_of_parts(
     x: Value,
     parts: Value,
     axes: tuple[int, ...],
-    kind: _Kind,
+    kind: Kind,
     attrs: Attributes,
 ) -> Value:
     """The sum of sums of blocks, in float64."""
-    wide = _type_of_sums(x.dtype)
+    wide = type_of_sums(x.dtype)
     parts = _stages(write, parts, axes, kind) if x.dtype == wide else write.Cast(parts, to=wide)
     return _part(write, kind.rest, (parts, write.ints(axes)), attrs)
 
@@ -687,18 +518,18 @@ def _instead_if(
 def _softmax(out: Graph, node: Node, asks: bool) -> bool:
     """A softmax over what it adds up to; of its logarithm that is the ``log(sum(exp))`` of it."""
     x = node.inputs[0]
-    if node.tag is Mark.PART_OF_SUM or x is None or x.dtype not in _REAL or not x.shape:
+    if node.tag is Mark.PART_OF_SUM or x is None or x.dtype not in REAL or not x.shape:
         return False
     axis = node.attrs.get("axis", -1) % len(x.shape)
     size, blocks = x.shape[axis], node.tag if isinstance(node.tag, Blocks) else None
     plain = node.replaced(tag=None)
     if blocks is not None or isinstance(size, int):
-        if blocks is None and isinstance(size, int) and size <= _KINDS[node.op].limit:
+        if blocks is None and isinstance(size, int) and size <= KINDS[node.op].limit:
             return False
         write = ReplacementBuilder(out, plain)
 
         def total(y: Value) -> Value:
-            found = write.apply(_KINDS[node.op].first, (y, write.ints([axis])), {"keepdims": 1})
+            found = write.apply(KINDS[node.op].first, (y, write.ints([axis])), {"keepdims": 1})
             assert found.node is not None
             found.node.tag = blocks
             return found
@@ -712,7 +543,7 @@ def _softmax(out: Graph, node: Node, asks: bool) -> bool:
 
 def _long_softmax(write: ReplacementBuilder, node: Node, x: Value, axis: int) -> Value:
     def total(y: Value) -> Value:
-        return reduced_in_branch(write, node, _KINDS[node.op].first, y, (axis,))
+        return reduced_in_branch(write, node, KINDS[node.op].first, y, (axis,))
 
     return _normalized(write, node, x, total)
 
@@ -764,9 +595,6 @@ def _average(out: Graph, node: Node, asks: bool) -> bool:
         x = write.AveragePool(x, **mine)
     return write.finish()
 
-
-# Positions that an average's kernel sums as accurately as a sum in pairs.
-_LEAST_POSITIONS = 256
 
 # Given the graph under construction, a node, and whether the graph may ask for sizes.
 Correction: TypeAlias = Callable[[Graph, Node, bool], bool]

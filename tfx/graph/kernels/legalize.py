@@ -30,6 +30,7 @@ from tfx.graph.kernels import (
     pad,
     recurrent,
     reductions,
+    sum_blocks,
 )
 from tfx.graph.kernels.float64 import DECOMPOSITIONS, EXPANDED
 from tfx.graph.kernels.gpu_probe import runs_on_gpu
@@ -92,7 +93,7 @@ def legalize(graph: Graph, device: str = "CPU:0", *, portable: bool = False) -> 
         device: Where it will run. On a GPU a kernel of either provider will do.
         portable: It is written to a file, for other builds of the runtime too.
     """
-    with accurate_sums.portable(portable):
+    with sum_blocks.portable(portable):
         return _Legalizer(device).run(graph)
 
 
