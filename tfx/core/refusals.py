@@ -103,6 +103,12 @@ class Refusal(enum.Enum):
     SPARSE_MAPPED = 38, "map_values", "Mismatched indices of sparse tensors"
     SPARSE_RIGHT_RAGGED = 40, "RaggedFromSparse", "SparseTensor is not right-ragged"
     SPARSE_RESET = 39, "SparseResetShape", "new_shape is smaller than the shape of the tensor"
+    SPARSE_SIZE = (
+        41,
+        "SparseTensor",
+        "the dense_shape has more than 2**63 - 1 elements: entries have no number in int64",
+        "give it a smaller dense_shape, or map its indices to smaller ones",
+    )
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:
         self.dimension = _FIRST - number

@@ -26,6 +26,7 @@ def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
 
     Raises:
         TypeError: not a sparse tensor.
+        InvalidArgumentError: a ``dense_shape`` of more than ``2**63 - 1`` elements.
 
     Example:
         >>> import tfx as tf
@@ -45,7 +46,7 @@ def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
         name: Accepted for compatibility.
 
     Raises:
-        InvalidArgumentError: a shape of another number of elements.
+        InvalidArgumentError: a shape of another number of elements, or of more than ``2**63 - 1``.
 
     Example:
         >>> import tfx as tf
@@ -59,7 +60,8 @@ def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     count = wanted.shape[0] if wanted.shape.rank == 1 else None
     if count is None:
         raise ValueError(f"sparse.reshape needs a shape of known length; got {shape!r}.")
-    total = product(x.dense_shape)
+    total = product(positions.numbered(x.dense_shape, rank))
+    wanted = positions.numbered(wanted, count)
     one, unknown = int64_constant(1), ox.Less(wanted, int64_constant(0))
     known = product(ox.Where(unknown, one, wanted))
     free = ox.Div(total, ox.Max(known, one))

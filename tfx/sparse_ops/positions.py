@@ -5,6 +5,7 @@ Owns this arithmetic; must not know values. All of it is operators on int64.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
@@ -39,6 +40,28 @@ def strides_of(dense_shape: Tensor, rank: int) -> Tensor:
     return ox.Concat(*parts, axis=0) if len(parts) > 1 else step
 
 
+def numbered(dense_shape: Tensor, rank: int) -> Tensor:
+    """The shape, once it is known that int64 has a number for each of its elements.
+
+    As in TensorFlow, sizes of 0 do not make up for others that are too large.
+
+    Raises:
+        InvalidArgumentError: it has more than ``2**63 - 1``: at once, or when the graph runs.
+    """
+    known = static_ints(dense_shape)
+    if known is not None:
+        if math.prod(max(n, 1) for n in known) > _LARGEST:
+            reason = Refusal.SPARSE_SIZE
+            raise InvalidArgumentError(f"{reason}; got {known}", op=reason.op)
+        return dense_shape
+    if rank < 2:
+        return dense_shape
+    one, left = int64_constant(1), int64_constant([_LARGEST])
+    for axis in range(rank):  # divided, as a product would overflow
+        left = ox.Div(left, ox.Max(axis_size(dense_shape, axis), one))
+    return refused_unless(ox.Greater(left, int64_constant([0])), dense_shape, Refusal.SPARSE_SIZE)
+
+
 def axis_size(dense_shape: Tensor, axis: int) -> Tensor:
     """The size of an axis as a vector of one element."""
     return ox.Slice(dense_shape, int64_constant([axis]), int64_constant([axis + 1]))
@@ -55,10 +78,14 @@ def columns(indices: Tensor, axes: list[int]) -> Tensor:
 
 
 def places_of(indices: Tensor, dense_shape: Tensor, rank: int) -> Tensor:
-    """The number of each entry in row-major order, a vector."""
+    """The number of each entry in row-major order, a vector.
+
+    Raises:
+        InvalidArgumentError: the shape has too many elements to be numbered; see ``numbered``.
+    """
     if rank == 1:
         return column(indices, 0)
-    weighted = ox.Mul(indices, strides_of(dense_shape, rank))
+    weighted = ox.Mul(indices, strides_of(numbered(dense_shape, rank), rank))
     return ox.ReduceSum(weighted, int64_constant([1]), keepdims=0)
 
 

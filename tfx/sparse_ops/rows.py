@@ -183,7 +183,11 @@ def bincount(
     if minlength is not None:
         width = ox.Max(width, ox.Reshape(as_int64(minlength), one))
     shape = width if count is None or rows is None else ox.Concat(count, width, axis=0)
-    places = numbers if rows is None else ox.Add(ox.Mul(rows, width), numbers)
+    if rows is None:
+        places = numbers
+    else:
+        shape = positions.numbered(shape, 2)
+        places = ox.Add(ox.Mul(rows, positions.axis_size(shape, 1)), numbers)
     distinct, _, at, counts = ox.Unique(places, sorted=1, outputs=4)
     if each is not None:
         found: Tensor = segments.unsorted_segment_sum(each, at, ox.Size(distinct))

@@ -41,6 +41,7 @@ NUMBERS = {
     "SPARSE_MAPPED": 38,
     "SPARSE_RESET": 39,
     "SPARSE_RIGHT_RAGGED": 40,
+    "SPARSE_SIZE": 41,
 }
 
 

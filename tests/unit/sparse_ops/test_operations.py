@@ -247,3 +247,44 @@ def test_an_unknown_rank_is_refused_while_tracing() -> None:
     function = tf.function(lambda x: tf.sparse.reduce_sum(x, 1))
     with pytest.raises(tf.errors.InvalidArgumentError, match="needs a SparseTensor of known rank"):
         function.get_concrete_function(tf.SparseTensorSpec(None))
+
+
+LARGE = {
+    "reorder": tf.sparse.reorder,
+    "transpose": tf.sparse.transpose,
+    "add": lambda x: tf.sparse.add(x, x),
+    "maximum": lambda x: tf.sparse.maximum(x, x),
+    "concat": lambda x: tf.sparse.concat(0, [x, x]),
+    "softmax": tf.sparse.softmax,
+    "reshape": lambda x: tf.sparse.reshape(x, [2, -1]),
+    "reduce": lambda x: tf.sparse.reduce_sum(x, [], output_is_sparse=True),
+}
+
+
+@pytest.mark.parametrize("how", ["eager", "traced", "unknown"])
+@pytest.mark.parametrize("name", LARGE)
+def test_shapes_whose_elements_have_no_numbers_are_refused(name, how) -> None:
+    """Numbers in row-major order overflow there: entries would come in another order."""
+    run = LARGE[name]
+    if how != "eager":
+        spec = [tf.SparseTensorSpec([None, None], tf.float32)] if how == "unknown" else None
+        run = tf.function(run, input_signature=spec)
+    large = tf.SparseTensor([[0, 1], [2, 7], [3, 5]], [1.0, 2.0, 3.0], [4, 2**62])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"more than 2\*\*63 - 1 elements"):
+        run(large)
+    # The largest that can be numbered.
+    if name != "concat":
+        run(
+            tf.SparseTensor(
+                [[0, 1], [0, 7]], [1.0, 2.0], [1, 2**62 if name == "reshape" else 2**63 - 1]
+            )
+        )
+    run(tf.SparseTensor([[0, 1], [1, 7]], [1.0, 2.0], [2, 2**60]))
+
+
+def test_new_shapes_whose_elements_have_no_numbers_are_refused() -> None:
+    x = tf.SparseTensor(np.zeros([0, 2], np.int64), np.zeros(0, np.float32), [0, 5])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"got \[4611686018427387904, 4\]"):
+        tf.sparse.reshape(x, [2**62, 4])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"got \[3, 4611686018427387905\]"):
+        tf.sparse.bincount(tf.constant([[2**62], [2**62], [3]]), axis=-1)
