@@ -31,19 +31,28 @@ def named(names: Sequence[str] | None, i: int) -> str:
     return f"Name: {names[i] if names else '<unknown>'}, "
 
 
-def message_of(data: Any, kind: Any) -> Any:
-    """The message in a string.
+def messages_of(data: Sequence[Any], kind: Any, names: Sequence[str] | None) -> list[Any]:
+    """The messages in strings.
+
+    What is wrong with one is said without its bytes: they are long, and no text.
 
     Raises:
-        InvalidArgumentError: there is none.
+        InvalidArgumentError: one of the strings is no such message.
     """
     from google.protobuf.message import DecodeError
 
-    try:
-        return kind.FromString(bytes(data))
-    except DecodeError as e:
-        shown = bytes(data)[:100].decode("utf-8", "backslashreplace")
-        raise refuse(f"Could not parse example input, value: '{shown}'") from e
+    found = []
+    for i, each in enumerate(data):
+        try:
+            found.append(kind.FromString(bytes(each)))
+        except DecodeError as e:
+            what = kind.DESCRIPTOR.name
+            raise refuse(
+                f"{named(names, i)}Index: {i}.  Could not parse example input: {len(each)} bytes "
+                f"that are no serialized {what}; expected what SerializeToString() of a "
+                f"tf.train.{what} returned."
+            ) from e
+    return found
 
 
 def values_in(feature: Any, kind: DType, where: str) -> Any:

@@ -114,7 +114,7 @@ class Column:
         except ValueError:
             name = {"float32": "float", "float64": "double"}.get(self.kind.name, self.kind.name)
             raise refuse(
-                f"Field {place} in record {record} is not a valid {name}: {text}"
+                f"Field {place} in record {record} is not a valid {name}: {_shown(text)}"
             ) from None
         return found
 
@@ -126,6 +126,12 @@ class Column:
             return found
         with np.errstate(over="ignore"):
             return np.array(values, self.kind.as_numpy_dtype)
+
+
+def _shown(text: str) -> str:
+    """A field for a message: its beginning, in letters that can be printed."""
+    letters = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return letters if len(letters) <= 80 else f"{letters[:80]}... ({len(letters)} letters)"
 
 
 def read(

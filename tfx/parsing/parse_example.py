@@ -141,7 +141,8 @@ def _parsed(x: Tensor, features: dict[str, Any], names: Any, single: bool) -> di
 
     def compute(data: Any) -> list[Any]:
         kind = message_class("Example")
-        rows = [columns.message_of(each, kind).features.feature for each in data.reshape(-1)]
+        parsed = columns.messages_of(data.reshape(-1), kind, called)
+        rows = [each.features.feature for each in parsed]
         return [array for r in readers.values() for array in r.read(rows, called)]
 
     outputs = [output for r in readers.values() for output in r.outputs]

@@ -114,7 +114,7 @@ def _parsed(
 
     def compute(data: Any) -> list[Any]:
         kind = message_class("SequenceExample")
-        parsed = [columns.message_of(each, kind) for each in data.reshape(-1)]
+        parsed = columns.messages_of(data.reshape(-1), kind, called)
         contexts = [each.context.feature for each in parsed]
         lists = [each.feature_lists.feature_list for each in parsed]
         found = [array for r in first.values() for array in r.read(contexts, called)]

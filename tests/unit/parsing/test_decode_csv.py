@@ -50,6 +50,7 @@ def test_records(record, defaults, options, expected) -> None:
         ("x", [0], "Field 0 in record 0 is not a valid int32: x"),
         ("99999999999", [0], "Field 0 in record 0 is not a valid int32: 99999999999"),
         ("1_0", [0], "not a valid int32"),
+        (b"\xff" + b"x" * 999, [0], r"not a valid int32: \\xffx{76}\.\.\. \(1003 letters\)$"),
         ("x", [0.0], "is not a valid float: x"),
         (",", [[], [1]], "Field 0 is required but missing in record 0!"),
         (",1", [tf.constant([], tf.int32), 0], "Field 0 is required but missing"),

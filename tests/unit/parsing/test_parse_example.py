@@ -138,11 +138,39 @@ def test_what_is_not_as_wanted_is_refused(wanted, message) -> None:
             parse(wanted)
 
 
-def test_other_mistakes() -> None:
-    with pytest.raises(
-        tf.errors.InvalidArgumentError, match="Could not parse example input, value"
+@pytest.mark.parametrize("how", ["eager", "traced"])
+def test_strings_that_are_no_examples_are_named_not_shown(how) -> None:
+    secret = b"\xff\xfe\x00password" * 30
+    wanted = {"x": Fixed([], tf.int64)}
+    of_steps = {"sequence_features": {"x": tf.io.FixedLenSequenceFeature([], tf.int64)}}
+    empty = b""
+    for run, where, kind in (
+        (
+            lambda: tf.io.parse_single_example(secret, wanted, "first"),
+            "Name: first, Index: 0",
+            "Example",
+        ),
+        (
+            lambda: tf.io.parse_example([A, empty, secret], wanted, ["a", "b", "c"]),
+            "Name: c, Index: 2",
+            "Example",
+        ),
+        (
+            lambda: tf.io.parse_sequence_example([empty, secret], **of_steps),
+            "Name: <unknown>, Index: 1",
+            "SequenceExample",
+        ),
     ):
-        tf.io.parse_single_example(b"garbage", {"x": Fixed([], tf.int64)})
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            (tf.function(run) if how == "traced" else run)()
+        said = str(caught.value)
+        assert f"{where}.  Could not parse example input: 330 bytes" in said
+        assert f"no serialized {kind};" in said
+        assert "password" not in said
+        assert len(said) < 350
+
+
+def test_other_mistakes() -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="Name: n1, Key: i, Index: 0"):
         tf.io.parse_example([A, B], {"i": Fixed([], tf.int64)}, example_names=["n1", "n2"])
     with pytest.raises(ValueError, match="Unsupported int 3 for key 'x'"):

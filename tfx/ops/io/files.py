@@ -199,7 +199,7 @@ def decode_base64(input: Any, name: str | None = None) -> Tensor:
             padded = value.rstrip(b"=") + b"=" * (-len(value.rstrip(b"=")) % 4)
             return base64.b64decode(padded, altchars=b"-_", validate=True)
         except ValueError as e:
-            raise InvalidArgumentError(f"Invalid base64: {value!r} ({e})") from e
+            raise InvalidArgumentError(f"Invalid base64 in {len(value)} bytes: {e}.") from e
 
     x = text(input, "DecodeBase64")
     outputs = [(dtypes.string, x.shape.symbolic)]

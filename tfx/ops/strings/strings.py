@@ -348,7 +348,7 @@ def to_number(
 def _complain(x: EagerTensor, good: Any) -> None:
     bad = x.view().reshape(-1)[~good.view().reshape(-1)]
     if bad.size:
-        raise InvalidArgumentError(
-            "StringToNumberOp could not correctly convert string: "
-            f"{bad[0].decode(errors='replace')}"
-        )
+        text = bad[0].decode(errors="backslashreplace")
+        if len(text) > 80:
+            text = f"{text[:80]}... ({len(bad[0])} bytes)"
+        raise InvalidArgumentError(f"StringToNumberOp could not correctly convert string: {text}")

@@ -74,6 +74,11 @@ def test_what_is_no_number(text: str) -> None:
             call(tf.constant(["1", text]))
 
 
+def test_a_long_text_is_not_shown_in_full() -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r": \\xffa{76}\.\.\. \(900 bytes\)"):
+        tf.strings.to_number(b"\xff" + b"a" * 899)
+
+
 @pytest.mark.parametrize("text", ["15x", "1e3", "99999999999", "0x10"])
 def test_what_is_no_int32(text: str) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=text):
