@@ -6,7 +6,7 @@ is state: two scalar variables, which functions, checkpoints and bundles carry l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from tfx.framework.variable import Variable
 from tfx.ops.common.arguments import cast_to, tensor
 from tfx.ops.math.reduction import reduce_sum
 
-INITIAL, PERIOD = 2.0**15, 2000
+INITIAL, PERIOD, MULTIPLIER = 2.0**15, 2000, 2.0
 
 
 class LossScale(FromConfig, Module):
@@ -116,7 +116,7 @@ class DynamicLossScale(LossScale):
         self,
         initial_loss_scale: float = INITIAL,
         increment_period: int = PERIOD,
-        multiplier: float = 2.0,
+        multiplier: float = MULTIPLIER,
     ) -> None:
         super().__init__()
         self._initial_loss_scale = checked_number("initial_loss_scale", initial_loss_scale)
@@ -218,6 +218,30 @@ def as_loss_scale(identifier: Any) -> LossScale | None:
         f"Could not interpret loss scale identifier: {identifier!r}; expected a number, 'dynamic', "
         "or a tfx.mixed_precision.LossScale."
     )
+
+
+def scale_from_config(
+    config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
+) -> LossScale:
+    """The loss scale of a class and a configuration.
+
+    Args:
+        config: ``{"class_name": ..., "config": ...}``.
+        custom_objects: Classes that are not tfx's own, by name.
+
+    Raises:
+        ValueError: an unknown class.
+    """
+    own = {cls.__name__: cls for cls in (FixedLossScale, DynamicLossScale)}
+    known = {**own, **(custom_objects or {})}
+    name = config["class_name"]
+    if name not in known:
+        raise ValueError(
+            f"Unknown loss scale: {name!r}. Expected one of {', '.join(known)}; give others in "
+            "custom_objects."
+        )
+    made: LossScale = known[name].from_config(config["config"])
+    return made
 
 
 def checked_number(name: str, value: Any) -> float:

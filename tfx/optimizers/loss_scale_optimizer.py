@@ -25,10 +25,12 @@ from tfx.optimizers import gradients as transforms
 from tfx.optimizers import registry
 from tfx.optimizers.loss_scale import (
     INITIAL,
+    MULTIPLIER,
     PERIOD,
     DynamicLossScale,
     FixedLossScale,
     LossScale,
+    scale_from_config,
 )
 from tfx.optimizers.optimizer import Optimizer
 
@@ -51,6 +53,9 @@ class LossScaleOptimizer(Optimizer):
     With ``scaled = optimizer.scale_loss(loss)`` the gradients of ``scaled`` are given to
     ``apply_gradients`` as they are, as with Keras 3. Which of the two a program does is decided
     by the function that it calls before ``apply_gradients``. ``minimize`` does all of it.
+
+    The inner optimizer's options and hyperparameters (``clipnorm``, ``use_ema``, ``beta_1``) are
+    read and set through this one, too.
 
     Args:
         inner_optimizer: The optimizer that makes the steps. Its options (clipping, averages,
@@ -268,6 +273,28 @@ class LossScaleOptimizer(Optimizer):
 
     # What the inner optimizer knows
 
+    def _is_passed_on(self, name: str) -> bool:
+        inner = vars(self).get("_inner")  # a copy is without it at first
+        return inner is not None and name in (*inner._options, *inner.hyperparameters)
+
+    def __getattr__(self, name: str) -> Any:
+        """An option or a hyperparameter of the inner optimizer."""
+        if self._is_passed_on(name):
+            return getattr(self._inner, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an option or a hyperparameter where it has an effect: in the inner optimizer."""
+        if not self._is_passed_on(name):
+            super().__setattr__(name, value)
+            return
+        if name == "loss_scale_factor" and value is not None:
+            raise ValueError(
+                f"loss_scale_factor={value}: leave that out, the scale is that of "
+                f"{type(self).__name__}."
+            )
+        setattr(self._inner, name, value)
+
     @property
     def iterations(self) -> Variable:
         """How many steps were made; those that were skipped do not count."""
@@ -295,6 +322,11 @@ class LossScaleOptimizer(Optimizer):
     def built(self) -> bool:
         """True if slots exist for some variables."""
         return self._inner.built
+
+    @property
+    def built_variables(self) -> tuple[Variable, ...]:
+        """The variables that the inner optimizer has slots of."""
+        return self._inner.built_variables
 
     def build(self, var_list: Iterable[Variable]) -> None:
         """Create the slots of variables that have none yet."""
@@ -339,10 +371,23 @@ class LossScaleOptimizer(Optimizer):
     # Configuration
 
     def get_config(self) -> dict[str, Any]:
-        """Arguments of the constructor that make an equal optimizer, without its state."""
-        inner = self._inner
+        """What makes an equal optimizer, without its state: arguments of the constructor.
+
+        A scale that these cannot describe, see ``with_loss_scale``, is under ``loss_scale``.
+
+        Raises:
+            TypeError: a scale of a class that has no ``get_config``.
+        """
+        inner, scale = self._inner, self._scale
+        made = {"class_name": type(inner).__name__, "config": inner.get_config()}
+        plain = type(scale) is FixedLossScale or (
+            type(scale) is DynamicLossScale and scale.multiplier == MULTIPLIER
+        )
+        if not plain:
+            described = {"class_name": type(scale).__name__, "config": scale.get_config()}
+            return {"inner_optimizer": made, "loss_scale": described}
         return {
-            "inner_optimizer": {"class_name": type(inner).__name__, "config": inner.get_config()},
+            "inner_optimizer": made,
             "dynamic": self.dynamic,
             "initial_scale": self.initial_scale,
             "dynamic_growth_steps": self.dynamic_growth_steps,
@@ -356,12 +401,20 @@ class LossScaleOptimizer(Optimizer):
 
         Args:
             config: The arguments.
-            custom_objects: Classes of optimizers and schedules that are not tfx's own, by name.
+            custom_objects: Classes of optimizers, schedules and loss scales that are not tfx's own,
+                by name.
+
+        Raises:
+            ValueError: an unknown class.
         """
-        inner = config["inner_optimizer"]
+        arguments = dict(config)
+        inner, scale = arguments["inner_optimizer"], arguments.pop("loss_scale", None)
         if isinstance(inner, Mapping):
-            inner = registry.deserialize(inner, custom_objects)
-        return cls(**{**config, "inner_optimizer": inner})
+            arguments["inner_optimizer"] = registry.deserialize(inner, custom_objects)
+        if scale is None:
+            return cls(**arguments)
+        made = scale_from_config(scale, custom_objects) if isinstance(scale, Mapping) else scale
+        return cls.with_loss_scale(arguments["inner_optimizer"], made)
 
 
 def _scale_of(dynamic: bool, initial: float | None, growth: int | None) -> LossScale:

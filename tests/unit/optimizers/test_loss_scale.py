@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -292,6 +293,73 @@ def test_checkpoints_hold_scale_and_slots(tmp_path: Path) -> None:
     np.testing.assert_array_equal(second.v.numpy(), first.v.numpy())
     for a, b in zip(first.optimizer.variables, second.optimizer.variables, strict=True):
         np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+@EAGER_AND_TRACED
+@pytest.mark.parametrize("option", ["clipnorm", "clipvalue", "global_clipnorm"])
+def test_options_of_the_inner_optimizer_pass_through(wrap: Wrap, option: str) -> None:
+    plain, inner = tf.optimizers.SGD(1.0, **{option: 0.5}), tf.optimizers.SGD(1.0)
+    optimizer = mp.LossScaleOptimizer(inner, initial_scale=1024.0)
+    assert getattr(optimizer, option) is None
+    setattr(optimizer, option, 0.5)  # a number that an attribute of the outer one would hide
+    assert getattr(inner, option) == getattr(optimizer, option) == 0.5
+    expected, found = ([tf.Variable([3.0, 4.0]), tf.Variable(0.01)] for _ in range(2))
+
+    def loss(variables: Any) -> Any:
+        return tf.reduce_sum(variables[0] ** 2) + variables[1]
+
+    plain.minimize(lambda: loss(expected), expected)
+    wrap(lambda: optimizer.minimize(lambda: loss(found), found))()
+    for a, b in zip(expected, found, strict=True):  # clipped behind the division, not before
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)
+    assert all(float(tf.norm(v)) > 0.005 for v in found[:1])
+
+
+def test_hyperparameters_pass_through() -> None:
+    inner = tf.optimizers.Adam(0.1, use_ema=True, ema_momentum=0.75, weight_decay=0.5)
+    optimizer = mp.LossScaleOptimizer(inner)
+    for name in ("beta_1", "epsilon", "use_ema", "ema_momentum", "weight_decay"):
+        assert getattr(optimizer, name) == getattr(inner, name)
+    optimizer.beta_1 = 0.5
+    assert inner.beta_1 == 0.5
+    assert "beta_1" not in vars(optimizer)
+    optimizer.note = "mine"
+    assert optimizer.note == "mine"
+    assert not hasattr(inner, "note")
+    with pytest.raises(AttributeError, match="has no attribute 'momentum'"):
+        optimizer.momentum  # noqa: B018
+    with pytest.raises(ValueError, match=r"loss_scale_factor=2.0: leave that out"):
+        optimizer.loss_scale_factor = 2.0
+    v = tf.Variable(1.0)
+    optimizer.build([v])
+    assert [x is v for x in optimizer.built_variables] == [True]
+    assert copy.deepcopy(optimizer).beta_1 == 0.5
+
+
+def test_configuration_of_other_scales() -> None:
+    scale = mp.DynamicLossScale(64.0, 7, 4.0)
+    optimizer = mp.LossScaleOptimizer.with_loss_scale(tf.optimizers.SGD(clipnorm=2.0), scale)
+    made: Any = tf.optimizers.deserialize(tf.optimizers.serialize(optimizer))
+    assert made.get_config() == optimizer.get_config()
+    assert made.clipnorm == 2.0
+    assert made.dynamic
+    made.apply_gradients([(tf.constant(INF), tf.Variable(1.0))])
+    assert float(made.loss_scale) == 16.0  # by the multiplier, 4
+
+    own = mp.LossScaleOptimizer.with_loss_scale(tf.optimizers.SGD(), Halving())
+    with pytest.raises(TypeError, match="Halving has no configuration"):
+        own.get_config()
+
+    class Fifths(mp.FixedLossScale):
+        """It has a configuration."""
+
+    own = mp.LossScaleOptimizer.with_loss_scale(tf.optimizers.SGD(), Fifths(5.0))
+    config = tf.optimizers.serialize(own)
+    again: Any = tf.optimizers.deserialize(config, {"Fifths": Fifths})
+    assert float(again.loss_scale) == 5.0
+    assert again.get_config() == own.get_config()
+    with pytest.raises(ValueError, match="Unknown loss scale: 'Fifths'"):
+        tf.optimizers.deserialize(config)
 
 
 class Halving(mp.LossScale):
