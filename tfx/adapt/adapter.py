@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,9 @@ from tfx.framework.variable_locks import in_order, installs, writing
 from tfx.function.tracing.trace_cache import forget_traces
 from tfx.initializers.random import RandomUniform
 from tfx.runtime.values import RawValue
+
+# No block of disabled() holds a copy.
+_OF_BLOCKS: dict[str, Any] = {"_self_disabled": None}
 
 
 class Factors:
@@ -56,6 +59,24 @@ class Factors:
         if self.weight.dtype is not self.scale.dtype:
             scale = ox.Cast(scale, to=self.weight.dtype.onnx)
         return factored(value, self.a.value(), self.b.value(), scale, self.axis)
+
+    def without(self, scale: RawValue, before: RawValue | None, merged: RawValue) -> RawValue:
+        """The weight without the change that was merged into it.
+
+        Args:
+            scale: The adapter's factor.
+            before: The weight before, if it was kept.
+            merged: The weight with the change; another value was assigned meanwhile if it is not
+                the weight's any more.
+        """
+        weight = self.weight
+        if before is not None and weight._raw is merged:
+            return before
+        minus: Tensor = ox.Neg(EagerTensor(scale, dtypes.float32))
+        if weight.dtype is not dtypes.float32:
+            minus = ox.Cast(minus, to=weight.dtype.onnx)
+        value = EagerTensor(weight._raw, weight.dtype)
+        return raw_of(factored(value, self.a.value(), self.b.value(), minus, self.axis))
 
     def initial(self, rank: int) -> tuple[RawValue, RawValue]:
         """Random numbers, and zeros: at first their product is nothing."""
@@ -107,6 +128,8 @@ class Lora(Module):
         self._self_active, self._self_alpha, self._self_own_rank = adapter, alpha, rank
         self._self_others: dict[str, AdapterValues] = {}
         self._self_merged: dict[str, tuple[RawValue | None, RawValue]] | None = None
+        # How many blocks disable it at present, and the scale before the first of them.
+        self._self_disabled: tuple[int, RawValue] | None = None
         self._self_frozen: list[Variable] = []
         self.a: dict[str, Variable] = {}
         self.b: dict[str, Variable] = {}
@@ -166,7 +189,7 @@ class Lora(Module):
 
         Raises:
             InvalidArgumentError: there is one of this name.
-            FailedPreconditionError: the active adapter is merged.
+            FailedPreconditionError: the active adapter is merged or disabled.
         """
         self._check_free("add", name)
         self.hold(name, self._fresh(self.alpha if alpha is None else positive("alpha", alpha)))
@@ -191,7 +214,8 @@ class Lora(Module):
 
         Raises:
             InvalidArgumentError: there is none of this name.
-            FailedPreconditionError: the active adapter is merged; or a function is traced.
+            FailedPreconditionError: the active adapter is merged or disabled; or a function is
+                traced.
 
         Example:
             >>> import tfx as tf
@@ -214,7 +238,8 @@ class Lora(Module):
         new = self._self_others[name]
         own = [*self._own(), self.scale]
         values = [*(new.a[n] for n in self.a), *(new.b[n] for n in self.b), _number(new.scale)]
-        with writing(in_order(v._lock_number for v in own)):
+        with self._holding(own):
+            self._check("switch")
             before = self.values()
             installs.during(install, own, values)
             others = {n: v for n, v in self._self_others.items() if n != name}
@@ -243,13 +268,20 @@ class Lora(Module):
                     f"there is no adapter {name!r}; {self.name} holds {', '.join(self.names)}."
                 )
             return self._self_others[name]
-        a = {n: v._raw for n, v in self.a.items()}
-        b = {n: v._raw for n, v in self.b.items()}
-        return AdapterValues(a, b, self._self_alpha, self._self_own_rank)
+        _fetch(self._own())
+        with installs.paused():  # all of one train step
+            a = {n: v._raw for n, v in self.a.items()}
+            b = {n: v._raw for n, v in self.b.items()}
+            return AdapterValues(a, b, self._self_alpha, self._self_own_rank)
 
     @contextmanager
     def disabled(self) -> Iterator[None]:
         """The module as it is without the adapter, inside a ``with`` block.
+
+        Blocks may be nested, or be those of several threads: the adapter is back behind the last.
+
+        Raises:
+            FailedPreconditionError: the active adapter is merged; or a function is traced.
 
         Example:
             >>> import tfx as tf
@@ -262,36 +294,49 @@ class Lora(Module):
             ...     run(tf.ones([1, 2])).numpy()
             array([[2.]], dtype=float32)
         """
-        self._check("disable")
-        before = self.scale._raw
-        self._install([self.scale], [_number(0.0)])
+        self._eager("disable")
+        with self._holding([self.scale]):
+            self._check_not_merged("disable")
+            count, before = self._self_disabled or (0, self.scale._raw)
+            self._self_disabled = count + 1, before
+            installs.during(install, [self.scale], [_number(0.0)])
         try:
             yield
         finally:
-            self._install([self.scale], [before])
+            with self._holding([self.scale]):
+                count, before = self._self_disabled or (1, before)
+                if count > 1:  # another block, perhaps of another thread, goes on
+                    self._self_disabled = count - 1, before
+                else:
+                    self._self_disabled = None
+                    installs.during(install, [self.scale], [before])
 
     # Merging
 
     def merge(self, *, keep: bool = True) -> None:
         """Put the active adapter's change into the weights, and compute with these alone.
 
+        Train steps of other threads come before or after it, and none gets lost.
+
         Args:
             keep: Hold the weights as they were, so that ``unmerge`` restores them bit by bit, at
                 the price of their memory. False: ``unmerge`` subtracts the change again.
 
         Raises:
-            FailedPreconditionError: it is merged already; or a function is traced.
+            FailedPreconditionError: it is merged already, or disabled; or a function is traced.
         """
         self._check("merge")
+        weights = [f.weight for f in self._self_factors.values()]
         merged: dict[str, tuple[RawValue | None, RawValue]] = {}
-        with init_scope():
+        with init_scope(), self._holding([*weights, *self._own(), self.scale]):
+            self._check("merge")  # another thread may have come first
             for name, factors in self._self_factors.items():
                 before = factors.weight._raw
                 value = factors.adapted(EagerTensor(before, factors.weight.dtype))
                 merged[name] = (before if keep else None, raw_of(value))
-        weights = [f.weight for f in self._self_factors.values()]
-        self._install([*weights, self.scale], [*(new for _, new in merged.values()), _number(0.0)])
-        self._self_merged = merged
+            new = [*(value for _, value in merged.values()), _number(0.0)]
+            installs.during(install, [*weights, self.scale], new)
+            self._self_merged = merged
 
     def unmerge(self) -> None:
         """Take the merged change out of the weights again.
@@ -300,29 +345,17 @@ class Lora(Module):
             FailedPreconditionError: nothing is merged; or a function is traced.
         """
         self._eager("unmerge")
-        if self._self_merged is None:
-            raise FailedPreconditionError(
-                f"{self.name}.unmerge(): nothing is merged; merge() comes first."
-            )
-        scale = np.float32(self._self_alpha / self._self_own_rank)
-        variables, values = [], []
-        with init_scope():
-            for name, factors in self._self_factors.items():
-                before, merged = self._self_merged[name]
-                weight = factors.weight
-                if before is None or weight._raw is not merged:  # not kept, or changed meanwhile
-                    minus: Tensor = EagerTensor(_number(-scale), dtypes.float32)
-                    if weight.dtype is not dtypes.float32:
-                        minus = ox.Cast(minus, to=weight.dtype.onnx)
-                    value = EagerTensor(weight._raw, weight.dtype)
-                    change = factored(
-                        value, factors.a.value(), factors.b.value(), minus, factors.axis
-                    )
-                    before = raw_of(change)
-                variables.append(weight)
-                values.append(before)
-        self._install([*variables, self.scale], [*values, _number(scale)])
-        self._self_merged = None
+        weights = [f.weight for f in self._self_factors.values()]
+        with init_scope(), self._holding([*weights, *self._own(), self.scale]):
+            held = self._self_merged
+            if held is None:
+                raise FailedPreconditionError(
+                    f"{self.name}.unmerge(): nothing is merged; merge() comes first."
+                )
+            scale = _number(self._self_alpha / self._self_own_rank)
+            new = [f.without(scale, *held[n]) for n, f in self._self_factors.items()]
+            installs.during(install, [*weights, self.scale], [*new, scale])
+            self._self_merged = None
 
     def remove(self) -> None:
         """Detach all adapters from the module, which is then as it was before ``lora``.
@@ -366,8 +399,16 @@ class Lora(Module):
         return AdapterValues(a, {n: second for n, (_, second) in made.items()}, alpha, self.rank)
 
     def _install(self, variables: Sequence[Variable], new: Sequence[RawValue]) -> None:
-        with writing(in_order(v._lock_number for v in variables)):
+        with self._holding(variables):
             installs.during(install, variables, new)
+
+    def _holding(self, variables: Sequence[Variable]) -> AbstractContextManager[Any]:
+        """No other thread changes variables inside the ``with`` block.
+
+        All that changes which adapter is active, merged or disabled holds the scale.
+        """
+        _fetch(variables)
+        return writing(in_order(v._lock_number for v in variables))
 
     def _eager(self, action: str) -> None:
         if current().graph is not None:
@@ -378,6 +419,14 @@ class Lora(Module):
 
     def _check(self, action: str) -> None:
         self._eager(action)
+        self._check_not_merged(action)
+        if self._self_disabled:
+            raise FailedPreconditionError(
+                f"{self.name} cannot {action} while it is disabled: leave the block of disabled() "
+                "first."
+            )
+
+    def _check_not_merged(self, action: str) -> None:
         if self.is_merged:
             raise FailedPreconditionError(
                 f"{self.name} cannot {action} while adapter {self.active!r} is merged into the "
@@ -396,7 +445,7 @@ class Lora(Module):
         other = type(self).__new__(type(self))
         memo[id(self)] = other
         shared = ("_self_others", "_self_merged")  # immutable values
-        for key, value in vars(self).items():
+        for key, value in (vars(self) | _OF_BLOCKS).items():
             vars(other)[key] = copy.copy(value) if key in shared else copy.deepcopy(value, memo)
         for factors in other._self_factors.values():
             factors.weight._adaptation = factors
@@ -411,7 +460,7 @@ class Lora(Module):
                 f"{self.name} adapts a converted model, and cannot be pickled with it: save the "
                 "adapter with tfx.adapt.save and load it beside the model."
             )
-        state = dict(vars(self))
+        state = vars(self) | _OF_BLOCKS
         state["_self_others"] = {n: v.as_arrays() for n, v in self._self_others.items()}
         state["_self_merged"] = self._self_merged and {
             n: (None if x is None else array_of(x), array_of(y))
@@ -421,7 +470,7 @@ class Lora(Module):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Attach what was pickled to the weights that came with it."""
-        vars(self).update(state)
+        vars(self).update(state | _OF_BLOCKS)
         self._self_others = {
             n: AdapterValues.from_arrays(*v) for n, v in state["_self_others"].items()
         }
@@ -436,6 +485,12 @@ class Lora(Module):
     def __repr__(self) -> str:
         held = ", ".join(self.names)
         return f"<Lora of rank {self.rank} on {len(self.a)} weights, adapters {held}>"
+
+
+def _fetch(variables: Sequence[Variable]) -> None:
+    """Have values read that restores hold back: that takes locks, which come before others."""
+    for variable in variables:
+        variable._raw  # noqa: B018
 
 
 def positive(name: str, number: Any) -> float:

@@ -297,7 +297,10 @@ class Variable(Operand, metaclass=VariableKind):
         return tensor
 
     def numpy(self) -> Any:
-        """The current value as a new array.
+        """The stored value as a new array, as an assignment replaces it and a checkpoint holds it.
+
+        Of a weight with an adapter (``tf.adapt.lora``) this is without its change; what programs
+        compute with is ``variable.value().numpy()``.
 
         Raises:
             NotImplementedError: while a function is traced.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import tfx as tf
 from tests.unit.importing.samples import constant, make, node, value
 from tfx import adapt
+from tfx.adapt import adapter as adapter_module
 
 
 def _numbers(*shape: int, seed: int = 0) -> np.ndarray:
@@ -250,6 +252,97 @@ def test_what_was_trained_while_merged_stays() -> None:
     model.kernel.assign_add(tf.ones([6, 4]))
     adapter.unmerge()
     np.testing.assert_allclose(model.kernel.numpy(), kernel + 1.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("action", ["merge", "unmerge"])
+def test_a_step_that_comes_while_weights_are_merged_is_not_lost(
+    action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, adapter = _adapted()
+    if action == "unmerge":
+        adapter.merge(keep=False)
+    kernel = model.kernel.numpy()
+    step = tf.function(lambda: model.kernel.assign_add(tf.ones([6, 4])).stored_value())
+    steps: list[threading.Thread] = []
+    plain = adapter_module.factored
+
+    def while_another_trains(*arguments: Any) -> Any:
+        found = plain(*arguments)
+        if not steps and arguments[0].shape == [
+            6,
+            4,
+        ]:  # between the read of the weight and its new value
+            steps.append(threading.Thread(target=step))
+            steps[0].start()
+            steps[0].join(0.5)
+        return found
+
+    step()
+    monkeypatch.setattr(adapter_module, "factored", while_another_trains)
+    getattr(adapter, action)()
+    assert steps
+    steps[0].join(30)
+    monkeypatch.undo()
+    if action == "merge":
+        adapter.unmerge()
+        np.testing.assert_allclose(model.kernel.numpy(), kernel + 2.0, atol=1e-4)
+    else:
+        expected = kernel + 2.0 - (_merged_kernel(kernel, adapter) - kernel)
+        np.testing.assert_allclose(model.kernel.numpy(), expected, atol=1e-4)
+
+
+def test_threads_merge_once() -> None:
+    model, adapter = _adapted()
+    kernel = model.kernel.numpy()
+    start, said = threading.Barrier(4), []
+
+    def merge() -> None:
+        start.wait()
+        try:
+            adapter.merge()
+        except tf.errors.FailedPreconditionError as e:
+            said.append(str(e))
+
+    threads = [threading.Thread(target=merge) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(said) == 3
+    np.testing.assert_allclose(model.kernel, _merged_kernel(kernel, adapter), atol=1e-5)
+    adapter.unmerge()
+    np.testing.assert_array_equal(model.kernel.numpy(), kernel)
+
+
+def test_blocks_of_disabled_that_overlap() -> None:
+    model, adapter = _adapted()
+    adapter.add("other", alpha=9.0)
+    adapter.switch("default")
+    scale = float(adapter.scale)
+    first, second = adapter.disabled(), adapter.disabled()
+    with first:
+        second.__enter__()
+        for action in (adapter.merge, lambda: adapter.switch("other"), lambda: adapter.add("new")):
+            with pytest.raises(tf.errors.FailedPreconditionError, match="while it is disabled"):
+                action()
+        copied = copy.deepcopy(model).lora
+    assert float(adapter.scale) == 0.0  # the other block goes on
+    second.__exit__(None, None, None)
+    assert float(adapter.scale) == scale != 0.0
+    adapter.switch("other")
+    assert float(copied.scale) == 0.0
+    copied.switch("other")
+    assert float(copied.scale) == float(adapter.scale)
+
+
+def test_what_a_weight_and_its_stored_value_are() -> None:
+    model, adapter = _adapted()
+    kernel = model.kernel.numpy()
+    effective = _merged_kernel(kernel, adapter)
+    assert not np.allclose(kernel, effective)
+    np.testing.assert_array_equal(model.kernel.stored_value(), kernel)
+    np.testing.assert_allclose(model.kernel.value().numpy(), effective, atol=1e-5)
+    np.testing.assert_allclose(tf.convert_to_tensor(model.kernel), effective, atol=1e-5)
 
 
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
