@@ -56,6 +56,19 @@ def fetch(module: str, name: str) -> Any:
     return _instead.get(id(found), found) if _instead else found
 
 
+def kept(namespace: dict[str, Any], name: str, value: Any) -> Any:
+    """Give a namespace a name that was fetched for it.
+
+    Returns:
+        The value, or what another thread put in its place meanwhile.
+    """
+    namespace[name] = value
+    other = _instead.get(id(value)) if _instead else None
+    if other is not None:
+        namespace[name] = value = other
+    return value
+
+
 def lazy_namespace(
     module: str,
     table: Mapping[str, str],
@@ -85,8 +98,7 @@ def lazy_namespace(
             value = cover(importlib.import_module(f"{module}.{name}"))
         else:
             value = cover(_elsewhere(name))
-        setattr(sys.modules[module], name, value)
-        return value
+        return kept(vars(sys.modules[module]), name, value)
 
     def _elsewhere(name: str) -> Any:
         for other in others:

@@ -3,7 +3,7 @@
 A public function that is given an implementation is replaced, wherever modules of tfx hold it, by
 one that looks at its arguments first. Programs that use none of this pay nothing for it. The first
 ragged tensor of a program has the operations replaced that take such tensors, too; so does the
-first sparse one.
+first sparse one. One thread at a time replaces functions; those that call them take no lock.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from tfx.core import first_use
 from tfx.core.lazy_namespaces import put_in_place
 from tfx.core.namespaces import Namespace
 from tfx.core.source import TRANSPARENT, is_own
@@ -222,10 +223,11 @@ def unregister_dispatch_for(dispatch_target: Any) -> None:
         ValueError: it was not registered.
     """
     count = 0
-    for rules in _registered.values():
-        kept = [rule for rule in rules if rule[2] is not dispatch_target]
-        count += len(rules) - len(kept)
-        rules[:] = kept
+    with first_use.lock:
+        for rules in _registered.values():
+            kept = [rule for rule in rules if rule[2] is not dispatch_target]
+            count += len(rules) - len(kept)
+            rules[:] = kept
     if not count:
         raise ValueError(f"Function {dispatch_target!r} was not registered.")
 
@@ -245,20 +247,23 @@ def _is_ours(function: Any) -> bool:
 
 def _add(api: Any, rule: _Rule, target: Callable[..., Any], owner: Any) -> None:
     plain = _plain(api)
-    _prepare([plain])
-    _registered[plain].insert(0, (rule, target, owner))
+    with first_use.lock:
+        _prepare([plain])
+        _registered[plain].insert(0, (rule, target, owner))
 
 
 def _prepare(functions: Iterable[Any]) -> None:
-    """Have functions look at their arguments, if they do not do so yet."""
+    """Have functions look at their arguments, if they do not do so yet; the caller has the lock."""
     new = {}
     for plain in functions:
         if plain not in _dispatching:
-            _registered[plain], _for_ragged[plain] = [], [None, False, None]
-            _dispatching[plain] = _replacement(plain, _registered[plain], _for_ragged[plain])
-            new[plain] = _dispatching[plain]
+            # What an attempt left that was interrupted goes on being used.
+            rules = _registered.setdefault(plain, [])
+            entry = _for_ragged.setdefault(plain, [None, False, None])
+            new[plain] = _replacement(plain, rules, entry)
     if new:
         _replace(new)
+        _dispatching.update(new)
 
 
 def take_ragged_tensors() -> None:
@@ -268,9 +273,10 @@ def take_ragged_tensors() -> None:
         for path, make in handlers.table().items()
         for plain in _functions(path, optional=True)
     }
-    _prepare(found)
-    for plain, entry in found.items():
-        _for_ragged[plain][:2] = entry
+    with first_use.lock:
+        _prepare(found)
+        for plain, entry in found.items():
+            _for_ragged[plain][:2] = entry
 
 
 def take_sparse_tensors() -> None:
@@ -280,9 +286,10 @@ def take_sparse_tensors() -> None:
         for path, make in sparse_handlers.table().items()
         for plain in _functions(path, optional=True)
     }
-    _prepare(found)
-    for plain, carry_out in found.items():
-        _for_ragged[plain][2] = carry_out
+    with first_use.lock:
+        _prepare(found)
+        for plain, carry_out in found.items():
+            _for_ragged[plain][2] = carry_out
 
 
 def _holds_ragged(values: Any, lists: bool) -> bool:
@@ -308,7 +315,7 @@ def _replacement(
                 given = signature.bind(*args, **kwargs).arguments
             except TypeError:
                 return plain(*args, **kwargs)
-            for rule, target, _ in rules:
+            for rule, target, _ in tuple(rules):  # others may come meanwhile
                 if rule(given):
                     return target(*args, **kwargs)
         carry_out, lists, of_sparse = for_ragged
@@ -354,7 +361,7 @@ def _holders() -> list[tuple[str, types.ModuleType]]:
     """The modules in which programs find public functions, by name."""
     return [
         (name, module)
-        for name, module in sorted(sys.modules.items())
+        for name, module in sorted(sys.modules.copy().items())
         if (name == "tfx" or (name.startswith("tfx.") and name.count(".") == 1))
         or (name.startswith("tfx.") and isinstance(module, Namespace))  # tfx.math.special
         or (name.startswith("tfx.compat.v1") and "__getattr__" in vars(module))

@@ -9,12 +9,15 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from typing import Any
 
 import pytest
 
 import tfx as tf
 from tests import source_tree
+from tfx.core import first_use
 from tfx.framework.function_wrappers import plain_of
 from tfx.ragged_ops import handlers as ragged_handlers
 from tfx.sparse_ops import handlers as sparse_handlers
@@ -238,3 +241,107 @@ def test_the_examples_run_after_tests_of_ragged_and_sparse_tensors() -> None:
     ]
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=source_tree.ROOT)
     assert run.returncode == 0, run.stdout
+
+
+RACE = """
+    import sys
+    import threading
+
+    sys.setswitchinterval(1e-6)
+    import tfx as tf
+
+    tf.constant(1.0)
+    start, wrong = threading.Barrier(8), []
+
+    def of_ragged():
+        x = tf.ragged.constant([[1.0, -2.0], [-3.0]])
+        assert tf.abs(x).to_list() == [[1.0, 2.0], [3.0]]
+        assert tf.concat([x, x], 0).to_list() == [[1.0, -2.0], [-3.0]] * 2
+        assert tf.math.expm1(tf.zeros_like(x)).to_list() == [[0.0, 0.0], [0.0]]
+
+    def of_sparse():
+        x = tf.SparseTensor([[0, 1]], [-2.0], [1, 2])
+        assert tf.sparse.to_dense(tf.abs(x)).numpy().tolist() == [[0.0, 2.0]]
+        assert tf.sparse.to_dense(tf.math.sin(x) * 0.0).numpy().tolist() == [[0.0, 0.0]]
+
+    def of_types():
+        @tf.experimental.dispatch_for_api(tf.abs, {"x": Own})
+        def _(x, name=None):
+            return "own"
+        assert tf.abs(Own()) == "own"
+
+    class Own:
+        pass
+
+    def work(run):
+        start.wait()
+        try:
+            run()
+        except BaseException as e:
+            wrong.append(repr(e)[:300])
+
+    runs = [of_ragged, of_sparse, of_ragged, of_sparse, of_types] * 2
+    threads = [threading.Thread(target=work, args=(run,)) for run in runs[:8]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(wrong)
+
+    from tfx.framework.function_wrappers import plain_of
+    # One replacement of each, everywhere.
+    for name in ("abs", "concat", "math.sin", "math.abs", "math.expm1", "zeros_like"):
+        found = tf
+        for part in name.split("."):
+            found = getattr(found, part)
+        inner = found.__wrapped__
+        print(name, plain_of(found) is inner, hasattr(inner, "__wrapped__"))
+    print(tf.abs is tf.math.abs)
+"""
+
+
+@pytest.mark.parametrize("attempt", range(2))
+def test_threads_that_make_their_first_ones_at_the_same_moment(attempt: int) -> None:
+    """While one replaced operations, others found them not replaced yet, or replaced them again."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(RACE)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=source_tree.ROOT,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = done.stdout.splitlines()
+    assert lines[0] == "[]"
+    assert len(lines) == 8
+    assert all(line.endswith(" True False") for line in lines[1:-1])
+    assert lines[-1] == "True"
+
+
+def test_what_is_done_at_first_use() -> None:
+    """Done before anybody goes on, again if it failed, and not by what it makes itself."""
+    done: list[str] = []
+    fails = [True]
+
+    def prepare() -> None:
+        first_use.first("test")  # an object of the kind that the preparation makes
+        time.sleep(0.05)
+        if fails:
+            raise KeyboardInterrupt(fails.pop())
+        done.append("prepared")
+
+    first_use.when_first("test", prepare)
+    with pytest.raises(KeyboardInterrupt):
+        first_use.first("test")
+
+    def make() -> None:
+        first_use.first("test")
+        done.append("made")
+
+    threads = [threading.Thread(target=make) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert done == ["prepared", "made", "made", "made"]
