@@ -8,6 +8,7 @@ and eager programs give the same numbers because the same kernels run.
 from __future__ import annotations
 
 import math
+import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -34,6 +35,7 @@ from tfx.graph.serialization.serialize import to_model
 from tfx.graph.tags import Mark
 from tfx.graph.traits import operators, traits
 from tfx.runtime import interrupts, run_hooks
+from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.options import RUN_OPTIONS
 from tfx.runtime.session import Session, kernel_reason, translate
 from tfx.runtime.values import RawValue, from_numpy
@@ -95,8 +97,11 @@ class Kernel:
         run_hooks.register(self)
 
 
-# Least recently made is dropped first; hits must not pay for bookkeeping.
+# Least recently made is dropped first; hits must not pay for bookkeeping. Whoever changes it holds
+# the lock, and lets go of kernels behind it: closing a session lets other threads run, which in the
+# middle of a change would find, and leave, the dictionary broken.
 _kernels: OrderedDict[Any, Kernel] = OrderedDict()
+_kernels_lock = fork_safe(threading.Lock())
 
 
 def kernel_count() -> int:
@@ -106,9 +111,10 @@ def kernel_count() -> int:
 
 def forget_gpu_kernels() -> None:
     """Compile the operators of GPUs again, with the settings of now, when they are next used."""
-    for key, kernel in list(_kernels.items()):
-        if kernel.session.device.startswith("GPU"):
-            _kernels.pop(key, None)
+    with _kernels_lock:
+        for key, kernel in list(_kernels.items()):
+            if kernel.session.device.startswith("GPU"):
+                _kernels.pop(key, None)
 
 
 def _make_kernel(
@@ -130,9 +136,15 @@ def _make_kernel(
         if e.source is not None:
             raise
         raise _failure(e, op, inputs, attrs) from None
-    if len(_kernels) >= KERNEL_CACHE_SIZE:
-        _kernels.popitem(last=False)
-    _kernels[key] = kernel
+    dropped = None
+    with _kernels_lock:
+        known = _kernels.get(key)
+        if known is not None:  # another thread came first
+            return known
+        if len(_kernels) >= KERNEL_CACHE_SIZE:
+            _, dropped = _kernels.popitem(last=False)
+        _kernels[key] = kernel
+    del dropped
     return kernel
 
 

@@ -82,7 +82,8 @@ class Composite:
         key = (kinds, tuple(sorted(options.items())))
         graph = self._graphs.get(key)
         if graph is None:
-            graph = self._graphs[key] = self._trace(inputs, options)
+            # One graph for all, whichever thread comes first: a graph is known by its identity.
+            graph = self._graphs.setdefault(key, self._trace(inputs, options))
         context = current()
         if context.graph is not None:
             results = _call(context.graph, graph, inputs, shapes)
