@@ -18,7 +18,7 @@ from tfx.bundle.records import (
     SignatureTensor,
     VariableEntry,
 )
-from tfx.bundle.shards import Located, write_store
+from tfx.bundle.shards import Located, WrittenStore, write_store
 from tfx.core.errors import NotFoundError
 from tfx.core.version import VERSION
 from tfx.exporters.names import FileNames
@@ -48,14 +48,14 @@ def write_bundle(
         sources: Whether nodes keep the line of the program that made them.
     """
     arrays = parts.contents.arrays
-    store = write_store(folder, arrays, max_shard_bytes=max_shard_bytes)
+    changing = {key for item in parts.prepared for key in item.written}
+    store = _write_tensors(folder, parts, changing, max_shard_bytes)
     numbers = {id(v): i for i, v in enumerate(parts.variables)}
     assets = _copy_assets(folder, parts.assets)
     paths = {str(a.path): f.path for a, f in zip(parts.assets, assets, strict=True)}
     writer = GraphWriter(
         folder, store.tensors, numbers, parts.names, arrays, paths, sources=sources
     )
-    changing = {key for item in parts.prepared for key in item.written}
     concrete = tuple(writer.write(item, changing) for item in parts.prepared)
     manifest = Manifest(
         producer=PRODUCER,
@@ -78,6 +78,34 @@ def write_bundle(
         metadata=dict(metadata),
     )
     (folder / MANIFEST_NAME).write_bytes(manifest_bytes(manifest))
+
+
+def _write_tensors(
+    folder: Path, parts: SaveSnapshot, changing: set[int], max_shard_bytes: int
+) -> WrittenStore:
+    """Write all tensors; variables that functions may let grow into files of their own.
+
+    A loader that saves the bundle again can then write these in any size: graphs name their weights
+    by the places that they have in their files.
+    """
+    arrays = parts.contents.arrays
+    growing = {
+        name
+        for name, variable in zip(parts.names, parts.variables, strict=True)
+        if id(variable) in changing and not variable.shape.is_fully_defined()
+    }
+    fixed = {key: array for key, array in arrays.items() if key not in growing}
+    store = write_store(folder, fixed, max_shard_bytes=max_shard_bytes)
+    if not growing:
+        return store
+    other = write_store(
+        folder,
+        {key: arrays[key] for key in growing},
+        stem="variables/growing",
+        max_shard_bytes=max_shard_bytes,
+    )
+    files, tensors = (*store.files, *other.files), store.tensors | other.tensors
+    return WrittenStore(files, tensors, store.tensor_sums | other.tensor_sums)
 
 
 def _variables(parts: SaveSnapshot, tensors: Mapping[str, Located]) -> tuple[VariableEntry, ...]:

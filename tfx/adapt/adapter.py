@@ -303,13 +303,17 @@ class Lora(Module):
         try:
             yield
         finally:
-            with self._holding([self.scale]):
-                count, before = self._self_disabled or (1, before)
-                if count > 1:  # another block, perhaps of another thread, goes on
-                    self._self_disabled = count - 1, before
-                else:
-                    self._self_disabled = None
-                    installs.during(install, [self.scale], [before])
+            self._enable_again(before)
+
+    def _enable_again(self, before: RawValue) -> None:
+        """A block of ``disabled`` ends, in which the scale was another one."""
+        with self._holding([self.scale]):
+            count, before = self._self_disabled or (1, before)
+            if count > 1:  # another block, perhaps of another thread, goes on
+                self._self_disabled = count - 1, before
+            else:
+                self._self_disabled = None
+                installs.during(install, [self.scale], [before])
 
     # Merging
 

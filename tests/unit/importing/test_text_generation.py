@@ -106,6 +106,27 @@ def test_loaded_generator_goes_on(records: Any, tmp_path: Path) -> None:
     assert found.argmax() == records["gpt2/free"][0, 7]
 
 
+def test_a_conversation_is_saved_again_by_a_loader(records: Any, tmp_path: Path) -> None:
+    generator = _generator(records, "gpt2")
+    tokens, wanted = records["gpt2/tokens"][:1], records["gpt2/free"][:1]
+    tf.saved_model.save(generator, str(tmp_path / "new"), signatures=generator.signatures)
+    folder = tmp_path / "new"
+    assert any(tmp_path.glob("new/variables/model.safetensors"))
+    with Bundle.open(folder) as bundle:
+        bundle.call("prefill", {"input_ids": tokens, "attention_mask": np.ones_like(tokens)})
+        bundle.save(tmp_path / "0")
+    for number, place in enumerate(range(tokens.shape[1], wanted.shape[1] - 1)):
+        with Bundle.open(tmp_path / str(number), verify=True) as bundle:
+            logits = bundle.call("decode", {"tokens": wanted[:, place]})["logits"]
+            bundle.save(tmp_path / str(number + 1))  # one token longer
+            cached = bundle.variables["mask"].shape
+        assert cached == (1, place + 1)
+        assert logits.argmax() == wanted[0, place + 1]
+    assert number > 2
+    loaded = tf.saved_model.load(str(tmp_path / str(number + 1)))
+    assert loaded.mask.value().shape == cached
+
+
 def test_draws_are_of_the_likeliest_tokens_and_repeat(records: Any) -> None:
     generator = _generator(records, "llama")
     tokens = records["llama/tokens"][:1].repeat(64, 0)

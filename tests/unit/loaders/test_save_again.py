@@ -10,6 +10,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
+import tfx as tf
 from tests.unit.loaders.make_bundle import Function, node, sample_variables, write_bundle
 from tfx.core import errors
 from tfx.loaders import Bundle
@@ -101,6 +102,38 @@ def test_a_variable_may_grow_unless_it_moves_one_that_a_graph_holds(tmp_path: Pa
         with pytest.raises(errors.FailedPreconditionError, match="'v' would no longer be where"):
             bundle.save(tmp_path / "once_more")
     assert not (tmp_path / "once_more").exists()
+
+
+def test_what_a_function_lets_grow_is_stored_apart(tmp_path: Path) -> None:
+    class Log(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weights = tf.Variable(tf.ones([64, 64]))
+            self.fixed = tf.Variable(tf.zeros([64]))
+            self.seen = tf.Variable(tf.zeros([0, 64]), shape=[None, 64])
+            self.table = tf.Variable(tf.ones([16, 64]), shape=[None, 64])  # nothing assigns it
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 64], name="x")])
+        def add(self, x):
+            y = x @ self.weights + tf.reduce_sum(self.table)
+            self.seen.assign(tf.concat([self.seen, y], 0))
+            self.fixed.assign_add(y[0])
+            return {"y": y}
+
+    log = Log()
+    tf.saved_model.save(log, tmp_path / "b", signatures={"add": log.add})
+    x = np.ones([16, 64], np.float32)  # a multiple of 64 bytes: such tensors stand first in a file
+    with Bundle.open(tmp_path / "b") as bundle:
+        files = {v.name: v.storage.file for v in bundle.manifest.variables}
+        assert files.pop("seen") == "variables/growing.safetensors"
+        assert set(files.values()) == {"variables/model.safetensors"}
+        expected = bundle.call("add", {"x": x})["y"]
+        bundle.save(tmp_path / "again")
+    with Bundle.open(tmp_path / "again", verify=True) as again:
+        assert again.variables["seen"].shape == (16, 64)
+        np.testing.assert_array_equal(again.variables["fixed"], expected[0])
+        np.testing.assert_array_equal(again.call("add", {"x": x})["y"], expected)
+        assert again.variables["seen"].shape == (32, 64)
 
 
 def test_a_folder_of_other_things_is_not_replaced(bundle: Bundle, tmp_path: Path) -> None:
