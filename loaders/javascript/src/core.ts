@@ -32,6 +32,7 @@ export {
   type TensorSpec,
 } from './dtypes.js';
 export type { Files, Platform, Runtime, RuntimeSession, RuntimeTensor } from './platform.js';
+export type { ArchiveBytes } from './archive_memory.js';
 export { type Nested, Tensor, type TensorLike } from './tensor.js';
 export { Variables } from './state.js';
 export type { Structure, Structures } from './structure.js';
@@ -116,7 +117,7 @@ export class Bundle {
     return new Bundle(await Sources.open(platform, options.verify), options);
   }
 
-  /** The folder or address of the bundle. */
+  /** The folder, archive or address of the bundle; of bytes in memory the name of their file. */
   get path(): string {
     return this.sources.platform.files.where;
   }
@@ -243,11 +244,11 @@ export class Bundle {
    *
    * @throws FailedPreconditionError it differs in more than the values of variables.
    */
-  protected reloadFrom(platform: Platform): Promise<void> {
+  protected reloadFrom(open: () => Platform | Promise<Platform>): Promise<void> {
     const before = this.reloading;
     const work = this.tracked(async () => {
       await before;
-      await this.reloadNow(platform);
+      await this.reloadNow(await open());
     });
     this.reloading = work.catch(() => undefined);
     return work;

@@ -48,7 +48,9 @@ export class FolderFiles implements Files {
       const hint = aside
         ? `; a save was interrupted, and the bundle of before is in ${aside}: rename it back`
         : '';
-      throw new NotFoundError(`${where}: no such folder, expected a saved bundle${hint}`);
+      throw new NotFoundError(
+        `${where}: no such folder or archive, expected a saved bundle${hint}`,
+      );
     }
     try {
       this.root = fs.realpathSync(where);
@@ -132,21 +134,7 @@ export class FolderFiles implements Files {
   }
 
   private bytes(file: string, descriptor: number, offset: number, length: number): Uint8Array {
-    let data: Uint8Array;
-    try {
-      data = new Uint8Array(length);
-    } catch (error) {
-      throw new ResourceExhaustedError(
-        `${this.where}/${file}: no memory for ${length} bytes of it (${reason(error)})`,
-      );
-    }
-    for (let done = 0; done < length;) {
-      const most = Math.min(length - done, 1 << 30);
-      const count = fs.readSync(descriptor, data, done, most, offset + done);
-      if (!count) throw new BundleError(`${this.where}/${file}: it ends early, it was truncated`);
-      done += count;
-    }
-    return data;
+    return bytesOf(descriptor, offset, length, `${this.where}/${file}`);
   }
 
   /** A file that is held is read from then on, whatever takes its name. */
@@ -204,15 +192,49 @@ function isBelow(root: string, real: string): boolean {
   return relative !== '' && !path.isAbsolute(relative) && relative.split(path.sep)[0] !== '..';
 }
 
-function* chunks(descriptor: number): Iterable<Uint8Array> {
-  const buffer = Buffer.allocUnsafe(Math.min(CHUNK, fs.fstatSync(descriptor).size || 1));
-  for (let at = 0, count = 1; count; at += count) {
-    count = fs.readSync(descriptor, buffer, 0, buffer.length, at);
+/**
+ * A part of an open file.
+ *
+ * @throws BundleError the file ends before.
+ */
+export function bytesOf(
+  descriptor: number,
+  offset: number,
+  length: number,
+  where: string,
+): Uint8Array {
+  let data: Uint8Array;
+  try {
+    data = new Uint8Array(length);
+  } catch (error) {
+    throw new ResourceExhaustedError(
+      `${where}: no memory for ${length} bytes of it (${reason(error)})`,
+    );
+  }
+  for (let done = 0; done < length;) {
+    const most = Math.min(length - done, 1 << 30);
+    const count = fs.readSync(descriptor, data, done, most, offset + done);
+    if (!count) throw new BundleError(`${where}: it ends early, it was truncated`);
+    done += count;
+  }
+  return data;
+}
+
+/** What an open file has from one place to another, in buffers that are used again. */
+export function* chunks(
+  descriptor: number,
+  begin = 0,
+  end = fs.fstatSync(descriptor).size,
+): Iterable<Uint8Array> {
+  const buffer = Buffer.allocUnsafe(Math.min(CHUNK, end - begin));
+  for (let at = begin, count = 1; count && at < end; at += count) {
+    count = fs.readSync(descriptor, buffer, 0, Math.min(buffer.length, end - at), at);
     yield buffer.subarray(0, count);
   }
 }
 
-function identityOf(full: string): string {
+/** What tells a file from another one that takes its name. */
+export function identityOf(full: string): string {
   try {
     const s = fs.statSync(full, { bigint: true });
     return `${s.dev} ${s.ino} ${s.size} ${s.mtimeNs}`;
@@ -333,7 +355,10 @@ function checkReplaceable(target: string): void {
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return;
     if (isDenied(error)) throw denied(target, 'read', error);
-    throw new AlreadyExistsError(`${target}: a file, expected the path of a folder to make`);
+    throw new AlreadyExistsError(
+      `${target}: a file, expected the path of a folder to make; \`tfx convert FOLDER NAME.tfx\` makes ` +
+        'an archive of one',
+    );
   }
   if (names.length && !names.includes(MANIFEST)) {
     throw new AlreadyExistsError(
@@ -428,12 +453,12 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | null)?.code ?? '';
 }
 
-function isDenied(error: unknown): boolean {
+export function isDenied(error: unknown): boolean {
   return ['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error));
 }
 
 /** The error for what may not be read or written. */
-function denied(where: string, verb: string, error: unknown): PermissionDeniedError {
+export function denied(where: string, verb: string, error: unknown): PermissionDeniedError {
   const hint =
     process.platform === 'win32'
       ? 'another program, or an open bundle, may have its files open: close it'

@@ -5,6 +5,8 @@ export const MAX_MANIFEST_BYTES = 256 * 2 ** 20;
 export const MAX_GRAPH_BYTES = 2 ** 31 - 1;
 export const MAX_TENSOR_HEADER_BYTES = 100_000_000;
 export const MAX_INLINE_CONSTANT_BYTES = 2 ** 20;
+/** An archive's list of entries: about a million files. */
+export const MAX_ARCHIVE_DIRECTORY_BYTES = 64 * 2 ** 20;
 export const MAX_PATH_LENGTH = 1024;
 export const MAX_NAME_LENGTH = 65_536;
 export const MAX_RANK = 64;

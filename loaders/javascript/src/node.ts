@@ -19,12 +19,15 @@ import * as zlib from 'node:zlib';
 
 import * as ort from 'onnxruntime-node';
 
+import { ArchiveOnDisk } from './archive_disk.js';
+import { type ArchiveBytes, ArchiveInMemory, isBytes, nameOf } from './archive_memory.js';
 import { checkpointFiles, openFiles, writeCheckpoint } from './checkpoint_files.js';
 import { type Crc32, portableCrc32 } from './checksums.js';
 import { Bundle as CoreBundle, type OpenOptions } from './core.js';
 import type { Data, DType } from './dtypes.js';
 import { InvalidArgumentError } from './errors.js';
 import { FolderFiles, NewFolder } from './folder.js';
+import { OnnxFile } from './onnx_file.js';
 import { pathProblem } from './paths.js';
 import type {
   CompileOptions,
@@ -48,10 +51,14 @@ export interface NodeOpenOptions extends OpenOptions {
 /** Bytes of tensors in one file of a checkpoint. */
 const MOST = 4 * 2 ** 30 - 2 ** 27; // with its header it is below what one array holds
 
-/** An open bundle on disk. */
+/** Where content begins in archives from which it can be mapped; see SPEC.md, section 2.1. */
+const ALIGNMENT = 64;
+
+/** An open bundle: of a folder, or of an archive. */
 export class Bundle extends CoreBundle {
   private constructor(
     sources: Sources,
+    private place: string | ArchiveBytes,
     private readonly nodeOptions: NodeOpenOptions,
   ) {
     super(sources, nodeOptions);
@@ -60,16 +67,21 @@ export class Bundle extends CoreBundle {
   /**
    * Open a bundle: read its manifest and check its files. Graphs and weights wait until needed.
    *
-   * @param folder The bundle's folder, as a path or a `file:` URL.
-   * @throws NotFoundError there is no such folder.
+   * @param place The bundle's folder, or an archive of it (what `tfx convert` makes), as a path or a
+   *   `file:` URL; or the bytes of an archive.
+   * @throws NotFoundError there is no such folder or archive.
    * @throws BundleError it is no bundle, or is damaged.
    * @throws UnsupportedVersionError it is newer than this program.
    * @throws PermissionDeniedError it may not be read.
    */
-  static async open(folder: string | URL, options: NodeOpenOptions = {}): Promise<Bundle> {
-    const on = platform(folder, options);
+  static async open(
+    place: string | URL | ArchiveBytes,
+    options: NodeOpenOptions = {},
+  ): Promise<Bundle> {
+    const from = isBytes(place) ? place : placeOf(place);
+    const on = await platform(from, options);
     try {
-      return new Bundle(await Sources.open(on, options.verify), options);
+      return new Bundle(await Sources.open(on, options.verify), from, options);
     } catch (error) {
       await on.files.close();
       throw error;
@@ -83,19 +95,22 @@ export class Bundle extends CoreBundle {
    * with the variables that they began with, later ones see all of the new values. If anything is
    * wrong nothing changes.
    *
-   * @param folder The other version; left out, what is at the bundle's own path now.
+   * @param place The other version, as for `open`; left out, what is at the bundle's own path now.
    * @throws FailedPreconditionError it differs in more than the values of variables.
    */
-  async reload(folder: string | URL = this.path): Promise<void> {
-    await this.reloadFrom(platform(folder, this.nodeOptions));
+  async reload(place: string | URL | ArchiveBytes = this.place): Promise<void> {
+    const from = isBytes(place) ? place : placeOf(place);
+    await this.reloadFrom(() => platform(from, this.nodeOptions));
+    this.place = from;
   }
 
   /**
    * Write the bundle with the variables as they are now: all of it, or nothing. Other files in the
    * folder are kept.
    *
-   * @param folder The folder to make; a bundle that is there is replaced, also this one.
-   * @throws AlreadyExistsError there is something there which is no bundle.
+   * @param folder The folder to make; a bundle that is there is replaced, also this one. Archives are
+   *   made by `tfx convert`.
+   * @throws AlreadyExistsError there is a file, or a folder which is no bundle.
    * @throws FailedPreconditionError a graph would no longer fit the new variables.
    * @throws AbortedError another save to the folder has ended since this one began.
    * @throws PermissionDeniedError the folder may not be written.
@@ -155,15 +170,24 @@ export class Bundle extends CoreBundle {
 /** An absolute path of what was given as a path or a URL. */
 function placeOf(place: string | URL): string {
   const text = String(place);
+  if (/^https?:/i.test(text)) {
+    throw new InvalidArgumentError(
+      `${text}: an address, expected a path or a file: URL; an archive can be downloaded, and its ` +
+        'bytes opened: Bundle.open(await (await fetch(address)).blob())',
+    );
+  }
   return path.resolve(text.startsWith('file:') ? fileURLToPath(text) : text);
 }
 
 // Node 20.15 and 22.2 brought it.
 const crc32 = (zlib as { crc32?: Crc32 }).crc32 ?? portableCrc32;
 
-function platform(folder: string | URL, options: NodeOpenOptions): Platform {
-  const files = new FolderFiles(placeOf(folder));
-  const runtime = new NodeRuntime(files.where, options.session ?? {});
+async function platform(place: string | ArchiveBytes, options: NodeOpenOptions): Promise<Platform> {
+  const files =
+    typeof place !== 'string'
+      ? await ArchiveInMemory.open(place, nameOf(place), HASHES, options)
+      : (ArchiveOnDisk.open(place) ?? new FolderFiles(place));
+  const runtime = new NodeRuntime(files, options.session ?? {});
   return { files, runtime, sha256, crc32: (data) => crc32(data) };
 }
 
@@ -173,9 +197,15 @@ function sha256(...parts: readonly Uint8Array[]): Promise<Uint8Array> {
   return Promise.resolve(digest.digest());
 }
 
+const HASHES = {
+  later: sha256,
+  now: (data: Uint8Array) => new Uint8Array(createHash('sha256').update(data).digest()),
+  areQuick: false,
+};
+
 class NodeRuntime implements Runtime {
   constructor(
-    private readonly folder: string,
+    private readonly files: FolderFiles | ArchiveOnDisk | ArchiveInMemory,
     private readonly options: ort.InferenceSession.SessionOptions,
   ) {}
 
@@ -183,23 +213,57 @@ class NodeRuntime implements Runtime {
     return new ort.Tensor(dtype as 'float32', data as Float32Array, shape);
   }
 
-  async compile(model: Uint8Array, { external, folds }: CompileOptions): Promise<RuntimeSession> {
+  async compile(
+    data: Uint8Array,
+    { external, folds, read }: CompileOptions,
+  ): Promise<RuntimeSession> {
     const extra: Record<string, unknown> = { ...this.options.extra };
     const session: Record<string, unknown> = { ...(extra['session'] as object | undefined) };
+    const disabled = folds ? [] : ['ConstantFolding'];
+    const { model, folder } = external.size
+      ? this.mapped(data, [...external.keys()])
+      : { model: data };
     // Weights are mapped from the files, and not copied through JavaScript.
-    if (external.size) session['model_external_initializers_file_folder_path'] = this.folder;
-    if (!folds) {
+    if (folder !== undefined) session['model_external_initializers_file_folder_path'] = folder;
+    const given = folder === undefined ? [...external.keys()] : [];
+    // It reads scalars from files also where they are given, and ends the session's creation.
+    if (given.length) disabled.push('MatMulScaleFusion');
+    if (disabled.length) {
       const optimization = { ...(extra['optimization'] as object | undefined) };
-      extra['optimization'] = { ...optimization, disable_specified_optimizers: 'ConstantFolding' };
+      const names = disabled.join(';');
+      extra['optimization'] = { ...optimization, disable_specified_optimizers: names };
     }
     const made = await ort.InferenceSession.create(model, {
       logSeverityLevel: 4,
       ...this.options,
+      ...(given.length
+        ? { externalData: given.map((file) => ({ path: file, data: read(file) })) }
+        : {}),
       extra: { ...extra, session },
     });
     return {
       run: (feeds, fetches) => made.run(feeds as Record<string, ort.Tensor>, [...fetches]),
       release: () => made.release(),
     };
+  }
+
+  /** The model with the folder from which its weights are mapped, if they can be. */
+  private mapped(
+    model: Uint8Array,
+    used: readonly string[],
+  ): { model: Uint8Array; folder?: string } {
+    const { files } = this;
+    if (files instanceof FolderFiles) return { model, folder: files.where };
+    // Kernels expect numbers at multiples of their size.
+    const fits = (file: string) =>
+      files instanceof ArchiveOnDisk && files.begin(file) % ALIGNMENT === 0;
+    if (!(files instanceof ArchiveOnDisk) || !used.every(fits)) return { model };
+    const { folder, name } = files.place;
+    const moved = new OnnxFile(model, files.where).withPlaces(({ location, offset, length }) => ({
+      location: name,
+      offset: files.begin(location) + offset,
+      length,
+    }));
+    return { model: moved, folder };
   }
 }

@@ -110,15 +110,39 @@ export class OnnxFile {
 
   /** The model with other values in initializers that lie inside of it. */
   withValues(values: ReadonlyMap<string, Tensor>): Uint8Array {
+    return this.withInitializers((item) => {
+      const value = values.get(item.name);
+      return value ? tensorProto(item, value) : null;
+    });
+  }
+
+  /** The model with the bytes of its tensors in other places. */
+  withPlaces(placed: (place: External) => External): Uint8Array {
+    return this.withInitializers(({ field, external }) => {
+      if (!external) return null;
+      const { location, offset, length } = placed(external);
+      const content = field.bytes();
+      const kept = fields(content).filter((item) => item.number !== 13);
+      const entries = Object.entries({ location, offset, length });
+      return joined(
+        ...kept.map((item) => content.subarray(item.start, item.end)),
+        ...entries.map(([key, value]) =>
+          bytesField(13, joined(textField(1, key), textField(2, String(value)))),
+        ),
+      );
+    });
+  }
+
+  /** The model with other initializers in the places of some. */
+  private withInitializers(changed: (item: Initializer) => Uint8Array | null): Uint8Array {
     const graph = this.graph as Field;
     const content = graph.bytes();
     const parts: Uint8Array[] = [];
     let position = 0;
     for (const item of this.initializers.values()) {
-      const value = values.get(item.name);
-      if (!value) continue;
-      parts.push(content.subarray(position, item.field.start));
-      parts.push(bytesField(5, tensorProto(item, value)));
+      const fresh = changed(item);
+      if (!fresh) continue;
+      parts.push(content.subarray(position, item.field.start), bytesField(5, fresh));
       position = item.field.end;
     }
     parts.push(content.subarray(position));

@@ -9,57 +9,39 @@
  * const { logits } = await bundle.call('serving_default', { image });
  */
 
-import { sha256 as portableSha256 } from '@noble/hashes/sha2.js';
 import type * as Ort from 'onnxruntime-web';
 
+import { isBytes } from './archive_memory.js';
 import { portableCrc32 } from './checksums.js';
 import { Bundle as CoreBundle, type OpenOptions } from './core.js';
 import type { Data, DType } from './dtypes.js';
 import {
-  BundleError,
   InvalidArgumentError,
   NotFoundError,
-  OpError,
-  PermissionDeniedError,
   reason,
   ResourceExhaustedError,
   UnimplementedError,
 } from './errors.js';
-import type { FileEntry } from './manifest.js';
-import { checkPath } from './paths.js';
+import { FetchedFiles, type FetchOptions, filesAt, type Place, sha256 } from './fetched.js';
 import { LACKS } from './plan.js';
 import type {
   CompileOptions,
-  Files,
   Platform,
   Runtime,
   RuntimeSession,
   RuntimeTensor,
 } from './platform.js';
-import { MANIFEST, Sources } from './sources.js';
+import { Sources } from './sources.js';
 import { deleteRecord, getRecord, listRecords, putRecord } from './storage.js';
-import { joined } from './wire.js';
 import { zipParts } from './zip.js';
 
 export * from './core.js';
-
-/** How far a download is, in bytes. */
-export interface Progress {
-  readonly file: string;
-  readonly loaded: number;
-  readonly total: number;
-}
+export type { Progress } from './fetched.js';
 
 /** How a bundle is opened in a browser. */
-export interface WebOpenOptions extends OpenOptions {
+export interface WebOpenOptions extends OpenOptions, FetchOptions {
   /** The module onnxruntime-web; left out, it is imported by that name (an import map will do). */
   readonly ort?: typeof Ort;
-  /** Called while weights are downloaded, with the sum over all of their files. */
-  readonly onProgress?: (progress: Progress) => void;
-  /** Keep graphs and weights in the browser's cache, by their hashes (the default). */
-  readonly cache?: boolean;
-  /** Give the download up when this is aborted; `open` then rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
   /**
    * Where graphs run: `'wasm'` (the default); `'webgpu'`, which fails where the browser has none;
    * `'auto'`, which takes WebGPU where there is one. WebGPU needs the build
@@ -83,6 +65,7 @@ export type Device = 'wasm' | 'webgpu';
 export class Bundle extends CoreBundle {
   private constructor(
     sources: Sources,
+    private place: Place,
     private readonly webOptions: WebOpenOptions,
     private readonly runtime: WebRuntime,
   ) {
@@ -95,25 +78,28 @@ export class Bundle extends CoreBundle {
   }
 
   /**
-   * Open a bundle: download its manifest and weights. Graphs are downloaded when needed.
+   * Open a bundle: download its manifest and weights, and graphs when they are needed; or an archive
+   * as a whole.
    *
-   * @param url The bundle's folder.
+   * @param place The address of the bundle's folder; that of an archive (what `tfx convert` makes), which
+   *   ends in `.tfx` or `.zip`; or the bytes of an archive, such as a file that somebody has chosen.
    * @throws NotFoundError there is no bundle.
    * @throws BundleError it is damaged.
    * @throws UnsupportedVersionError it is newer than this program.
    * @throws UnimplementedError `device` is `'webgpu'`, and this browser has none.
    */
-  static async open(url: string | URL, options: WebOpenOptions = {}): Promise<Bundle> {
+  static async open(place: Place, options: WebOpenOptions = {}): Promise<Bundle> {
     options.signal?.throwIfAborted();
     const device = await chosenDevice(options.device ?? 'wasm');
     const ort = options.ort ?? (await import('onnxruntime-web'));
     const runtime = new WebRuntime(ort, options, device);
-    const files = new FetchedFiles(url, options);
+    const from = absolute(place);
+    const files = await filesAt(from, options);
     const platform: Platform = { files, runtime, sha256, crc32: portableCrc32 };
     try {
       const sources = await Sources.open(platform, options.verify);
-      files.isOpen = true;
-      return new Bundle(sources, options, runtime);
+      if (files instanceof FetchedFiles) files.isOpen = true;
+      return new Bundle(sources, from, options, runtime);
     } catch (error) {
       await files.close();
       throw error;
@@ -127,19 +113,26 @@ export class Bundle extends CoreBundle {
    * with the variables that they began with, later ones see all of the new values. If anything is
    * wrong nothing changes.
    *
-   * @param url The other version; left out, what is at the bundle's own address now.
+   * @param place The other version, as for `open`; left out, what is at the bundle's own address now.
    * @throws FailedPreconditionError it differs in more than the values of variables.
    */
-  async reload(url: string | URL = this.path): Promise<void> {
-    const files = new FetchedFiles(url, this.webOptions);
-    files.isOpen = true; // the signal was for the download of the first version
+  async reload(place: Place = this.place): Promise<void> {
+    const from = absolute(place);
     const { runtime } = this;
-    await this.reloadFrom({ files, runtime, sha256, crc32: portableCrc32 });
+    await this.reloadFrom(async () => {
+      // The signal was for the download of the first version.
+      const files = await filesAt(from, { ...this.webOptions, signal: undefined });
+      return { files, runtime, sha256, crc32: portableCrc32 };
+    });
+    this.place = from;
   }
 
-  /** The bundle with the variables as they are now, as a ZIP file that holds its folder. */
+  /** The bundle with the variables as they are now, as an archive that `open` takes. */
   async zip(name = 'bundle'): Promise<Blob> {
-    const files = [...(await this.files())].map(([f, data]) => [`${name}/${f}`, data] as const);
+    const found = [...(await this.files())];
+    // The manifest, which is saved last, comes first in archives.
+    found.unshift(...found.splice(-1));
+    const files = found.map(([f, data]) => [`${name}/${f}`, data] as const);
     try {
       return new Blob(zipParts(files) as BlobPart[], { type: 'application/zip' });
     } catch (error) {
@@ -184,6 +177,11 @@ export class Bundle extends CoreBundle {
   }
 }
 
+/** A place that stays the same when the page moves on. */
+function absolute(place: Place): Place {
+  return isBytes(place) ? place : new URL(place, globalThis.location.href);
+}
+
 async function chosenDevice(wanted: Device | 'auto'): Promise<Device> {
   if (wanted === 'wasm') return wanted;
   if ((wanted as unknown) !== 'webgpu' && (wanted as unknown) !== 'auto') {
@@ -201,232 +199,6 @@ async function chosenDevice(wanted: Device | 'auto'): Promise<Device> {
       : 'this browser has no WebGPU, or the page is not secure (https or localhost); open with ' +
           'device "auto" or "wasm"',
   );
-}
-
-/** Browsers offer theirs on secure pages only. */
-const subtle: SubtleCrypto | undefined = (globalThis.crypto as Crypto | undefined)?.subtle;
-
-async function sha256(...parts: readonly Uint8Array[]): Promise<Uint8Array> {
-  const data = parts.length === 1 ? (parts[0] as Uint8Array) : joined(...parts);
-  if (!subtle) return portableSha256(data);
-  return new Uint8Array(await subtle.digest('SHA-256', data as BufferSource));
-}
-
-/** The files below an address. */
-class FetchedFiles implements Files {
-  readonly where: string;
-  /** Once the bundle is open the caller's signal means nothing more. */
-  isOpen = false;
-  private readonly base: URL;
-  private readonly held = new Map<string, Uint8Array>();
-  private readonly hashes = new Map<string, string>();
-  /** Files that are what their hash says. */
-  private readonly checked = new Set<string>();
-  private readonly waiting = new Map<string, Promise<Uint8Array>>();
-  private readonly stop = new AbortController();
-
-  constructor(
-    url: string | URL,
-    private readonly options: WebOpenOptions,
-  ) {
-    const base = new URL(url, globalThis.location.href);
-    if (!base.pathname.endsWith('/')) base.pathname += '/';
-    this.base = base;
-    this.where = base.href.slice(0, -1);
-  }
-
-  know(entries: readonly FileEntry[]): void {
-    for (const { path, sha256: hash } of entries) this.hashes.set(path, hex(hash));
-  }
-
-  async prefetch(entries: readonly FileEntry[]): Promise<ReadonlySet<string>> {
-    const total = entries.reduce((n, e) => n + e.size, 0);
-    const loaded = new Map<string, number>();
-    const work = entries.map(async ({ path, size }) => {
-      const report = (count: number): void => {
-        loaded.set(path, count);
-        const sum = [...loaded.values()].reduce((a, b) => a + b, 0);
-        this.options.onProgress?.({ file: path, loaded: sum, total });
-      };
-      this.held.set(path, await this.get(path, size, report));
-    });
-    try {
-      await Promise.all(work);
-    } catch (error) {
-      this.stop.abort(error); // the others need not go on
-      await Promise.allSettled(work);
-      throw error;
-    }
-    return this.checked;
-  }
-
-  size(path: string): Promise<number | null> {
-    return Promise.resolve(this.held.get(path)?.length ?? null);
-  }
-
-  async read(path: string, limit: number): Promise<Uint8Array> {
-    const known = this.held.get(path) ?? this.waiting.get(path);
-    if (known) return known;
-    const got = this.get(path, limit, () => undefined);
-    this.waiting.set(path, got);
-    return got.finally(() => this.waiting.delete(path));
-  }
-
-  readRange(path: string, offset: number, length: number): Uint8Array {
-    const data = this.held.get(path) ?? new Uint8Array();
-    if (offset + length > data.length) {
-      throw new BundleError(`${this.where}/${path}: it ends early, it was truncated`);
-    }
-    return data.subarray(offset, offset + length);
-  }
-
-  async hash(path: string): Promise<Uint8Array> {
-    return sha256(await this.read(path, Number.MAX_SAFE_INTEGER));
-  }
-
-  hashNow(path: string): Uint8Array {
-    return portableSha256(this.held.get(path) ?? new Uint8Array());
-  }
-
-  isUnchanged(): Promise<boolean> {
-    return Promise.resolve(true); // what was downloaded is what is used
-  }
-
-  close(): Promise<void> {
-    this.stop.abort(new BundleError(`${this.where}: the bundle was closed; open it again`));
-    this.held.clear();
-    return Promise.resolve();
-  }
-
-  private async get(
-    path: string,
-    limit: number,
-    report: (loaded: number) => void,
-  ): Promise<Uint8Array> {
-    if (path !== MANIFEST) checkPath(path, this.where);
-    const url = new URL(path.split('/').map(encodeURIComponent).join('/'), this.base).href;
-    const hash = this.hashes.get(path);
-    const cache = hash === undefined ? null : await this.cache();
-    const key = `${url}?tfx-sha256=${hash ?? ''}`;
-    const kept = await cache?.match(key);
-    if (kept) {
-      const data = new Uint8Array(await kept.arrayBuffer());
-      // The browser's cache may be damaged like any other file.
-      if (hex(await sha256(data)) === hash) {
-        this.checked.add(path);
-        report(data.length);
-        return data;
-      }
-    }
-    const data = await this.download(url, path, limit, report);
-    // Where the browser has a quick hash; elsewhere what is used is compared when it is.
-    if (!subtle || hash === undefined || this.options.verify === false) return data;
-    if (data.length !== limit) return data; // the caller says what is wrong
-    if (hex(await sha256(data)) !== hash) {
-      throw new BundleError(
-        `${url}: its SHA-256 is not the one that the manifest says; it was changed or damaged: copy ` +
-          'the bundle again',
-      );
-    }
-    this.checked.add(path);
-    if (!cache) return data;
-    for (const old of await cache.keys(url, { ignoreSearch: true })) await cache.delete(old);
-    // A full cache is no reason to fail.
-    await cache.put(key, new Response(data as BodyInit)).catch(() => undefined);
-    return data;
-  }
-
-  /** Ends downloads: when the caller says so, and when the bundle is closed. */
-  private get signal(): AbortSignal {
-    const { signal } = this.options;
-    return signal && !this.isOpen ? AbortSignal.any([signal, this.stop.signal]) : this.stop.signal;
-  }
-
-  private async cache(): Promise<Cache | null> {
-    const caches = globalThis.caches as CacheStorage | undefined; // secure pages only
-    if (!caches || this.options.cache === false) return null;
-    return caches.open('tfx-bundles').catch(() => null);
-  }
-
-  private async download(
-    url: string,
-    path: string,
-    limit: number,
-    report: (loaded: number) => void,
-  ): Promise<Uint8Array> {
-    const { signal } = this;
-    let response: Response;
-    try {
-      // The manifest is what says whether other files changed: always ask the server for it.
-      response = await fetch(url, path === MANIFEST ? { cache: 'no-cache', signal } : { signal });
-    } catch (error) {
-      signal.throwIfAborted();
-      const hint =
-        new URL(url).origin === globalThis.location.origin
-          ? 'try again'
-          : 'its server may not allow this page to read it: it must send Access-Control-Allow-Origin';
-      throw new BundleError(`${url}: cannot be downloaded (${reason(error)}); ${hint}`);
-    }
-    const { status, body } = response;
-    const type = response.headers.get('content-type') ?? '';
-    // Some servers answer with a page whatever is asked for.
-    const isPage = path === MANIFEST && type.startsWith('text/html');
-    if (!response.ok || !body || isPage) {
-      await body?.cancel();
-      const text = `${url}: the server answered ${status} ${response.statusText}`.trim();
-      if (path === MANIFEST && (isPage || status === 404 || status === 410)) {
-        throw new NotFoundError(
-          `${text}${isPage ? ' with a page' : ''}; expected a bundle's manifest`,
-        );
-      }
-      if (status === 401 || status === 403) {
-        throw new PermissionDeniedError(`${text}; sign in, or make the bundle open to everybody`);
-      }
-      throw new BundleError(
-        status >= 500 || status === 429
-          ? `${text}; try again later`
-          : `${text}; the bundle is incomplete: copy it again`,
-      );
-    }
-    // What the manifest says is taken at once, so that weights are in memory one time and not two.
-    let data = allocated(path === MANIFEST ? 0 : limit, url);
-    let loaded = 0;
-    const reader = body.getReader();
-    try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        if (loaded + value.length > limit) {
-          throw new BundleError(
-            `${url}: more than ${limit} bytes came, expected at most that; it was replaced: open ` +
-              'the bundle again',
-          );
-        }
-        if (loaded + value.length > data.length) {
-          const more = allocated(2 * (loaded + value.length), url);
-          more.set(data.subarray(0, loaded));
-          data = more;
-        }
-        data.set(value, loaded);
-        loaded += value.length;
-        report(loaded);
-      }
-    } catch (error) {
-      void reader.cancel().catch(() => undefined);
-      signal.throwIfAborted();
-      if (error instanceof OpError) throw error;
-      throw new BundleError(`${url}: the download broke off (${reason(error)}); try again`);
-    }
-    return data.subarray(0, loaded);
-  }
-}
-
-function allocated(size: number, url: string): Uint8Array {
-  try {
-    return new Uint8Array(size);
-  } catch (error) {
-    throw new ResourceExhaustedError(`${url}: no memory for ${size} bytes (${reason(error)})`);
-  }
 }
 
 class WebRuntime implements Runtime {
@@ -543,9 +315,4 @@ class WebRuntime implements Runtime {
     this.turn = done.catch(() => undefined);
     return done;
   }
-}
-
-/** Bytes in hexadecimal. */
-function hex(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

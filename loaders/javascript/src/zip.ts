@@ -3,6 +3,8 @@
 import { portableCrc32 as crc32 } from './checksums.js';
 
 const LIMIT = 0xffffffff;
+/** Content begins at multiples of it, so that readers may map it where it is. */
+const ALIGNMENT = 64;
 
 /**
  * The pieces of a ZIP file, one after the other.
@@ -19,11 +21,16 @@ export function zipParts(files: Iterable<readonly [string, Uint8Array]>): Uint8A
     // Version 2.0; names in UTF-8; stored; midnight of the first day of 1980.
     const common = [20, 0x800, 0, 0, 0x21];
     const sizes = [crc32(data), data.length, data.length];
-    const local = record(0x04034b50, common, sizes, [name.length, 0], []);
+    // A private field fills the room, as `zipalign` writes it.
+    const begin = position + 30 + name.length + 6;
+    const room = (ALIGNMENT - (begin % ALIGNMENT)) % ALIGNMENT;
+    const local = record(0x04034b50, common, sizes, [name.length, 6 + room], []);
+    const fill = new Uint8Array(6 + room);
+    fill.set([0x35, 0xd9, 2 + room, 0, ALIGNMENT, 0]);
     const entry = [name.length, 0, 0, 0, 0];
     directory.push(record(0x02014b50, [20, ...common], sizes, entry, [0, position]), name);
-    parts.push(local, name, data);
-    position += local.length + name.length + data.length;
+    parts.push(local, name, fill, data);
+    position = begin + room + data.length;
   }
   const size = directory.reduce((n, part) => n + part.length, 0);
   if (position + size > LIMIT) throw new RangeError(`${position + size} bytes, limit ${LIMIT}`);
