@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import numpy as np
 
 import tfx as tf
+
+ARCHIVE = "bundle.tfx"
+"""Name of a case's bundle if it is one file."""
 
 
 class Case:
@@ -63,6 +67,11 @@ class Case:
     def save_again(self) -> None:
         """Save with the loader, and open that."""
         self._steps.append({"save": True})
+
+    def is_archive(self) -> None:
+        """Say that the bundle is the archive beside the folder, which is removed."""
+        shutil.rmtree(self.bundle)
+        self._record["bundle"] = ARCHIVE
 
     def finish(self) -> None:
         """Write ``case.json``."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import archive_cases
 import generation_cases
 import hostile
 import keras_cases
@@ -335,6 +336,7 @@ CASES: dict[str, Callable[[Case], None]] = {
     "large": large,
     "narrow": narrow,
     "lines": lines,
+    **archive_cases.CASES,
     **state_cases.CASES,
     **rare_cases.CASES,
     **keras_cases.CASES,
@@ -354,6 +356,7 @@ def main(folder: Path) -> None:
         case.finish()
     hostile.make(folder / "training" / "bundle", folder)
     hostile.make_large(folder / "large" / "bundle", folder)
+    archive_cases.make_hostile(folder / "training" / "bundle", folder)
 
 
 if __name__ == "__main__":

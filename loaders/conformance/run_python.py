@@ -23,10 +23,11 @@ def run_case(folder: Path, scratch: Path) -> None:
         AssertionError: something came out differently.
     """
     case = json.loads((folder / "case.json").read_text(encoding="utf-8"))
+    place = folder / case.get("bundle", "bundle")
     if "refused" in case:
-        _must_fail(case["refused"], lambda: _use(Bundle.open(folder / "bundle")))
+        _must_fail(case["refused"], lambda: _use(Bundle.open(place)))
         return
-    bundle = Bundle.open(folder / "bundle")
+    bundle = Bundle.open(place)
     for step in case["steps"]:
         if "call" in step:
             _call(bundle, step, case)

@@ -60,7 +60,7 @@ for (const isolated of [false, true]) {
             runCase(
               loader,
               record,
-              () => loader.Bundle.open(`/conformance/${name}/bundle`),
+              () => loader.Bundle.open(`/conformance/${name}/${record.bundle ?? 'bundle'}`),
               saveAgain(name),
             ),
           [name, record],

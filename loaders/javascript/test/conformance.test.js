@@ -34,7 +34,7 @@ for (const folder of folders.sort()) {
   const name = path.relative(folder.startsWith(root) ? root : archive, folder);
   const record = JSON.parse(fs.readFileSync(path.join(folder, 'case.json'), 'utf8'));
   test(`${name}: ${record.about}`, async () => {
-    const open = () => loader.Bundle.open(path.join(folder, 'bundle'));
+    const open = () => loader.Bundle.open(path.join(folder, record.bundle ?? 'bundle'));
     const saveAgain = async (bundle) => {
       const target = path.join(scratch, name);
       await bundle.save(target);

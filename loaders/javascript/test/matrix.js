@@ -36,7 +36,7 @@ async function inNode() {
     runCase(
       loader,
       record,
-      () => loader.Bundle.open(path.join(corpus, name, 'bundle')),
+      () => loader.Bundle.open(path.join(corpus, name, record.bundle ?? 'bundle')),
       async (bundle) => {
         await bundle.save(path.join(scratch, name));
         await bundle.close();
@@ -67,7 +67,7 @@ async function inBrowser() {
         return runCase(
           loader,
           record,
-          () => loader.Bundle.open(`/conformance/${name}/bundle`, options),
+          () => loader.Bundle.open(`/conformance/${name}/${record.bundle ?? 'bundle'}`, options),
           saveAgain(name, options),
           device === 'webgpu',
         );
