@@ -89,6 +89,85 @@ for (const isolated of [false, true]) {
       assert.ok(!again.some((p) => /\.(safetensors|onnx)$/.test(p)), String(again));
     });
 
+    test('takes archives: of an address with one request, of a file, of bytes', async () => {
+      const before = server.requests.length;
+      const found = await page.evaluate(async () => {
+        const url = '/conformance/archive/bundle.tfx';
+        const seen = [];
+        const first = await loader.Bundle.open(url, { onProgress: (p) => seen.push(p) });
+        const look = async (bundle) => {
+          const { number, text } = await bundle.call('look', { i: [0, 2999] });
+          return String([bundle.path.split('/').at(-1), ...number.toArray(), ...text.toArray()]);
+        };
+        const looks = [await look(first)];
+        await first.call('count');
+        const zip = await first.zip();
+        await first.saveCheckpoint('start');
+        await first.reload(zip);
+        const { steps } = await first.call('count');
+        const blob = await (await fetch(url)).blob();
+        for (const place of [zip, blob, new File([blob], 'mine.zip'), await blob.arrayBuffer()]) {
+          const bundle = await loader.Bundle.open(place);
+          await bundle.verify();
+          looks.push(await look(bundle));
+          await bundle.reload();
+          await bundle.close();
+        }
+        await first.reload(url);
+        await first.close();
+        const wrong = [new Blob(['text']), blob.slice(0, -30)].map((place) =>
+          loader.Bundle.open(place).catch((e) => `${e.name}: ${e.message}`),
+        );
+        return { looks, seen, steps: Number(steps.item()), wrong: await Promise.all(wrong) };
+      });
+      const names = ['bundle.tfx', 'archive in memory', 'archive in memory', 'mine.zip'];
+      names.push('archive in memory');
+      assert.deepEqual(
+        found.looks,
+        names.map((name) => `${name},0,2999,a,世界`),
+      );
+      assert.equal(found.steps, 2);
+      assert.match(found.wrong[0], /^BundleError: .*its 4 bytes are no ZIP archive/);
+      assert.match(found.wrong[1], /^BundleError: .*no end record/);
+      const { file, loaded, total } = found.seen.at(-1);
+      assert.deepEqual([file, loaded], ['bundle.tfx', total]);
+      // Opened, fetched, and reloaded.
+      assert.deepEqual(
+        server.requests.slice(before),
+        Array(3).fill('/conformance/archive/bundle.tfx'),
+      );
+    });
+
+    test('what a server does wrong with an archive is said', async () => {
+      const failure = (options) =>
+        page.evaluate((options) => {
+          const control = new AbortController();
+          if (options.aborts) {
+            options.signal = control.signal;
+            options.onProgress = () => control.abort(new Error('enough'));
+          }
+          return loader.Bundle.open('/conformance/archive/bundle.tfx', options).then(
+            () => 'no error',
+            (e) => `${e.name}: ${e.message}`,
+          );
+        }, options);
+      const expected = {
+        page: /^NotFoundError: .*bundle\.tfx.* with a page; expected an archive/,
+        404: /^NotFoundError: .*404.*expected an archive/,
+        403: /^PermissionDeniedError: .*403/,
+        500: /^BundleError: .*500.*try again later/,
+        truncated: /^BundleError: .*bundle\.tfx: the download broke off/,
+      };
+      for (const [fault, text] of Object.entries(expected)) {
+        faults['bundle.tfx'] = Number(fault) || fault;
+        assert.match(await failure({ cache: false }), text);
+      }
+      faults['bundle.tfx'] = 'slow';
+      assert.equal(await failure({ aborts: true, cache: false }), 'Error: enough');
+      delete faults['bundle.tfx'];
+      assert.equal(await failure({}), 'no error');
+    });
+
     test('keeps checkpoints', async () => {
       const found = await page.evaluate(async () => {
         const bundle = await loader.Bundle.open('/conformance/training/bundle');
@@ -392,12 +471,16 @@ test('a page that is not secure has its own hashes, and keeps nothing', { skip }
         isSecure: isSecureContext,
         losses,
         large: await use('large'),
+        archive: await loader.Bundle.open('/conformance/archive/bundle.tfx').then((bundle) =>
+          bundle.verify().then(() => bundle.variables.get('table').data[2999]),
+        ),
         flipped: await use('hostile_large_first_piece').catch((e) => `${e.name}: ${e.message}`),
       };
     });
     assert.equal(found.isSecure, false);
     assert.ok(found.losses.every(Number.isFinite));
     assert.deepEqual(found.large, [[0, 5], 17 << 18]);
+    assert.equal(found.archive, 2999);
     assert.match(found.flipped, /^BundleError: .*model\.safetensors: .*CRC-32/);
   } finally {
     await close();
