@@ -74,7 +74,7 @@ def archive_of_others(case: Case) -> None:
             target.writestr("my model/notes.txt", b"of nobody")
             for path in sorted(p for p in case.bundle.rglob("*") if p.is_file()):
                 target.write(path, f"my model/{path.relative_to(case.bundle).as_posix()}")
-            target.comment = "made by hand".encode()
+            target.comment = b"made by hand"
     case.is_archive()
 
 

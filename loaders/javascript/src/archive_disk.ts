@@ -16,7 +16,7 @@ import {
   tailSize,
 } from './archive.js';
 import { BundleError } from './errors.js';
-import { bytesOf, chunks, denied, identityOf, isDenied } from './folder.js';
+import { bytesOf, chunks, denied, identityOf, isDenied, openToRead, unopened } from './folder.js';
 import type { Files } from './platform.js';
 
 /** The files of an archive; it stays open, so they are its files whatever takes its name. */
@@ -37,17 +37,22 @@ export class ArchiveOnDisk implements Files {
   static open(where: string): ArchiveOnDisk | null {
     let descriptor: number;
     try {
-      // Neither a folder nor a pipe, which would be waited for.
-      if (!fs.statSync(where, { throwIfNoEntry: false })?.isFile()) return null;
-      descriptor = fs.openSync(where, 'r');
+      if (!fs.statSync(where).isFile()) return null;
     } catch (error) {
       if (isDenied(error)) throw denied(where, 'read', error);
       return null;
     }
     try {
-      const { size } = fs.fstatSync(descriptor);
-      const mark = bytesOf(descriptor, 0, Math.min(MARK_SIZE, size), where);
-      if (isArchive(mark)) return new ArchiveOnDisk(where, descriptor, size);
+      descriptor = openToRead(where);
+    } catch (error) {
+      throw unopened(where, error);
+    }
+    try {
+      const status = fs.fstatSync(descriptor);
+      const mark = bytesOf(descriptor, 0, Math.min(MARK_SIZE, status.size), where);
+      if (status.isFile() && isArchive(mark)) {
+        return new ArchiveOnDisk(where, descriptor, status.size);
+      }
     } catch (error) {
       fs.closeSync(descriptor);
       throw error;
@@ -62,7 +67,7 @@ export class ArchiveOnDisk implements Files {
     size: number,
   ) {
     this.real = fs.realpathSync(where);
-    this.seen = identityOf(this.real);
+    this.seen = identityOf(descriptor);
     const tail = tailSize(size);
     const directory = findDirectory(bytesOf(descriptor, size - tail, tail, where), size, where);
     const list = bytesOf(descriptor, directory.offset, directory.length, where);

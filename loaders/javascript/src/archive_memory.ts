@@ -167,7 +167,9 @@ function sourceOf(bytes: ArchiveBytes, where: string, isOwn: boolean): Source {
   if (isBlob(bytes)) {
     const read = async (begin: number, end: number): Promise<Uint8Array> => {
       try {
-        return new Uint8Array(await bytes.slice(begin, end).arrayBuffer());
+        const found = new Uint8Array(await bytes.slice(begin, end).arrayBuffer());
+        if (found.length === end - begin) return found;
+        throw new Error(`${found.length} bytes came`);
       } catch (error) {
         throw new BundleError(
           `${where}: bytes ${begin} to ${end} cannot be read (${reason(error)}); the file was changed ` +

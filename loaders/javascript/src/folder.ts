@@ -159,20 +159,9 @@ export class FolderFiles implements Files {
           `${full}: a link that leads out of the bundle; expected a plain file`,
         );
       }
-      // A pipe without a writer must not be waited for; Windows has no such flag.
-      const { O_RDONLY, O_NONBLOCK = 0 } = fs.constants as Partial<typeof fs.constants>;
-      descriptor = fs.openSync(real, (O_RDONLY ?? 0) | O_NONBLOCK);
+      descriptor = openToRead(real);
     } catch (error) {
-      if (error instanceof OpError) throw error;
-      if (isDenied(error)) throw denied(full, 'read', error);
-      if (['EMFILE', 'ENFILE'].includes(codeOf(error))) {
-        throw new ResourceExhaustedError(
-          `${full}: too many files are open (${reason(error)}); close bundles, or raise the limit`,
-        );
-      }
-      throw new BundleError(
-        `${full}: ${reason(error)}; the bundle is incomplete: copy or save it again`,
-      );
+      throw unopened(full, error);
     }
     if (!fs.fstatSync(descriptor).isFile()) {
       fs.closeSync(descriptor);
@@ -184,6 +173,27 @@ export class FolderFiles implements Files {
   private identity(file: string): string {
     return identityOf(path.join(this.where, file));
   }
+}
+
+/** Open what may be a pipe without a writer, which must not be waited for. */
+export function openToRead(full: string): number {
+  // Windows has no such flag.
+  const { O_RDONLY, O_NONBLOCK = 0 } = fs.constants as Partial<typeof fs.constants>;
+  return fs.openSync(full, (O_RDONLY ?? 0) | O_NONBLOCK);
+}
+
+/** The error for a file of a bundle that cannot be opened. */
+export function unopened(full: string, error: unknown): OpError {
+  if (error instanceof OpError) return error;
+  if (isDenied(error)) return denied(full, 'read', error);
+  if (['EMFILE', 'ENFILE'].includes(codeOf(error))) {
+    return new ResourceExhaustedError(
+      `${full}: too many files are open (${reason(error)}); close bundles, or raise the limit`,
+    );
+  }
+  return new BundleError(
+    `${full}: ${reason(error)}; the bundle is incomplete: copy or save it again`,
+  );
 }
 
 /** Whether a real path is inside of a folder; on every system, also at the root of a drive. */
@@ -233,10 +243,11 @@ export function* chunks(
   }
 }
 
-/** What tells a file from another one that takes its name. */
-export function identityOf(full: string): string {
+/** What tells a file, which may be open, from another one that takes its name. */
+export function identityOf(file: string | number): string {
+  const options = { bigint: true } as const;
   try {
-    const s = fs.statSync(full, { bigint: true });
+    const s = typeof file === 'number' ? fs.fstatSync(file, options) : fs.statSync(file, options);
     return `${s.dev} ${s.ino} ${s.size} ${s.mtimeNs}`;
   } catch {
     return 'gone';
