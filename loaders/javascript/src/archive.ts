@@ -24,6 +24,7 @@ const [SHORT, LONG] = [0xffff, 0xffffffff];
 const KNOWN_FLAGS = 0x80e;
 const [LATER, UTF8] = [8, 0x800];
 const ADVICE = 'unzip it by yourself, if you trust it, or make the archive with `tfx convert`';
+const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const FILE = 0o100000;
 const FOLDER = 0o040000;
 
@@ -42,16 +43,11 @@ export interface Entry {
   readonly header: number;
   /** Bytes of the local header that have to be seen. */
   readonly headerSize: number;
-  /** Where something else begins. */
-  readonly limit: number;
   readonly crc32: number;
-  readonly rawName: Uint8Array;
-}
-
-/** As the list says it, which may be anything. */
-interface Claimed extends Entry {
-  readonly stored: number;
-  readonly flags: number;
+  /** Its name in the archive. */
+  readonly name: string;
+  /** Where something else begins. */
+  limit: number;
 }
 
 /** Files by their paths in the bundle. */
@@ -135,14 +131,14 @@ export function readDirectory(data: Uint8Array, directory: Directory, where: str
     ];
     const next = at + 46 + nameSize + extraSize + more;
     if (next > data.length) throw damaged(where, `entry ${i} of its list ends early`);
-    const raw = data.slice(at + 46, at + 46 + nameSize);
+    const raw = data.subarray(at + 46, at + 46 + nameSize);
     const name = decoded(raw, view.getUint16(at + 8, true), where);
     const refused = (problem: string) =>
       new BundleError(`${where}: the entry ${quoted(name)} is refused: ${problem}`);
     const extra = extraFields(data.subarray(at + 46 + nameSize, next - more));
     if (!extra) throw damaged(where, `the extra fields of ${quoted(name)} end early`);
-    const entry = entryOf(view, at, raw, extra);
-    const problem = entryProblem(view, at, name, entry, extra);
+    const { stored, ...entry } = entryOf(view, at, name, extra);
+    const problem = entryProblem(view, at, entry, stored) ?? nameProblem(raw, extra);
     if (problem !== null) throw refused(problem);
     const folded = name.toLowerCase();
     if (seen.has(folded)) throw refused('it is there twice');
@@ -162,6 +158,7 @@ export function readDirectory(data: Uint8Array, directory: Directory, where: str
  */
 export function contentOffset(header: Uint8Array, entry: Entry, where: string): number {
   const view = viewOf(header);
+  const name = new TextEncoder().encode(entry.name);
   const has = (at: number, value: number) => view.getUint32(at, true) === value;
   const word = (at: number) => view.getUint16(at, true);
   const isLater = Boolean(word(6) & LATER);
@@ -172,8 +169,8 @@ export function contentOffset(header: Uint8Array, entry: Entry, where: string): 
     has(0, LOCAL) &&
     word(8) === 0 &&
     (has(14, entry.crc32) || (isLater && has(14, 0))) &&
-    word(26) === entry.rawName.length &&
-    entry.rawName.every((byte, i) => byte === header[30 + i]);
+    word(26) === name.length &&
+    name.every((byte, i) => byte === header[30 + i]);
   if (!isSame || !sizes) {
     throw damaged(where, 'its local header is not the one that the list of entries says');
   }
@@ -204,7 +201,7 @@ function quoted(name: string): string {
 function decoded(raw: Uint8Array, flags: number, where: string): string {
   try {
     if (!(flags & UTF8) && raw.some((byte) => byte > 127)) throw new Error('the flag is missing');
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(raw);
+    return DECODER.decode(raw);
   } catch (error) {
     throw new BundleError(
       `${where}: the name of an entry is not in UTF-8 (${reason(error)}); ${ADVICE}`,
@@ -229,9 +226,9 @@ function extraFields(data: Uint8Array): Map<number, Uint8Array> | null {
 function entryOf(
   view: DataView,
   at: number,
-  rawName: Uint8Array,
+  name: string,
   extra: ReadonlyMap<number, Uint8Array>,
-): Claimed {
+): Entry & { readonly stored: number } {
   const wide = viewOf(extra.get(1) ?? new Uint8Array());
   let used = 0;
   // In this order, and only those that have no room where they belong.
@@ -242,26 +239,21 @@ function entryOf(
     return huge(wide, used - 8);
   }) as [number, number, number];
   const crc32 = view.getUint32(at + 16, true);
-  const flags = view.getUint16(at + 8, true);
-  const headerSize = 30 + rawName.length;
-  return { size, stored, header, headerSize, limit: 0, crc32, flags, rawName };
+  const headerSize = 30 + view.getUint16(at + 28, true);
+  return { size, stored, header, headerSize, crc32, name, limit: 0 };
 }
 
 /** What is wrong with an entry by itself, or null. */
 function entryProblem(
   view: DataView,
   at: number,
-  name: string,
-  { size, stored, flags, rawName }: Claimed,
-  extra: ReadonlyMap<number, Uint8Array>,
+  { name, size }: Entry,
+  stored: number,
 ): string | null {
   const isFolder = name.endsWith('/');
   const problem = pathProblem(isFolder ? name.slice(0, -1) : name);
   if (problem !== null) return `its path is not allowed: ${problem}`;
-  const other = extra.get(0x7075)?.subarray(5);
-  if (other && (other.length !== rawName.length || other.some((byte, i) => byte !== rawName[i]))) {
-    return 'its name is not the one that it seems to have';
-  }
+  const flags = view.getUint16(at + 8, true);
   const kind = (view.getUint32(at + 38, true) >>> 16) & 0o170000;
   if (kind && kind !== FILE && !(kind === FOLDER && isFolder)) {
     return 'it is a link or a device, expected a plain file';
@@ -273,6 +265,13 @@ function entryProblem(
   }
   if (stored !== size) return `${stored} stored bytes cannot be a file of ${size}`;
   return isFolder && size ? 'it is a folder that has content' : null;
+}
+
+/** Another name, which some programs take instead. */
+function nameProblem(raw: Uint8Array, extra: ReadonlyMap<number, Uint8Array>): string | null {
+  const other = extra.get(0x7075)?.subarray(5);
+  const isSame = !other || (other.length === raw.length && other.every((b, i) => b === raw[i]));
+  return isSame ? null : 'its name is not the one that it seems to have';
 }
 
 /** The entries with the places where they must end. */
@@ -291,7 +290,8 @@ function bounded(found: Entries, end: number, where: string): Map<string, Entry>
     if (other && last > other.header) {
       throw new BundleError(`${where}: the entries ${quoted(name)} and ${quoted(next)} overlap`);
     }
-    if (!name.endsWith('/')) result.set(name, { ...entry, limit: other?.header ?? end });
+    entry.limit = other?.header ?? end;
+    if (!name.endsWith('/')) result.set(name, entry);
   });
   return result;
 }
