@@ -24,6 +24,7 @@ const [SHORT, LONG] = [0xffff, 0xffffffff];
 const KNOWN_FLAGS = 0x80e;
 const [LATER, UTF8] = [8, 0x800];
 const ADVICE = 'unzip it by yourself, if you trust it, or make the archive with `tfx convert`';
+const NONE: ReadonlyMap<number, Uint8Array> = new Map();
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const FILE = 0o100000;
 const FOLDER = 0o040000;
@@ -124,18 +125,16 @@ export function readDirectory(data: Uint8Array, directory: Directory, where: str
     if (at + 46 > data.length || view.getUint32(at, true) !== CENTRAL) {
       throw damaged(where, `entry ${i} of its list is none`);
     }
-    const [nameSize, extraSize, more] = [28, 30, 32].map((n) => view.getUint16(at + n, true)) as [
-      number,
-      number,
-      number,
-    ];
+    const nameSize = view.getUint16(at + 28, true);
+    const extraSize = view.getUint16(at + 30, true);
+    const more = view.getUint16(at + 32, true);
     const next = at + 46 + nameSize + extraSize + more;
     if (next > data.length) throw damaged(where, `entry ${i} of its list ends early`);
     const raw = data.subarray(at + 46, at + 46 + nameSize);
     const name = decoded(raw, view.getUint16(at + 8, true), where);
     const refused = (problem: string) =>
       new BundleError(`${where}: the entry ${quoted(name)} is refused: ${problem}`);
-    const extra = extraFields(data.subarray(at + 46 + nameSize, next - more));
+    const extra = extraSize ? extraFields(data.subarray(at + 46 + nameSize, next - more)) : NONE;
     if (!extra) throw damaged(where, `the extra fields of ${quoted(name)} end early`);
     const { stored, ...entry } = entryOf(view, at, name, extra);
     const problem = entryProblem(view, at, entry, stored) ?? nameProblem(raw, extra);
@@ -229,15 +228,16 @@ function entryOf(
   name: string,
   extra: ReadonlyMap<number, Uint8Array>,
 ): Entry & { readonly stored: number } {
-  const wide = viewOf(extra.get(1) ?? new Uint8Array());
+  const wide = extra.get(1);
   let used = 0;
   // In this order, and only those that have no room where they belong.
-  const [size, stored, header] = [24, 20, 42].map((place) => {
+  const number = (place: number): number => {
     const value = view.getUint32(at + place, true);
-    if (value !== LONG || used + 8 > wide.byteLength) return value;
+    if (value !== LONG || !wide || used + 8 > wide.length) return value;
     used += 8;
-    return huge(wide, used - 8);
-  }) as [number, number, number];
+    return huge(viewOf(wide), used - 8);
+  };
+  const [size, stored, header] = [number(24), number(20), number(42)];
   const crc32 = view.getUint32(at + 16, true);
   const headerSize = 30 + view.getUint16(at + 28, true);
   return { size, stored, header, headerSize, crc32, name, limit: 0 };
@@ -276,9 +276,10 @@ function nameProblem(raw: Uint8Array, extra: ReadonlyMap<number, Uint8Array>): s
 
 /** The entries with the places where they must end. */
 function bounded(found: Entries, end: number, where: string): Map<string, Entry> {
-  const sorted = [...found].sort(([, a], [, b]) => a.header - b.header);
+  const sorted = [...found.values()].sort((a, b) => a.header - b.header);
   const result = new Map<string, Entry>();
-  sorted.forEach(([name, entry], i) => {
+  sorted.forEach((entry, i) => {
+    const { name } = entry;
     const last = entry.header + entry.headerSize + entry.size;
     if (last > end) {
       throw new BundleError(
@@ -286,11 +287,13 @@ function bounded(found: Entries, end: number, where: string): Map<string, Entry>
           'archive is truncated: copy it again',
       );
     }
-    const [next, other] = sorted[i + 1] ?? ['', null];
-    if (other && last > other.header) {
-      throw new BundleError(`${where}: the entries ${quoted(name)} and ${quoted(next)} overlap`);
+    const next = sorted[i + 1];
+    if (next && last > next.header) {
+      throw new BundleError(
+        `${where}: the entries ${quoted(name)} and ${quoted(next.name)} overlap`,
+      );
     }
-    entry.limit = other?.header ?? end;
+    entry.limit = next?.header ?? end;
     if (!name.endsWith('/')) result.set(name, entry);
   });
   return result;
