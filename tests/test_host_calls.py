@@ -64,6 +64,13 @@ _SPECIAL: dict[str, Callable[[], Any]] = {
     "assert": lambda: tf.debugging.assert_less(_floats(), 5.0),
     "check_numerics": lambda: tf.debugging.check_numerics(_floats(), "here"),
     "summary": lambda: tf.summary.scalar("a", _floats()[0]),
+    "io.decode_and_crop_jpeg": lambda: tf.io.decode_and_crop_jpeg(_text()[0], [0, 0, 1, 1]),
+    "strings.unicode_offsets": lambda: tf.strings.unicode_decode_with_offsets(_text()[0], "UTF-8"),
+    "strings.unicode_script": lambda: tf.strings.unicode_script(tf.cast(_floats(), tf.int32)),
+    "nn.ctc_beam_search_decoder": lambda: tf.nn.ctc_beam_search_decoder(
+        tf.reshape(_floats(), [1, 1, 2]), [1]
+    ),
+    "edit_distance": lambda: tf.edit_distance(*[tf.sparse.from_dense([_floats()])] * 2),
 }
 
 _given: dict[str, Any] = {}
