@@ -23,7 +23,7 @@ from tfx.bundle.shards import INDEX_SUFFIX, read_index
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import BundleError, InvalidArgumentError, MissingFileError
-from tfx.exporters.named_weights import first_names, named_variables
+from tfx.exporters.named_weights import first_names, named_variables, ties_of
 from tfx.exporters.native import SaveOptions, save
 from tfx.framework.context import init_scope
 from tfx.framework.module import Module
@@ -117,7 +117,7 @@ def to_module(
         ...     to_module(f"{folder}/w.safetensors").dense.kernel.numpy()
         array([1., 2.], dtype=float32)
     """
-    arrays, tied = read_weights(path)
+    arrays, tied, _ = read_weights(path)
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     root = WeightsModule(identifiers([name or Path(path).name.split(".")[0] or "weights"])[0])
     made: dict[str, Variable] = {}
@@ -161,14 +161,14 @@ def load_into(
             ``strict``. No variable has changed then.
     """
     variables = named_variables(module)
-    arrays, tied = read_weights(path)
+    arrays, tied, are_told = read_weights(path)
     values: dict[str, npt.NDArray[Any]] = {}
     unexpected = []
     every = {**arrays, **{other: arrays[key] for other, key in tied.items()}}
     for key, new in _renamed([*every], rename, str(path)):
         if new in variables:
             values[new] = _fitting(every[key], variables[new], key, new, str(path), cast=cast)
-        else:
+        elif key in arrays or are_told:  # else a note that may be of something else
             unexpected.append(key)
     values = _without_ties(values, variables, str(path))
     filled = {id(variables[n]) for n in values}
@@ -229,8 +229,8 @@ def export(
 
 def read_weights(
     path: str | os.PathLike[str],
-) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
-    """The tensors of a file, mapped, and the first names of further names that its header has.
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str], bool]:
+    """The tensors of a file, mapped, and what ``ties_of`` finds in its header.
 
     Raises:
         NotFoundError: no such file.
@@ -255,7 +255,7 @@ def read_weights(
     else:
         file = open_safetensors(place)
         arrays, notes = {key: file.array(key) for key in file}, file.metadata
-    return arrays, {n: key for n, key in notes.items() if key in arrays and n not in arrays}
+    return (arrays, *ties_of(notes, arrays, str(place)))
 
 
 def _found(path: Path) -> Path:

@@ -3,15 +3,18 @@
 Owns the names: those of the source where a model came from elsewhere, else the path through the
 attributes with dots (``layers.0.kernel``). A variable that is reached by two names has both, and in
 a file the second is a note in the header that says which the first is, as other programs write it.
+Notes of other kinds look the same ("format": "pt" beside a tensor "pt"), so a header of ours that
+has any says once more which of them are names.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +23,16 @@ import numpy.typing as npt
 
 from tfx.bundle.disk_errors import translated
 from tfx.bundle.shards import INDEX_SUFFIX, write_store
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import BundleError, InvalidArgumentError
 from tfx.exporters.torch_weights import as_tensor
 from tfx.framework.trackable import walk
 from tfx.framework.variable import Variable
 
 _ENDING = ".safetensors"
+# What the header of every file of torch has: never a name.
+_FORMAT = "format"
+# The further names of tensors as JSON, with the first name of each.
+_TIES = "tfx.tied_weights"
 _WHOLE = 1 << 62
 
 
@@ -74,6 +81,56 @@ def first_names(variables: Mapping[str, Variable]) -> dict[str, str]:
         if known != name:
             tied[name] = known
     return tied
+
+
+def ties_of(
+    notes: Mapping[str, str], names: Collection[str], where: str
+) -> tuple[dict[str, str], bool]:
+    """The first names of further names that the header of a file has.
+
+    Args:
+        notes: The header's text by key.
+        names: The names of the file's tensors.
+        where: The file.
+
+    Returns:
+        First names by further names; and whether the file says itself that these are names. Other
+        programs' notes are names where their text is a tensor's name, which may be by chance.
+
+    Raises:
+        BundleError: what the file says of them cannot be.
+    """
+    if _TIES not in notes:
+        found = {n: key for n, key in notes.items() if key in names and n not in names}
+        found.pop(_FORMAT, None)
+        return found, False
+    try:
+        tied = json.loads(notes[_TIES])
+    except ValueError as e:
+        raise BundleError(f"{where}: {_TIES!r} in the header is damaged: {e}") from e
+    if not isinstance(tied, dict):
+        raise BundleError(f"{where}: {_TIES!r} in the header is {tied!r:.100}, expected an object")
+    for name, first in tied.items():
+        if name in names or not isinstance(first, str):
+            raise BundleError(
+                f"{where}: {_TIES!r} in the header has {name!r} as another name of {first!r:.100}; "
+                "expected a name that no tensor has, and the name of a tensor"
+            )
+    # One file of several need not have the tensors that its header knows of.
+    return {n: first for n, first in tied.items() if first in names}, True
+
+
+def _notes(tied: Mapping[str, str], metadata: Mapping[str, str]) -> dict[str, str]:
+    """The text of a file's header."""
+    for key in metadata:
+        if key in tied or key == _TIES:
+            raise InvalidArgumentError(
+                f"metadata has {key!r}, which the header needs for tied weights; choose another "
+                "key."
+            )
+    notes = {n: first for n, first in tied.items() if n != _FORMAT}
+    told = {_TIES: json.dumps(tied)} if tied or metadata else {}
+    return {_FORMAT: "pt", **notes, **told, **metadata}
 
 
 def to_numpy(module: Any) -> dict[str, npt.NDArray[Any]]:
@@ -162,7 +219,7 @@ def to_safetensors(
     variables = named_variables(module, stored=True)
     tied = first_names(variables)
     arrays = {n: np.asarray(v.numpy()) for n, v in variables.items() if n not in tied}
-    notes = {"format": "pt", **tied, **(metadata or {})}
+    notes = _notes(tied, dict(metadata or {}))
     folder = target.parent / f".{target.name}.{secrets.token_hex(4)}.tmp"
     with translated(target):
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -64,6 +64,47 @@ def test_files_there_and_back(tmp_path: Path, shard: int | None) -> None:
     assert not [p for p in tmp_path.iterdir() if ".tmp" in p.name]
 
 
+def test_a_note_is_no_name(tmp_path: Path) -> None:
+    """What a header says of its format, or of anything else, may be a tensor's name by chance."""
+    path = tmp_path / "w.safetensors"
+    arrays = {"pt": np.ones(2, np.float32), "kernel": np.zeros(2, np.float32)}
+    safetensors.save_file(arrays, path, metadata={"format": "pt", "title": "kernel"})
+    module = tf.Module()
+    module.pt, module.kernel = tf.Variable([5.0, 5.0]), tf.Variable([5.0, 5.0])
+    assert load_into(module, path).loaded == ("kernel", "pt")
+    assert module.pt.numpy().tolist() == [1, 1]
+    assert sorted(v.name for v in to_module(path).variables) == ["kernel:0", "pt:0"]
+    assert not hasattr(to_module(path), "format")
+    module.last = module.kernel
+    safetensors.save_file(arrays, path, metadata={"format": "pt", "last": "kernel"})
+    assert load_into(module, path).missing == ()  # a tie that other programs wrote
+    tied = to_module(path)
+    assert tied.last is tied.kernel
+
+
+@pytest.mark.parametrize("shard", [None, 8])
+def test_our_own_notes_are_no_names(shard: int | None, tmp_path: Path) -> None:
+    module = tf.Module()
+    module.pt, module.kernel = tf.Variable([1.0, 1.0]), tf.Variable([2.0, 2.0])
+    module.format = module.kernel
+    path = tmp_path / "w.safetensors"
+    to_safetensors(module, path, max_shard_bytes=shard, metadata={"title": "kernel"})
+    again = to_module(path if shard is None else tmp_path)
+    assert again.format is again.kernel
+    assert not hasattr(again, "title")
+    with pytest.raises(InvalidArgumentError, match=r"'(kernel|format)', which the header needs"):
+        to_safetensors(module, path, metadata={"format": "x", "kernel": "y"})
+
+
+@pytest.mark.parametrize("ties", ["{", "[]", '{"kernel": "kernel"}', '{"other": 3}'])
+def test_a_lying_note_of_ties(ties: str, tmp_path: Path) -> None:
+    path = tmp_path / "w.safetensors"
+    arrays = {"kernel": np.ones(1, np.float32)}
+    safetensors.save_file(arrays, path, metadata={"tfx.tied_weights": ties})
+    with pytest.raises(BundleError, match=r"w\.safetensors: 'tfx\.tied_weights' in the header"):
+        to_module(path)
+
+
 def test_a_module_of_nested_variables(tmp_path: Path) -> None:
     path = tmp_path / "w.safetensors"
     arrays = {
