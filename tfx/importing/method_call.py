@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tfx.core import nest
@@ -28,6 +28,8 @@ from tfx.importing.call import identifiers
 from tfx.importing.method_graphs import MethodGraph, Port, filled, matched, ports_in, pruned
 from tfx.importing.model_inputs import InputPort, ports_of
 from tfx.importing.open_model import open_model
+
+_PLAIN = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 class MethodCall:
@@ -137,14 +139,14 @@ class MethodCall:
 
     def matched(self, arguments: Mapping[str, Any]) -> tuple[list[Any] | None, str | None]:
         """The function's arguments for a call that is bound; or None, and why it does not fit."""
-        found = []
+        found: dict[str, Any] = {}
         for name, structure in self.arguments.items():
             kept, wrong = matched(structure, arguments.get(name), name)
             if wrong is not None:
                 return None, wrong
             if ports_in(structure):
-                found.append(kept)
-        return found, None
+                found[name] = kept
+        return self._spread(found), None
 
     def misfit(self, arguments: Sequence[Any]) -> str | None:
         """Which of the function's arguments has another shape or dtype than the graph's, if any."""
@@ -160,7 +162,7 @@ class MethodCall:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call with what ``matched`` gave."""
-        results = self.function(*arguments)
+        results = self._called(arguments)
         if not self.has_fixed_results:
             return results
         tensors = [leaf for leaf in nest.flatten(results) if leaf is not None]
@@ -195,12 +197,7 @@ class MethodCall:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, EagerTensor]:
         """Call with tensors by the graph's names; gives the results by the graph's names."""
-        arguments = [
-            pruned(structure, lambda port: inputs[port.name])
-            for structure in self.arguments.values()
-            if ports_in(structure)
-        ]
-        results = nest.flatten(self.function(*arguments))
+        results = nest.flatten(self._called(self._spread(self._pruned(lambda p: inputs[p.name]))))
         tensors = [leaf for leaf in results if leaf is not None]
         return dict(zip(self.output_names, tensors, strict=True))
 
@@ -216,26 +213,78 @@ class MethodCall:
                 bound.weights[key], variables[key] = self._values[port], self.variables[name]
         return bound, variables
 
+    def _pruned(self, leaf: Callable[[Port], Any]) -> dict[str, Any]:
+        """The parameters that have tensors, with these alone, each replaced."""
+        return {n: pruned(s, leaf) for n, s in self.arguments.items() if ports_in(s)}
+
+    def _kinds(self) -> dict[str, inspect._ParameterKind]:
+        """How the function takes each parameter that has tensors: as the source does.
+
+        A ``**`` parameter whose names could not be written as parameters stays a dict.
+        """
+        assert self.parameters is not None
+        declared = {n: p.kind for n, p in self.parameters.parameters.items()}
+        kinds = {n: declared.get(n, _PLAIN) for n, s in self.arguments.items() if ports_in(s)}
+        has_rest = inspect.Parameter.VAR_POSITIONAL in kinds.values()
+        for name, kind in kinds.items():
+            if kind is inspect.Parameter.VAR_KEYWORD:
+                inner = [str(n) for n in self.arguments[name]]
+                if identifiers([*kinds, *inner]) != [*kinds, *inner]:
+                    kinds[name] = inspect.Parameter.KEYWORD_ONLY if has_rest else _PLAIN
+            elif kind is inspect.Parameter.KEYWORD_ONLY and not has_rest:
+                kinds[name] = _PLAIN  # may be given by position, too
+            elif kind is inspect.Parameter.POSITIONAL_ONLY:
+                kinds[name] = _PLAIN
+        return kinds
+
+    def _spread(self, values: Mapping[str, Any]) -> list[Any]:
+        """The function's arguments in order: ``*`` and ``**`` parameters one by one."""
+        found: list[Any] = []
+        for name, kind in self._kinds().items():
+            value = values[name]
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                found += value
+            elif kind is inspect.Parameter.VAR_KEYWORD:
+                found += [value[key] for key in sorted(value)]
+            else:
+                found.append(value)
+        return found
+
+    def _called(self, arguments: Sequence[Any]) -> Any:
+        """The function's results for what ``_spread`` gave."""
+        named = self._by_name
+        if not named:
+            return self.function(*arguments)
+        at = len(arguments) - len(named)
+        return self.function(*arguments[:at], **dict(zip(named, arguments[at:], strict=True)))
+
     def _as_function(self, name: str) -> Function:
-        def call(*arguments: Any) -> Any:
-            return self._body(arguments)
+        def call(*arguments: Any, **named: Any) -> Any:
+            return self._body(arguments, named)
 
-        taken = [n for n, structure in self.arguments.items() if ports_in(structure)]
-        specs = [pruned(self.arguments[n], self.spec) for n in taken]
-        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        shown = inspect.Signature([inspect.Parameter(n, kind) for n in identifiers(taken)])
-        show_signature(call, shown)
+        kinds = self._kinds()
+        shown = dict(zip(kinds, identifiers([*kinds]), strict=True))
+        parameters: list[inspect.Parameter] = []
+        for parameter, kind in kinds.items():
+            if kind is inspect.Parameter.VAR_KEYWORD:
+                only = inspect.Parameter.KEYWORD_ONLY
+                keys = [k for k, s in self.arguments[parameter].items() if ports_in(s)]
+                parameters += [inspect.Parameter(key, only) for key in sorted(keys)]
+            else:
+                parameters.append(inspect.Parameter(shown[parameter], kind))
+        self._by_name = [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+        show_signature(call, inspect.Signature(parameters))
         call.__name__ = call.__qualname__ = name
-        return Function(call, name, specs, autograph=False)
+        return Function(call, name, self._spread(self._pruned(self.spec)), autograph=False)
 
-    def _body(self, arguments: tuple[Any, ...]) -> Any:
+    def _body(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         """Put the graph into the one under construction, and assign what it updates."""
         graph = current().graph
         if graph is None:  # functions are asked to run eagerly: this one has no Python to run
-            return self.function.get_concrete_function(*arguments)(*arguments)
-        specs = [pruned(s, self.spec) for s in self.arguments.values() if ports_in(s)]
+            return self.function.get_concrete_function(*given, **named)(*given, **named)
+        specs, arguments = self._spread(self._pruned(self.spec)), [*given, *named.values()]
         mapping: dict[int, Tensor] = {}
-        for spec, tensor in zip(nest.flatten(specs), nest.flatten(list(arguments)), strict=True):
+        for spec, tensor in zip(nest.flatten(specs), nest.flatten(arguments), strict=True):
             mapping[id(self._values[spec.name])] = tensor
         for port, name in self.weights.items():
             value = self._values.get(port)

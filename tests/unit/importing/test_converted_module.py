@@ -254,3 +254,62 @@ def test_matched_tells_structures_apart() -> None:
     assert matched({"a": None}, {}, "x") == ({}, None)
     assert matched(2, 2.0, "x")[1] == "x is 2.0, expected 2"
     assert matched({"a": Port("a")}, 1, "x")[1] == "x is 1, expected a dict of 'a'"
+
+
+def _star(kind: str) -> ConvertedModule:
+    """``first - second * scale`` of a source whose call has a parameter of a kind."""
+    graph = _graph(lambda a, b, c: a - b * c, a=([None],), b=([None],), c=([],))
+    plain, rest = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL
+    only, named = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD
+    cases: dict[str, tuple[Any, Any]] = {
+        "*": ({"tensors": (Port("a"), Port("b"), Port("c"))}, [("tensors", rest)]),
+        "x, *": (
+            {"x": Port("a"), "tensors": (Port("b"), Port("c"))},
+            [("x", plain), ("tensors", rest)],
+        ),
+        "*, scale": (
+            {"tensors": (Port("a"), Port("b")), "scale": Port("c")},
+            [("tensors", rest), ("scale", only)],
+        ),
+        "**": (
+            {"x": Port("a"), "more": {"other": Port("c"), "b": Port("b")}},
+            [("x", plain), ("more", named)],
+        ),
+        "*, **": (
+            {"tensors": [Port("a"), Port("b")], "more": {"c": Port("c")}},
+            [("tensors", rest), ("more", named)],
+        ),
+    }
+    arguments, parameters = cases[kind]
+    signature = inspect.Signature([inspect.Parameter(n, k) for n, k in parameters])
+    return ConvertedModule({"forward": MethodGraph(graph, arguments, parameters=signature)})
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "named"),
+    [
+        ("*", 3, {}),
+        ("x, *", 3, {}),
+        ("*, scale", 2, {"scale": 2}),
+        ("**", 1, {"b": 1, "other": 2}),
+        ("*, **", 2, {"c": 2}),
+    ],
+)
+def test_a_bundle_is_called_as_the_module_was(
+    kind: str, args: int, named: dict[str, int], tmp_path: Path
+) -> None:
+    module = _star(kind)
+    given = [np.float32([5, 7]), np.float32([1, 2]), np.float32(3)]
+    options = {n: given[i] for n, i in named.items()}
+    assert module(*given[:args], **options).numpy().tolist() == [2.0, 1.0]
+    tf.saved_model.save(module, tmp_path / "m", signatures=module.signatures)
+    loaded = tf.saved_model.load(tmp_path / "m")
+    assert loaded(*given[:args], **options).numpy().tolist() == [2.0, 1.0]
+    assert loaded.forward(*given[:args], **options).numpy().tolist() == [2.0, 1.0]
+    found = loaded.signatures["serving_default"](a=given[0], b=given[1], c=given[2])
+    assert [t.numpy().tolist() for t in found.values()] == [[2.0, 1.0]]
+    tf.config.run_functions_eagerly(True)
+    try:
+        assert module(*given[:args], **options).numpy().tolist() == [2.0, 1.0]
+    finally:
+        tf.config.run_functions_eagerly(False)

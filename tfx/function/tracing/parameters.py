@@ -22,7 +22,15 @@ class Parameters:
             positional arguments needs no binding.
     """
 
-    __slots__ = ("names", "required", "signature", "simple", "var_keyword", "var_positional")
+    __slots__ = (
+        "_required_by_name",
+        "names",
+        "required",
+        "signature",
+        "simple",
+        "var_keyword",
+        "var_positional",
+    )
 
     def __init__(self, function: Callable[..., Any]) -> None:
         try:
@@ -62,6 +70,9 @@ class Parameters:
         self.names = [p.name for p in parameters]
         plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.simple = len(parameters) if all(p.kind in plain for p in parameters) else -1
+        self._required_by_name = sum(
+            p.kind is inspect.Parameter.KEYWORD_ONLY and p.default is p.empty for p in parameters
+        )
         self.var_positional = next(
             (p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), None
         )
@@ -110,8 +121,9 @@ class Parameters:
         for number, parameter in enumerate(self.signature.parameters.values()):
             if parameter.kind is kinds.VAR_POSITIONAL:
                 if len(assigned) == number:  # no parameter before it is left to its default
-                    assigned.append(tuple(rest))
-                    rest = []
+                    at = len(rest) - self._required_by_name
+                    assigned.append(tuple(rest[: max(at, 0)]))
+                    rest = rest[max(at, 0) :]
             elif parameter.kind is kinds.VAR_KEYWORD:
                 continue
             elif rest:
