@@ -8,6 +8,7 @@ they are made up from the types.
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -81,10 +82,15 @@ def save_model(source: Source, wishes: Wishes) -> None:
         OperationError: a package is missing, or the model's own code fails.
     """
     assert source.framework is not None
-    try:
-        _EXPORTERS[source.framework](source, wishes)
-    except ImportError as error:
-        raise OperationError(str(error).rstrip(".")) from error
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default", UserWarning)
+        try:
+            _EXPORTERS[source.framework](source, wishes)
+        except ImportError as error:
+            raise OperationError(str(error).rstrip(".")) from error
+    for item in told:
+        if item.category is UserWarning:
+            click.echo(f"warning: {item.message}", err=True)
 
 
 def _common(wishes: Wishes) -> dict[str, Any]:
@@ -217,14 +223,19 @@ def _save_onnx(source: Source, wishes: Wishes) -> None:
 
     wishes.refuse(
         "an ONNX model has its own inputs",
-        input=wishes.inputs,
         dynamic=wishes.dynamic,
         training=wishes.training,
     )
     names = list(wishes.signatures or {"serving_default": "serving_default"})
     if len(names) > 1 or any(k != m for k, m in (wishes.signatures or {}).items()):
         raise click.UsageError("an ONNX model has one signature: --signature NAME gives it a name")
-    save_onnx(source.model, wishes.out, signature=names[0])
+    save_onnx(
+        source.model,
+        wishes.out,
+        signature=names[0],
+        inputs=dict(wishes.inputs) or None,
+        verify=wishes.verify,
+    )
 
 
 def _save_safetensors(source: Source, wishes: Wishes) -> None:

@@ -45,10 +45,12 @@ class SourceExample:
     Attributes:
         calls: Inputs and outputs of each call by name.
         tolerance: How far the bundle's answers may be away.
+        is_made_up: Whether nobody gave the inputs.
     """
 
     calls: tuple[tuple[Mapping[str, object], Mapping[str, object]], ...]
     tolerance: float = TOLERANCE
+    is_made_up: bool = False
 
 
 class GivenExample(NamedTuple):
@@ -153,7 +155,7 @@ def _recorded(sources: Sources, given: Sequence[GivenExample]) -> list[Recorded]
         made = record(replayer, item.signature, item.calls, item.expected, tolerance)
         if item.source is not None:
             made.keep_expected(item.source.calls)
-        made.is_given = True
+        made.is_given = item.source is None or not item.source.is_made_up
         found.append(made)
     total = sum(item.nbytes for item in found)
     if total > MAX_EXAMPLE_BYTES:

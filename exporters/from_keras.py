@@ -270,7 +270,7 @@ def _with_answer(
         result = model(*tensors)
     found = [np.asarray(keras.ops.convert_to_numpy(x)) for x in keras.tree.flatten(result)]
     ports = [port.name for port in ports_in(graph.results)]
-    answer = SourceAnswer(given, dict(zip(ports, found, strict=True)))
+    answer = SourceAnswer(given, dict(zip(ports, found, strict=True)), is_made_up=True)
     return MethodGraph(
         graph.model,
         arguments=graph.arguments,

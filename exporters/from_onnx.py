@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any
@@ -42,24 +43,23 @@ from tfx.bundle.records import (
 )
 from tfx.bundle.shards import WrittenStore, write_store
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError, OpError
+from tfx.core.errors import InvalidArgumentError
+from tfx.core.specs import TensorSpec
 from tfx.core.version import VERSION
-from tfx.exporters.converted import save_converted
+from tfx.exporters.converted import given_inputs, save_converted, with_answers
 from tfx.exporters.examples import add_examples
 from tfx.exporters.names import FileNames
 from tfx.exporters.signatures import DEFAULT_SERVING_SIGNATURE_DEF_KEY
-from tfx.exporters.sources.made_up_inputs import made_up
+from tfx.exporters.sources.compare_written import WrittenModel, compare_written, examples_of
+from tfx.exporters.sources.onnx_answers import Answers, answers_of
 from tfx.exporters.write_files import PRODUCER
 from tfx.graph.onnx_import.weights import find_weights
 from tfx.graph.serialization.external_weights import map_file, split_payloads
 from tfx.graph.serialization.models import ForeignModel, Port, Weight, parse_model
 from tfx.importing.converted_module import ConvertedModule
-from tfx.importing.method_graphs import MethodGraph, SourceAnswer, SourceVariable
-from tfx.importing.model_inputs import ports_of
+from tfx.importing.method_graphs import MethodGraph, SourceVariable
 from tfx.importing.open_model import open_model
 from tfx.importing.trainable_choice import Trainable, choose
-from tfx.runtime.session import Session
-from tfx.runtime.values import from_numpy, to_numpy
 
 
 def save_onnx(
@@ -70,12 +70,18 @@ def save_onnx(
     metadata: Mapping[str, str] | None = None,
     max_shard_bytes: int = limits.MAX_SHARD_BYTES,
     examples: bool | Mapping[str, Any] | None = None,
+    inputs: Mapping[str, TensorSpec] | None = None,
+    verify: bool = True,
+    tolerance: float = TOLERANCE,
 ) -> None:
     """Save an ONNX model as a bundle.
 
     The model may use any opset and any operator domain; domains beside ONNX's own are listed in the
     bundle's requirements. Its large constants, and its vectors and matrices of floating-point
     numbers, become variables. What was an input with a default value becomes a variable too.
+
+    What ONNX Runtime gives for the model itself is compared with what it gives for the bundle, with
+    the weights as constants and as variables, and kept as golden examples.
 
     Args:
         model: Path of a model file (external data is read beside it), its bytes, or an
@@ -84,13 +90,21 @@ def save_onnx(
         signature: Name of the entry point.
         metadata: Text to keep in the manifest.
         max_shard_bytes: Most bytes of variables in one file, unless one is larger.
-        examples: Golden examples, as in ``saved_model.SaveOptions``.
+        examples: Golden examples, as in ``saved_model.SaveOptions``; inputs alone are compared too,
+            and kept with the model's answers. None: its answers to made up inputs.
+        inputs: Specs of inputs by name, whose sizes the made up inputs have.
+        verify: Whether the bundle must answer as the model does; otherwise nothing is written.
+        tolerance: How far answers may be away, by the largest element of each.
 
     Raises:
         NotFoundError: no such file.
         BundleError: not an ONNX model, or its external data is missing or damaged.
-        InvalidArgumentError: the model has inputs or outputs that are not tensors.
+        InvalidArgumentError: the model has inputs or outputs that are not tensors; the inputs given
+            do not suit it; or an answer differs: the message names the first node that does.
         AlreadyExistsError: the folder exists and is not a bundle.
+
+    Warns:
+        UserWarning: nothing was compared: the model takes none of the inputs that were made up.
 
     Example:
         >>> import tempfile
@@ -119,6 +133,12 @@ def save_onnx(
         entry = FileEntry(file, len(data), hashlib.sha256(data).digest())
         manifest = _manifest(loaded, weights, store, entry, signature, dict(metadata or {}))
         (folder / MANIFEST_NAME).write_bytes(manifest_bytes(manifest))
+        if verify:
+            written = WrittenModel(model, loaded, folder, signature)
+            answers = compare_written(
+                written, given_inputs(examples).get(signature, ()), inputs, tolerance
+            )
+            examples = examples_of(examples, signature, answers, tolerance)
         add_examples(folder, examples)
 
 
@@ -129,6 +149,7 @@ def export(
     signatures: Mapping[str, str] | None = None,
     trainable: Trainable = None,
     name: str | None = None,
+    inputs: Mapping[str, TensorSpec] | None = None,
     verify: bool = True,
     tolerance: float = TOLERANCE,
     metadata: Mapping[str, str] | None = None,
@@ -145,11 +166,12 @@ def export(
         signatures: Methods by signature, see ``to_module``.
         trainable: Which weights are trained, as for ``tfx.import_onnx``.
         name: Name of the module.
+        inputs: Specs of inputs by name, whose sizes the made up inputs have.
         verify: Whether every method must answer as ONNX Runtime does for the model itself.
         tolerance: How far answers may be away, by the largest element of each.
         metadata: Text to keep in the manifest.
-        examples: Golden examples, as in ``saved_model.SaveOptions``; None: the models' answers to
-            made up inputs.
+        examples: Golden examples, as in ``saved_model.SaveOptions``; inputs alone are compared too,
+            and kept with the models' answers. None: their answers to made up inputs.
         max_shard_bytes: Most bytes of variables in one file, unless one is larger.
 
     Returns:
@@ -159,17 +181,27 @@ def export(
         NotFoundError: no such file.
         BundleError: not an ONNX model, or its external data is missing or damaged.
         UnimplementedError: it uses an operator or a type that cannot be represented.
-        InvalidArgumentError: two models have different weights of one name, or an answer differs.
+        InvalidArgumentError: two models have different weights of one name; the inputs given do not
+            suit one; or an answer differs: the message names the first node that does.
         AlreadyExistsError: the folder exists and is not a bundle.
+
+    Warns:
+        UserWarning: a model was not compared: it takes none of the inputs that were made up.
     """
-    module = to_module(model, signatures=signatures, trainable=trainable, name=name)
+    models = _named(model)
+    ask = None
+    if verify or examples is None:
+        ask = _Question(given_inputs(examples), _chosen(models, signatures), inputs or {})
+        ask.check(models)
+    module = _made(models, signatures=signatures, trainable=trainable, name=name, ask=ask)
+    own = {s: module.methods[m].calls[0].graph.answers for s, m in module.signature_methods.items()}
     save_converted(
         module,
         path,
         verify=verify,
         tolerance=tolerance,
         metadata=metadata,
-        examples=examples,
+        examples=with_answers(examples, own, tolerance),
         max_shard_bytes=max_shard_bytes,
     )
     return module
@@ -211,7 +243,61 @@ def to_module(
         >>> to_module({"score": proto}).score([[1.0, 1.0]]).numpy()
         array([[3.]], dtype=float32)
     """
-    models = dict(model) if isinstance(model, Mapping) else {"call": model}
+    return _made(_named(model), signatures=signatures, trainable=trainable, name=name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What models are asked.
+
+    Attributes:
+        given: Inputs of calls by signature.
+        signatures: Methods by signature.
+        specs: Types that made up inputs have.
+    """
+
+    given: Mapping[str, Sequence[Mapping[str, Any]]]
+    signatures: Mapping[str, str]
+    specs: Mapping[str, TensorSpec]
+
+    def check(self, models: Mapping[str, Any]) -> None:
+        """Refuse specs of inputs that no model has."""
+        known = {i.name for m in models.values() for i in open_model(m).proto.graph.input}
+        for name in self.specs:
+            if name not in known:
+                raise InvalidArgumentError(
+                    f"inputs has a spec for {name!r}, which is no input; there are "
+                    f"{', '.join(sorted(known)) or 'none'}."
+                )
+
+    def answers(self, method: str, model: Any, loaded: ForeignModel) -> Answers:
+        """What a model answers."""
+        calls = [
+            c for s, m in self.signatures.items() if m == method for c in self.given.get(s, ())
+        ]
+        own = {i.name for i in loaded.proto.graph.input}
+        specs = {n: s for n, s in self.specs.items() if n in own}
+        return answers_of(model, loaded, given=calls, specs=specs)
+
+
+def _named(model: Any) -> dict[str, Any]:
+    return dict(model) if isinstance(model, Mapping) else {"call": model}
+
+
+def _chosen(models: Mapping[str, Any], signatures: Mapping[str, str] | None) -> dict[str, str]:
+    if signatures is not None:
+        return dict(signatures)
+    return {"serving_default" if i == 0 else n: n for i, n in enumerate(models)}
+
+
+def _made(
+    models: Mapping[str, Any],
+    *,
+    signatures: Mapping[str, str] | None,
+    trainable: Trainable,
+    name: str | None,
+    ask: _Question | None = None,
+) -> ConvertedModule:
     methods = {}
     variables: dict[str, SourceVariable] = {}
     first = ""
@@ -228,8 +314,13 @@ def to_module(
                     "has one variable of a name. Rename the initializers of one."
                 )
             variables.setdefault(key, SourceVariable(weights[key].array, flag))
-        answers = _source_answers(item, loaded)
-        methods[method] = MethodGraph(item, weights={n: n for n in chosen}, answers=answers)
+        answers = Answers() if ask is None else ask.answers(method, item, loaded)
+        methods[method] = MethodGraph(
+            item,
+            weights={n: n for n in chosen},
+            answers=answers.found,
+            unanswered=answers.refused,
+        )
     return ConvertedModule(
         methods,
         variables,
@@ -237,28 +328,6 @@ def to_module(
         signatures=signatures,
         metadata={"source": "onnx"},
     )
-
-
-def _source_answers(model: Any, loaded: ForeignModel) -> tuple[SourceAnswer, ...]:
-    """What ONNX Runtime gives for a model itself and made up inputs; nothing where it refuses."""
-    source = os.fspath(model) if isinstance(model, str | os.PathLike) else None
-    stored = {t.name for t in loaded.proto.graph.initializer}
-    draws = np.random.default_rng(0)
-    try:
-        ports = [p for p in ports_of(loaded, {}) if p.name not in stored]
-        if any(p.sequence or p.optional or p.tensor.shape.rank is None for p in ports):
-            return ()
-        given = {}
-        for port in ports:
-            sizes = [d if isinstance(d, int) else 2 for d in port.shape or ()]
-            given[port.name] = made_up(draws, port.tensor.dtype, sizes)
-        session = Session(source or loaded.with_external({}))
-        values = session.run({n: from_numpy(a) for n, a in given.items()})
-        outputs = dict(zip(session.output_names, map(to_numpy, values), strict=True))
-    except OpError:
-        return ()  # made up inputs do not suit every model
-    names = {o.name for o in loaded.proto.graph.output}
-    return (SourceAnswer(given, {n: a for n, a in outputs.items() if n in names}),)
 
 
 def _open(model: Any) -> ForeignModel:

@@ -12,6 +12,7 @@ import importlib
 import itertools
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -166,6 +167,7 @@ def to_module(
         dict(taken.rows),
         {n: _as_graph_has(graph.proto, n, a) for n, a in answers.items()},
         layers=lambda: _layers(model, taken, graph),
+        is_made_up=not taken.given,
     )
     chosen = _chosen(model, signatures)
     methods = {
@@ -216,7 +218,7 @@ def _few_rows(inputs: SklearnInputs) -> SklearnInputs:
 
 
 def _only(answer: SourceAnswer, output: str) -> SourceAnswer:
-    return SourceAnswer(answer.inputs, {output: answer.outputs[output]}, layers=answer.layers)
+    return replace(answer, outputs={output: answer.outputs[output]})
 
 
 def _as_graph_has(proto: Any, name: str, array: Any) -> Any:

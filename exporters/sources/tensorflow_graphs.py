@@ -73,7 +73,13 @@ def method_graph(call: TensorFlowCall) -> MethodGraph:
         results=results,
         weights={_port(n): call.names[id(v)] for n, v in captured.items()},
         shapes=shapes,
-        answers=(SourceAnswer(given, _answers(tf, call, results, given)),),
+        answers=(
+            SourceAnswer(
+                given,
+                _answers(tf, call, results, given),
+                is_made_up=not given.keys() <= call.inputs.keys(),
+            ),
+        ),
     )
 
 

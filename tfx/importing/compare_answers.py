@@ -8,7 +8,7 @@ changes are put back, so that comparing leaves no trace.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from tfx.bundle.examples import TOLERANCE, difference, max_difference
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import InvalidArgumentError, OpError
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.variable import Variable
 from tfx.importing.converted_module import ConvertedModule
 from tfx.importing.method_call import MethodCall
-from tfx.importing.method_graphs import MethodGraph, Port, SourceAnswer
+from tfx.importing.method_graphs import LayerValue, MethodGraph, Port, SourceAnswer
 from tfx.importing.open_model import open_model
 
 # Where all elements are below this, what is left of them is mostly rounding.
@@ -65,13 +65,38 @@ def restored(variables: Mapping[str, Variable], names: Any) -> Iterator[None]:
 def _compared(call: MethodCall, answer: SourceAnswer, tolerance: float) -> float:
     with restored(call.variables, call.updates.values()):
         found = _outcome(call, answer)
+    return compare_outcome(
+        call.label, found, tolerance, lambda: _first_layer(call, answer, tolerance)
+    )
+
+
+def compare_outcome(
+    label: str,
+    found: Mapping[str, tuple[Any, Any]],
+    tolerance: float,
+    where: Callable[[], str],
+) -> float:
+    """Compare what came with what the source has.
+
+    Args:
+        label: What was called, for the message.
+        found: What came and what was wanted, by a description of each.
+        tolerance: Of an output, by its largest element.
+        where: Gives what to say of the place where the difference begins.
+
+    Returns:
+        The largest difference, by the largest element of its output.
+
+    Raises:
+        InvalidArgumentError: something differs.
+    """
     worst = 0.0
     for what, (came, wanted) in found.items():
         text = differs(came, wanted, tolerance)
         if text:
             raise InvalidArgumentError(
-                f"{call.label}: {what} {text}; the source's answer and the converted model's are "
-                f"not the same. {_first_layer(call, answer, tolerance)}"
+                f"{label}: {what} {text}; the source's answer and the converted model's are not "
+                f"the same. {where()}"
             )
         worst = max(worst, _relative(came, wanted))
     return worst
@@ -122,10 +147,24 @@ def _first_layer(call: MethodCall, answer: SourceAnswer, tolerance: float) -> st
         return "Nothing is known of what the source computes inside."
     values = open_model(call.graph.model).proto
     known = {name for node in values.graph.node for name in node.output}
-    layers = [item for item in answer.layers() if item.value in known]
+    try:
+        layers = [item for item in answer.layers() if item.value in known]
+    except OpError as e:  # asking more of the source than its answer may be too much
+        return f"What the source computes inside cannot be told: {e.message}"
     if not layers:
         return "No value inside of the graph is known to be one of the source's."
     found = _values_inside(call, answer, [item.value for item in layers])
+    return first_layer(layers, found, tolerance)
+
+
+def first_layer(layers: Sequence[LayerValue], found: Mapping[str, Any], tolerance: float) -> str:
+    """The first layer that differs, in words.
+
+    Args:
+        layers: What the source has inside, in its order.
+        found: What came, by the graph's names; values may lack.
+        tolerance: Of a value, by its largest element.
+    """
     agreed = None
     for item in layers:
         came = found.get(item.value)

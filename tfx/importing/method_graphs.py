@@ -62,12 +62,14 @@ class SourceAnswer:
         updates: New values of variables by name, likewise.
         layers: Gives what the source computes on the way, in its order; called when an answer
             differs, to tell where.
+        is_made_up: Whether nobody gave the inputs.
     """
 
     inputs: Mapping[str, Any]
     outputs: Mapping[str, Any]
     updates: Mapping[str, Any] = field(default_factory=dict)
     layers: Callable[[], Iterable[LayerValue]] | None = None
+    is_made_up: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class MethodGraph:
         updates: Names of the variables that the graph changes, by the outputs that they become.
         shapes: Shapes of inputs in place of those that the graph declares.
         answers: What the source answered when the graph was made, with the variables as given.
+        unanswered: Why there are no answers, where there should be some.
     """
 
     model: Any
@@ -98,6 +101,7 @@ class MethodGraph:
     updates: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, Any] = field(default_factory=dict)
     answers: tuple[SourceAnswer, ...] = ()
+    unanswered: str = ""
 
 
 def is_port(leaf: Any) -> bool:

@@ -7,9 +7,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 from tests.unit.cli.conftest import Run
+from tfx.bundle.manifest import read_manifest
 
 PROGRAM = """
 import tfx as tf
@@ -131,6 +135,30 @@ def test_an_onnx_model(tfx: Run, sample_path: Path, tmp_path: Path) -> None:
     assert one == call(tfx, str(sample_path), "--input", "x=[[1,2,3,4]]")
 
 
+def test_an_onnx_model_that_takes_nothing_made_up(tfx: Run, program: Path) -> None:
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]
+    ports = [[helper.make_tensor_value_info(n, 1, s)] for n, s in (("x", ["n"]), ("y", None))]
+    shape = numpy_helper.from_array(np.int64([7, -1, 11]), "shape")
+    model = helper.make_model(
+        helper.make_graph(nodes, "g", *ports, [shape]), opset_imports=[helper.make_opsetid("", 21)]
+    )
+    model.ir_version = 10
+    onnx.save(model, program / "odd.onnx")
+    plain = tfx("save", "odd.onnx", "--out", "out")
+    assert plain.exit_code == 0
+    assert "warning: odd.onnx is saved without being compared with its source" in plain.stderr
+    assert "--input NAME=DTYPE[SHAPE]" in plain.stderr
+    assert not read_manifest(program / "out").examples
+    given = tfx("save", "odd.onnx", "--out", "out", "--input", "x=float32[154]")
+    assert (given.exit_code, given.stderr) == (0, "")
+    assert read_manifest(program / "out").examples
+    assert tfx("save", "odd.onnx", "--out", "out", "--no-verify").stderr == ""
+    for text, message in (("z=float32[2]", "no input 'z'"), ("x=int32[2]", "does not fit")):
+        wrong = tfx("save", "odd.onnx", "--out", "other", "--input", text)
+        assert (wrong.exit_code, message in wrong.stderr) == (1, True)
+        assert not (program / "other").exists()
+
+
 @pytest.mark.parametrize(
     ("args", "code", "text"),
     [
@@ -180,7 +208,7 @@ def test_an_onnx_model(tfx: Run, sample_path: Path, tmp_path: Path) -> None:
         (["my_model:number"], 1, "tfx: Expected an object with attributes to save"),
         (["no_python:x"], 1, "(no_python.py, line 1); --debug shows the traceback"),
         (["nothing.onnx"], 1, "nothing.onnx"),
-        (["bad_model.py.onnx", "--input", "x=float32[2]"], 2, "an ONNX model has its own inputs"),
+        (["a.onnx", "--dynamic", "x=0:n"], 2, "an ONNX model has its own inputs"),
         (["a.onnx", "--signature", "a=b"], 2, "an ONNX model has one signature"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value)[:30],
