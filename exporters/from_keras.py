@@ -14,7 +14,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from tfx.core.errors import InvalidArgumentError, MissingFileError, Unimplemente
 from tfx.core.specs import TensorSpec
 from tfx.exporters.converted import save_converted
 from tfx.exporters.sources.bundle_methods import bundle_methods
+from tfx.exporters.sources.keras_layers import keyed, watched
 from tfx.exporters.sources.keras_programs import (
     PREFIX,
     input_specs,
@@ -37,7 +39,8 @@ from tfx.exporters.sources.made_up_inputs import made_up
 from tfx.exporters.sources.messages import one_line
 from tfx.framework.module import snake_case
 from tfx.importing.converted_module import ConvertedModule
-from tfx.importing.method_graphs import MethodGraph, SourceAnswer, ports_in
+from tfx.importing.method_graphs import LayerValue, MethodGraph, SourceAnswer, ports_in
+from tfx.importing.open_model import open_model
 
 EXTRA = 'pip install "tfx-onnx[keras]"'
 _BACKEND = "tfx"
@@ -84,7 +87,8 @@ def export(
     Raises:
         ImportError: Keras is not installed.
         MissingFileError: there is no such file.
-        InvalidArgumentError: the model declares no inputs, or an answer differs.
+        InvalidArgumentError: the model declares no inputs, or an answer differs; the message names
+            the first layer that does.
         UnimplementedError: the model cannot be made again on tfx.
         AlreadyExistsError: the folder exists and is not a bundle.
     """
@@ -154,13 +158,13 @@ def to_module(
     with tempfile.TemporaryDirectory() as folder:
         target = os.path.join(folder, "bundle")
         if backend == _BACKEND:
-            write_keras_bundle(model, target, specs, training=training)
+            layers = write_keras_bundle(model, target, specs, training=training)
         else:
-            _in_another_process(
+            layers = _in_another_process(
                 model, target, specs, training=training, safe_mode=is_file and not allow_pickle
             )
         methods, variables = bundle_methods(target, PREFIX)
-    methods["call"] = _with_answer(keras, model, specs, methods["call"])
+    methods["call"] = _with_answer(keras, model, specs, methods["call"], layers)
     names = {"serving_default": "call"} | ({"train": "call_train"} if training else {})
     return ConvertedModule(
         methods,
@@ -208,17 +212,18 @@ def _loaded(keras: Any, path: str | os.PathLike[str], *, allow_pickle: bool) -> 
 
 def _in_another_process(
     model: Any, target: str, specs: Mapping[str, TensorSpec], *, training: bool, safe_mode: bool
-) -> None:
-    """Have a process with tfx as the backend write the bundle."""
+) -> dict[str, str]:
+    """Have a process with tfx as the backend write the bundle; gives what it says of layers."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "model.keras")
         model.save(file)
-        job = Path(folder, "job.json")
+        job, layers = Path(folder, "job.json"), Path(folder, "layers.json")
         job.write_text(
             json.dumps(
                 {
                     "model": file,
                     "bundle": target,
+                    "layers": str(layers),
                     "inputs": {n: spec_as_json(s) for n, s in specs.items()},
                     "training": training,
                     "safe_mode": safe_mode,
@@ -237,12 +242,14 @@ def _in_another_process(
             text=True,
             check=False,
         )
-    if done.returncode:
-        lines = [line for line in done.stderr.strip().splitlines() if line.strip()]
-        raise UnimplementedError(
-            f"{type(model).__name__} {model.name!r} cannot be made again on tfx: "
-            f"{(lines or ['the process ended'])[-1].strip()[:500]}"
-        )
+        if done.returncode:
+            lines = [line for line in done.stderr.strip().splitlines() if line.strip()]
+            raise UnimplementedError(
+                f"{type(model).__name__} {model.name!r} cannot be made again on tfx: "
+                f"{(lines or ['the process ended'])[-1].strip()[:500]}"
+            )
+        found: dict[str, str] = json.loads(layers.read_text(encoding="utf-8"))
+    return found
 
 
 def _own_modules(model: Any) -> Iterable[str]:
@@ -254,7 +261,11 @@ def _own_modules(model: Any) -> Iterable[str]:
 
 
 def _with_answer(
-    keras: Any, model: Any, specs: Mapping[str, TensorSpec], graph: MethodGraph
+    keras: Any,
+    model: Any,
+    specs: Mapping[str, TensorSpec],
+    graph: MethodGraph,
+    layers: Mapping[str, str],
 ) -> MethodGraph:
     """The graph with what the model itself answers for made up inputs."""
     draws = np.random.default_rng(0)
@@ -262,20 +273,51 @@ def _with_answer(
     for port, spec in zip(ports_in(graph.arguments), specs.values(), strict=True):
         shape = [_ROWS if not isinstance(d, int) else d for d in spec.shape.symbolic or ()]
         given[port.name] = made_up(draws, spec.dtype, shape)
+    try:
+        result = _called(keras, model, given)
+    except Exception as e:  # of any backend
+        reason = f"{type(model).__name__} takes none of the inputs that were made up"
+        return replace(graph, unanswered=f"{reason} ({one_line(e)})")
+    found = [np.asarray(keras.ops.convert_to_numpy(x)) for x in keras.tree.flatten(result)]
+    ports = [port.name for port in ports_in(graph.results)]
+    answer = SourceAnswer(
+        given,
+        dict(zip(ports, found, strict=True)),
+        layers=lambda: _layers(keras, model, given, graph, layers),
+        is_made_up=True,
+    )
+    return replace(graph, answers=(answer,))
+
+
+def _called(keras: Any, model: Any, given: Mapping[str, Any]) -> Any:
     tensors = [keras.ops.convert_to_tensor(a) if a.dtype != object else a for a in given.values()]
     structure = getattr(model, "_inputs_struct", None)
     if structure is not None:
-        result = model(keras.tree.pack_sequence_as(structure, tensors), training=False)
-    else:
-        result = model(*tensors)
-    found = [np.asarray(keras.ops.convert_to_numpy(x)) for x in keras.tree.flatten(result)]
-    ports = [port.name for port in ports_in(graph.results)]
-    answer = SourceAnswer(given, dict(zip(ports, found, strict=True)), is_made_up=True)
-    return MethodGraph(
-        graph.model,
-        arguments=graph.arguments,
-        results=graph.results,
-        weights=graph.weights,
-        updates=graph.updates,
-        answers=(answer,),
-    )
+        return model(keras.tree.pack_sequence_as(structure, tensors), training=False)
+    return model(*tensors)
+
+
+def _layers(
+    keras: Any,
+    model: Any,
+    given: Mapping[str, Any],
+    graph: MethodGraph,
+    names: Mapping[str, str],
+) -> Iterator[LayerValue]:
+    """What the layers give, where the graph still has their values."""
+    values = {
+        f"{node.name}:{i}": value
+        for node in open_model(graph.model).proto.graph.node
+        for i, value in enumerate(node.output)
+    }
+    with watched(model) as seen:
+        _called(keras, model, given)
+    for key, item in keyed(seen).items():
+        value = values.get(names.get(key, ""))
+        if value is None:
+            continue
+        try:
+            array = np.asarray(keras.ops.convert_to_numpy(item.tensor))
+        except (TypeError, ValueError, RuntimeError):
+            continue  # of a loop of the backend: it has no contents
+        yield LayerValue(item.layer, value, array)

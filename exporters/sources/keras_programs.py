@@ -18,6 +18,7 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.specs import TensorSpec
 from tfx.exporters.native import SaveOptions, save
+from tfx.exporters.sources.keras_layers import keyed, watched
 from tfx.framework.module import Module
 from tfx.framework.variable import Variable
 from tfx.function.tracing.function import Function
@@ -69,7 +70,7 @@ def write_keras_bundle(
     *,
     training: bool,
     names: Sequence[str] = (),
-) -> None:
+) -> dict[str, str]:
     """Write a model as a bundle with the signature ``call``, and ``call_train`` if asked.
 
     Args:
@@ -78,17 +79,28 @@ def write_keras_bundle(
         given: Specs of inputs; None: those that the model declares.
         training: Whether there is a signature that runs as in training.
         names: Names of the variables in the model's order, where it had others before it was saved.
+
+    Returns:
+        The names of the tensors that the layers give in ``call``, by the keys of ``keras_layers``.
     """
     specs = input_specs(model, given)
     functions = {"call": _function(model, specs, training=False)}
     if training:
         functions["call_train"] = _function(model, specs, training=True)
-    for function in functions.values():
-        function.get_concrete_function()  # a subclassed model makes its variables here
+    for name, function in functions.items():  # a subclassed model makes its variables here
+        if name != "call":
+            function.get_concrete_function()
+            continue
+        with watched(model) as seen:
+            graph = function.get_concrete_function().graph
+    # What made the variables, before the trace, was of another graph.
+    traced = [s for s in seen if getattr(s.tensor, "graph", None) is graph]
+    layers = {key: str(item.tensor.name) for key, item in keyed(traced).items()}
     variables = [v.__tf_variable__() for v in model.variables]
     named = dict(zip(names or variable_names(model), variables, strict=True))
     root = KerasBundle(named)
     save(root, folder, signatures=functions, options=SaveOptions(examples=False))
+    return layers
 
 
 def variable_names(model: Any) -> list[str]:
@@ -151,7 +163,8 @@ def main(arguments: Sequence[str]) -> int:
     model = keras.models.load_model(job["model"], compile=False, safe_mode=job["safe_mode"])
     given = {n: spec_from_json(s) for n, s in job["inputs"].items()}
     names = job["names"] if len(job["names"]) == len(model.variables) else ()
-    write_keras_bundle(model, job["bundle"], given, training=job["training"], names=names)
+    layers = write_keras_bundle(model, job["bundle"], given, training=job["training"], names=names)
+    Path(job["layers"]).write_text(json.dumps(layers), encoding="utf-8")
     return 0
 
 

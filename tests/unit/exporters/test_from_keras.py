@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,42 @@ def test_a_model_without_inputs_asks_for_them() -> None:
         from_keras.to_module(Double())
     module = from_keras.to_module(Double(), inputs={"x": tf.TensorSpec([None, 2], tf.float32)})
     np.testing.assert_array_equal(module([[1.0, 2.0]]), [[2, 4]])
+
+
+@pytest.mark.parametrize(
+    ("weight", "first", "last"),
+    [
+        ("net/conv2d/bias", "net/conv2d", None),
+        ("net/inner/one/kernel", "net/inner/one", "net/flatten"),
+        ("net/head/bias", "net/head", "dropout"),
+    ],
+)
+def test_a_difference_names_the_layer_and_leaves_nothing(
+    weight: str, first: str, last: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A weight that goes wrong on its way into the bundle."""
+    keras.utils.set_random_seed(0)
+    inner = keras.Sequential([L.Dense(4, name="one"), L.ReLU()], name="inner")
+    layers = [L.Input((6, 6, 2)), L.Conv2D(3, 3, name="conv2d"), L.Flatten(name="flatten"), inner]
+    model = keras.Sequential(
+        [*layers, L.Dropout(0.5, name="dropout"), L.Dense(2, name="head")], name="net"
+    )
+    read = from_keras.bundle_methods
+
+    def reading(*args: Any) -> Any:
+        methods, variables = read(*args)
+        (wrong,) = [n for n in variables if n.endswith(weight.removeprefix("net/"))]
+        variables[wrong] = replace(variables[wrong], value=variables[wrong].value + 1)
+        return methods, variables
+
+    monkeypatch.setattr(from_keras, "bundle_methods", reading)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="first layer that differs") as caught:
+        from_keras.export(model, tmp_path / "b")
+    assert f"first layer that differs is {first!r}" in str(caught.value)
+    if last is not None:
+        assert f"the last is {last!r}" in str(caught.value)
+    assert not list(tmp_path.iterdir())
+    assert "call" not in vars(model.layers[0])  # it is watched no longer
 
 
 @pytest.mark.slow
