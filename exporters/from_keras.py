@@ -277,7 +277,8 @@ def _with_answer(
         result = _called(keras, model, given)
     except Exception as e:  # of any backend
         reason = f"{type(model).__name__} takes none of the inputs that were made up"
-        return replace(graph, unanswered=f"{reason} ({one_line(e)})")
+        advice = "give specs with sizes that suit it as inputs="
+        return replace(graph, unanswered=f"{reason} ({one_line(e)}): {advice}")
     found = [np.asarray(keras.ops.convert_to_numpy(x)) for x in keras.tree.flatten(result)]
     ports = [port.name for port in ports_in(graph.results)]
     answer = SourceAnswer(

@@ -86,7 +86,7 @@ def _to_onnx(traced: TracedMethod) -> tuple[Any, Any]:
         functional = traced.program
         try:
             with _readable(traced, functional), quiet():
-                functional = traced.program.run_decompositions(tables())
+                functional = _with_plain_results(traced.program).run_decompositions(tables())
                 _refuse_effects(traced.label, functional.graph_signature)
                 made = torch.onnx.export(
                     _without_parameters(functional), dynamo=True, optimize=False, verbose=False
@@ -97,6 +97,31 @@ def _to_onnx(traced: TracedMethod) -> tuple[Any, Any]:
             return functional, made
     assert refused is not None
     raise refused
+
+
+def _with_plain_results(program: Any) -> Any:
+    """The same program, whose results are a tuple.
+
+    Taking operators apart runs the program again, to its results in their structure: making one of
+    transformers' caches makes tensors, which torch then does not find.
+    """
+    from torch.export import ExportedProgram
+    from torch.utils import _pytree as pytree
+
+    first, *others = program.module_call_graph
+    _, plain = pytree.tree_flatten((0,) * first.signature.out_spec.num_leaves)
+    signature = dataclasses.replace(first.signature, out_spec=plain)
+    return ExportedProgram(
+        program.graph_module,
+        program.graph_module.graph,
+        program.graph_signature,
+        program.state_dict,
+        program.range_constraints,
+        [dataclasses.replace(first, signature=signature), *others],
+        example_inputs=program.example_inputs,
+        constants=program.constants,
+        verifiers=program.verifiers,  # it may still change tensors in place
+    )
 
 
 def _decompositions() -> dict[Any, Any]:
@@ -294,7 +319,8 @@ def _readable(traced: TracedMethod, program: Any) -> Iterator[None]:
         raise UnimplementedError(
             f"{traced.label}: torch.onnx has no conversion for "
             f"{operator}{_place_of(operator, program)}: "
-            f"{' '.join(str(chain[-1]).split())[:300]}. Write that part with other operators."
+            f"{' '.join(str(chain[-1]).split())[:300].rstrip('.')}. Write that part with other "
+            "operators."
         ) from e
 
 

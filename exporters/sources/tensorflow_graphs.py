@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.errors import UnimplementedError
+from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.exporters.sources.made_up_inputs import made_up
 from tfx.exporters.sources.messages import one_line
 from tfx.graph.serialization.model_ports import rename_ports, set_attribute, unknown_operators
@@ -67,19 +67,29 @@ def method_graph(call: TensorFlowCall) -> MethodGraph:
     )
     shapes = _shapes(concrete, inputs, call.dynamic)
     given = _example(concrete, inputs, call.inputs)
+    is_made_up = not given.keys() <= call.inputs.keys()
+    answers: tuple[SourceAnswer, ...] = ()
+    unanswered = ""
+    try:
+        found = _answers(tf, call, results, given)
+        answers = (SourceAnswer(given, found, is_made_up=is_made_up),)
+    except tf.errors.OpError as e:
+        if not is_made_up:
+            raise InvalidArgumentError(
+                f"{call.label} refuses the example arguments: {one_line(e)}."
+            ) from e
+        unanswered = (
+            f"it takes none of the inputs that were made up ({one_line(e)}): give example arrays "
+            "as args= or kwargs="
+        )
     return MethodGraph(
         proto,
         arguments=arguments,
         results=results,
         weights={_port(n): call.names[id(v)] for n, v in captured.items()},
         shapes=shapes,
-        answers=(
-            SourceAnswer(
-                given,
-                _answers(tf, call, results, given),
-                is_made_up=not given.keys() <= call.inputs.keys(),
-            ),
-        ),
+        answers=answers,
+        unanswered=unanswered,
     )
 
 

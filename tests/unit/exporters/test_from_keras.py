@@ -135,6 +135,17 @@ def test_a_difference_names_the_layer_and_leaves_nothing(
     assert "call" not in vars(model.layers[0])  # it is watched no longer
 
 
+def test_made_up_inputs_that_do_not_suit_are_said(tmp_path: Path) -> None:
+    class Reshaped(keras.Model):  # type: ignore[misc, name-defined]
+        def call(self, x: Any) -> Any:
+            return keras.ops.reshape(x, (7, -1, 11))
+
+    inputs = {"x": tf.TensorSpec([None], tf.float32)}
+    with pytest.warns(UserWarning, match="saved without being compared.*sizes that suit"):
+        from_keras.export(Reshaped(), tmp_path / "b", inputs=inputs)
+    from_keras.export(Reshaped(), tmp_path / "c", inputs={"x": tf.TensorSpec([77], tf.float32)})
+
+
 @pytest.mark.slow
 def test_a_model_of_another_backend_goes_through_a_process(tmp_path: Path) -> None:
     pytest.importorskip("jax")

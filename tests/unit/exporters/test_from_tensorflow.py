@@ -115,3 +115,17 @@ def test_a_damaged_saved_model(tmp_path: Path) -> None:
     with pytest.raises(tfx.errors.InvalidArgumentError, match="cannot be read by TensorFlow"):
         from_tensorflow.export(str(tmp_path), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_made_up_inputs_that_do_not_suit_are_said(tmp_path: Path) -> None:
+    class Reshaped(tf.Module):  # type: ignore[misc, name-defined]
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+        def __call__(self, x: Any) -> Any:
+            return tf.reshape(x, [7, -1, 11])
+
+    with pytest.warns(UserWarning, match="saved without being compared.*give example arrays"):
+        from_tensorflow.export(Reshaped(), tmp_path / "m")
+    with pytest.raises(tfx.errors.InvalidArgumentError, match="refuses the example arguments"):
+        from_tensorflow.export(Reshaped(), tmp_path / "n", kwargs={"x": normal(76)})
+    from_tensorflow.export(Reshaped(), tmp_path / "n", kwargs={"x": normal(77)})

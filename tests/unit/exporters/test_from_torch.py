@@ -375,3 +375,48 @@ def test_the_guide_s_program_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         exec(compile(program, "models-in.md", "exec"), {"__name__": "document"})
     assert printed.getvalue().startswith("['encode', 'encode_train', 'serving_default', 'train']")
     assert {*tf.saved_model.load("trained").signatures} >= {"train", "encode"}
+
+
+class _Cache:
+    """Results that are made of tensors by code which makes tensors, as transformers' caches are."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = [torch.cat([torch.tensor([]), value]) for value in values]
+
+
+class _Caching(torch.nn.Module):  # type: ignore[misc, name-defined]
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 2)
+
+    def forward(self, *tensors: Any) -> Any:
+        return {"y": self.linear(tensors[0]) - tensors[1], "cache": _Cache([tensors[0][0]])}
+
+
+def test_results_that_make_tensors_and_any_number_of_arguments(tmp_path: Path) -> None:
+    pytree = torch.utils._pytree
+    pytree.register_pytree_node(
+        _Cache, lambda c: (c.values, None), lambda values, _: _Cache(list(values))
+    )
+    model, x = _Caching(), [torch.randn(3, 2), torch.randn(3, 2)]
+    module = from_torch.export(model, tmp_path / "m", tuple(x))
+    expected = model(*x)
+    _close(module(*[_array(t) for t in x])["y"], expected["y"])
+    loaded = tf.saved_model.load(tmp_path / "m")
+    _close(loaded(*[_array(t) for t in x])["y"], expected["y"])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_language_model_with_its_cache() -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPT2Config(
+        n_layer=1, n_head=2, n_embd=8, vocab_size=11, n_positions=16, bos_token_id=1, eos_token_id=2
+    )
+    model = transformers.GPT2LMHeadModel(config).eval()
+    tokens = torch.randint(0, 11, (2, 5))
+    axes = {"input_ids": {0: "batch", 1: "length"}}
+    module = from_torch.to_module(model, kwargs={"input_ids": tokens}, dynamic=axes)
+    assert compare_answers(module) < 1e-4
+    other = torch.randint(0, 11, (3, 7))
+    _close(module(input_ids=_array(other))["logits"], model(other).logits)
