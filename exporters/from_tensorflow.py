@@ -64,7 +64,8 @@ def export(
 
     Raises:
         ImportError: TensorFlow or tf2onnx is not installed.
-        InvalidArgumentError: the example does not fit, or an answer differs.
+        InvalidArgumentError: the example does not fit, or an answer differs; the message names the
+            first node that does.
         UnimplementedError: a function assigns variables, or uses what has no ONNX form.
         AlreadyExistsError: the folder exists and is not a bundle.
     """

@@ -18,6 +18,7 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.exporters.sources.made_up_inputs import made_up
 from tfx.exporters.sources.messages import one_line
+from tfx.exporters.sources.onnx_answers import layers_of
 from tfx.graph.serialization.model_ports import rename_ports, set_attribute, unknown_operators
 from tfx.importing.method_graphs import MethodGraph, Port, SourceAnswer
 
@@ -72,7 +73,16 @@ def method_graph(call: TensorFlowCall) -> MethodGraph:
     unanswered = ""
     try:
         found = _answers(tf, call, results, given)
-        answers = (SourceAnswer(given, found, is_made_up=is_made_up),)
+        feeds = {**given, **{_port(n): v.numpy() for n, v in captured.items()}}
+        answers = (
+            SourceAnswer(
+                given,
+                found,
+                layers=lambda: layers_of(proto, feeds),
+                is_made_up=is_made_up,
+                converter="tf2onnx",
+            ),
+        )
     except tf.errors.OpError as e:
         if not is_made_up:
             raise InvalidArgumentError(

@@ -154,16 +154,22 @@ def _first_layer(call: MethodCall, answer: SourceAnswer, tolerance: float) -> st
     if not layers:
         return "No value inside of the graph is known to be one of the source's."
     found = _values_inside(call, answer, [item.value for item in layers])
-    return first_layer(layers, found, tolerance)
+    return first_layer(layers, found, tolerance, answer.converter)
 
 
-def first_layer(layers: Sequence[LayerValue], found: Mapping[str, Any], tolerance: float) -> str:
+def first_layer(
+    layers: Sequence[LayerValue],
+    found: Mapping[str, Any],
+    tolerance: float,
+    converter: str = "",
+) -> str:
     """The first layer that differs, in words.
 
     Args:
         layers: What the source has inside, in its order.
         found: What came, by the graph's names; values may lack.
         tolerance: Of a value, by its largest element.
+        converter: Whose graph the layers are of, if not the source's own.
     """
     agreed = None
     for item in layers:
@@ -175,6 +181,11 @@ def first_layer(layers: Sequence[LayerValue], found: Mapping[str, Any], toleranc
             before = f" All layers before it agree, the last is {agreed!r}." if agreed else ""
             return f"The first layer that differs is {item.layer!r} (it {text}).{before}"
         agreed = item.layer
+    if converter:
+        return (
+            f"All {len(layers)} nodes of the graph that {converter} made agree with what ONNX "
+            f"Runtime gives for it: {converter} converts the model to another one."
+        )
     return f"All {len(layers)} layers inside agree up to {agreed!r}; the difference is behind them."
 
 

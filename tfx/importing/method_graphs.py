@@ -63,6 +63,7 @@ class SourceAnswer:
         layers: Gives what the source computes on the way, in its order; called when an answer
             differs, to tell where.
         is_made_up: Whether nobody gave the inputs.
+        converter: Whose graph ``layers`` are of, where they are not the source's own.
     """
 
     inputs: Mapping[str, Any]
@@ -70,6 +71,7 @@ class SourceAnswer:
     updates: Mapping[str, Any] = field(default_factory=dict)
     layers: Callable[[], Iterable[LayerValue]] | None = None
     is_made_up: bool = False
+    converter: str = ""
 
 
 @dataclass(frozen=True)

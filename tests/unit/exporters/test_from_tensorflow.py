@@ -10,6 +10,7 @@ import pytest
 
 import tfx
 from tfx.exporters import from_tensorflow
+from tfx.exporters.sources import tensorflow_graphs
 
 tf = pytest.importorskip("tensorflow")
 pytest.importorskip("tf2onnx")
@@ -129,3 +130,29 @@ def test_made_up_inputs_that_do_not_suit_are_said(tmp_path: Path) -> None:
     with pytest.raises(tfx.errors.InvalidArgumentError, match="refuses the example arguments"):
         from_tensorflow.export(Reshaped(), tmp_path / "n", kwargs={"x": normal(76)})
     from_tensorflow.export(Reshaped(), tmp_path / "n", kwargs={"x": normal(77)})
+
+
+def test_a_difference_names_the_node_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A weight that goes wrong on its way into the bundle; and a conversion to another model."""
+    network, made = Network(), from_tensorflow.SourceVariable
+
+    def wrong(value: Any, trainable: bool) -> Any:
+        return made(value * (3 if value.shape == (4, 3) else 1), trainable)
+
+    monkeypatch.setattr(from_tensorflow, "SourceVariable", wrong)
+    with pytest.raises(
+        tfx.errors.InvalidArgumentError, match=r"that differs is 'matmul \(MatMul\)'"
+    ):
+        from_tensorflow.export(network, tmp_path / "m")
+    monkeypatch.undo()
+    answers = tensorflow_graphs._answers
+    monkeypatch.setattr(
+        tensorflow_graphs,
+        "_answers",
+        lambda *args: {n: a + 1 for n, a in answers(*args).items()},
+    )
+    with pytest.raises(tfx.errors.InvalidArgumentError, match="tf2onnx converts the model to"):
+        from_tensorflow.export(network, tmp_path / "m")
+    assert not list(tmp_path.iterdir())
