@@ -60,7 +60,8 @@ def to_generator(
 
     Raises:
         ImportError: torch or transformers is not installed.
-        InvalidArgumentError: the model is of another kind, or generates other tokens.
+        InvalidArgumentError: the model is of another kind, generates other tokens, or knows no
+            such token as ``pad_token``.
         UnimplementedError: the model's cache is not of keys and values, or its code does what a
             graph cannot.
     """
@@ -84,6 +85,7 @@ def to_generator(
     ends = _ends(config.eos_token_id) if end_tokens is None else [int(t) for t in end_tokens]
     pad = config.pad_token_id if pad_token is None else pad_token
     pad = (ends[0] if ends else 0) if pad is None else pad
+    _check_pad(model, pad)
     arguments, slots = _example(model)
     network = _network(model, arguments, name)
     step = getattr(network, METHOD)
@@ -130,6 +132,17 @@ def _transformers() -> Any:
         raise ImportError(
             'transformers is needed for language models: pip install "tfx-onnx[torch]" transformers'
         ) from e
+
+
+def _check_pad(model: Any, pad: int) -> None:
+    """Refuse a token to pad with that the model has no row for: it would be given to it."""
+    count = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    if count is not None and not 0 <= pad < count:
+        raise InvalidArgumentError(
+            f"the token to pad with is {pad}, expected one of the {count} that "
+            f"{type(model).__name__} knows: give pad_token=, and end_tokens= if these are not the "
+            "model's either."
+        )
 
 
 def _ends(given: Any) -> list[int]:

@@ -21,6 +21,7 @@ from tfx.core.errors import InvalidArgumentError, PermissionDeniedError, Unimple
 from tfx.exporters import (
     from_safetensors,
     from_torch,
+    text_generation,
     to_numpy,
     to_safetensors,
     to_torch,
@@ -420,3 +421,5 @@ def test_a_language_model_with_its_cache() -> None:
     assert compare_answers(module) < 1e-4
     other = torch.randint(0, 11, (3, 7))
     _close(module(input_ids=_array(other))["logits"], model(other).logits)
+    with pytest.raises(InvalidArgumentError, match="pad with is 50256, expected one of the 11"):
+        text_generation.to_generator(model, pad_token=50256)
