@@ -553,3 +553,26 @@ def test_what_is_saved_of_float32_has_no_float64(function, size, tmp_path):
                     graphs.append(attribute.g)
         for constant in getattr(graph, "initializer", ()):
             assert constant.data_type != onnx.TensorProto.DOUBLE
+
+
+@pytest.mark.parametrize(
+    ("spec", "axes"), [((None, 32, 32, 3), (1, 2)), ((None, 70_000), (1,)), ((None, 70_001), (1,))]
+)
+def test_a_dimension_that_is_not_reduced_need_not_be_known(spec, axes, tmp_path):
+    """What is saved has no stages of unknown number: how much is summed is known."""
+
+    class Mean(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec(spec, tf.float32)])
+        def __call__(self, x):
+            return tf.reduce_mean(x, axes)
+
+    module = Mean()
+    tf.saved_model.save(module, str(tmp_path / "m"), signatures=module.__call__)
+    file = str(tmp_path / "m" / "serving_default.onnx")
+    assert len(onnx.load(file).graph.node) <= 14
+    session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+    (port,) = session.get_inputs()
+    for size in (0, 1, 3):
+        x = np.full([size if d is None else d for d in spec], 0.1, np.float32)
+        (found,) = session.run(None, {port.name: x})
+        np.testing.assert_allclose(found, x.mean(axes, dtype=np.float64), rtol=1e-6)
