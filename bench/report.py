@@ -36,6 +36,19 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     )
 
 
+def block(name: str, path: Path = REPORT) -> str:
+    """What stands between the markers of a block.
+
+    Args:
+        name: The command that the markers name.
+        path: The file.
+
+    Raises:
+        ValueError: the file has no such block.
+    """
+    return _parts(name, path)[1]
+
+
 def replace(block: str, text: str, path: Path = REPORT) -> None:
     """Put ``text`` between the markers of a block.
 
@@ -47,13 +60,19 @@ def replace(block: str, text: str, path: Path = REPORT) -> None:
     Raises:
         ValueError: the file has no such block.
     """
+    head, _, tail = _parts(block, path)
+    path.write_text(f"{head}\n{text}\n{tail}", encoding="utf-8")
+
+
+def _parts(block: str, path: Path) -> tuple[str, str, str]:
+    """A file up to the end of a block's first marker, the block, and the rest of the file."""
     begin, end = f"<!-- begin: {block} -->", f"<!-- end: {block} -->"
     whole = path.read_text(encoding="utf-8")
     head, found, rest = whole.partition(begin)
-    _, ended, tail = rest.partition(end)
+    inner, ended, tail = rest.partition(end)
     if not found or not ended:
         raise ValueError(f"{path} has no block between {begin!r} and {end!r}: write both into it.")
-    path.write_text(f"{head}{begin}\n{text}\n{end}{tail}", encoding="utf-8")
+    return head + begin, inner, end + tail
 
 
 def _cores() -> set[int]:

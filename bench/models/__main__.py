@@ -21,6 +21,7 @@ from bench.models.catalog import CATALOG, Entry
 from bench.models.results import is_equal, load, store, summary
 from bench.peers.environments import ROOT
 from bench.peers.process import SETTINGS
+from bench.report import machine
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -46,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         python = pythons.get(entry.framework, sys.executable)
         found = run(entry, python, options.seconds, options.gigabytes)
-        store(entry, found)
+        store(entry, {**found, "machine": machine()})
         print(f"{entry.name:50} {summary(found)}", flush=True)
     if options.write or options.only_write:
         report.write()

@@ -41,6 +41,11 @@ linear_regression ridge lasso logistic_regression mlp_classifier mlp_regressor s
 k_neighbors decision_tree random_forest gradient_boosting k_means pca scaler_logistic
 polynomial_logistic tfidf_logistic
 """
+_KERAS = """
+mobilenet mobilenet_v2 mobilenet_v3_small mobilenet_v3_large efficientnet_b0 efficientnet_v2_b0
+resnet50 resnet50_v2 densenet121 inception_v3 xception nasnet_mobile vgg16
+convnext_tiny
+"""
 _SOURCES = (
     ("transformers", "torch", _TRANSFORMERS),
     ("torch", "torch", "lstm_ctc"),
@@ -49,9 +54,10 @@ _SOURCES = (
     ("sklearn", "sklearn", _SKLEARN),
     ("xgboost", "sklearn", "classifier regressor"),
     ("lightgbm", "sklearn", "classifier regressor"),
-    ("jax", "jax", "mlp transformer"),
-    ("flax", "jax", "mlp cnn resnet transformer lstm"),
-    ("equinox", "jax", "mlp"),
+    ("keras", "keras", _KERAS),
+    ("jax", "jax", "mlp cnn transformer gru"),
+    ("flax", "jax", "mlp cnn resnet transformer vit lstm nnx_mlp nnx_cnn"),
+    ("equinox", "jax", "mlp cnn"),
 )
 CATALOG = [
     Entry(f"{source}/{model}", framework)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench import report
 from bench.models.catalog import CATALOG, Entry
+from bench.models.kept_rows import read
 from bench.models.results import CHECKS, is_equal, load
 from bench.peers.environments import ROOT
 
@@ -17,25 +18,49 @@ _HEADER = (
     "model", "parameters", "nodes", "answers", "gradient", "step", "reloaded", "onnxruntime",
     "import s", "ms", "ratio",
 )  # fmt: skip
+# The columns of ``CHECKS``.
+_COMPARED = ("answers", "gradient", "step", "reloaded", "onnxruntime")
 
 
 def write() -> None:
-    """Put the table of everything that is known into the document."""
-    known = [(e, found) for e in CATALOG if (found := load(e)) is not None]
-    passed = sum(is_equal(found) for _, found in known)
+    """Put the table of everything that is known into the document.
+
+    Of models that nothing is known of here, the document's own rows are kept.
+    """
+    kept = read(report.block(BLOCK, DOCUMENT))
+    rows: dict[str, Sequence[str]] = {}
+    reasons: dict[str, list[str]] = {}
+    machines: dict[str, list[str]] = {}
+    passed = 0
+    for entry in CATALOG:
+        name, found = entry.name, load(entry)
+        source = name.partition("/")[0]
+        if found is not None:
+            rows[name] = _row(entry, found)
+            reasons[name] = _notes(found)
+            passed += is_equal(found)
+            where = [found.get("machine", report.machine())]
+        elif name in kept.rows:
+            rows[name] = kept.rows[name]
+            reasons[name] = kept.reasons.get(name, [])
+            passed += kept.is_equal(name, [_HEADER.index(c) for c in _COMPARED])
+            where = kept.machines[source]
+        else:
+            continue
+        own = machines.setdefault(source, [])
+        own += [m for m in where if m not in own]
     parts = [
-        report.machine(),
-        f"{len(known)} of {len(CATALOG)} models were checked; {passed} are equal in everything "
+        f"{len(rows)} of {len(CATALOG)} models were checked; {passed} are equal in everything "
         "that can be compared.",
     ]
-    for source in dict.fromkeys(e.name.partition("/")[0] for e, _ in known):
-        rows = [(e, f) for e, f in known if e.name.startswith(f"{source}/")]
-        parts.append(f"### {source}")
-        parts.append(report.table(_HEADER, [_row(e, f) for e, f in rows]))
-    notes = [_note(e, f) for e, f in known]
-    if any(notes):
+    for source, lines in machines.items():
+        parts += [f"### {source}", *lines]
+        parts.append(
+            report.table(_HEADER, [r for n, r in rows.items() if n.startswith(f"{source}/")])
+        )
+    if any(reasons.values()):
         parts.append("### What is not equal, and what cannot be compared")
-        parts.append("\n".join(_gathered(known)))
+        parts.append("\n".join(_gathered(reasons)))
     report.replace(BLOCK, "\n\n".join(parts), DOCUMENT)
 
 
@@ -62,21 +87,21 @@ def _cell(found: dict[str, Any], check: str) -> str:
     return f"{value:.3f}" if value <= 1 else f"**{value:.3g}**"
 
 
-def _note(entry: Entry, found: dict[str, Any]) -> str:
+def _notes(found: dict[str, Any]) -> list[str]:
+    """Why cells of a row are no numbers, or too large."""
     if "error" in found:
-        return str(found["error"]).splitlines()[0].replace(f"{ROOT}/", "")[:300]
+        return [str(found["error"]).splitlines()[0].replace(f"{ROOT}/", "")[:300]]
     wrong = [c for c in CHECKS if found.get(c, 0.0) > 1]
     if wrong:
         worst = found.get("worst_gradient") if "gradient" in wrong else found.get("worst_step")
-        return f"{', '.join(wrong)} differ, most in {worst}" if worst else f"{wrong[0]} differ"
-    reasons = [f"{c}: {found[f'{c}_reason']}" for c in CHECKS if f"{c}_reason" in found]
-    return "; ".join(reasons)
+        return [f"{', '.join(wrong)} differ, most in {worst}" if worst else f"{wrong[0]} differ"]
+    return [f"{c}: {found[f'{c}_reason']}" for c in CHECKS if f"{c}_reason" in found]
 
 
-def _gathered(known: Sequence[tuple[Entry, dict[str, Any]]]) -> list[str]:
+def _gathered(reasons: Mapping[str, Sequence[str]]) -> list[str]:
     """A line for each reason, with the models that it is true of."""
     by_reason: dict[str, list[str]] = {}
-    for entry, found in known:
-        for part in filter(None, _note(entry, found).split("; ")):
-            by_reason.setdefault(part, []).append(entry.name)
+    for name, own in reasons.items():
+        for reason in own:
+            by_reason.setdefault(reason, []).append(name)
     return [f"- {reason}: {', '.join(names)}" for reason, names in by_reason.items()]

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import flax.linen as nn
+import flax.nnx as nnx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -65,6 +66,39 @@ class Transformer(nn.Module):
         return nn.Dense(64)(x)
 
 
+class Vit(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Conv(32, (4, 4), strides=4)(x)
+        x = x.reshape((x.shape[0], -1, 32))
+        x = x + self.param("places", nn.initializers.normal(0.02), (1, x.shape[1], 32))
+        for _ in range(2):
+            x = x + nn.MultiHeadDotProductAttention(4)(nn.LayerNorm()(x))
+            x = x + nn.Dense(32)(nn.gelu(nn.Dense(64)(nn.LayerNorm()(x))))
+        return nn.Dense(10)(nn.LayerNorm()(x).mean(1))
+
+
+class NnxMlp(nnx.Module):
+    def __init__(self, rngs):
+        self.first = nnx.Linear(6, 32, rngs=rngs)
+        self.norm = nnx.LayerNorm(32, rngs=rngs)
+        self.last = nnx.Linear(32, 4, rngs=rngs)
+
+    def __call__(self, x):
+        return self.last(self.norm(nnx.silu(self.first(x))))
+
+
+class NnxCnn(nnx.Module):
+    def __init__(self, rngs):
+        self.first = nnx.Conv(3, 8, (3, 3), rngs=rngs)
+        self.second = nnx.Conv(8, 16, (3, 3), strides=2, rngs=rngs)
+        self.last = nnx.Linear(16, 10, rngs=rngs)
+
+    def __call__(self, x):
+        x = nnx.max_pool(nnx.relu(self.first(x)), (2, 2), (2, 2))
+        return self.last(nnx.relu(self.second(x)).mean((1, 2)))
+
+
 class Lstm(nn.Module):
     @nn.compact
     def __call__(self, x):
@@ -72,12 +106,23 @@ class Lstm(nn.Module):
 
 
 def _linen(module, x):
-    variables = module.init(_KEY, x)
+    variables = jax.jit(module.init)(_KEY, x)
 
     def call(params, x):
         return module.apply({"params": params}, x)
 
     return module, variables, call, variables["params"], x, "params/"
+
+
+def _nnx(module, x):
+    definition, state, rest = nnx.split(module, nnx.Param, ...)
+
+    def call(params, x):
+        filled = jax.tree.map(lambda v: v, state)
+        nnx.replace_by_pure_dict(filled, params)
+        return nnx.merge(definition, filled, rest)(x)
+
+    return module, None, call, nnx.to_pure_dict(state), x, ""
 
 
 def _function_mlp():
@@ -106,17 +151,70 @@ def _function_transformer():
     return call, params, call, params, x, ""
 
 
-def _equinox_mlp():
+def _function_cnn():
+    x = _images()
+    keys = jax.random.split(_KEY, 3)
+    params = {"w0": jax.random.normal(keys[0], (3, 3, 3, 8)) * 0.2, "b0": jnp.full((8,), 0.1),
+              "w1": jax.random.normal(keys[1], (3, 3, 8, 16)) * 0.2,
+              "w2": jax.random.normal(keys[2], (16, 10)) * 0.3}  # fmt: skip
+    layout = ("NHWC", "HWIO", "NHWC")
+
+    def call(params, x):
+        for name, stride in (("w0", 1), ("w1", 2)):
+            x = jax.lax.conv_general_dilated(
+                x, params[name], (stride, stride), "SAME", dimension_numbers=layout
+            )
+            x = jax.nn.relu(x + params["b0"]) if name == "w0" else jnp.tanh(x)
+        return x.mean((1, 2)) @ params["w2"]
+
+    return call, params, call, params, x, ""
+
+
+def _function_gru():
+    x = jax.random.normal(_KEY, (6, 2, 4))
+    keys = jax.random.split(_KEY, 2)
+    sizes = {"wx": (4, 24), "wh": (8, 24)}
+    params = {
+        n: jax.random.normal(k, s) * 0.3 for (n, s), k in zip(sizes.items(), keys, strict=True)
+    }
+    params["b"] = jnp.full((24,), 0.1)
+
+    def call(params, x):
+        def step(h, now):
+            zx, rx, nx = jnp.split(now @ params["wx"] + params["b"], 3, axis=-1)
+            zh, rh, nh = jnp.split(h @ params["wh"], 3, axis=-1)
+            z, r = jax.nn.sigmoid(zx + zh), jax.nn.sigmoid(rx + rh)
+            h = (1.0 - z) * jnp.tanh(nx + r * nh) + z * h
+            return h, h
+
+        return jax.lax.scan(step, jnp.zeros((2, 8)), x)[1]
+
+    return call, params, call, params, x, ""
+
+
+def _equinox(make, shape):
     import equinox as eqx
 
-    model = eqx.nn.MLP(6, 3, 16, 2, key=_KEY)
-    x = jax.random.normal(_KEY, (6,))
+    model = make(eqx.nn)
     arrays, static = eqx.partition(model, eqx.is_array)
 
     def call(params, x):
         return eqx.combine(params, static)(x)
 
-    return model, None, call, arrays, x, ""
+    return model, None, call, arrays, jax.random.normal(_KEY, shape), ""
+
+
+def _equinox_cnn(layers):
+    first, second, last = jax.random.split(_KEY, 3)
+    return layers.Sequential([
+        layers.Conv2d(3, 8, 3, padding=1, key=first), layers.Lambda(jax.nn.relu),
+        layers.Conv2d(8, 16, 3, stride=2, key=second), layers.Lambda(jnp.tanh),
+        layers.Lambda(jnp.ravel), layers.Linear(16 * 7 * 7, 10, key=last),
+    ])  # fmt: skip
+
+
+def _equinox_mlp(layers):
+    return layers.MLP(6, 3, 16, 2, key=_KEY)
 
 
 def _images():
@@ -126,12 +224,18 @@ def _images():
 MODELS = {
     "jax/mlp": _function_mlp,
     "jax/transformer": _function_transformer,
+    "jax/cnn": _function_cnn,
+    "jax/gru": _function_gru,
     "flax/mlp": lambda: _linen(Mlp(), jax.random.normal(_KEY, (8, 6))),
     "flax/cnn": lambda: _linen(Cnn(), _images()),
     "flax/resnet": lambda: _linen(Residual(), _images()),
     "flax/transformer": lambda: _linen(Transformer(), jax.random.randint(_KEY, (2, 9), 0, 64)),
     "flax/lstm": lambda: _linen(Lstm(), jax.random.normal(_KEY, (2, 6, 4))),
-    "equinox/mlp": _equinox_mlp,
+    "flax/vit": lambda: _linen(Vit(), _images()),
+    "flax/nnx_mlp": lambda: _nnx(NnxMlp(nnx.Rngs(0)), jax.random.normal(_KEY, (8, 6))),
+    "flax/nnx_cnn": lambda: _nnx(NnxCnn(nnx.Rngs(0)), _images()),
+    "equinox/mlp": lambda: _equinox(_equinox_mlp, (6,)),
+    "equinox/cnn": lambda: _equinox(_equinox_cnn, (3, 16, 16)),
 }
 
 
@@ -149,7 +253,8 @@ def check(name):
     # float32 is what is compared with, so 1e-4 is all that is allowed.
     exact = low
     imported = from_jax.to_module(model, x, variables=variables)
-    found = {"nodes": len(imported.as_onnx().graph.node)}
+    found = {"parameters": sum(int(np.size(p)) for p in jax.tree.leaves(params))}
+    found["nodes"] = len(imported.as_onnx().graph.node)
     checked, arrays = Checked(imported), [np.asarray(x)]
     if arrays[0].dtype.kind == "i":
         arrays = [arrays[0].astype(np.int32)]
