@@ -43,8 +43,7 @@ polynomial_logistic tfidf_logistic
 """
 _KERAS = """
 mobilenet mobilenet_v2 mobilenet_v3_small mobilenet_v3_large efficientnet_b0 efficientnet_v2_b0
-resnet50 resnet50_v2 densenet121 inception_v3 xception nasnet_mobile vgg16
-convnext_tiny
+resnet50 resnet50_v2 densenet121 inception_v3 xception nasnet_mobile vgg16 convnext_tiny
 """
 _SOURCES = (
     ("transformers", "torch", _TRANSFORMERS),

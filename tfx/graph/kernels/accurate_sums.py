@@ -146,7 +146,7 @@ def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
     wide = type_of_sums(x.dtype)
     if x.dtype != wide:
         result = _part(write, kind.rest, (write.Cast(parts, to=wide), axes), attrs)
-    elif is_static([parts.shape[a] for a in blocks.axes]):
+    elif is_static(tuple(parts.shape[a] for a in blocks.axes)):
         # A reduction like any other, which may need stages too.
         result = write.apply(kind.rest, (parts, axes), attrs)
     else:
