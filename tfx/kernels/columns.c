@@ -8,6 +8,10 @@
 #ifndef BLOCK /* tests have less */
 #define BLOCK 64
 #endif
+/* Rows of a part, at least: its sums take hardly more memory than what is added up. */
+#ifndef LEAST_ROWS
+#define LEAST_ROWS 8
+#endif
 /* Numbers of a part, which one thread adds; and the most parts, whose sums are kept. */
 #ifndef PART
 #define PART (1 << 16)
@@ -68,7 +72,7 @@ int sum_columns(const Columns *of, i64 rows, i64 columns, f64 divisor, f32 *sums
                 const Host *host) {
   Summing does = {.of = of, .rows = rows, .columns = columns};
   if (columns == 0) return 0;
-  does.parts = rows / (PART / columns + 1) + 1;
+  does.parts = rows / larger(LEAST_ROWS, PART / columns + 1) + 1;
   if (does.parts > MOST_PARTS) does.parts = MOST_PARTS;
   const size_t count = (size_t)(does.parts * columns);
   does.sums = malloc(count * (sizeof *does.sums + sizeof *does.blocks));

@@ -25,4 +25,26 @@ typedef int64_t i64;
 static inline i64 smaller(i64 a, i64 b) { return a < b ? a : b; }
 static inline i64 larger(i64 a, i64 b) { return a > b ? a : b; }
 
+/* The number of elements of some sizes. Of an empty tensor the other sizes may be any, so the product
+   before its 0 wraps around. */
+static inline i64 elements(const i64 *sizes, int rank) {
+  uint64_t count = 1;
+  for (int axis = 0; axis < rank; axis++) count *= (uint64_t)sizes[axis];
+  return (i64)count;
+}
+
+/* Likewise of two. */
+static inline i64 wrapping_product(i64 a, i64 b) { return (i64)((uint64_t)a * (uint64_t)b); }
+
+/* Whether there are more bytes of numbers of 8 bytes in a box than a number of 64 bits counts; inputs
+   never have so many, but there can be results of so many. */
+static inline int too_many(const i64 *sizes, int rank) {
+  i64 left = INT64_MAX / 8;
+  for (int axis = 0; axis < rank; axis++) {
+    if (sizes[axis] == 0) return 0;
+    left /= sizes[axis];
+  }
+  return left == 0;
+}
+
 #endif

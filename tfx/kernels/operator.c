@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "columns.h"
+#include "numbers.h"
 #include "program.h"
 #include "runtime_api.h"
 #include "windows.h"
@@ -24,6 +25,9 @@
 
 #define DOMAIN_NAME "tfx.kernels"
 #define PROBLEM_SIZE 200
+#define TEXT(x) #x
+#define TEXT_OF(x) TEXT(x)
+#define VERSION_TEXT TEXT_OF(RUNTIME_API_VERSION)
 
 static const RuntimeApi *api; /* one for the process: all sessions are of one ONNX Runtime */
 static int lends_shapes;      /* whether it hands out the sizes of a tensor without a copy */
@@ -167,12 +171,6 @@ static RuntimeStatus *read_input(const Run *run, size_t index, int wanted, Tenso
   /* The interface has one function for reading and writing; inputs are only read. */
   return CALL(GetTensorMutableData, GET_TENSOR_MUTABLE_DATA)((RuntimeValue *)value,
                                                              &tensor->data);
-}
-
-static int64_t count_of(const Tensor *tensor) {
-  int64_t count = 1;
-  for (int axis = 0; axis < tensor->rank; axis++) count *= tensor->sizes[axis];
-  return count;
 }
 
 static RuntimeStatus *check_counts(const KernelContext *context, size_t inputs,
@@ -329,7 +327,15 @@ static const CustomOperator *const operators[] = {&fused,
 EXPORTED RuntimeStatus *RegisterCustomOps(SessionOptions *options, const RuntimeApiBase *base) {
   static OperatorDomain *domain; /* for as long as the process lives, as sessions do */
   const RuntimeApi *found = base->get_api(RUNTIME_API_VERSION);
-  if (!found) return ((CreateStatus)base->get_api(1)[CREATE_STATUS])(FAIL, "no such interface");
+  if (!found || (domain && found != api)) {
+    const RuntimeApi *first = base->get_api(1);
+    if (!first) return NULL; /* nothing can be said; a session without the operators does */
+    return ((CreateStatus)first[CREATE_STATUS])(
+        FAIL, found ? "another ONNX Runtime of this process has the fused kernels"
+                    : "this ONNX Runtime has no interface of version " VERSION_TEXT
+                      ", which the fused kernels need; ONNX Runtime 1." VERSION_TEXT
+                      " and later have");
+  }
   api = found;
   lends_shapes = base->get_api(SHAPE_REFERENCE_VERSION) != NULL;
   if (!domain) {

@@ -901,23 +901,6 @@ static int broadcast(const Box *box, const Tensor *tensors[], i64 sizes[MAX_RANK
   return 0;
 }
 
-static i64 elements(const i64 *sizes, int rank) {
-  u64 count = 1; /* of an empty tensor, the other sizes may be any */
-  for (int axis = 0; axis < rank; axis++) count *= (u64)sizes[axis];
-  return (i64)count;
-}
-
-/* Whether there are more bytes in a box than a number of 64 bits counts; inputs never have so many,
-   but they can be broadcast to such a box. */
-static int too_many(const i64 *sizes, int rank) {
-  i64 left = INT64_MAX / 8;
-  for (int axis = 0; axis < rank; axis++) {
-    if (sizes[axis] == 0) return 0;
-    left /= sizes[axis];
-  }
-  return left == 0;
-}
-
 static void describe_spread(Spread *spread, const Tensor *tensor, const i64 *sizes, int rank) {
   int shift = rank - tensor->rank;
   i64 strides[MAX_RANK] = {0}, stride = 1;
@@ -1031,7 +1014,7 @@ static int prepare_box(const Program *program, const Box *box, const Tensor *inp
       streams[i].spread = &prepared->spreads[described++];
     }
   }
-  if (total > LEAST_PART && total * (i64)(box->step_count + 2) > LEAST_WORK) {
+  if (total > LEAST_PART && total > LEAST_WORK / (i64)(box->step_count + 2)) {
     i64 part = LEAST_WORK / (i64)(box->step_count + 2) / TILE * TILE;
     prepared->work.part = part < LEAST_PART ? LEAST_PART : part;
   }
@@ -1234,15 +1217,17 @@ static int output_of_turn(void *context, size_t output, Tensor *tensor) {
   return *temporary == NULL;
 }
 
-/* Of an iteration of a loop, in elements times steps. */
-static i64 work_of(const Prepared *prepared) {
+/* Of an iteration of a loop, in elements times steps; an estimate, so nothing of it may overflow. */
+static f64 work_of(const Prepared *prepared) {
   const Box *box = prepared->work.box;
   const Multiplying *product = &prepared->multiplying;
-  if (box->kind == REDUCES) return prepared->reducing.rows * (prepared->reducing.width + 50);
+  if (box->kind == REDUCES)
+    return (f64)prepared->reducing.rows * ((f64)prepared->reducing.width + 50);
   if (box->kind == MULTIPLIES)
-    return product->count * product->rows * (product->inner * (product->columns / 8 + 1) + 50);
-  if (box->kind != ELEMENTS) return copied(&prepared->copying, box->copies) / 4 + 50;
-  return (i64)box->step_count * (prepared->work.total + 50);
+    return (f64)product->count * (f64)product->rows *
+           ((f64)product->inner * ((f64)product->columns / 8 + 1) + 50);
+  if (box->kind != ELEMENTS) return (f64)copied(&prepared->copying, box->copies) / 4 + 50;
+  return (f64)box->step_count * ((f64)prepared->work.total + 50);
 }
 
 /* Everything of a call of ``program_repeat`` that is freed at its end. */
@@ -1323,7 +1308,8 @@ int program_repeat(const Program *program, Repetition loop, const Tensor *given,
   char *places[2][MAX_GIVEN];
   Collected collected[MAX_GIVEN];
   Repeating all = {0};
-  i64 iteration = *at, work = ITERATION_WORK;
+  i64 iteration = *at;
+  f64 work = ITERATION_WORK;
   size_t spare = 0, streams_of_all = 0;
   memcpy(inputs[0], given, program->input_count * sizeof *given);
   inputs[0][0] = (Tensor){&iteration, 0, {0}};
@@ -1382,7 +1368,7 @@ int program_repeat(const Program *program, Repetition loop, const Tensor *given,
         streams += streams_of(box), slots += streams_of(box) * SLOT_BYTES;
         if (!failed && done == 0) work += work_of(&prepared[i]);
       }
-      if (done == 0) most = LONGEST_WORK / work + 2;
+      if (done == 0) most = (i64)(LONGEST_WORK / work) + 2;
       if (done == 0 && !failed && loop.collected) {
         most = make_rows(program, &all, loop, most, limit, host, collected, problem, size);
         failed = most < 0;

@@ -97,6 +97,38 @@ static int rows_at_once(const Tiles *tiles, int64_t left) {
 
 static i64 parts_of(i64 whole, i64 part) { return (whole + part - 1) / part; }
 
+/* The limit of what is counted: no machine has as many bytes, and numbers of 64 bits hold the product of
+   such a count with all that it is multiplied with here. */
+#define LIMIT 0x1p47
+
+/* The bytes of numbers of 8 bytes along some axes. In float64 no product of counts overflows. */
+static f64 bytes_along(f64 a, f64 b, f64 c, f64 d) {
+  const f64 sizes[] = {a, b, c, d};
+  f64 bytes = 8;
+  for (int axis = 0; axis < 4; axis++) bytes *= sizes[axis] < 1 ? 1 : sizes[axis];
+  return bytes;
+}
+
+int is_possible(const Convolution *does, int is_depthwise) {
+  enum { BLOCK = 64 }; /* more than the columns of a panel, and than the parts of a sum */
+  const Window *window = &does->window;
+  const f64 batch = (f64)does->batch, c = (f64)does->channels, f = (f64)does->filters;
+  f64 sizes[2], counts[2], taps[2], strides[2], seen[2], around[2];
+  for (int axis = 0; axis < 2; axis++) {
+    sizes[axis] = (f64)does->sizes[axis], counts[axis] = (f64)does->counts[axis];
+    taps[axis] = (f64)window->taps[axis], strides[axis] = (f64)window->strides[axis];
+    const f64 reach = (taps[axis] - 1) * (f64)window->dilations[axis] + 1;
+    seen[axis] = (counts[axis] < 1 ? 0 : counts[axis] - 1) * strides[axis] + reach;
+    around[axis] = sizes[axis] + 2 * reach; /* the places that an image's gradient is made of */
+  }
+  const f64 filter = is_depthwise ? bytes_along(taps[0], taps[1], c, BLOCK)
+                                  : bytes_along(taps[0], taps[1], c + BLOCK, f + BLOCK);
+  return bytes_along(batch, sizes[0], sizes[1], c) < LIMIT &&
+         bytes_along(batch, counts[0], counts[1], f) < LIMIT && filter < LIMIT &&
+         bytes_along(seen[0], seen[1], c, strides[0]) < LIMIT &&
+         bytes_along(around[0], around[1], f, 1) < LIMIT;
+}
+
 /* Rows of places that are computed at a time, and the part of the image that they see. */
 typedef struct {
   const Convolution *does;
@@ -428,8 +460,11 @@ int input_gradient(const Convolution *does, const f32 *dy, const f32 *w, f32 *dx
       memset(dx, 0, (size_t)numbers * sizeof(f32));
       break;
     }
-  for (i64 i = 0; i < strides[0] * strides[1]; i++) {
-    i64 first[2] = {i / strides[1], i % strides[1]};
+  /* There is no more than the image where it is smaller than the stride. */
+  const i64 rows = smaller(strides[0], does->sizes[0]);
+  const i64 columns = smaller(strides[1], does->sizes[1]);
+  for (i64 i = 0; i < rows * columns; i++) {
+    i64 first[2] = {i / columns, i % columns};
     Phase phases[2];
     for (int axis = 0; axis < 2; axis++) phases[axis] = phase_of(does, axis, first[axis]);
     if (!phases[0].taps || !phases[1].taps || !phases[0].count || !phases[1].count) continue;
@@ -699,7 +734,8 @@ static void pool_part(void *data, size_t index) {
 
 static int run_pooling(Pooling *pooling, const Host *host) {
   const Convolution *does = pooling->does;
-  if (does->batch == 0 || does->channels == 0) return 0;
+  const i64 made = pooling->dy ? image_numbers(does) : place_numbers(does);
+  if (does->batch == 0 || does->channels == 0 || made == 0) return 0;
   pooling->parts = smaller(does->batch, MOST_PARTS);
   int failed = host->in_parallel(host->context, pool_part, (size_t)pooling->parts, pooling);
   return failed ? failed : pooling->failed ? -1 : 0;

@@ -18,6 +18,11 @@ typedef struct {
   Window window;
 } Convolution;
 
+/* Whether no count of numbers or bytes that the functions below make of these sizes overflows, whatever
+   of it is empty; ask before anything else. What a machine can hold is possible, if it has not far more
+   zeros around it than numbers. */
+int is_possible(const Convolution *does, int is_depthwise);
+
 /* Each returns 0, or what a function of the host returned, or -1 if there is no memory left.
 
    ``convolve`` writes ``y[n, rows, columns, filters]`` from ``x[n, height, width, channels]`` and

@@ -5,6 +5,7 @@
 
 /* Few rows in several blocks, and few numbers in several parts. */
 #define BLOCK 8
+#define LEAST_ROWS 2
 #define PART 100
 
 #include "columns.c"

@@ -33,13 +33,17 @@ def test_what_cannot_be_compiled_says_why(tmp_path, monkeypatch):
     assert "no C compiler" in build.build(tmp_path / "kernels.so")
 
 
-def compiled(name, folder, flags):
-    """A program beside this file; skips where the compiler cannot compile anything so."""
+def compiled(name, folder, flags, others=()):
+    """A program beside this file, with other sources of the library if it does not include them.
+
+    Skips where the compiler cannot compile anything so.
+    """
     nothing = folder / "nothing.c"
     nothing.write_text("int main(void) { return 0; }")
     for source in (nothing, Path(__file__).with_name(f"{name}.c")):
         program = folder / source.stem
-        command = [*compiler(), *flags, f"-I{FOLDER}", "-o", str(program), str(source), "-lm"]
+        command = [*compiler(), *flags, f"-I{FOLDER}", "-o", str(program), str(source)]
+        command += [*[str(FOLDER / other) for other in others], "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode and source is nothing:
             pytest.skip(f"this compiler has not what is asked of it: {done.stderr[-300:]}")
@@ -47,9 +51,9 @@ def compiled(name, folder, flags):
     return program
 
 
-def sanitized(name, folder, extra=()):
+def sanitized(name, folder, extra=(), others=()):
     flags = [f for f in build.FLAGS if f not in ("-O2", "-ftree-vectorize")]
-    return compiled(name, folder, [*flags, *SANITIZERS, *extra])
+    return compiled(name, folder, [*flags, *SANITIZERS, *extra], others)
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +95,14 @@ def test_random_tensors_are_not_left_and_results_are_right(name, count, tmp_path
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert int(done.stdout) == count
+
+
+@pytest.mark.parametrize("count", [2_000, pytest.param(200_000, marks=pytest.mark.proof)])
+def test_whatever_the_runtime_is_and_does(count, tmp_path):
+    """Too old, another one, failing; and tensors of any sizes, whose products overflow."""
+    others = [name for name in build.SOURCES if name != "operator.c"]
+    program = sanitized("runtime_check", tmp_path, [ZEROS], others)
+    done = subprocess.run([program, "1", str(count)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    tried, succeeded, broken = map(int, done.stdout.split())
+    assert tried == count and count / 8 < succeeded < count and broken > count / 8

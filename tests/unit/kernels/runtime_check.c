@@ -1,0 +1,498 @@
+/* The custom operators under a runtime made for this: one that is too old, too new, another one than
+   before; one whose functions fail, each in its turn; and tensors of sizes, types and numbers that no program
+   was made for, up to those whose products no number of 64 bits holds. Memory ends with every tensor, for
+   the sanitizers, which also see what is not freed. Arguments: the seed, and how many calls. Prints how many
+   calls were tried, how many of them succeeded, and how many failed because a function did. */
+
+#include "operator.c"
+
+#include "numbers.h"
+
+typedef struct {
+  int type;
+  size_t rank;
+  int64_t sizes[MAX_RANK + 2];
+  void *data;
+} Value;
+
+typedef struct {
+  Value *inputs[8], outputs[8];
+  size_t input_count, output_count;
+} Context;
+
+typedef struct {
+  const char *name;
+  int64_t numbers[64];
+  size_t count;
+} Attribute;
+
+typedef struct {
+  Attribute attributes[4];
+} Info;
+
+static uint64_t state;
+static uint32_t newest;            /* version of the interface that there is */
+static long calls, fails_at;       /* the call of the runtime that fails; 0: none does */
+static long statuses, shapes_lent; /* that are not freed */
+static size_t operators_added;
+static int output_types[8];
+
+static int64_t below(int64_t n) { /* xorshift, Marsaglia 2003 */
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return (int64_t)(state % (uint64_t)n);
+}
+
+static RuntimeStatus *new_status(int code, const char *message) {
+  (void)code;
+  char *made = malloc(strlen(message) + 1);
+  strcpy(made, message);
+  statuses++;
+  return (RuntimeStatus *)(void *)made;
+}
+
+static const char *message_of(RuntimeStatus *status) { return (const char *)status; }
+
+static void free_status(RuntimeStatus *status) {
+  if (status) statuses--;
+  free(status);
+}
+
+static RuntimeStatus *perhaps(void) {
+  return ++calls == fails_at ? new_status(FAIL, "the runtime fails") : NULL;
+}
+
+#define FAILS_IN_ITS_TURN                                                                      \
+  RuntimeStatus *failure = perhaps();                                                          \
+  if (failure) return failure;
+
+static RuntimeStatus *create_domain(const char *given, OperatorDomain **out) {
+  FAILS_IN_ITS_TURN
+  *out = (OperatorDomain *)(void *)(uintptr_t)given;
+  return NULL;
+}
+
+static RuntimeStatus *add_operator(OperatorDomain *domain, const void *op) {
+  (void)domain, (void)op;
+  FAILS_IN_ITS_TURN
+  operators_added++;
+  return NULL;
+}
+
+static RuntimeStatus *add_domain(SessionOptions *options, OperatorDomain *domain) {
+  (void)domain;
+  FAILS_IN_ITS_TURN
+  ++*(int *)(void *)options;
+  return NULL;
+}
+
+static RuntimeStatus *data_of(RuntimeValue *value, void **out) {
+  FAILS_IN_ITS_TURN
+  *out = ((Value *)(void *)value)->data;
+  return NULL;
+}
+
+static RuntimeStatus *shape_of(const RuntimeValue *value, TypeAndShape **out) {
+  FAILS_IN_ITS_TURN
+  Value *copy = malloc(sizeof *copy);
+  memcpy(copy, value, sizeof *copy);
+  shapes_lent++;
+  *out = (TypeAndShape *)(void *)copy;
+  return NULL;
+}
+
+static void release_shape(TypeAndShape *shape) {
+  shapes_lent--;
+  free(shape);
+}
+
+static RuntimeStatus *type_of(const TypeAndShape *shape, int *out) {
+  FAILS_IN_ITS_TURN
+  *out = ((const Value *)(const void *)shape)->type;
+  return NULL;
+}
+
+static RuntimeStatus *rank_of(const TypeAndShape *shape, size_t *out) {
+  FAILS_IN_ITS_TURN
+  *out = ((const Value *)(const void *)shape)->rank;
+  return NULL;
+}
+
+static RuntimeStatus *sizes_of(const TypeAndShape *shape, int64_t *sizes, size_t count) {
+  FAILS_IN_ITS_TURN
+  memcpy(sizes, ((const Value *)(const void *)shape)->sizes, count * sizeof *sizes);
+  return NULL;
+}
+
+static RuntimeStatus *lend_shape(const RuntimeValue *value, int *type, const int64_t **sizes,
+                                 size_t *rank) {
+  const Value *of = (const Value *)(const void *)value;
+  FAILS_IN_ITS_TURN
+  *type = of->type, *sizes = of->sizes, *rank = of->rank;
+  return NULL;
+}
+
+static RuntimeStatus *attribute(const KernelInfo *info, const char *wanted, int64_t *out,
+                                size_t *count) {
+  const Info *of = (const Info *)(const void *)info;
+  FAILS_IN_ITS_TURN
+  for (int i = 0; i < 4; i++) {
+    const Attribute *found = &of->attributes[i];
+    if (!found->name || strcmp(found->name, wanted) != 0) continue;
+    if (out) memcpy(out, found->numbers, found->count * sizeof *out);
+    *count = found->count;
+    return NULL;
+  }
+  return new_status(FAIL, "there is no such attribute");
+}
+
+static RuntimeStatus *number_attribute(const KernelInfo *info, const char *wanted,
+                                       int64_t *out) {
+  size_t count;
+  return attribute(info, wanted, out, &count);
+}
+
+static RuntimeStatus *input_count(const KernelContext *context, size_t *out) {
+  FAILS_IN_ITS_TURN
+  *out = ((const Context *)(const void *)context)->input_count;
+  return NULL;
+}
+
+static RuntimeStatus *output_count(const KernelContext *context, size_t *out) {
+  FAILS_IN_ITS_TURN
+  *out = ((const Context *)(const void *)context)->output_count;
+  return NULL;
+}
+
+static RuntimeStatus *input_at(const KernelContext *context, size_t index,
+                               const RuntimeValue **out) {
+  FAILS_IN_ITS_TURN
+  *out = (const RuntimeValue *)(const void *)((const Context *)(const void *)context)
+             ->inputs[index];
+  return NULL;
+}
+
+static size_t bytes_each(int type) {
+  return type == 1 || type == 6 ? 4 : type == 9 ? 1 : 8;
+}
+
+/* Memory for exactly so many elements; NULL where there would be too many. */
+static void *space(const Value *value) {
+  enum { MOST = 1 << 22 };
+  int64_t count = 1;
+  for (size_t axis = 0; axis < value->rank; axis++) {
+    if (value->sizes[axis] < 0) abort(); /* nothing has such sizes */
+    if (value->sizes[axis] == 0) count = 0;
+  }
+  for (size_t axis = 0; axis < value->rank && count; axis++) {
+    if (value->sizes[axis] > MOST / count) return NULL;
+    count *= value->sizes[axis];
+  }
+  const size_t bytes = (size_t)count * bytes_each(value->type);
+  unsigned char *made = malloc(bytes ? bytes : 1);
+  for (size_t i = 0; i < bytes; i++) /* of a truth value, 0 or 1 */
+    made[i] = (unsigned char)(value->type == 9 ? below(2) : below(3));
+  return made;
+}
+
+static RuntimeStatus *output_at(KernelContext *context, size_t index, const int64_t *sizes,
+                                size_t rank, RuntimeValue **out) {
+  Context *of = (Context *)(void *)context;
+  FAILS_IN_ITS_TURN
+  Value *value = &of->outputs[index];
+  if (index >= of->output_count || rank > MAX_RANK) abort();
+  value->rank = rank;
+  value->type = output_types[index];
+  memcpy(value->sizes, sizes, rank * sizeof *sizes);
+  if (!value->data) value->data = space(value);
+  if (!value->data) return new_status(FAIL, "a tensor is too large for the runtime");
+  *out = (RuntimeValue *)(void *)value;
+  return NULL;
+}
+
+static RuntimeStatus *parallel(const KernelContext *context, void (*part)(void *, size_t),
+                               size_t count, size_t batches, void *data) {
+  (void)context, (void)batches;
+  FAILS_IN_ITS_TURN
+  for (size_t i = count; i-- > 0;) part(data, i);
+  return NULL;
+}
+
+enum { TABLE = 1 + GET_TYPE_AND_SHAPE_REFERENCE };
+static AnyFunction tables[2][TABLE];
+
+#define PLACED(PLACE, FUNCTION) table[PLACE] = (AnyFunction)FUNCTION;
+static void fill_table(AnyFunction *table) {
+  PLACED(CREATE_STATUS, new_status)
+  PLACED(CREATE_CUSTOM_OP_DOMAIN, create_domain)
+  PLACED(CUSTOM_OP_DOMAIN_ADD, add_operator)
+  PLACED(ADD_CUSTOM_OP_DOMAIN, add_domain)
+  PLACED(GET_TENSOR_MUTABLE_DATA, data_of)
+  PLACED(GET_TENSOR_ELEMENT_TYPE, type_of)
+  PLACED(GET_DIMENSIONS_COUNT, rank_of)
+  PLACED(GET_DIMENSIONS, sizes_of)
+  PLACED(GET_TENSOR_TYPE_AND_SHAPE, shape_of)
+  PLACED(INFO_GET_ATTRIBUTE_INT64, number_attribute)
+  PLACED(CONTEXT_GET_INPUT_COUNT, input_count)
+  PLACED(CONTEXT_GET_OUTPUT_COUNT, output_count)
+  PLACED(CONTEXT_GET_INPUT, input_at)
+  PLACED(CONTEXT_GET_OUTPUT, output_at)
+  PLACED(RELEASE_TYPE_AND_SHAPE, release_shape)
+  PLACED(INFO_GET_ATTRIBUTE_ARRAY_INT64, attribute)
+  PLACED(CONTEXT_PARALLEL_FOR, parallel)
+  PLACED(GET_TYPE_AND_SHAPE_REFERENCE, lend_shape)
+}
+
+static const RuntimeApi *first_table(uint32_t version) {
+  return version && version <= newest ? tables[0] : NULL;
+}
+
+static const RuntimeApi *second_table(uint32_t version) {
+  return version && version <= newest ? tables[1] : NULL;
+}
+
+static void require(int holds, const char *what) {
+  if (holds) return;
+  fprintf(stderr, "not so: %s\n", what);
+  exit(1);
+}
+
+/* Registration with a runtime of some version: the message of its failure, or an empty one. */
+static const char *registered(const RuntimeApi *(*table)(uint32_t), uint32_t version,
+                              int *options) {
+  static char message[PROBLEM_SIZE + 100];
+  const RuntimeApiBase base = {table, NULL};
+  newest = version;
+  RuntimeStatus *status = RegisterCustomOps((SessionOptions *)(void *)options, &base);
+  snprintf(message, sizeof message, "%s", status ? message_of(status) : "");
+  free_status(status);
+  return message;
+}
+
+static void check_registration(void) {
+  int options = 0;
+  require(!*registered(first_table, 0, &options) && !options, "no table, no operators");
+  require(strstr(registered(first_table, 17, &options), "version 18") != NULL && !options,
+          "an old runtime is told which version is needed");
+  for (fails_at = 1; fails_at < 20; fails_at++) {
+    calls = 0, operators_added = 0;
+    if (!*registered(first_table, 18, &options)) break;
+  }
+  require(fails_at == 14 && options == 1, "a registration that fails can be repeated");
+  fails_at = 0;
+  require(!*registered(first_table, 24, &options) && options == 2, "a second session");
+  require(!*registered(first_table, 4000, &options) && options == 3, "a newer runtime");
+  require(strstr(registered(second_table, 24, &options), "another ONNX Runtime") != NULL,
+          "a second runtime in the process is refused");
+  require(options == 3, "and gets no operators");
+  require(!*registered(first_table, below(2) ? 18 : 24, &options), "the first one still runs");
+}
+
+/* --- calls ------------------------------------------------------------------------------------- */
+
+/* tanh is not asked for by its number, which may change: any function of a float32 does. */
+static int64_t some_function(void) {
+  extern int instruction_at(size_t index, const char **name, int types[4]);
+  const char *found;
+  int types[4];
+  for (size_t i = 0; instruction_at(i, &found, types); i++)
+    if (!strcmp(found, "Tanh") && types[0] == 1) return (int64_t)i;
+  return 0;
+}
+
+/* A size: mostly such that tensors fit one another, seldom one that no tensor with elements has. */
+static int64_t some_size(int64_t usual) {
+  static const int64_t sizes[] = {0, 1, 2, 3, 7, 0, (int64_t)1 << 20, (int64_t)1 << 31,
+                                  (int64_t)1 << 40, (int64_t)1 << 61, INT64_MAX};
+  return below(8) ? usual : sizes[below(below(2) ? 5 : 11)];
+}
+
+static void some_value(Value *value, int type, size_t rank, const int64_t *usual) {
+  *value = (Value){.type = below(60) ? type : 7, .rank = below(60) ? rank : (size_t)below(10)};
+  for (size_t axis = 0; axis < value->rank; axis++)
+    value->sizes[axis] = some_size(axis < rank ? usual[axis] : 1 + below(3));
+  value->data = space(value);
+  for (size_t axis = 0; !value->data; axis++) { /* one that can be there */
+    if (value->sizes[axis] > 9) value->sizes[axis] = below(2) ? 2 : 0;
+    value->data = space(value);
+  }
+}
+
+/* What a node of each operator has as attributes; the sizes of its inputs that fit. */
+static size_t make_call(const CustomOperator *does, Info *info, Value *values, int *biased) {
+  const char *kind = does->get_name(does);
+  memset(info, 0, sizeof *info);
+  *biased = 0;
+  for (int i = 0; i < 8; i++) output_types[i] = 1;
+  if (!strcmp(kind, "Fused")) { /* a function of a sum over an axis of one and itself, and the sum */
+    const int64_t words[] = {PROGRAM_FORMAT, 1, 1, 1, 0, 2, 1, 1, 1, 0, 1, below(2), 0, 1 + below(3), 1, 1,
+                             0, 2, 1, 2, 1, 1, 0, 1, 0, 2, 1, 2, 0, some_function(), 3 << 16,
+                             (SOURCE << 16) + below(2), 0, 0};
+    const int64_t sizes[] = {1 + below(40), 1 + below(40)};
+    info->attributes[0] = (Attribute){.name = "program", .count = sizeof words / 8};
+    memcpy(info->attributes[0].numbers, words, sizeof words);
+    some_value(&values[0], 1, 2, sizes);
+    return 1;
+  }
+  if (!strcmp(kind, "FusedLoop")) { /* the number of iterations, and a value that becomes its function */
+    const int64_t words[] = {PROGRAM_FORMAT, 2, 2, 0, 0, 2, 7, 1, 1, 1,
+                             0, 2, 1, 1, 1, 1, 1, 0, 0, 0, some_function(), 3 << 16, SOURCE << 16, 0, 0,
+                             0, 2, 1, 1, 1, 1, 1, 0, 0, 1, some_function(), 3 << 16, SOURCE << 16, 0, 0};
+    const int64_t sizes[] = {1 + below(5), 1 + below(300)};
+    static const char *const names[] = {"carried", "collected", "tests"};
+    info->attributes[0] = (Attribute){.name = "program", .count = sizeof words / 8};
+    memcpy(info->attributes[0].numbers, words, sizeof words);
+    for (int i = 0; i < 3; i++)
+      info->attributes[1 + i] = (Attribute){names[i], {i < 2}, 1};
+    some_value(&values[0], 7, 0, sizes), some_value(&values[1], 7, 0, sizes);
+    some_value(&values[2], 9, 0, sizes), some_value(&values[3], 1, 2, sizes);
+    for (int i = 0; i < 2; i++)
+      if (values[i].rank == 0) *(int64_t *)values[i].data = below(4);
+    output_types[0] = 9, output_types[1] = 7;
+    return 4;
+  }
+  if (!strcmp(kind, "ColumnSum")) {
+    const size_t count = below(2) ? 4 : 1 + (size_t)below(2);
+    const int64_t sizes[] = {1 + below(3), 1 + below(90), 1 + below(9)};
+    info->attributes[0] = (Attribute){"mean", {below(2)}, 1};
+    info->attributes[1] = (Attribute){"axes", {below(20) ? 1 + below(3) : below(12) - 1}, 1};
+    for (size_t i = 0; i < count; i++)
+      some_value(&values[i], 1, i < 2 ? 3 : 1, i < 2 ? sizes : sizes + 2);
+    return count;
+  }
+  Attribute window = {.name = "window", .count = below(80) ? 12 : 11};
+  for (int i = 0; i < 12; i++)
+    window.numbers[i] = i < 6 ? 1 + below(3) : i < 10 ? below(3) : 0;
+  for (int i = 4; i < 6; i++)
+    if (window.numbers[i - 2] > 1) window.numbers[i] = 1;
+  for (int i = 0; i < 12; i++)
+    if (!below(40)) window.numbers[i] = below(2) ? 1 << 20 : below(1 << 21);
+  info->attributes[0] = window;
+  info->attributes[1] = (Attribute){"positive", {below(2)}, 1};
+  const int64_t c = 1 + below(9), f = 1 + below(9), *n = window.numbers;
+  const int64_t image[] = {1 + below(3), 1 + below(9), 1 + below(9), c};
+  int64_t places[] = {image[0], 0, 0, f};
+  for (int axis = 0; axis < 2; axis++) {
+    const int64_t room = image[1 + axis] + n[6 + axis] + n[8 + axis] -
+                         ((n[axis] - 1) * n[4 + axis] + 1);
+    places[1 + axis] = room < 0 ? 0 : room / n[2 + axis] + 1;
+  }
+  const int is_depthwise = strstr(kind, "Depthwise") != NULL;
+  const int is_pool = strstr(kind, "Pool") != NULL;
+  if (is_depthwise || is_pool) places[3] = c;
+  const int64_t filter[] = {n[0], n[1], c, is_depthwise ? 1 : f};
+  const int of_image = strstr(kind, "InputGradient") != NULL;
+  some_value(&values[0], 1, 4, of_image ? places : image);
+  if (is_pool) {
+    some_value(&values[1], 1, 4, places), some_value(&values[2], 1, 4, places);
+    return strstr(kind, "Gradient") ? 3 : 1;
+  }
+  some_value(&values[1], 1, 4, strstr(kind, "FilterGradient") ? places : filter);
+  if (strcmp(kind, "ChannelsLastConv") != 0 || below(2)) return 2;
+  some_value(&values[2], 1, 1, &f);
+  *biased = 1;
+  return 3;
+}
+
+static char last_message[PROBLEM_SIZE + 100];
+
+/* Make a kernel, compute, and let go of everything. Returns whether that succeeded. */
+static int call(const CustomOperator *does, const Info *info, Value *values, size_t count) {
+  void *kernel = NULL;
+  Context context = {.input_count = count};
+  context.output_count = !strcmp(does->get_name(does), "FusedLoop") ? 4 : 1;
+  for (size_t i = 0; i < count; i++) context.inputs[i] = values[i].data ? &values[i] : NULL;
+  RuntimeStatus *status = does->create_kernel_with_status(
+      does, NULL, (const KernelInfo *)(const void *)info, &kernel);
+  if (!status) {
+    status = does->kernel_compute_with_status(kernel, (KernelContext *)(void *)&context);
+    does->kernel_destroy(kernel);
+  }
+  const int succeeded = status == NULL;
+  if (status) require(strlen(message_of(status)) > 5, "a failure says why");
+  snprintf(last_message, sizeof last_message, "%s", status ? message_of(status) : "");
+  free_status(status);
+  for (size_t i = 0; i < context.output_count; i++) free(context.outputs[i].data);
+  require(!statuses && !shapes_lent, "what the runtime lends is given back");
+  return succeeded;
+}
+
+/* A failure of the operator's own, before memory for the result is asked for. */
+static void require_refused(const CustomOperator *does, Info info, int count, Value *values,
+                            const char *says) {
+  for (int i = 0; i < 8; i++) output_types[i] = 1;
+  for (int i = 0; i < count; i++) {
+    values[i].type = 1;
+    values[i].data = space(&values[i]);
+    require(values[i].data != NULL, "a tensor of the test is small");
+  }
+  require(!call(does, &info, values, (size_t)count), says);
+  if (!strstr(last_message, says)) fprintf(stderr, "%s: %s\n", does->get_name(does), last_message);
+  require(strstr(last_message, says) != NULL, says);
+  for (int i = 0; i < count; i++) free(values[i].data);
+}
+
+/* Sizes with which products of them overflow. */
+static void check_overflows(void) {
+  const int64_t far = (int64_t)1 << 61, border = 1 << 20;
+  const int64_t words[] = {PROGRAM_FORMAT, 1, 1, 0, 0, 1, 1, 1, 1, 0, 0, 2, 0, 0};
+  const int64_t row[] = {PROGRAM_FORMAT, 2, 1, 0, 0, 1, 1, 7, 1, 3, 0, 1, 0};
+  Info reduces = {{{.name = "program", .count = sizeof words / 8}}};
+  memcpy(reduces.attributes[0].numbers, words, sizeof words);
+  require_refused(&fused, reduces, 1, (Value[]){{.rank = 2, .sizes = {far, 0}}}, "too many elements");
+  Info takes = {{{.name = "program", .count = sizeof row / 8}}};
+  memcpy(takes.attributes[0].numbers, row, sizeof row);
+  Value of_rows[2] = {{.rank = 3, .type = 1, .sizes = {0, far, 8}}, {.type = 7}};
+  for (int i = 0; i < 2; i++) of_rows[i].data = space(&of_rows[i]);
+  require(!call(&fused, &takes, of_rows, 2) && strstr(last_message, "too many elements"), last_message);
+  for (int i = 0; i < 2; i++) free(of_rows[i].data);
+  const Info sums = {{{"mean", {1}, 1}, {"axes", {1}, 1}}};
+  require_refused(&column_sum, sums, 1, (Value[]){{.rank = 2, .sizes = {0, far}}}, "too many elements");
+  require_refused(&column_sum, sums, 1, (Value[]){{.rank = 4, .sizes = {far, 0, 1, far}}},
+                  "too many elements");
+  const Info wide = {{{.name = "window", .numbers = {1, 1, border, border, 1, 1, border, border, border, border},
+                       .count = 12}, {"positive", {0}, 1}}};
+  require_refused(&operator_CONV, wide, 2,
+                  (Value[]){{.rank = 4, .sizes = {1, 1, 1, border}}, {.rank = 4, .sizes = {1, 1, border, 1}}},
+                  "a size is not possible");
+  require_refused(&operator_MAX_POOL, wide, 1, (Value[]){{.rank = 4, .sizes = {0, far, 1, 1}}},
+                  "a size is not possible");
+  require_refused(&operator_MAX_POOL, wide, 1, (Value[]){{.rank = 4, .sizes = {far, 0, 1, far}}},
+                  "a size is not possible");
+  require_refused(&operator_DEPTHWISE_INPUT_GRADIENT, wide, 2,
+                  (Value[]){{.rank = 4, .sizes = {0, far, 1, 1}}, {.rank = 4, .sizes = {1, 1, 1, 1}}},
+                  "a size is not possible");
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) return 2;
+  state = strtoull(argv[1], NULL, 10) * 2654435761u + 88172645463325252u;
+  const long wanted = strtol(argv[2], NULL, 10);
+  const size_t kinds = sizeof operators / sizeof operators[0];
+  long succeeded = 0, broken = 0;
+  fill_table(tables[0]), fill_table(tables[1]);
+  check_registration();
+  check_overflows();
+  for (long tried = 0; tried < wanted; tried++) {
+    Info info;
+    Value values[8] = {{0}};
+    int biased;
+    const CustomOperator *does = operators[below((int64_t)kinds)];
+    size_t count = make_call(does, &info, values, &biased);
+    lends_shapes = (int)below(2);
+    fails_at = 0;
+    if (!below(60)) count = (size_t)below(8);
+    if (!below(60)) free(values[0].data), values[0].data = NULL; /* an input is missing */
+    const int fits = call(does, &info, values, count);
+    succeeded += fits;
+    for (fails_at = 1; fits && !below(4); fails_at++) {
+      calls = 0;
+      if (call(does, &info, values, count)) break;
+      broken++;
+    }
+    for (int i = 0; i < 8; i++) free(values[i].data);
+  }
+  printf("%ld %ld %ld\n", wanted, succeeded, broken);
+  return 0;
+}
