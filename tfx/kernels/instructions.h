@@ -81,6 +81,12 @@
   ONE(Cast, b8, T, a != 0)                                                                     \
   ONE(Cast, T, b8, (T)a)
 
+#define UNSIGNED_COMPARISONS(U)                                                                \
+  TWO(Less, b8, U, U, a < b)                                                                   \
+  TWO(LessOrEqual, b8, U, U, a <= b)                                                           \
+  ANY(Equal, b8, U, U, a == b)                                                                 \
+  THREE(Where, U, b8, U, U, a ? b : c)
+
 #define INSTRUCTIONS                                                                           \
   FLOAT_INSTRUCTIONS(f32)                                                                      \
   FLOAT_INSTRUCTIONS(f64)                                                                      \
@@ -100,8 +106,8 @@
   COMPARISONS(f64)                                                                             \
   COMPARISONS(i32)                                                                             \
   COMPARISONS(i64)                                                                             \
-  TWO(Less, b8, u32, u32, a < b)                                                               \
-  TWO(LessOrEqual, b8, u32, u32, a <= b)                                                       \
+  UNSIGNED_COMPARISONS(u32)                                                                    \
+  UNSIGNED_COMPARISONS(u64)                                                                    \
   ANY(And, b8, b8, b8, a &b)                                                                   \
   ANY(Or, b8, b8, b8, a | b)                                                                   \
   ANY(Xor, b8, b8, b8, a ^ b)                                                                  \
@@ -128,6 +134,8 @@
   ONE(Cast, f64, i64, (f64)a)                                                                  \
   ONE(Cast, f32, u32, (f32)a)                                                                  \
   ONE(Cast, f64, u32, (f64)a)                                                                  \
+  ONE(Cast, f32, u64, (f32)a)                                                                  \
+  ONE(Cast, f64, u64, (f64)a)                                                                  \
   ONE(Cast, i32, i64, (i32)(u32)(u64)a)                                                        \
   ONE(Cast, u32, i64, (u32)(u64)a)                                                             \
   ONE(Cast, u32, u64, (u32)a)                                                                  \

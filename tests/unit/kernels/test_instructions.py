@@ -38,11 +38,11 @@ CASES = [
     ],
     ("ThresholdedRelu", {}, (F,), F),
     ("ThresholdedRelu", {"alpha": -0.5}, (F,), F),
-    *[("Where", {}, (B, t, t), t) for t in (*FLOATS, *SIGNED)],
+    *[("Where", {}, (B, t, t), t) for t in (*FLOATS, *SIGNED, U)],
     *[
         (op, {}, (t, t), B)
         for op in ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal")
-        for t in (*FLOATS, *SIGNED)
+        for t in (*FLOATS, *SIGNED, *BITS)
     ],
     *[(op, {}, (B, B), B) for op in ("And", "Or", "Xor", "Equal")],
     ("Not", {}, (B,), B),
@@ -55,6 +55,8 @@ CASES = [
     *[("BitShift", {"direction": d}, (t, t), t) for d in ("LEFT", "RIGHT") for t in BITS],
     *[("Clip", {}, (t, t, t), t) for t in FLOATS],
     *[("Sum", {}, (t, t, t), t) for t in FLOATS],
+    ("Mean", {}, (F, F, F), F),
+    *[("Shrink", attrs, (F,), F) for attrs in ({}, {"lambd": 0.3, "bias": 0.7})],
     *[
         (op, {}, (F,), F)
         for op in ("LeakyRelu", "HardSigmoid", "HardSwish", "Tan", "Sinh", "Cosh", "Asinh")
@@ -66,7 +68,16 @@ CASES = [
     *[("Mod", {"fmod": 1}, (t, t), t) for t in (*FLOATS, *SIGNED)],
     *[(op, {}, (t, t), t) for op in ("Div", "Mod") for t in SIGNED],
 ]
-CASTS = [*itertools.permutations((F, D, I4, L, B), 2), (L, U), (V, U), (U, V), (U, F), (U, D)]
+CASTS = [
+    *itertools.permutations((F, D, I4, L, B), 2),
+    (L, U),
+    (V, U),
+    (U, V),
+    (U, F),
+    (U, D),
+    (V, F),
+    (V, D),
+]
 
 
 def code(dtype):
@@ -233,7 +244,9 @@ def test_functions_are_accurate(op, dtype):
     assert error[worst] <= most, (x[worst], found[worst], expected[worst], error[worst])
 
 
-@pytest.mark.parametrize(("op", "attrs"), ABOUT, ids=[f"{a[0]}{len(a[1])}" for a in ABOUT])
+@pytest.mark.parametrize(
+    ("op", "attrs"), ABOUT, ids=[f"{op}{list(attrs.values())}" for op, attrs in ABOUT]
+)
 def test_about_as_the_kernel_alone(op, attrs, rng):
     x = np.concatenate([numbers(F, rng, 900), np.linspace(-12, 12, 2001).astype(F)])
     if op == "Mish":  # where ONNX Runtime's own step raises e to more than it can hold
@@ -243,6 +256,38 @@ def test_about_as_the_kernel_alone(op, attrs, rng):
     assert [node.op for node in together.nodes] == ["Fused"]
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(run(together, [x])[0], run(graph, [x])[0], rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("attrs", [{}, {"lambd": 0.25, "bias": 0.5}])
+def test_shrink_of_float64(attrs, rng):
+    """ONNX Runtime's kernel computes it in float32."""
+    x = numbers(D, rng, 1300)
+    edge, bias = attrs.get("lambd", 0.5), attrs.get("bias", 0.0)
+    together = fused(twice("Shrink", attrs, (D,), D, [x.shape]))
+    assert [node.op for node in together.nodes] == ["Fused"]
+    expected = np.where(x < -edge, x + bias, np.where(x > edge, x - bias, 0.0))
+    np.testing.assert_array_equal(run(together, [x])[0], expected)
+
+
+@pytest.mark.parametrize("alpha", [None, 1.0, 1.702, -0.5, 0.0])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_swish(alpha, dtype, rng):
+    """ONNX Runtime's sigmoid is too far off, in what is below -17, for a comparison with it."""
+    info = np.finfo(dtype)
+    x = np.concatenate(
+        [np.linspace(-120, 120, 20_001), [0.0, -0.0, np.nan], [info.tiny, -info.max]]
+    )
+    x = np.concatenate([x, numbers(dtype, rng, 900)]).astype(dtype)
+    attrs = {} if alpha is None else {"alpha": alpha}
+    together = fused(twice("Swish", attrs, (dtype,), dtype, [x.shape]))
+    assert [node.op for node in together.nodes] == ["Fused"]
+    with np.errstate(all="ignore"):
+        scale = np.array(1.0 if alpha is None else alpha, np.float32).astype(dtype)
+        raised = (x * scale).astype(np.longdouble)  # rounded, as the operator's formula has it
+        expected = (x * FUNCTIONS["Sigmoid"](raised)).astype(dtype)
+        found = run(together, [x])[0]
+    least = float(info.smallest_subnormal)  # the sigmoid is rounded to these
+    np.testing.assert_allclose(found, expected, rtol=4 * info.eps, atol=130 * least)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 
 import pytest
 
+from tests.unit.kernels.compiling import compiled, sanitized
 from tfx.kernels import build
 
-FOLDER = Path(build.__file__).parent
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1"]
 # Random programs read registers that nothing was written to: the same every time.
 ZEROS = "-ftrivial-auto-var-init=zero"
-
-
-def compiler():
-    found = build.compilers()
-    if not found:
-        pytest.skip("there is no C compiler")
-    return found[0]
 
 
 def test_no_warnings(tmp_path):
@@ -31,29 +22,6 @@ def test_what_cannot_be_compiled_says_why(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(build, "compilers", lambda: [])
     assert "no C compiler" in build.build(tmp_path / "kernels.so")
-
-
-def compiled(name, folder, flags, others=()):
-    """A program beside this file, with other sources of the library if it does not include them.
-
-    Skips where the compiler cannot compile anything so.
-    """
-    nothing = folder / "nothing.c"
-    nothing.write_text("int main(void) { return 0; }")
-    for source in (nothing, Path(__file__).with_name(f"{name}.c")):
-        program = folder / source.stem
-        command = [*compiler(), *flags, f"-I{FOLDER}", "-o", str(program), str(source)]
-        command += [*[str(FOLDER / other) for other in others], "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode and source is nothing:
-            pytest.skip(f"this compiler has not what is asked of it: {done.stderr[-300:]}")
-        assert done.returncode == 0, done.stderr[-3000:]
-    return program
-
-
-def sanitized(name, folder, extra=(), others=()):
-    flags = [f for f in build.FLAGS if f not in ("-O2", "-ftree-vectorize")]
-    return compiled(name, folder, [*flags, *SANITIZERS, *extra], others)
 
 
 @pytest.fixture(scope="module")

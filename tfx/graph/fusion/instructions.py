@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+
 from tfx.graph.fusion.copies import copied, is_copy, learn_copy
 from tfx.graph.fusion.symbols import Shape, Symbols
 from tfx.graph.ir import Node, Value
@@ -18,6 +20,10 @@ from tfx.kernels.programs import MAX_RANK
 
 _BOOL = 9
 _FLOATS = (1, 11)
+
+
+class _MissingError(Exception):
+    pass
 
 
 class Make(Protocol):
@@ -148,15 +154,37 @@ class _Expression:
 _SELU = 1.67326319217681884765625, 1.05070102214813232421875
 
 
+def _attribute(node: Node, name: str, default: float) -> float:
+    """A number that a node has, as the standard keeps it: in float32, for any tensors."""
+    return float(np.float32(node.attrs.get(name, default)))
+
+
 def _selu(x: _Expression, node: Node) -> _Expression:
-    alpha, gamma = node.attrs.get("alpha", _SELU[0]), node.attrs.get("gamma", _SELU[1])
+    alpha, gamma = _attribute(node, "alpha", _SELU[0]), _attribute(node, "gamma", _SELU[1])
     chosen: _Expression = x.where_negative((x.apply("Exp") - 1.0) * alpha, x)
-    scaled: _Expression = chosen * float(gamma)
+    scaled: _Expression = chosen * gamma
     return scaled
 
 
 def _celu(x: _Expression, alpha: float) -> _Expression:
     return x.where_negative(((x / alpha).apply("Exp") - 1.0) * alpha, x)
+
+
+def _shrink(make: Make, node: Node, x: Sequence[Any]) -> Any:
+    kind = node.outputs[0].dtype
+    if kind not in _FLOATS:  # an edge of 0.5 is no integer
+        raise _MissingError
+    edge, bias = _attribute(node, "lambd", 0.5), make.number(_attribute(node, "bias", 0.0), kind)
+    above = make("Less", _BOOL, make.number(edge, kind), x[0])
+    below = make("Less", _BOOL, x[0], make.number(-edge, kind))
+    rest = make("Where", kind, above, make("Sub", kind, x[0], bias), make.number(0.0, kind))
+    return make("Where", kind, below, make("Add", kind, x[0], bias), rest)
+
+
+def _mean(make: Make, node: Node, x: Sequence[Any]) -> Any:
+    kind = node.outputs[0].dtype
+    total = _of_many("Add")(make, node, x)
+    return make("Mul", kind, total, make.number(1 / len(x), kind))  # as ONNX Runtime has it
 
 
 def _softplus(x: _Expression) -> _Expression:
@@ -177,16 +205,16 @@ def _gelu(x: _Expression, node: Node) -> _Expression:
 
 # Activations of one operand, by the formulas of ONNX Runtime's kernels, with their attributes.
 _ACTIVATIONS: dict[str, Callable[[_Expression, Node], _Expression]] = {
-    "LeakyRelu": lambda x, n: x.where_negative(x * n.attrs.get("alpha", 0.01), x),
-    "Elu": lambda x, n: x.where_negative((x.apply("Exp") - 1.0) * n.attrs.get("alpha", 1.0), x),
+    "LeakyRelu": lambda x, n: x.where_negative(x * _attribute(n, "alpha", 0.01), x),
+    "Elu": lambda x, n: x.where_negative((x.apply("Exp") - 1.0) * _attribute(n, "alpha", 1.0), x),
     "Selu": lambda x, n: _selu(x, n),
-    "Celu": lambda x, n: _celu(x, n.attrs.get("alpha", 1.0)),
-    "ThresholdedRelu": lambda x, n: x.if_above(n.attrs.get("alpha", 1.0)),
-    "Swish": lambda x, n: x * (x * n.attrs.get("alpha", 1.0)).apply("Sigmoid"),
+    "Celu": lambda x, n: _celu(x, _attribute(n, "alpha", 1.0)),
+    "ThresholdedRelu": lambda x, n: x.if_above(_attribute(n, "alpha", 1.0)),
+    "Swish": lambda x, n: x * (x * _attribute(n, "alpha", 1.0)).apply("Sigmoid"),
     "Softplus": lambda x, n: _softplus(x),
     "Softsign": lambda x, n: x / (x.apply("Abs") + 1.0),
     "HardSigmoid": lambda x, n: (
-        (x * n.attrs.get("alpha", 0.2) + n.attrs.get("beta", 0.5)).below(1.0).above(0.0)
+        (x * _attribute(n, "alpha", 0.2) + _attribute(n, "beta", 0.5)).below(1.0).above(0.0)
     ),
     "HardSwish": lambda x, n: x * (x * (1 / 6) + 0.5).below(1.0).above(0.0),
     "Mish": lambda x, n: x * _softplus(x).apply("Tanh"),
@@ -212,6 +240,8 @@ _WRITERS: dict[str, _Writer] = {
     "Max": _of_many("Max"),
     "Min": _of_many("Min"),
     "Sum": _of_many("Add"),
+    "Mean": _mean,
+    "Shrink": _shrink,
     "Greater": _exchanged("Less"),
     "GreaterOrEqual": _exchanged("LessOrEqual"),
     "Clip": _clip,
@@ -310,10 +340,6 @@ def learn(node: Node, symbols: Symbols) -> Shape | None:
     return learn_copy(node, symbols) if is_copy(node) else symbols.learn(node)
 
 
-class _MissingError(Exception):
-    pass
-
-
 class _Checker:
     """Operands are their types: finds out whether there are instructions for them."""
 
@@ -348,7 +374,7 @@ def is_written(
     write = _WRITERS.get(node.op)
     if write is None or len(node.outputs) != 1 or node.inputs[0] is None:
         return False
-    if node.op in ("Max", "Min", "Sum") and len(node.inputs) < 2:
+    if node.op in ("Max", "Min", "Sum", "Mean") and len(node.inputs) < 2:
         return False
     if node.op == "Clip" and len([x for x in node.inputs if x is not None]) < 2:
         return False
