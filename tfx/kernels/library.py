@@ -104,7 +104,7 @@ def _library_or_reason() -> Library | tuple[object, int]:
         if not is_whole(path.read_bytes()):
             return f"{path} is not as it was built", logging.WARNING
         loaded = ctypes.CDLL(str(path))
-        ask, works = loaded.instruction_at, loaded.kernels_work
+        ask, works, _ = loaded.instruction_at, loaded.kernels_work, loaded.RegisterCustomOps
     except (OSError, AttributeError) as e:  # of another machine, or of another version
         return e, logging.WARNING
     if not works():

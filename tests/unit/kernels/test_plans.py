@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
+import ctypes
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +22,7 @@ import pytest
 import tfx as tf
 from tests.unit.kernels.fused_graphs import needs_library
 from tfx.function.execution.plan import Plan
+from tfx.kernels import build
 from tfx.kernels import library as kernels
 from tfx.kernels.library import place
 from tfx.runtime.values import from_numpy
@@ -222,11 +228,8 @@ PROGRAM = """
 """
 
 
-@needs_library
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", ["none", "missing", "empty", "cut", "noise", "switched off"])
-def test_a_library_that_is_damaged(damage, tmp_path):
-    """In a process of its own, which goes on whatever the file holds."""
+def copied_package(tmp_path):
+    """A copy of tfx whose kernels may be damaged; their folder, and the file of the library."""
     package = Path(tf.__file__).parent
     copy = tmp_path / "tfx"
     copy.mkdir()
@@ -236,7 +239,33 @@ def test_a_library_that_is_damaged(damage, tmp_path):
     shutil.copytree(package / "kernels", copy / "kernels")
     built = place()
     assert built is not None
-    file = copy / "kernels" / built.name
+    return copy / "kernels", copy / "kernels" / built.name
+
+
+def run_with(tmp_path, **environment):
+    """What the program prints in a process of its own: the log, the number and the reason."""
+    command = [sys.executable, "-c", textwrap.dedent(PROGRAM)]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), **environment},
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    *logged, last = done.stdout.strip().splitlines()
+    number, _, reason = last.partition(" ")
+    assert number == "532.0"
+    return [line for line in logged if line.startswith("WARNING The fused kernels are not")], reason
+
+
+@needs_library
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", ["none", "missing", "empty", "cut", "noise", "switched off"])
+def test_a_library_that_is_damaged(damage, tmp_path):
+    """In a process of its own, which goes on whatever the file holds."""
+    _, file = copied_package(tmp_path)
     whole = file.read_bytes()
     if damage == "missing":
         file.unlink()
@@ -246,20 +275,66 @@ def test_a_library_that_is_damaged(damage, tmp_path):
         file.write_bytes(whole[: len(whole) // 3])
     elif damage == "noise":
         file.write_bytes(np.random.default_rng(0).bytes(5000))
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    if damage == "switched off":
-        environment["TFX_FUSE"] = "0"
-    command = [sys.executable, "-c", textwrap.dedent(PROGRAM)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    *logged, last = done.stdout.strip().splitlines()
-    warnings = [line for line in logged if line.startswith("WARNING The fused kernels are not")]
+    environment = {"TFX_FUSE": "0"} if damage == "switched off" else {}
+    warnings, reason = run_with(tmp_path, **environment)
     assert len(warnings) == (damage in ("empty", "cut", "noise"))
-    number, _, reason = last.partition(" ")
-    assert number == "532.0"
     assert bool(reason) == (damage != "none")
+
+
+# What is changed in a source, and what the reason says then.
+OTHER_LIBRARIES = {
+    "for a later ONNX Runtime": (
+        ("runtime_api.h", "define RUNTIME_API_VERSION 18", "define RUNTIME_API_VERSION 900"),
+        "this ONNX Runtime has no interface of version 900",
+    ),
+    "of another version of tfx": (
+        ("program.h", "PROGRAM_FORMAT = 4", "PROGRAM_FORMAT = 5"),
+        "it has another format",
+    ),
+    "without the operators": (
+        ("operator.c", "*RegisterCustomOps(", "*RegisterNothing("),
+        "undefined symbol: RegisterCustomOps",
+    ),
+    "without the instructions": (
+        ("program.c", "int instruction_at(", "int instruction_of("),
+        "undefined symbol: instruction_at",
+    ),
+    "that does not work here": (
+        ("program.c", "if (!products_work()) return 0;", "return 0;"),
+        "is not for this processor",
+    ),
+}
+
+
+@needs_library
+@pytest.mark.slow
+@pytest.mark.skipif(not build.compilers(), reason="there is no C compiler")
+@pytest.mark.parametrize("which", OTHER_LIBRARIES)
+def test_another_library(which, tmp_path):
+    """One that is whole, under the same name: the plain plan runs, and one line says why."""
+    folder, file = copied_package(tmp_path)
+    (name, before, after), says = OTHER_LIBRARIES[which]
+    source = (folder / name).read_text()
+    assert before in source
+    (folder / name).write_text(source.replace(before, after))
+    file.unlink()
+    built = subprocess.run([sys.executable, folder / "build.py"], capture_output=True, check=False)
+    assert built.returncode == 0, built.stderr
+    warnings, reason = run_with(tmp_path)
+    assert len(warnings) == (which != "that does not work here")  # which is nobody's mistake
+    assert says in reason
+
+
+@needs_library
+def test_insisting_where_onnx_runtime_does_not_take_them(state, monkeypatch):
+    real = kernels.usable_library()
+    assert real is not None
+    wrong = kernels.Library("/nowhere/libtfx_kernels.so.1", real.instructions)
+    monkeypatch.setattr(kernels, "_load", lambda: wrong)
+    for _ in range(2):
+        with pytest.raises(tf.errors.UnimplementedError, match=r"jit_compile=True .*nowhere"):
+            tf.function(chain, jit_compile=True)(X)
+    np.testing.assert_allclose(tf.function(chain)(X), chain(tf.constant(X)), rtol=1e-6)
 
 
 @needs_library
@@ -274,3 +349,94 @@ def test_a_fork_goes_on():
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+# As large as what is divided among ONNX Runtime's threads, of which a child has none.
+LARGE = np.linspace(-2, 2, 1_000_000, dtype=np.float32)
+
+
+@needs_library
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_in_the_middle_of_a_run():
+    """While other threads run programs, in the child as in the parent."""
+    function, ends = tf.function(chain), threading.Event()
+    expected, seen = np.asarray(function(LARGE)), []
+
+    def runs():
+        while not ends.is_set():
+            seen.append(np.array_equal(np.asarray(function(LARGE)), expected))
+
+    threads = [threading.Thread(target=runs) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(5):
+            time.sleep(0.01)
+            child = os.fork()
+            if child == 0:
+                try:
+                    os._exit(0 if np.array_equal(np.asarray(function(LARGE)), expected) else 1)
+                finally:
+                    os._exit(2)
+            assert ended(child) == 0
+    finally:
+        ends.set()
+        for thread in threads:
+            thread.join()
+    assert seen and all(seen)
+
+
+def ended(child, seconds=60.0):
+    """The exit code of a child; one that hangs is killed."""
+    for _ in range(int(seconds / 0.02)):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    os.kill(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@needs_library
+def test_a_thread_that_is_ended_while_it_runs_programs():
+    """What it held, others take: they and later runs have their results."""
+    function = tf.function(chain)
+    expected, begun = np.asarray(function(LARGE)), threading.Event()
+
+    def runs():
+        with contextlib.suppress(SystemExit):
+            while True:
+                function(LARGE)
+                begun.set()
+
+    for _ in range(5):
+        thread = threading.Thread(target=runs)
+        begun.clear()
+        thread.start()
+        assert begun.wait(60)
+        ended_by = ctypes.py_object(SystemExit)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ended_by)
+        np.testing.assert_array_equal(np.asarray(function(LARGE)), expected)
+        thread.join(60)
+        assert not thread.is_alive()
+    np.testing.assert_array_equal(np.asarray(function(LARGE)), expected)
+
+
+@needs_library
+def test_an_error_in_one_of_many_threads():
+    """A divisor of 0 in one part of a tensor is an error, and later runs are what they were."""
+
+    @tf.function(jit_compile=True)
+    def quotients(x, y):
+        return (x + 7) // tf.abs(y) * 3 - x // 5
+
+    x = np.arange(1_000_000, dtype=np.int64)
+    y = np.full_like(x, 3)
+    expected = (x + 7) // 3 * 3 - x // 5
+    for _ in range(3):
+        np.testing.assert_array_equal(np.asarray(quotients(x, y)), expected)
+        y[987_654] = 0
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"[Zz]ero|by 0"):
+            quotients(x, y)
+        y[987_654] = 3

@@ -113,6 +113,8 @@ class Plan(RunsTensors):
                 self.session = self._compiled(ready, device, library)
             except OpError as e:
                 raise translate_failure(e, graph, None, _compiled) from e
+            if library is not None:
+                self._library()  # that ONNX Runtime did not take them, it has said just now
             self.run_raw = self.session.run_raw
             run_hooks.register(self)
         # Names that no value of a graph has: constants keep theirs.
