@@ -125,7 +125,8 @@ int is_possible(const Convolution *does, int is_depthwise) {
                                   : bytes_along(taps[0], taps[1], c + BLOCK, f + BLOCK);
   return bytes_along(batch, sizes[0], sizes[1], c) < LIMIT &&
          bytes_along(batch, counts[0], counts[1], f) < LIMIT && filter < LIMIT &&
-         bytes_along(seen[0], seen[1], c, strides[0]) < LIMIT &&
+         bytes_along(seen[1], c, strides[0], 1) < LIMIT &&
+         bytes_along(seen[0], seen[1], c, 1) < LIMIT &&
          bytes_along(around[0], around[1], f, 1) < LIMIT;
 }
 

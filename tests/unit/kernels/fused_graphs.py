@@ -37,13 +37,22 @@ def fused_nodes(graph: Graph) -> int:
     return sum(node.op in KERNEL_OPERATORS for g in graphs for node in g.nodes)
 
 
-def run(graph: Graph, given: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
-    """What a graph gives, without any optimization by ONNX Runtime."""
+def run(
+    graph: Graph, given: Sequence[np.ndarray[Any, Any]], *, owned: bool = False
+) -> list[np.ndarray[Any, Any]]:
+    """What a graph gives, without any optimization by ONNX Runtime.
+
+    Args:
+        graph: What to run.
+        given: An array for each input.
+        owned: Nothing is copied: the arrays are given away.
+    """
     ins = [f"in{i}" for i in range(len(graph.inputs))]
     outs = [f"out{i}" for i in range(len(graph.outputs))]
     model = to_model(graph, input_names=ins, output_names=outs).SerializeToString()
     library = usable_library()
     operators = library.path if library is not None and fused_nodes(graph) else None
     session = Session(model, optimize=False, operators=operators)
-    found = session.run(dict(zip(ins, map(from_numpy, given), strict=True)))
-    return [np.array(to_numpy(found[i])) for i in range(len(outs))]
+    values = [from_numpy(x, owned=owned) for x in given]
+    found = session.run(dict(zip(ins, values, strict=True)))
+    return [np.array(to_numpy(found[i]), copy=None if owned else True) for i in range(len(outs))]
