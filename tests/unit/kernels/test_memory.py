@@ -65,7 +65,7 @@ def test_random_tensors_are_not_left_and_results_are_right(name, count, tmp_path
     assert int(done.stdout) == count
 
 
-@pytest.mark.parametrize("count", [2_000, pytest.param(200_000, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("count", [2_000, pytest.param(20_000, marks=pytest.mark.proof)])
 def test_whatever_the_runtime_is_and_does(count, tmp_path):
     """Too old, another one, failing; and tensors of any sizes, whose products overflow."""
     others = [name for name in build.SOURCES if name != "operator.c"]
