@@ -88,9 +88,10 @@ def save_model(source: Source, wishes: Wishes) -> None:
             _EXPORTERS[source.framework](source, wishes)
         except ImportError as error:
             raise OperationError(str(error).rstrip(".")) from error
-    for item in told:
-        if item.category is UserWarning:
-            click.echo(f"warning: {item.message}", err=True)
+        finally:  # also of what failed: a warning may say why
+            for item in told:
+                if issubclass(item.category, UserWarning):
+                    click.echo(f"warning: {item.message}", err=True)
 
 
 def _common(wishes: Wishes) -> dict[str, Any]:

@@ -57,7 +57,7 @@ from tfx.graph.onnx_import.weights import find_weights
 from tfx.graph.serialization.external_weights import map_file, split_payloads
 from tfx.graph.serialization.models import ForeignModel, Port, Weight, parse_model
 from tfx.importing.converted_module import ConvertedModule
-from tfx.importing.method_graphs import MethodGraph, SourceVariable
+from tfx.importing.method_graphs import MethodGraph, SourceAnswer, SourceVariable
 from tfx.importing.open_model import open_model
 from tfx.importing.trainable_choice import Trainable, choose
 
@@ -194,7 +194,10 @@ def export(
         ask = _Question(given_inputs(examples), _chosen(models, signatures), inputs or {})
         ask.check(models)
     module = _made(models, signatures=signatures, trainable=trainable, name=name, ask=ask)
-    own = {s: module.methods[m].calls[0].graph.answers for s, m in module.signature_methods.items()}
+    own = {}
+    for label, method in module.signature_methods.items():
+        answers = module.methods[method].calls[0].graph.answers
+        own[label] = answers if ask is None else ask.part_of(label, answers)
     save_converted(
         module,
         path,
@@ -262,6 +265,8 @@ class _Question:
 
     def check(self, models: Mapping[str, Any]) -> None:
         """Refuse specs of inputs that no model has."""
+        if not self.specs:
+            return
         known = {i.name for m in models.values() for i in open_model(m).proto.graph.input}
         for name in self.specs:
             if name not in known:
@@ -269,6 +274,16 @@ class _Question:
                     f"inputs has a spec for {name!r}, which is no input; there are "
                     f"{', '.join(sorted(known)) or 'none'}."
                 )
+
+    def part_of(self, signature: str, answers: Sequence[SourceAnswer]) -> Sequence[SourceAnswer]:
+        """The answers of a signature's model to the calls that were given for this signature."""
+        method = self.signatures.get(signature)
+        calls = {s: len(self.given.get(s, ())) for s, m in self.signatures.items() if m == method}
+        if not sum(calls.values()):
+            return answers
+        before = list(calls)[: list(calls).index(signature)]
+        start = sum(calls[s] for s in before)
+        return answers[start : start + calls[signature]]
 
     def answers(self, method: str, model: Any, loaded: ForeignModel) -> Answers:
         """What a model answers."""

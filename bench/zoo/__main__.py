@@ -88,11 +88,16 @@ ROWS = (
 )
 
 
+def rows_on_gpu() -> tuple[Row, ...]:
+    """What is timed on a GPU."""
+    return tuple(_timed(ON_GPU, _WITH_CUDA))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and perhaps write; 1 if a peer could not be had or failed."""
     options = _options(arguments)
     pythons = environments.given(options.use)
-    rows = tuple(_timed(ON_GPU, _WITH_CUDA)) if options.gpu else ROWS
+    rows = rows_on_gpu() if options.gpu else ROWS
     wanted = [r for r in rows if not options.rows or r.case in options.rows]
     rounds, seconds = (3, 0.2) if options.quick else (7, 1.0)
     figures: Figures = {}

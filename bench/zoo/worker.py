@@ -46,7 +46,7 @@ def makers(peer: str) -> tuple[str, dict[str, Maker]]:
 
 
 def cases(
-    peer: str, found: dict[str, Maker], batches: dict[str, int]
+    peer: str, found: dict[str, Maker], batches: dict[str, int] = programs.BATCHES
 ) -> dict[str, Callable[[], Case]]:
     """Training and inference of each program; of tfx also what decoding takes.
 
@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> None:
     if rest:
         serve(peer, version, cases(peer, on_gpu(peer, found), programs.ON_GPU))
     else:
-        serve(peer, version, cases(peer, found, programs.BATCHES))
+        serve(peer, version, cases(peer, found))
 
 
 if __name__ == "__main__":

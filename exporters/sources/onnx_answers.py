@@ -22,7 +22,7 @@ from tfx.bundle.python_values import TensorInfo
 from tfx.core.errors import DeadlineExceededError, InvalidArgumentError, OpError
 from tfx.core.specs import TensorSpec
 from tfx.exporters.sources.messages import one_line
-from tfx.exporters.sources.suitable_inputs import MOST_BYTES, Arrays, candidates
+from tfx.exporters.sources.suitable_inputs import KINDS, MOST_BYTES, Arrays, candidates
 from tfx.graph.serialization.models import ForeignModel, parse_model
 from tfx.importing.method_graphs import LayerValue, SourceAnswer
 from tfx.importing.model_inputs import InputPort, ports_of
@@ -31,6 +31,7 @@ from tfx.runtime.run_options import time_limit
 from tfx.runtime.session import Session, kernel_reason
 from tfx.runtime.values import from_numpy, to_numpy
 
+_DRAWS = "it draws numbers: no output is the same in two runs"
 # How long all inputs that are made up are tried: a loop may not end for them.
 _SECONDS = 20.0
 _ASK = (
@@ -93,7 +94,8 @@ def answers_of(
     if given:
         arrays = [_checked(ports, inputs, loaded.name) for inputs in given]
         try:
-            return Answers(tuple(_answer(model, session, one, wanted) for one in arrays))
+            found = tuple(_answer(model, session, one, wanted) for one in arrays)
+            return Answers(found, "" if any(a.outputs for a in found) else _DRAWS)
         except OpError as e:
             raise InvalidArgumentError(
                 f"{loaded.name}: ONNX Runtime refuses the inputs of the example ({one_line(e)}): "
@@ -113,33 +115,50 @@ def _tried(
     found: list[SourceAnswer] = []
     refused = f"made up inputs take more than {MOST_BYTES >> 20} MiB{_ASK}"
     end = time.monotonic() + _SECONDS
-    for number in range(2):
-        for inputs in candidates(loaded.proto, ports, number):
-            if number and any(_is_alike(inputs, known.inputs) for known in found):
-                continue
-            try:
-                left = end - time.monotonic()
-                if left <= 0:
+    try:
+        for number in range(2):
+            for kind in KINDS:
+                answer = None
+                for inputs in candidates(loaded.proto, ports, number, kinds=[kind]):
+                    if number and any(_is_alike(inputs, known.inputs) for known in found):
+                        continue
+                    answer, reason = _attempt(model, session, inputs, wanted, end)
+                    refused = reason or refused
+                    if answer is not None:
+                        break
+                if answer is None:
+                    continue
+                if not answer.outputs:
+                    refused = _DRAWS
                     break
-                with time_limit(left, "The model"):
-                    answer = _answer(model, session, inputs, wanted)
-            except DeadlineExceededError:
-                refused = f"made up inputs take it longer than {_SECONDS:.0f} seconds{_ASK}"
+                if all(is_finite(a) for a in answer.outputs.values()):
+                    found.append(replace(answer, is_made_up=True))
+                    break
+                # Other sizes would not help it, other numbers may.
+                refused = f"made up inputs give it no finite numbers{_ASK}"
+            if not found or not _has_open_sizes(ports):
                 break
-            except (OpError, TypeError, ValueError) as e:
-                reason = kernel_reason(e.message) if isinstance(e, OpError) else one_line(e)
-                refused = f"it takes none of the inputs that were made up ({reason:.300}){_ASK}"
-                continue
-            if not answer.outputs:
-                refused = "it draws numbers: no output is the same in two runs"
-                break
-            if all(is_finite(a) for a in answer.outputs.values()):
-                found.append(replace(answer, is_made_up=True))
-                break
-            refused = f"made up inputs give it no finite numbers{_ASK}"
-        if not found or not _has_open_sizes(ports):
-            break
+    except DeadlineExceededError:
+        refused = f"made up inputs take it longer than {_SECONDS:.0f} seconds{_ASK}"
     return Answers(tuple(found), "" if found else refused)
+
+
+def _attempt(
+    model: Any, session: Session, inputs: Arrays, wanted: set[str], end: float
+) -> tuple[SourceAnswer | None, str]:
+    """The answer to inputs, or why there is none.
+
+    Raises:
+        DeadlineExceededError: it takes the model longer than there is time.
+    """
+    try:
+        with time_limit(max(end - time.monotonic(), 1e-3), "The model"):
+            return _answer(model, session, inputs, wanted), ""
+    except DeadlineExceededError:
+        raise
+    except (OpError, TypeError, ValueError) as e:
+        reason = kernel_reason(e.message) if isinstance(e, OpError) else one_line(e)
+        return None, f"it takes none of the inputs that were made up ({reason:.300}){_ASK}"
 
 
 def _has_open_sizes(ports: Iterable[InputPort]) -> bool:
@@ -161,7 +180,11 @@ def _answer(model: Any, session: Session, inputs: Arrays, wanted: set[str]) -> S
 
 def _run(session: Session, inputs: Arrays) -> dict[str, Any]:
     values = session.run({n: from_numpy(a) for n, a in inputs.items()})
-    return dict(zip(session.output_names, map(to_numpy, values), strict=True))
+    try:
+        arrays = [to_numpy(v) for v in values]
+    except RuntimeError as e:
+        raise InvalidArgumentError(f"an output is no tensor ({one_line(e)})") from e
+    return dict(zip(session.output_names, arrays, strict=True))
 
 
 def _opened(model: Any) -> Session:

@@ -39,10 +39,12 @@ _SIZES = (
     (420, 420),
 )
 _OTHER_SIZES = ((3, 4), (3, 12), (3, 64), (4, 96), (3, 3), (1, 2))
-_VALUES: tuple[Values, ...] = ("plain", "positive", "ones", "zeros")
+KINDS: tuple[Values, ...] = ("plain", "positive", "ones", "zeros")
 _RANKS = (2, 1, 3, 4, 0)
 _LEAST_INDICES = 2
 MOST_BYTES = 64 << 20
+# Of integers, which may be indices: a table's rows, or logits for each, are many times as large.
+_MOST_INTEGERS = 1 << 14
 
 _INT64 = 7  # TensorProto.INT64
 
@@ -77,7 +79,12 @@ class _Hint:
 
 
 def candidates(
-    proto: Any, ports: Sequence[InputPort], number: int = 0, most_bytes: int = MOST_BYTES
+    proto: Any,
+    ports: Sequence[InputPort],
+    number: int = 0,
+    *,
+    kinds: Sequence[Values] = KINDS,
+    most_bytes: int = MOST_BYTES,
 ) -> Iterator[Arrays]:
     """Inputs of a model.
 
@@ -85,6 +92,7 @@ def candidates(
         proto: The model, an ``onnx.ModelProto``.
         ports: Its inputs, which are tensors; sizes in their shapes are kept.
         number: 0 for a first choice of sizes, 1 for a second one that is different.
+        kinds: Which numbers are in them.
         most_bytes: Candidates that are larger are left out.
 
     Yields:
@@ -97,12 +105,17 @@ def candidates(
     pairs: Sequence[tuple[int, int]] = _OTHER_SIZES if number else _SIZES
     if all(isinstance(d, int) for p in ports for d in p.shape or ("open",)):
         pairs = pairs[:1]
-    for values, rank, pair in itertools.product(_VALUES, ranks, pairs):
+    for values, rank, pair in itertools.product(kinds, ranks, pairs):
         shapes = _shapes(ports, hints, rank, pair)
         nbytes = sum(
             int(np.prod(shapes[p.name], dtype=np.int64)) * p.tensor.dtype.size for p in ports
         )
-        if nbytes <= most_bytes:
+        integers = sum(
+            int(np.prod(shapes[p.name], dtype=np.int64))
+            for p in ports
+            if p.tensor.dtype.is_integer and not all(isinstance(d, int) for d in p.shape or ("",))
+        )
+        if nbytes <= most_bytes and integers <= _MOST_INTEGERS:
             draws = np.random.default_rng(number)
             yield {
                 p.name: _array(draws, p.tensor.dtype, shapes[p.name], values, hints[p.name].below)

@@ -73,12 +73,14 @@ def method_graph(call: TensorFlowCall) -> MethodGraph:
     unanswered = ""
     try:
         found = _answers(tf, call, results, given)
-        feeds = {**given, **{_port(n): v.numpy() for n, v in captured.items()}}
         answers = (
             SourceAnswer(
                 given,
                 found,
-                layers=lambda: layers_of(proto, feeds),
+                # Only where something differs are there copies of all weights.
+                layers=lambda: layers_of(
+                    proto, {**given, **{_port(n): v.numpy() for n, v in captured.items()}}
+                ),
                 is_made_up=is_made_up,
                 converter="tf2onnx",
             ),

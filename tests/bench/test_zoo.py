@@ -20,6 +20,7 @@ from bench.zoo.__main__ import Figure
 def test_every_row_is_known_to_the_worker() -> None:
     makers = tensorflow_programs.makers(tf)
     known = set(worker.cases("tfx", makers))
+    assert {row.case for row in driver.rows_on_gpu()} <= known
     timed = [row for row in driver.ROWS if row.unit == "ms"]
     assert {case for row in timed for case in (row.case, row.beside) if case} == known
     assert {row.case for row in driver.ROWS if row.unit == "MB"} == set(makers)

@@ -192,7 +192,10 @@ class Lora(Module):
             FailedPreconditionError: the active adapter is merged or disabled.
         """
         self._check_free("add", name)
-        self.hold(name, self._fresh(self.alpha if alpha is None else positive("alpha", alpha)))
+        fresh = self._fresh(self.alpha if alpha is None else positive("alpha", alpha))
+        with self._holding([self.scale]):
+            self._check_free("add", name)  # another thread may have come first
+            self._self_others[name] = fresh
         self.switch(name)
 
     def hold(self, name: str, values: AdapterValues) -> None:
@@ -202,7 +205,8 @@ class Lora(Module):
             name: Its name; one of the others of that name is replaced.
             values: Its values.
         """
-        self._self_others[name] = values
+        with self._holding([self.scale]):
+            self._self_others[name] = values
 
     def switch(self, name: str) -> None:
         """Make another adapter the active one: its values go into the variables, in one step.
@@ -228,18 +232,18 @@ class Lora(Module):
             (['default', 'german'], 'default')
         """
         self._check("switch")
-        if name == self.active:
-            return
-        if name not in self._self_others:
-            raise InvalidArgumentError(
-                f"there is no adapter {name!r}; {self.name} holds {', '.join(self.names)}. load() "
-                "adds one from a file, add() a new one."
-            )
-        new = self._self_others[name]
         own = [*self._own(), self.scale]
-        values = [*(new.a[n] for n in self.a), *(new.b[n] for n in self.b), _number(new.scale)]
         with self._holding(own):
-            self._check("switch")
+            self._check("switch")  # another thread may have come first
+            if name == self.active:
+                return
+            new = self._self_others.get(name)
+            if new is None:
+                raise InvalidArgumentError(
+                    f"there is no adapter {name!r}; {self.name} holds {', '.join(self.names)}. "
+                    "load() adds one from a file, add() a new one."
+                )
+            values = [*(new.a[n] for n in self.a), *(new.b[n] for n in self.b), _number(new.scale)]
             before = self.values()
             installs.during(install, own, values)
             others = {n: v for n, v in self._self_others.items() if n != name}
@@ -253,12 +257,13 @@ class Lora(Module):
         Raises:
             InvalidArgumentError: there is none of this name, or it is active.
         """
-        if name not in self._self_others:
-            raise InvalidArgumentError(
-                f"{name!r} cannot be discarded: expected one of "
-                f"{', '.join(self._self_others) or 'none'}; {self.active!r} is active."
-            )
-        del self._self_others[name]
+        with self._holding([self.scale]):
+            if name not in self._self_others:
+                raise InvalidArgumentError(
+                    f"{name!r} cannot be discarded: expected one of "
+                    f"{', '.join(self._self_others) or 'none'}; {self.active!r} is active."
+                )
+            del self._self_others[name]
 
     def values(self, name: str | None = None) -> AdapterValues:
         """The values of an adapter, by default of the active one; they do not change later."""
@@ -453,7 +458,18 @@ class Lora(Module):
             vars(other)[key] = copy.copy(value) if key in shared else copy.deepcopy(value, memo)
         for factors in other._self_factors.values():
             factors.weight._adaptation = factors
+        other._take_scale(self._scale_behind())
         return other
+
+    def _scale_behind(self) -> float | None:
+        """The scale behind the blocks that disable the adapter; None: there are none."""
+        return None if self._self_disabled is None else float(array_of(self._self_disabled[1]))
+
+    def _take_scale(self, scale: float | None) -> None:
+        """A copy that was made inside of a block is not in it."""
+        if scale is not None:
+            with init_scope():
+                self.scale.assign(scale)
 
     def __getstate__(self) -> dict[str, Any]:
         """What a pickle holds: sets of values as arrays."""
@@ -464,7 +480,7 @@ class Lora(Module):
                 f"{self.name} adapts a converted model, and cannot be pickled with it: save the "
                 "adapter with tfx.adapt.save and load it beside the model."
             )
-        state = vars(self) | _OF_BLOCKS
+        state = vars(self) | {"_self_disabled": self._scale_behind()}
         state["_self_others"] = {n: v.as_arrays() for n, v in self._self_others.items()}
         state["_self_merged"] = self._self_merged and {
             n: (None if x is None else array_of(x), array_of(y))
@@ -485,6 +501,7 @@ class Lora(Module):
         }
         for factors in self._self_factors.values():
             factors.weight._adaptation = factors
+        self._take_scale(state["_self_disabled"])
 
     def __repr__(self) -> str:
         held = ", ".join(self.names)

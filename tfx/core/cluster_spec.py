@@ -102,7 +102,7 @@ class ClusterSpec:
 
 def _tasks(job: Any, given: Any) -> dict[int, str]:
     if isinstance(given, Mapping):
-        return {int(number): str(address) for number, address in given.items()}
+        return dict(sorted((int(number), str(address)) for number, address in given.items()))
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise TypeError(f"The tasks of job {job!r} must be a list or a dict; got {given!r}.")
     return {number: str(address) for number, address in enumerate(given)}

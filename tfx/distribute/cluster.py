@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from tfx.core.cluster_spec import ClusterSpec
@@ -129,6 +130,8 @@ class TFConfigClusterResolver(ClusterResolver):
     ) -> None:
         config = _configuration()
         task = config.get("task", {})
+        if not isinstance(task, Mapping):
+            raise ValueError(f"{_VARIABLE} must have an object as its 'task'; got {task!r}.")
         number = task.get("index") if task_id is None else task_id
         super().__init__(
             ClusterSpec(config.get("cluster", {})),

@@ -210,9 +210,10 @@ def _functions(listed: str, optional: bool = False) -> list[Any]:
         item: Any = tfx
         for part in path.split("."):
             item = getattr(item, part, None) if optional else getattr(item, part)
-        if item is None:
-            continue
-        found[_plain(item)] = None
+        # A program may have put something of its own in the place of what tables name.
+        plain = _ours_in(item) if optional else _plain(item)
+        if plain is not None:
+            found[plain] = None
     return list(found)
 
 
@@ -238,6 +239,14 @@ def _plain(api: Any) -> Any:
     # The code says whose it is: programs may set, and their wrappers copy, the name of the module.
     if not _is_ours(inspect.unwrap(found, stop=lambda each: not _is_ours(each))):
         raise ValueError(f"{api!r} does not support dispatch: expected a function of tfx.")
+    return found
+
+
+def _ours_in(item: Any) -> Any:
+    """The function of tfx that an object is, stands for or wraps; None: there is none."""
+    found = plain_of(item)
+    while found is not None and not _is_ours(found):
+        found = plain_of(getattr(found, "__wrapped__", None))
     return found
 
 

@@ -101,7 +101,9 @@ class Kernel:
 # the lock, and lets go of kernels behind it: closing a session lets other threads run, which in the
 # middle of a change would find, and leave, the dictionary broken.
 _kernels: OrderedDict[Any, Kernel] = OrderedDict()
-_kernels_lock = fork_safe(threading.Lock())
+_kernels_lock = fork_safe(threading.RLock())  # a signal's handler may run operations, too
+# How often kernels of GPUs were forgotten: one that was made meanwhile is not kept.
+_gpu_settings = 0
 
 
 def kernel_count() -> int:
@@ -111,10 +113,12 @@ def kernel_count() -> int:
 
 def forget_gpu_kernels() -> None:
     """Compile the operators of GPUs again, with the settings of now, when they are next used."""
+    global _gpu_settings
     with _kernels_lock:
-        for key, kernel in list(_kernels.items()):
-            if kernel.session.device.startswith("GPU"):
-                _kernels.pop(key, None)
+        _gpu_settings += 1
+        gone = [key for key, k in _kernels.items() if k.session.device.startswith("GPU")]
+        dropped = [_kernels.pop(key) for key in gone]
+    del dropped
 
 
 def _make_kernel(
@@ -128,6 +132,7 @@ def _make_kernel(
     blocks: Blocks | None = None,
 ) -> Kernel:
     kinds = [None if t is None else t.dtype for t in inputs]
+    settings = _gpu_settings
     try:
         if traits(op).window:  # kernels take some attributes that gradients cannot
             infer(op, _described(inputs), attrs)
@@ -141,6 +146,8 @@ def _make_kernel(
         known = _kernels.get(key)
         if known is not None:  # another thread came first
             return known
+        if settings != _gpu_settings and not device.startswith("CPU"):
+            return kernel
         if len(_kernels) >= KERNEL_CACHE_SIZE:
             _, dropped = _kernels.popitem(last=False)
         _kernels[key] = kernel

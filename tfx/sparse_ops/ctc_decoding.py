@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -157,25 +156,11 @@ def _best_texts(logits: Any, width: int, count: int) -> list[tuple[tuple[int, ..
     steps = steps - steps.max(-1, keepdims=True, initial=-np.inf)
     steps = steps - np.log(np.exp(steps).sum(-1, keepdims=True))
     blank = steps.shape[-1] - 1
-    # Of each text: the logarithm of all ways that end without a letter, and with its last one.
-    beam: dict[tuple[int, ...], tuple[Any, Any]] = {(): (0.0, -np.inf)}
+    # Texts, each with the logarithm of all ways that end without a letter, and with its last one.
+    beam: list[tuple[tuple[int, ...], float, float]] = [((), 0.0, -np.inf)]
     for step in steps:
-        grown: dict[tuple[int, ...], list[Any]] = defaultdict(lambda: [-np.inf, -np.inf])
-        for text, (silent, sounding) in beam.items():
-            both = np.logaddexp(silent, sounding)
-            kept = grown[text]
-            kept[0] = np.logaddexp(kept[0], both + step[blank])
-            for letter in range(blank):
-                # The same letter again is a new one only behind a frame without a letter.
-                again = bool(text) and text[-1] == letter
-                longer = grown[(*text, letter)]
-                start = silent if again else both
-                longer[1] = np.logaddexp(longer[1], start + step[letter])
-                if again:
-                    kept[1] = np.logaddexp(kept[1], sounding + step[letter])
-        best = sorted(grown.items(), key=lambda item: -_total(item[1]))[:width]
-        beam = {text: (silent, sounding) for text, (silent, sounding) in best}
-    found = [(text, _total(ends)) for text, ends in beam.items()]
+        beam = _next_beam(beam, step, blank, width)
+    found = [(text, float(np.logaddexp(silent, sounding))) for text, silent, sounding in beam]
     if len(found) < count:
         raise InvalidArgumentError(
             f"top_paths is {count}, but a row of {len(steps)} frames has only {len(found)} texts."
@@ -183,9 +168,44 @@ def _best_texts(logits: Any, width: int, count: int) -> list[tuple[tuple[int, ..
     return sorted(found, key=lambda item: -item[1])[:count]
 
 
-def _total(ends: Any) -> float:
-    """The logarithm of both kinds of ways together."""
-    return float(np.logaddexp(ends[0], ends[1]))
+def _next_beam(
+    beam: list[tuple[tuple[int, ...], float, float]], step: Any, blank: int, width: int
+) -> list[tuple[tuple[int, ...], float, float]]:
+    """The likeliest texts after one more frame.
+
+    Args:
+        beam: The texts before it.
+        step: The logarithms of the classes' probabilities in the frame.
+        blank: The class that is no letter.
+        width: How many texts are kept.
+    """
+    texts = [text for text, _, _ in beam]
+    silent, sounding = (np.array([row[i] for row in beam]) for i in (1, 2))
+    both = np.logaddexp(silent, sounding)
+    last = np.array([text[-1] if text else blank for text in texts])
+    ends = last < blank
+    # A text stays what it is by a frame without a letter, or with its last one again.
+    kept_silent = both + step[blank]
+    kept_sounding = np.where(ends, sounding + step[last], -np.inf)
+    # It grows by any letter; by its last one only behind a frame without.
+    longer = both[:, None] + step[None, :blank]
+    longer[ends, last[ends]] = silent[ends] + step[last[ends]]
+    places = {text: i for i, text in enumerate(texts)}
+    for i, text in enumerate(texts):  # what grows into a text that is there
+        j = places.get(text[:-1]) if text else None
+        if j is not None:
+            kept_sounding[i] = np.logaddexp(kept_sounding[i], longer[j, text[-1]])
+            longer[j, text[-1]] = -np.inf
+    scores = np.concatenate([np.logaddexp(kept_silent, kept_sounding), longer.ravel()])
+    order = np.argsort(-scores, kind="stable")[:width]
+    result = []
+    for place in order[np.isfinite(scores[order])].tolist():
+        if place < len(texts):
+            result.append((texts[place], float(kept_silent[place]), float(kept_sounding[place])))
+        else:
+            i, letter = divmod(place - len(texts), blank)
+            result.append(((*texts[i], letter), -np.inf, float(longer[i, letter])))
+    return result
 
 
 def _sparse(texts: list[tuple[int, ...]]) -> list[Any]:

@@ -60,6 +60,11 @@ def edit_distance(
         one, two = _rows(*parts[:2]), _rows(*parts[3:5])
         result = np.zeros(np.maximum(parts[2], parts[5])[:-1], np.float32)
         for place in one.keys() | two.keys():
+            if any(not 0 <= i < size for i, size in zip(place, result.shape, strict=True)):
+                raise InvalidArgumentError(
+                    f"an index of row {list(place)} is out of the dense shapes "
+                    f"{parts[2].tolist()} and {parts[5].tolist()}."
+                )
             mine, theirs = one.get(place, []), two.get(place, [])
             found: float = _distance(mine, theirs)
             if normalize:

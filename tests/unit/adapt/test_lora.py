@@ -330,7 +330,7 @@ def test_blocks_of_disabled_that_overlap() -> None:
     second.__exit__(None, None, None)
     assert float(adapter.scale) == scale != 0.0
     adapter.switch("other")
-    assert float(copied.scale) == 0.0
+    assert float(copied.scale) == scale  # a copy is not in the block
     copied.switch("other")
     assert float(copied.scale) == float(adapter.scale)
 
@@ -475,3 +475,37 @@ def test_it_is_attached_once_and_outside_of_functions() -> None:
         tf.function(lambda: model.lora.switch("default"))()
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"expected a tfx\.Module"):
         adapt.lora(object(), 2)  # type: ignore[arg-type]
+
+
+def test_copies_made_while_it_is_disabled_are_not() -> None:
+    model = tf.Module()
+    model.kernel = tf.Variable(tf.ones([4, 3]))
+    adapter = tf.adapt.lora(model, rank=2)
+    adapter.b["kernel"].assign(tf.ones([2, 3]))
+    expected = model.kernel.value().numpy()
+    with adapter.disabled():
+        copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+        for other in copies:
+            np.testing.assert_array_equal(other.kernel.value(), expected)
+    for other in [model, *copies]:
+        np.testing.assert_array_equal(other.kernel.value(), expected)
+        with other.lora.disabled():
+            np.testing.assert_array_equal(other.kernel.value(), tf.ones([4, 3]))
+
+
+def test_threads_that_switch_to_the_same_adapter() -> None:
+    model = tf.Module()
+    model.kernel = tf.Variable(tf.ones([4, 3]))
+    adapter = tf.adapt.lora(model, rank=1)
+    adapter.add("german")
+
+    def work(number: int) -> None:
+        for i in range(40):
+            adapter.switch(("default", "german")[(i + number) % 2])
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(adapter.names) == ["default", "german"]

@@ -22,6 +22,9 @@ def test_cluster_spec():
     assert spec == tf.train.ClusterSpec(spec)
     assert spec != tf.train.ClusterSpec({})
     assert not tf.train.ClusterSpec({})
+    turned = tf.train.ClusterSpec({"worker": {1: "localhost:2", 0: "localhost:1"}})
+    assert turned.as_dict() == {"worker": CLUSTER["worker"]}
+    assert hash(turned) == hash(tf.train.ClusterSpec({"worker": CLUSTER["worker"]}))
     with pytest.raises(ValueError, match="No such job in cluster: 'chief'"):
         spec.num_tasks("chief")
     with pytest.raises(ValueError, match="No task with index 1 in job 'ps'"):
@@ -46,6 +49,9 @@ def test_several_processes_are_refused(monkeypatch):
     config = {"cluster": {"worker": ["localhost:1", "localhost:2"]}}
     monkeypatch.setenv("TF_CONFIG", json.dumps(config))
     with pytest.raises(tf.errors.UnimplementedError, match="cluster of 2 processes"):
+        tf.distribute.MultiWorkerMirroredStrategy()
+    monkeypatch.setenv("TF_CONFIG", '{"task": null}')
+    with pytest.raises(ValueError, match="an object as its 'task'"):
         tf.distribute.MultiWorkerMirroredStrategy()
     monkeypatch.setenv("TF_CONFIG", "{")
     with pytest.raises(ValueError, match="TF_CONFIG must be a JSON object"):

@@ -345,3 +345,34 @@ def test_what_is_done_at_first_use() -> None:
     for thread in threads:
         thread.join(30)
     assert done == ["prepared", "made", "made", "made"]
+
+
+WRAPPED = """
+    import functools
+
+    import tfx as tf
+
+    plain = tf.concat
+
+    @functools.wraps(plain)
+    def counted(*args, **kwargs):
+        return plain(*args, **kwargs)
+
+    tf.concat = counted
+    tf.reduce_sum = lambda x: 7
+    assert tf.ragged.constant([[1], [2, 3]]).to_list() == [[1], [2, 3]]
+    assert tf.sparse.from_dense([[0, 1]]).values.numpy().tolist() == [1]
+    assert tf.concat is counted
+    assert tf.reduce_sum([1]) == 7
+"""
+
+
+def test_programs_that_put_their_own_functions_in_the_place_of_others() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(WRAPPED)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert not done.returncode, done.stderr[-3000:]

@@ -267,3 +267,45 @@ def test_several_models_and_examples_by_signature(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match=r"\.first is saved without"):
         from_onnx.export(models, tmp_path / "m")
     assert {o["y"].shape[-1] for _, o in stored_calls(tmp_path / "m")} == {2}
+
+
+def test_examples_of_two_signatures_of_one_model(tmp_path: Path) -> None:
+    nodes = [node("Add", ["x", "x"], ["y"])]
+    model = make_model(nodes, [value("x", ["N"])], [value("y", ["N"])], [])
+    ones, fives = np.ones(2, np.float32), np.full(3, 5, np.float32)
+    from_onnx.export(
+        {"call": model},
+        tmp_path / "m",
+        signatures={"a": "call", "b": "call"},
+        examples={"a": {"x": ones}, "b": {"x": fives}},
+    )
+    found = sorted(
+        (inputs["x"].tolist(), outputs["y"].tolist())
+        for inputs, outputs in stored_calls(tmp_path / "m")
+    )
+    assert found == [([1, 1], [2, 2]), ([5, 5, 5], [10, 10, 10])]
+
+
+def test_a_given_example_of_a_model_that_draws_is_not_compared(tmp_path: Path) -> None:
+    nodes = [node("RandomUniformLike", ["x"], ["y"])]
+    model = make_model(nodes, [value("x", [2])], [value("y", [2])], [])
+    with pytest.warns(UserWarning, match="draws numbers"):
+        save_onnx(
+            model, tmp_path / "m", examples={"serving_default": {"x": np.ones(2, np.float32)}}
+        )
+
+
+def test_indices_stay_few() -> None:
+    """Of 420 by 420 indices a language model makes 35 GB of logits."""
+    from tfx.exporters.sources.suitable_inputs import candidates
+    from tfx.importing.model_inputs import ports_of
+    from tfx.importing.open_model import open_model
+
+    table = constant("t", numbers(7, 3))
+    ids = helper.make_tensor_value_info("x", TensorProto.INT64, ["N", "T"])
+    model = make_model([node("Gather", ["t", "x"], ["y"])], [ids], [value("y", None)], [table])
+    loaded = open_model(model)
+    ports = [p for p in ports_of(loaded, {}) if p.name == "x"]
+    sizes = [one["x"].size for one in candidates(loaded.proto, ports)]
+    assert sizes
+    assert max(sizes) <= 1 << 14

@@ -55,3 +55,9 @@ def test_bad_arguments():
     vector = sparse([[0]], np.array([1]), (2,))
     with pytest.raises(tf.errors.InvalidArgumentError, match="at least 2; got 1 and 1"):
         tf.edit_distance(vector, vector)
+
+
+def test_an_index_outside_of_the_shape():
+    x, y = (sparse([[i, 0]], np.array([1]), (2, 2)) for i in (5, 0))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="out of the dense shapes"):
+        tf.edit_distance(x, y)

@@ -5,7 +5,7 @@ copied in every run. What the programs of ``model_zoo`` need is here; what is no
 ``placement("/GPU:0")`` names it. Each form gives the same numbers, to the last bit; where it cannot
 (extremes over unknown axes), the node stays. Whether a node has a kernel is the question of
 ``cuda_kernels``, so a runtime with more kernels gets fewer of these forms. And what has a slow
-kernel there, by quick ones (``cuda_reductions``).
+kernel there, by quick ones (``cuda_reductions``), which round otherwise.
 
 Bits: there is no kernel for shifts and bitwise operators. A shift is a product with a power of two,
 or a quotient. The others are taken apart, on a new last axis, into bools, which have kernels for
@@ -195,11 +195,11 @@ def _is_size(value: Value) -> bool:
 
 def _evenly_padded(b: ReplacementBuilder, node: Node) -> Results | None:
     """As much cut off on both sides as is possible, the rest behind it."""
-    if node.attrs.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
+    pads = node.attrs.get("pads")
+    if not pads or node.attrs.get("output_shape"):
         return None
-    if node.attrs.get("output_shape"):
+    if node.attrs.get("auto_pad", "NOTSET") != "NOTSET":
         return None
-    pads = node.attrs["pads"]
     axes = len(pads) // 2
     both = list(zip(pads[:axes], pads[axes:], strict=True))
     even = [min(pair) for pair in both]

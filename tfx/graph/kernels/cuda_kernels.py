@@ -116,8 +116,10 @@ def pads_evenly(node: Node) -> bool:
 
     cuDNN's ``ConvTranspose`` can nothing else, and ONNX Runtime leaves other ones to the CPU.
     """
-    if node.attrs.get("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
+    if node.attrs.get("output_shape"):  # what is cut off follows from it
         return False
+    if node.attrs.get("auto_pad", "NOTSET") != "NOTSET":
+        return bool(node.attrs["auto_pad"] == "VALID")
     pads = tuple(node.attrs.get("pads") or ())
     return pads[: len(pads) // 2] == pads[len(pads) // 2 :]
 

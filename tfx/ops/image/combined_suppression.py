@@ -90,12 +90,15 @@ def combined_non_max_suppression(
         shape = concat_shape(batch, int64_constant([count]), n, int64_constant([4]))
         by_class = ox.Expand(by_class, shape)
     chances = ox.Transpose(chances, perm=(0, 2, 1))
-    flat_boxes = ox.Reshape(by_class, int64_constant([0, -1, 4]))
+    total = ox.Mul(n, int64_constant([count]))
+    flat_boxes = ox.Reshape(by_class, concat_shape(batch, total, int64_constant([4])), allowzero=1)
+    # A box for what is not found, also where there are none.
+    flat_boxes = ox.Pad(flat_boxes, int64_constant([0, 0, 0, 0, 1, 0]))
     chosen = _chosen(by_class, chances, per_class, iou_threshold)
     chosen = ox.And(chosen, ox.Greater(chances, scalar_like(score_threshold, chances)))
     nothing = scalar_like(float("-inf"), chances)
     # Places for all that are asked for, where there are fewer.
-    kept = ox.Reshape(where(chosen, chances, nothing), int64_constant([0, -1]))
+    kept = ox.Reshape(where(chosen, chances, nothing), concat_shape(batch, total), allowzero=1)
     kept = ox.Pad(kept, int64_constant([0, 0, 0, most]), nothing)
     best, at = ox.TopK(kept, int64_constant([most]), axis=1)
     found = ox.Greater(best, nothing)
@@ -137,10 +140,10 @@ def _checked(places: Tensor, chances: Tensor) -> tuple[int, int]:
 
 def _chosen(by_class: Tensor, chances: Tensor, each: Tensor, threshold: float) -> Tensor:
     """Which boxes are left of each class, bool ``[batch, classes, n]``."""
-    rows = ox.Reshape(chances, concat_shape(int64_constant([-1, 1]), dimension(chances, 2)))
-    boxes = ox.Reshape(
-        by_class, concat_shape(int64_constant([-1]), dimension(by_class, 2), int64_constant([4]))
-    )
+    count = ox.Mul(dimension(chances, 0), dimension(chances, 1))
+    n = dimension(chances, 2)
+    rows = ox.Reshape(chances, concat_shape(count, int64_constant([1]), n), allowzero=1)
+    boxes = ox.Reshape(by_class, concat_shape(count, n, int64_constant([4])), allowzero=1)
     found = ox.NonMaxSuppression(
         boxes,
         rows,
@@ -149,4 +152,4 @@ def _chosen(by_class: Tensor, chances: Tensor, each: Tensor, threshold: float) -
     )
     none = ox.Less(rows, rows)
     ones = ox.Expand(tensor([True]), dimension(found, 0))
-    return ox.Reshape(ox.ScatterND(none, found, ones), ox.Shape(chances))
+    return ox.Reshape(ox.ScatterND(none, found, ones), ox.Shape(chances), allowzero=1)

@@ -12,7 +12,7 @@ from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.convert import constant
 from tfx.framework.tensor import Tensor
-from tfx.ops.array.concat import stack
+from tfx.ops.array.concat import concat, stack
 from tfx.ops.array.pad import pad
 from tfx.ops.common.arguments import scalar_like, tensor
 from tfx.ops.image.color import convert_image_dtype
@@ -181,13 +181,11 @@ def ssim(
         np.float32(1.0)
     """
     x, y, peak = _compared(img1, img2, max_val)
-    lead = x.shape[:-3]
+    lead = ox.Shape(x, end=-3)
     x, y = _images("ssim", x, y, filter_size)
     luminance, contrast = _similar(x, y, peak, filter_size, filter_sigma, k1, k2)
     found = reduce_mean(luminance * contrast, [-1] if return_index_map else [-3, -2, -1])
-    known = [d if d is not None else -1 for d in lead.as_list()]
-    rest = found.shape[1:].as_list() if return_index_map else []
-    return ox.Reshape(found, constant([*known, *rest], dtypes.int64))
+    return ox.Reshape(found, concat([lead, ox.Shape(found, start=1)], 0))
 
 
 def ssim_multiscale(
@@ -226,7 +224,7 @@ def ssim_multiscale(
         array([1., 1.], dtype=float32)
     """
     x, y, peak = _compared(img1, img2, max_val)
-    lead = x.shape[:-3]
+    lead = ox.Shape(x, end=-3)
     scales = []
     for scale in range(len(power_factors)):
         if scale:
@@ -238,8 +236,7 @@ def ssim_multiscale(
         scales.append(relu(reduce_mean(luminance * contrast if last else contrast, [-3, -2])))
     powers = constant(list(power_factors), x.dtype)
     found = reduce_mean(reduce_prod(pow(stack(scales, -1), powers), -1), -1)
-    known = [d if d is not None else -1 for d in lead.as_list()]
-    return ox.Reshape(found, constant(known, dtypes.int64))
+    return ox.Reshape(found, lead)
 
 
 def _halved(x: Tensor) -> Tensor:

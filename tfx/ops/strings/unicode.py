@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +19,12 @@ from tfx.ops.strings.script_table import runs
 from tfx.ops.strings.strings import one_text, text
 
 _ERRORS = ("replace", "ignore", "strict")
+# Of encodings whose texts may begin with a mark that tells the order of bytes: each mark, and the
+# order. Without one the higher byte comes first.
+_MARKS = {
+    "UTF-16": ((codecs.BOM_UTF16_LE, "-LE"), (codecs.BOM_UTF16_BE, "-BE"), (b"", "-BE")),
+    "UTF-32": ((codecs.BOM_UTF32_LE, "-LE"), (codecs.BOM_UTF32_BE, "-BE"), (b"", "-BE")),
+}
 
 
 def unicode_decode(
@@ -89,39 +97,72 @@ def _without_controls(text: str, errors: str, replacement: int) -> str:
 
 def _decode(value: bytes, encoding: str, errors: str, replacement: int) -> str:
     _check(errors)
+    encoding, mark = _order(value, encoding)
     try:
-        return value.decode(encoding)  # what most texts are
+        return value[mark:].decode(encoding)  # what most texts are
     except (LookupError, UnicodeError):
-        return "".join([c for _, c in _placed(value, encoding, errors, replacement)])
+        return "".join(_pieces(value[mark:], encoding, errors, replacement)[0])
+
+
+def _order(value: bytes, encoding: str) -> tuple[str, int]:
+    """The encoding with its order of bytes, and how long the mark is that told it."""
+    for mark, order in _MARKS.get(encoding, ()):
+        if value.startswith(mark):
+            return encoding + order, len(mark)
+    return encoding, 0
+
+
+def _pieces(
+    value: bytes, encoding: str, errors: str, replacement: int
+) -> tuple[list[str], list[int]]:
+    """A text in pieces, each as it is or a replacement; and the byte at which each begins."""
+    _check(errors)
+    broken: list[tuple[int, int]] = []
+
+    def note(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeDecodeError)
+        broken.append((error.start, max(error.end, error.start + 1)))
+        return "", broken[-1][1]
+
+    name = f"tfx.{threading.get_ident()}"
+    codecs.register_error(name, note)
+    try:
+        value.decode(encoding, name)
+    except LookupError as e:
+        raise ValueError(f"{encoding!r} is no encoding that Python knows.") from e
+    except UnicodeError as e:
+        raise InvalidArgumentError(f"Invalid formatting on input string: {e}") from e
+    if broken and errors == "strict":
+        start, end = broken[0]
+        raise InvalidArgumentError(
+            f"Invalid formatting on input string: bytes {start} to {end - 1} are no {encoding}: "
+            f"{value[start : start + 8]!r}."
+        )
+    texts: list[str] = []
+    starts: list[int] = []
+    at = 0
+    for start, end in [*broken, (len(value), len(value))]:
+        if start > at:
+            texts.append(value[at:start].decode(encoding))
+            starts.append(at)
+        if end > start and errors == "replace":
+            texts.append(chr(replacement))
+            starts.append(start)
+        at = end
+    return texts, starts
 
 
 def _placed(
     value: bytes, encoding: str, errors: str, replacement: int
 ) -> Iterator[tuple[int, str]]:
     """The characters of a text, each with the byte at which it begins."""
-    _check(errors)
-    at = 0
-    while at < len(value):
-        rest, broken = value[at:], None
-        try:
-            found = rest.decode(encoding)
-        except LookupError as e:
-            raise ValueError(f"{encoding!r} is no encoding that Python knows.") from e
-        except UnicodeDecodeError as e:
-            if errors == "strict":
-                raise InvalidArgumentError(f"Invalid formatting on input string: {e}") from e
-            found, broken = rest[: e.start].decode(encoding), e
-        except UnicodeError as e:
-            raise InvalidArgumentError(f"Invalid formatting on input string: {e}") from e
-        start = at
-        for character in found:
-            yield start, character
-            start += len(character.encode(encoding))
-        if broken is None:
-            return
-        if errors == "replace":
-            yield at + broken.start, chr(replacement)
-        at += max(broken.end, broken.start + 1)
+    encoding, mark = _order(value, encoding)
+    for piece, start in zip(*_pieces(value[mark:], encoding, errors, replacement), strict=True):
+        at = start
+        for number, character in enumerate(piece, 1):
+            yield at + mark if at else 0, character  # a mark belongs to the first one
+            if number < len(piece):
+                at += len(character.encode(encoding))
 
 
 def unicode_offsets(
@@ -213,7 +254,8 @@ def unicode_split(
 
 def characters(value: bytes, encoding: str, errors: str, replacement: int) -> list[bytes]:
     """The characters of a text, each a text of its own; see ``unicode_decode``."""
-    return [c.encode(encoding) for c in _decode(value, encoding, errors, replacement)]
+    plain = _order(value, encoding)[0]
+    return [c.encode(plain) for c in _decode(value, encoding, errors, replacement)]
 
 
 def unicode_transcode(

@@ -75,6 +75,16 @@ def test_against_a_loop(options, q, rng):
                 np.testing.assert_allclose(x[i], y, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("batch", "n"), [(0, 4), (2, 0)])
+def test_nothing(batch, n):
+    specs = [tf.TensorSpec([None, None, 1, 4]), tf.TensorSpec([None, None, 3])]
+    traced = tf.function(tf.image.combined_non_max_suppression).get_concrete_function(*specs, 4, 9)
+    given = tf.zeros([batch, n, 1, 4]), tf.zeros([batch, n, 3])
+    for found in (tf.image.combined_non_max_suppression(*given, 4, 9), traced(*given)):
+        assert [t.shape for t in found] == [(batch, 9, 4), (batch, 9), (batch, 9), (batch,)]
+        assert not any(np.any(t) for t in found)
+
+
 @pytest.mark.parametrize(
     ("boxes", "scores", "options", "what"),
     [

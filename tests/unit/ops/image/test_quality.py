@@ -21,3 +21,11 @@ def test_similarity_at_several_scales():
     assert tf.image.ssim_multiscale(a, 1 - a, 1.0).numpy().tolist() == [0, 0]
     with pytest.raises(ValueError, match="at least 11 by 11"):
         tf.image.ssim_multiscale(a[:, :100], b[:, :100], 1.0)
+
+
+def test_several_unknown_leading_sizes():
+    x = np.random.default_rng(0).random((2, 3, 192, 192, 1)).astype("float32")
+    spec = tf.TensorSpec([None, None, 192, 192, 1])
+    for measure in (tf.image.ssim, tf.image.ssim_multiscale):
+        f = tf.function(lambda x, m=measure: m(x, x, 1.0), input_signature=[spec])
+        np.testing.assert_allclose(f(x), np.ones((2, 3)), rtol=1e-6)

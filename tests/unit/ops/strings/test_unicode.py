@@ -121,3 +121,23 @@ def test_scripts():
         [-1, -1],
         [103, 25],
     ]
+
+
+def test_marks_of_the_order_of_bytes():
+    """As TensorFlow 2.21: a mark belongs to the first character; without one it is big endian."""
+    text = "aéb"
+    for encoded, name, starts in [
+        (b"\xff\xfe" + text.encode("utf-16-le"), "UTF-16", [0, 4, 6]),
+        (text.encode("utf-16-be"), "UTF-16", [0, 2, 4]),
+        (b"\xff\xfe\0\0" + text.encode("utf-32-le"), "UTF-32", [0, 8, 12]),
+        ("a日本b".encode("gb18030"), "GB18030", [0, 1, 3, 5]),
+    ]:
+        found, offsets = tf.strings.unicode_decode_with_offsets(encoded, name)
+        assert offsets.numpy().tolist() == starts
+        assert [chr(c) for c in found.numpy()] == list("a日本b" if name == "GB18030" else text)
+
+
+def test_broken_texts_take_linear_time():
+    found = tf.strings.unicode_decode(b"\xff" * 200_000, "UTF-8", replacement_char=63)
+    assert found.shape == [200_000]
+    assert set(found.numpy().tolist()) == {63}
