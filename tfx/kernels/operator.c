@@ -121,6 +121,7 @@ static int make_output(void *context, size_t output, Tensor *tensor) {
   RuntimeValue *value = NULL;
   run->status = CALL(ContextGetOutput, CONTEXT_GET_OUTPUT)(
       run->context, run->first_output + output, tensor->sizes, (size_t)tensor->rank, &value);
+  if (!run->status && !value) run->status = refuse("an output is missing");
   if (!run->status)
     run->status = CALL(GetTensorMutableData, GET_TENSOR_MUTABLE_DATA)(value, &tensor->data);
   return run->status != NULL;
