@@ -1214,7 +1214,7 @@ static int output_of_turn(void *context, size_t output, Tensor *tensor) {
   size_t bytes = bytes_made(turn->program, output, tensor);
   if (!*temporary) *temporary = malloc(bytes ? bytes : 1);
   tensor->data = *temporary;
-  return *temporary == NULL;
+  return *temporary ? 0 : -1;
 }
 
 /* Of an iteration of a loop, in elements times steps; an estimate, so nothing of it may overflow. */
