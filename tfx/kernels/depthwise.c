@@ -151,8 +151,13 @@ int depthwise_filter_gradient(const Convolution *does, const f32 *x, const f32 *
                               const Host *host) {
   Depthwise all = {.does = does, .x = x, .dy = dy};
   const i64 numbers = filter_numbers(does);
+  if (numbers == 0) return 0;
   all.items = does->batch * does->counts[0];
-  all.parts = larger(1, smaller(all.items, SUMMING_PARTS));
+  if (all.items == 0 || does->counts[1] == 0 || does->sizes[0] == 0 || does->sizes[1] == 0) {
+    memset(dw, 0, (size_t)numbers * sizeof *dw);
+    return 0;
+  }
+  all.parts = smaller(all.items, SUMMING_PARTS);
   all.sums = malloc((size_t)(all.parts * numbers) * sizeof *all.sums + 1);
   all.rows = malloc((size_t)(all.parts * does->channels) * sizeof *all.rows + 1);
   int failed = all.sums && all.rows ? 0 : -1;

@@ -109,7 +109,7 @@ static f64 bytes_along(f64 a, f64 b, f64 c, f64 d) {
   return bytes;
 }
 
-int is_possible(const Convolution *does, int is_depthwise) {
+int is_possible(const Convolution *does, int is_depthwise, int of_input) {
   enum { BLOCK = 64 }; /* more than the columns of a panel, and than the parts of a sum */
   const Window *window = &does->window;
   const f64 batch = (f64)does->batch, c = (f64)does->channels, f = (f64)does->filters;
@@ -127,7 +127,7 @@ int is_possible(const Convolution *does, int is_depthwise) {
          bytes_along(batch, counts[0], counts[1], f) < LIMIT && filter < LIMIT &&
          bytes_along(seen[1], c, strides[0], 1) < LIMIT &&
          bytes_along(seen[0], seen[1], c, 1) < LIMIT &&
-         bytes_along(around[0], around[1], f, 1) < LIMIT;
+         (!of_input || bytes_along(around[0], around[1], f, 1) < LIMIT);
 }
 
 /* Rows of places that are computed at a time, and the part of the image that they see. */
@@ -317,9 +317,9 @@ static int convolve_packed(const Convolution *is, const f32 *x, const f32 *panel
   int joins = window->dilations[1] == 1; /* the taps of a row stand side by side */
   i64 columns = joins ? 1 : window->taps[1];
   does.inner = window->taps[0] * window->taps[1] * is->channels;
-  does.run_count = window->taps[0] * columns;
+  does.run_count = is->channels ? window->taps[0] * columns : 0;
   does.run_length = is->channels * (joins ? window->taps[1] : 1);
-  does.runs = malloc((size_t)does.run_count * sizeof(i64));
+  does.runs = malloc((size_t)(does.run_count + 1) * sizeof(i64));
   if (!does.runs) return -1;
   for (i64 i = 0; i < does.run_count; i++)
     does.runs[i] = i / columns * window->dilations[0] * does.pieces.line +

@@ -20,8 +20,8 @@ typedef struct {
 
 /* Whether no count of numbers or bytes that the functions below make of these sizes overflows, whatever
    of it is empty; ask before anything else. What a machine can hold is possible, if it has not far more
-   zeros around it than numbers. */
-int is_possible(const Convolution *does, int is_depthwise);
+   zeros around it than numbers. ``of_input`` says that it is for ``input_gradient``. */
+int is_possible(const Convolution *does, int is_depthwise, int of_input);
 
 /* Each returns 0, or what a function of the host returned, or -1 if there is no memory left.
 

@@ -77,7 +77,7 @@ int main(void) {
   Convolution pools = {.batch = 1, .sizes = {COUNT / 4096, 1024}, .channels = 4, .filters = 4};
   pools.window = (Window){{2, 2}, {COUNT / 4096 - 2, 1022}, {1, 1}, {0, 0}};
   pools.counts[0] = pools.counts[1] = 2;
-  check(is_possible(&pools, 1), "an image of so many numbers is possible");
+  check(is_possible(&pools, 1, 0), "an image of so many numbers is possible");
   check(!pool(&pools, x, to, &host), "maxima are taken");
   check(to[3] == 1 && to[4 * 3] == 2 && to[4 * 3 + 3] == 4 && to[4] == 0, "maxima of windows");
   puts("pool");
@@ -86,7 +86,7 @@ int main(void) {
   for (int i = 0; i < 16; i++) *at++ = 1;
   Convolution sums = pools;
   sums.filters = 1;
-  check(is_possible(&sums, 0) && !convolve(&sums, x, w, NULL, 0, to, &host), "it is convolved");
+  check(is_possible(&sums, 0, 0) && !convolve(&sums, x, w, NULL, 0, to, &host), "it is convolved");
   check(to[0] == 1 && to[1] == 0 && to[2] == 0 && to[3] == 6, "sums of windows");
   puts("convolution");
   return 0;

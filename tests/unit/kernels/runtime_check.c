@@ -36,6 +36,7 @@ static long calls, fails_at;       /* the call of the runtime that fails; 0: non
 static long statuses, shapes_lent; /* that are not freed */
 static size_t operators_added;
 static int output_types[8];
+static int lacks_outputs; /* nobody asked for any */
 
 static int64_t below(int64_t n) { /* xorshift, Marsaglia 2003 */
   state ^= state << 13;
@@ -202,6 +203,7 @@ static RuntimeStatus *output_at(KernelContext *context, size_t index, const int6
   FAILS_IN_ITS_TURN
   Value *value = &of->outputs[index];
   if (index >= of->output_count || rank > MAX_RANK) abort();
+  if (lacks_outputs) return NULL;
   value->rank = rank;
   value->type = output_types[index];
   memcpy(value->sizes, sizes, rank * sizeof *sizes);
@@ -465,6 +467,48 @@ static void check_overflows(void) {
                   "a size is not possible");
 }
 
+/* A call of small or empty tensors that has to succeed, and at once: nothing is done for each tap. */
+static void require_done(const CustomOperator *does, Info info, int count, Value *values) {
+  for (int i = 0; i < 8; i++) output_types[i] = 1;
+  for (int i = 0; i < count; i++) {
+    values[i].type = 1;
+    values[i].data = space(&values[i]);
+    require(values[i].data != NULL, "a tensor of the test is small");
+  }
+  require(call(does, &info, values, (size_t)count), last_message);
+  for (int i = 0; i < count; i++) free(values[i].data);
+}
+
+/* Windows of very many taps, or of taps far apart, over images of nothing. */
+static void check_empty(void) {
+  const int64_t many = 1 << 15, far = 1 << 20, half = far / 2;
+  Info info = {{{.name = "window", .numbers = {many, many, 1, 1, 1, 1}, .count = 12}, {"positive", {0}, 1}}};
+  require_done(&operator_DEPTHWISE_FILTER_GRADIENT, info, 2,
+               (Value[]){{.rank = 4, .sizes = {1, 2 * many, 2 * many, 0}},
+                         {.rank = 4, .sizes = {1, many + 1, many + 1, 0}}});
+  info.attributes[0].numbers[5] = 2;
+  require_done(&operator_CONV, info, 2,
+               (Value[]){{.rank = 4, .sizes = {1, many, 2 * many - 1, 0}},
+                         {.rank = 4, .sizes = {many, many, 0, 3}}});
+  const Info narrow = {{{.name = "window", .numbers = {many, 64, 1, 1, 1, 1}, .count = 12}}};
+  require_done(&operator_DEPTHWISE_FILTER_GRADIENT, narrow, 2,
+               (Value[]){{.rank = 4, .sizes = {1, far, 0, 1}},
+                         {.rank = 4, .sizes = {1, far - many + 1, 0, 1}}});
+  const Info apart = {{{.name = "window", .numbers = {2, 2, 1, 1, far, far}, .count = 12}, {"positive", {0}, 1}}};
+  require_done(&operator_CONV, apart, 2,
+               (Value[]){{.rank = 4, .sizes = {1, 4, 4, 1}}, {.rank = 4, .sizes = {2, 2, 1, 8}}});
+  const Info padded = {{{.name = "window", .numbers = {2, 2, 1, 1, far, far, half, half, half, half},
+                         .count = 12}}};
+  require_refused(&operator_CONV_INPUT_GRADIENT, padded, 2,
+                  (Value[]){{.rank = 4, .sizes = {1, 1, 1, 8}}, {.rank = 4, .sizes = {2, 2, 1, 8}}},
+                  "a size is not possible");
+  lacks_outputs = 1;
+  const Info small = {{{.name = "window", .numbers = {1, 1, 1, 1, 1, 1}, .count = 12}}};
+  require_refused(&operator_MAX_POOL, small, 1, (Value[]){{.rank = 4, .sizes = {1, 1, 1, 1}}},
+                  "an output is missing");
+  lacks_outputs = 0;
+}
+
 int main(int argc, char **argv) {
   if (argc != 3) return 2;
   state = strtoull(argv[1], NULL, 10) * 2654435761u + 88172645463325252u;
@@ -474,6 +518,7 @@ int main(int argc, char **argv) {
   fill_table(tables[0]), fill_table(tables[1]);
   check_registration();
   check_overflows();
+  check_empty();
   for (long tried = 0; tried < wanted; tried++) {
     Info info;
     Value values[8] = {{0}};
