@@ -37,7 +37,7 @@ $('sample').addEventListener('click', drawSample);
 addEventListener('keydown', (event) => {
   if (event.key === 'Escape') board.clear();
 });
-onPress($('train'), inTurn, train);
+const isTraining = onPress($('train'), inTurn, train);
 $('undo').addEventListener('click', () => void inTurn(undo));
 $('download').addEventListener('click', () => void inTurn(download));
 
@@ -71,7 +71,7 @@ function teach(digit) {
   if (!image) return say('Draw something first.');
   mine.push({ image, digit });
   $('samples').textContent = `Your examples: ${mine.map((sample) => sample.digit).join(' ')}`;
-  $('train').disabled = !bundle;
+  $('train').disabled = !bundle || isTraining();
   return board.clear();
 }
 

@@ -9,13 +9,19 @@ export function makeTurns(fails) {
   return (work) => (last = last.then(work).catch(fails));
 }
 
-/** Let a button begin something long. It cannot be pressed again before that has ended. */
+/**
+ * Let a button begin something long. It cannot be pressed again before that has ended.
+ *
+ * @returns A function that says whether that is so now.
+ */
 export function onPress(button, inTurn, work) {
+  let isBusy = false;
   button.addEventListener('click', async () => {
     const hadFocus = document.activeElement === button;
-    button.disabled = true;
+    isBusy = button.disabled = true;
     await inTurn(work);
-    button.disabled = false;
+    isBusy = button.disabled = false;
     if (hadFocus && document.activeElement === document.body) button.focus();
   });
+  return () => isBusy;
 }
