@@ -16,7 +16,16 @@ import {
   tailSize,
 } from './archive.js';
 import { BundleError } from './errors.js';
-import { bytesOf, chunks, denied, identityOf, isDenied, openToRead, unopened } from './folder.js';
+import {
+  bytesOf,
+  chunks,
+  denied,
+  identityOf,
+  isDenied,
+  openToRead,
+  reading,
+  unopened,
+} from './folder.js';
 import type { Files } from './platform.js';
 
 /** The files of an archive; it stays open, so they are its files whatever takes its name. */
@@ -48,7 +57,7 @@ export class ArchiveOnDisk implements Files {
       throw unopened(where, error);
     }
     try {
-      const status = fs.fstatSync(descriptor);
+      const status = reading(where, () => fs.fstatSync(descriptor));
       const mark = bytesOf(descriptor, 0, Math.min(MARK_SIZE, status.size), where);
       if (status.isFile() && isArchive(mark)) {
         return new ArchiveOnDisk(where, descriptor, status.size);
@@ -66,7 +75,7 @@ export class ArchiveOnDisk implements Files {
     private readonly descriptor: number,
     size: number,
   ) {
-    this.real = fs.realpathSync(where);
+    this.real = reading(where, () => fs.realpathSync(where));
     this.seen = identityOf(descriptor);
     const tail = tailSize(size);
     const directory = findDirectory(bytesOf(descriptor, size - tail, tail, where), size, where);
@@ -147,6 +156,7 @@ export class ArchiveOnDisk implements Files {
 
   private chunks(file: string): Iterable<Uint8Array> {
     const begin = this.begin(file);
-    return chunks(this.descriptor, begin, begin + entryAt(this.entries, file, this.where).size);
+    const { size } = entryAt(this.entries, file, this.where);
+    return chunks(this.descriptor, `${this.where}/${file}`, begin, begin + size);
   }
 }

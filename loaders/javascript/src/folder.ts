@@ -96,7 +96,7 @@ export class FolderFiles implements Files {
   async hash(file: string): Promise<Uint8Array> {
     const digest = createHash('sha256');
     await this.using(file, async (descriptor) => {
-      for (const data of chunks(descriptor)) {
+      for (const data of chunks(descriptor, `${this.where}/${file}`)) {
         digest.update(data);
         await new Promise((resolve) => setImmediate(resolve)); // others have their turn
       }
@@ -106,7 +106,8 @@ export class FolderFiles implements Files {
 
   hashNow(file: string): Uint8Array {
     const digest = createHash('sha256');
-    for (const data of chunks(this.descriptor(file))) digest.update(data);
+    const where = `${this.where}/${file}`;
+    for (const data of chunks(this.descriptor(file), where)) digest.update(data);
     return digest.digest();
   }
 
@@ -223,22 +224,39 @@ export function bytesOf(
   }
   for (let done = 0; done < length;) {
     const most = Math.min(length - done, 1 << 30);
-    const count = fs.readSync(descriptor, data, done, most, offset + done);
+    const read = () => fs.readSync(descriptor, data, done, most, offset + done);
+    const count = reading(where, read);
     if (!count) throw new BundleError(`${where}: it ends early, it was truncated`);
     done += count;
   }
   return data;
 }
 
+/** Ask the system for something of a file that is open; what it refuses is an error of the loader. */
+export function reading<T>(where: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof OpError) throw error;
+    if (isDenied(error)) throw denied(where, 'read', error);
+    throw new BundleError(
+      `${where}: it cannot be read (${reason(error)}); try again, or copy the bundle again`,
+    );
+  }
+}
+
 /** What an open file has from one place to another, in buffers that are used again. */
 export function* chunks(
   descriptor: number,
+  where: string,
   begin = 0,
-  end = fs.fstatSync(descriptor).size,
+  end = reading(where, () => fs.fstatSync(descriptor).size),
 ): Iterable<Uint8Array> {
   const buffer = Buffer.allocUnsafe(Math.min(CHUNK, end - begin));
   for (let at = begin, count = 1; count && at < end; at += count) {
-    count = fs.readSync(descriptor, buffer, 0, Math.min(buffer.length, end - at), at);
+    const most = Math.min(buffer.length, end - at);
+    const place = at;
+    count = reading(where, () => fs.readSync(descriptor, buffer, 0, most, place));
     yield buffer.subarray(0, count);
   }
 }
