@@ -22,6 +22,8 @@ const LARGE_SIZES = 56 + 20;
 const [SHORT, LONG] = [0xffff, 0xffffffff];
 /** What flags may say: how something was compressed, that sizes come later, that names are UTF-8. */
 const KNOWN_FLAGS = 0x80e;
+/** Extra fields: sizes and places of 64 bits, and a name. */
+const [WIDE, NAME] = [1, 0x7075];
 const [LATER, UTF8] = [8, 0x800];
 const ADVICE = 'unzip it by yourself, if you trust it, or make the archive with `tfx convert`';
 const NONE: ReadonlyMap<number, Uint8Array> = new Map();
@@ -135,7 +137,9 @@ export function readDirectory(data: Uint8Array, directory: Directory, where: str
     const refused = (problem: string) =>
       new BundleError(`${where}: the entry ${quoted(name)} is refused: ${problem}`);
     const extra = extraSize ? extraFields(data.subarray(at + 46 + nameSize, next - more)) : NONE;
-    if (!extra) throw damaged(where, `the extra fields of ${quoted(name)} end early`);
+    if (typeof extra === 'string') {
+      throw damaged(where, `the extra fields of ${quoted(name)} ${extra}`);
+    }
     const { stored, ...entry } = entryOf(view, at, name, extra);
     const problem = entryProblem(view, at, entry, stored) ?? nameProblem(raw, extra);
     if (problem !== null) throw refused(problem);
@@ -208,15 +212,17 @@ function decoded(raw: Uint8Array, flags: number, where: string): string {
   }
 }
 
-/** Extra fields by their numbers; null: one is longer than all. */
-function extraFields(data: Uint8Array): Map<number, Uint8Array> | null {
+/** Extra fields by their numbers, or what is wrong with them. */
+function extraFields(data: Uint8Array): Map<number, Uint8Array> | string {
   const found = new Map<number, Uint8Array>();
   const view = viewOf(data);
   for (let at = 0; at + 4 <= data.length;) {
     const end = at + 4 + view.getUint16(at + 2, true);
-    if (end > data.length) return null;
+    if (end > data.length) return 'end early';
     const id = view.getUint16(at, true);
-    if (!found.has(id)) found.set(id, data.subarray(at + 4, end));
+    // Of two sizes or names others may take the other one.
+    if (found.has(id) && (id === WIDE || id === NAME)) return 'say something twice';
+    found.set(id, data.subarray(at + 4, end));
     at = end;
   }
   return found;
@@ -228,7 +234,7 @@ function entryOf(
   name: string,
   extra: ReadonlyMap<number, Uint8Array>,
 ): Entry & { readonly stored: number } {
-  const wide = extra.get(1);
+  const wide = extra.get(WIDE);
   let used = 0;
   // In this order, and only those that have no room where they belong.
   const number = (place: number): number => {
@@ -269,7 +275,7 @@ function entryProblem(
 
 /** Another name, which some programs take instead. */
 function nameProblem(raw: Uint8Array, extra: ReadonlyMap<number, Uint8Array>): string | null {
-  const other = extra.get(0x7075)?.subarray(5);
+  const other = extra.get(NAME)?.subarray(5);
   const isSame = !other || (other.length === raw.length && other.every((b, i) => b === raw[i]));
   return isSame ? null : 'its name is not the one that it seems to have';
 }
