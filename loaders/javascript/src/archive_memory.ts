@@ -12,7 +12,13 @@ import {
   readDirectory,
   tailSize,
 } from './archive.js';
-import { BundleError, InvalidArgumentError, reason, ResourceExhaustedError } from './errors.js';
+import {
+  BundleError,
+  FailedPreconditionError,
+  InvalidArgumentError,
+  reason,
+  ResourceExhaustedError,
+} from './errors.js';
 import type { FileEntry, Sha256 } from './manifest.js';
 import type { Files } from './platform.js';
 
@@ -36,6 +42,13 @@ function isBlob(value: unknown): value is Blob {
 
 function kindOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice('[object '.length, -1);
+}
+
+/** The error for bytes that do not begin as an archive does. */
+export function noArchive(where: string, what = 'it is'): BundleError {
+  return new BundleError(
+    `${where}: ${what} no ZIP archive, expected one that \`tfx convert\` makes`,
+  );
 }
 
 /** SHA-256s, as the platform has them. */
@@ -82,9 +95,7 @@ export class ArchiveInMemory implements Files {
     const source = sourceOf(bytes, where, options.isOwn ?? false);
     const { size } = source;
     if (!isArchive(await source.read(0, Math.min(MARK_SIZE, size)))) {
-      throw new BundleError(
-        `${where}: its ${size} bytes are no ZIP archive, expected one that \`tfx convert\` makes`,
-      );
+      throw noArchive(where, `its ${size} bytes are`);
     }
     const directory = findDirectory(await source.read(size - tailSize(size), size), size, where);
     const { offset, length } = directory;
@@ -104,7 +115,13 @@ export class ArchiveInMemory implements Files {
       const data = await this.content(path);
       this.loaded.set(path, data);
       if (!this.hashes.areQuick || !this.comparesAll) continue;
-      if (hasDigest(await this.hashes.later(data), sha256)) checked.add(path);
+      if (!hasDigest(await this.hashes.later(data), sha256)) {
+        throw new BundleError(
+          `${this.where}/${path}: its SHA-256 is not the one that the manifest says; it was changed ` +
+            'or damaged: copy or save the bundle again',
+        );
+      }
+      checked.add(path);
     }
     return checked;
   }
@@ -163,6 +180,22 @@ function hasDigest(found: Uint8Array, expected: Uint8Array): boolean {
   return found.every((byte, i) => byte === expected[i]);
 }
 
+/** Bytes as they are; those of a buffer that was transferred cannot be seen. */
+function viewOf(bytes: ArrayBuffer | ArrayBufferView, where: string): Uint8Array {
+  let data: Uint8Array = new Uint8Array();
+  try {
+    data = ArrayBuffer.isView(bytes)
+      ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      : new Uint8Array(bytes);
+  } catch {
+    // It was handed away.
+  }
+  if (data.length) return data;
+  throw new InvalidArgumentError(
+    `${where}: no bytes, or they were handed to another thread; expected those of an archive`,
+  );
+}
+
 function sourceOf(bytes: ArchiveBytes, where: string, isOwn: boolean): Source {
   if (isBlob(bytes)) {
     const read = async (begin: number, end: number): Promise<Uint8Array> => {
@@ -179,15 +212,14 @@ function sourceOf(bytes: ArchiveBytes, where: string, isOwn: boolean): Source {
     };
     return { size: bytes.size, read };
   }
-  const data = ArrayBuffer.isView(bytes)
-    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    : new Uint8Array(bytes);
-  if (!data.length) {
-    throw new InvalidArgumentError(
-      `${where}: no bytes, or they were handed to another thread; expected those of an archive`,
-    );
-  }
+  const data = viewOf(bytes, where);
   const read = (begin: number, end: number) => {
+    if (!data.length) {
+      throw new FailedPreconditionError(
+        `${where}: the bytes that it was opened from were handed to another thread; hand a copy of ` +
+          'them there, and open it again',
+      );
+    }
     if (isOwn) return data.subarray(begin, end);
     try {
       return data.slice(begin, end);

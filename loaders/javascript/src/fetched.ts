@@ -2,7 +2,14 @@
 
 import { sha256 as portableSha256 } from '@noble/hashes/sha2.js';
 
-import { type ArchiveBytes, ArchiveInMemory, isBytes, nameOf } from './archive_memory.js';
+import { isArchive, MARK_SIZE } from './archive.js';
+import {
+  type ArchiveBytes,
+  ArchiveInMemory,
+  isBytes,
+  nameOf,
+  noArchive,
+} from './archive_memory.js';
 import {
   BundleError,
   NotFoundError,
@@ -214,7 +221,7 @@ async function download(
   const promised = Number(response.headers.get('content-length') ?? 0) || 0;
   const isEncoded = response.headers.has('content-encoding');
   const size = kind === 'file' ? limit : kind === 'archive' && !isEncoded ? promised : 0;
-  return received(url, response.body, { size, limit }, report, signal);
+  return received(url, response.body, { kind, size, limit }, report, signal);
 }
 
 /** What is wrong with an answer, or null. */
@@ -242,14 +249,15 @@ function answerProblem(url: string, kind: Kind, response: Response): OpError | n
 async function received(
   url: string,
   body: ReadableStream<Uint8Array>,
-  { size, limit }: { readonly size: number; readonly limit: number },
+  { kind, size, limit }: { readonly kind: Kind; readonly size: number; readonly limit: number },
   report: (loaded: number, total: number) => void,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  let data = allocated(size, url);
+  let data: Uint8Array = new Uint8Array();
   let loaded = 0;
   const reader = body.getReader();
   try {
+    data = allocated(size, url);
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
@@ -265,9 +273,13 @@ async function received(
         data = more;
       }
       data.set(value, loaded);
+      const isMark = kind === 'archive' && loaded < MARK_SIZE;
       loaded += value.length;
+      // Whatever else it is, it need not come as a whole.
+      if (isMark && loaded >= MARK_SIZE && !isArchive(data)) throw noArchive(url);
       report(loaded, Math.max(size, loaded));
     }
+    if (kind === 'archive' && loaded < MARK_SIZE) throw noArchive(url, `its ${loaded} bytes are`);
   } catch (error) {
     void reader.cancel().catch(() => undefined);
     signal.throwIfAborted();
@@ -312,6 +324,6 @@ export async function filesAt(
 }
 
 /** Bytes in hexadecimal. */
-function hex(bytes: Uint8Array): string {
+export function hex(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

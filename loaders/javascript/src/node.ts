@@ -104,6 +104,12 @@ export class Bundle extends CoreBundle {
     this.place = from;
   }
 
+  /** As for every bundle; bytes that it was opened from go, too. */
+  override async close(): Promise<void> {
+    await super.close();
+    this.place = this.path;
+  }
+
   /**
    * Write the bundle with the variables as they are now: all of it, or nothing. Other files in the
    * folder are kept.

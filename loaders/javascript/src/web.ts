@@ -22,7 +22,7 @@ import {
   ResourceExhaustedError,
   UnimplementedError,
 } from './errors.js';
-import { FetchedFiles, type FetchOptions, filesAt, type Place, sha256 } from './fetched.js';
+import { FetchedFiles, type FetchOptions, filesAt, hex, type Place, sha256 } from './fetched.js';
 import { LACKS } from './plan.js';
 import type {
   CompileOptions,
@@ -172,8 +172,17 @@ export class Bundle extends CoreBundle {
     await deleteRecord(this.key(name));
   }
 
+  /** Bytes go, too. */
+  override async close(): Promise<void> {
+    await super.close();
+    this.place = this.path;
+  }
+
+  /** Bundles without an address are known by what is in them: their names say nothing. */
   private key(name: string): string {
-    return `${this.path} ${name}`;
+    const { data } = this.sources.manifest;
+    const owner = isBytes(this.place) ? `sha256:${hex(data.subarray(-32))}` : this.path;
+    return `${owner} ${name}`;
   }
 }
 
@@ -199,6 +208,15 @@ async function chosenDevice(wanted: Device | 'auto'): Promise<Device> {
       : 'this browser has no WebGPU, or the page is not secure (https or localhost); open with ' +
           'device "auto" or "wasm"',
   );
+}
+
+/** With `env.wasm.proxy` the whole buffer of a model goes to another thread: it gets one of its own. */
+function createOn(
+  ort: typeof Ort,
+  model: Uint8Array,
+  options: Ort.InferenceSession.SessionOptions,
+): Promise<Ort.InferenceSession> {
+  return ort.InferenceSession.create(ort.env.wasm.proxy ? model.slice() : model, options);
 }
 
 class WebRuntime implements Runtime {
@@ -249,7 +267,7 @@ class WebRuntime implements Runtime {
         if (!onGpu || !LACKS.test(reason(error))) throw error;
         onGpu = false;
         await made.release();
-        made = await this.ort.InferenceSession.create(model, onWasm);
+        made = await createOn(this.ort, model, onWasm);
         return made.run(feeds, [...fetches]);
       }
     };
@@ -275,8 +293,7 @@ class WebRuntime implements Runtime {
     } catch (error) {
       const { fallback } = this.wanted;
       if (!fallback || !LACKS.test(reason(error))) throw error;
-      const { InferenceSession } = await fallback();
-      return InferenceSession.create(model, { ...options, executionProviders: ['wasm'] });
+      return createOn(await fallback(), model, { ...options, executionProviders: ['wasm'] });
     }
   }
 
@@ -285,7 +302,7 @@ class WebRuntime implements Runtime {
     options: Ort.InferenceSession.SessionOptions,
   ): Promise<Ort.InferenceSession> {
     const on = (device: Device) =>
-      this.ort.InferenceSession.create(model, { executionProviders: [device], ...options });
+      createOn(this.ort, model, { executionProviders: [device], ...options });
     if (this.device === 'wasm') return on('wasm');
     let problem: string;
     try {

@@ -212,6 +212,31 @@ test('what was opened is what is read; a session on what was replaced is refused
   });
 });
 
+test('what the system does not read is said', async () => {
+  const { readSync } = fs;
+  const bundle = await tfx.Bundle.open(ARCHIVE);
+  const failing = (code) => () => {
+    throw Object.assign(new Error(`${code}: not now`), { code });
+  };
+  try {
+    for (const [code, kind] of [
+      ['EIO', tfx.BundleError],
+      ['EACCES', tfx.PermissionDeniedError],
+    ]) {
+      fs.readSync = failing(code);
+      syncBuiltinESMExports();
+      for (const place of [ARCHIVE, bundleOf('training')]) {
+        await refused(place, new RegExp(`${code}: not now`), kind);
+      }
+      await assert.rejects(bundle.verify(), kind);
+    }
+  } finally {
+    fs.readSync = readSync;
+    syncBuiltinESMExports();
+    await bundle.close();
+  }
+});
+
 test('what is no archive is said', async () => {
   const file = path.join(scratch, 'text.tfx');
   fs.writeFileSync(file, 'text');
@@ -308,6 +333,8 @@ test('lists, headers and ends that lie are refused', async () => {
   const cases = [
     [withExtra(field), /"look\.onnx" is refused: its name is not the one/],
     [withExtra(Buffer.from([1, 0, 99, 0])), /extra fields of "look\.onnx" end early/],
+    [withExtra(Buffer.from([1, 0, 0, 0, 1, 0, 0, 0])), /"look\.onnx" say something twice/],
+    [withExtra(Buffer.concat([field, field])), /"look\.onnx" say something twice/],
     [other((c) => void c.writeUInt16LE(0x20, central + 8)), /its flags are 0x20/],
     [other((c) => void c.writeUInt8(0xe9, central + 46)), /not in UTF-8/],
     [other((c) => void c.writeUInt32LE(5, local + 18)), /look\.onnx.*local header/],

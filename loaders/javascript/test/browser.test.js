@@ -186,6 +186,28 @@ for (const isolated of [false, true]) {
       assert.deepEqual([found.missing, found.names, found.error], [[], ['start'], 'NotFoundError']);
     });
 
+    test('keeps checkpoints of bytes by what is in them', async () => {
+      const found = await page.evaluate(async () => {
+        const blob = await (await fetch('/conformance/archive/bundle.tfx')).blob();
+        const first = await loader.Bundle.open(blob);
+        await first.call('count');
+        await first.saveCheckpoint('one');
+        const names = [];
+        for (const place of [
+          new File([blob], 'renamed.zip'),
+          await first.zip(), // it has counted
+          '/conformance/archive/bundle.tfx',
+        ]) {
+          const bundle = await loader.Bundle.open(place);
+          names.push(await bundle.checkpoints());
+          await bundle.close();
+        }
+        await first.deleteCheckpoint('one');
+        return [...names, await first.checkpoints()];
+      });
+      assert.deepEqual(found, [['one'], [], [], []]);
+    });
+
     test('what a server does wrong is said', async () => {
       const failure = (url) =>
         page.evaluate(
