@@ -72,9 +72,22 @@ def archive_of_others(case: Case) -> None:
         with zipfile.ZipFile(sink, "w") as target:
             target.writestr("my model/", b"")
             target.writestr("my model/notes.txt", b"of nobody")
+            target.writestr("my model/older/bundle.pb", b"it is too deep to count")
             for path in sorted(p for p in case.bundle.rglob("*") if p.is_file()):
                 target.write(path, f"my model/{path.relative_to(case.bundle).as_posix()}")
             target.comment = b"made by hand"
+    case.is_archive()
+
+
+def archive_in_archive(case: Case) -> None:
+    """An archive with a bundle at the top, which counts, and what seems to be another in a folder."""
+    model = _Model()
+    case.save(model, {"look": model.look, "count": model.count})
+    _calls(case)
+    with zipfile.ZipFile(case.folder / ARCHIVE, "w") as target:
+        target.writestr("older/bundle.pb", b"it does not count")
+        for path in sorted(p for p in case.bundle.rglob("*") if p.is_file()):
+            target.write(path, path.relative_to(case.bundle).as_posix())
     case.is_archive()
 
 
@@ -88,6 +101,7 @@ class _Forward:
 CASES: dict[str, Callable[[Case], None]] = {
     "archive": archive,
     "archive_of_others": archive_of_others,
+    "archive_in_archive": archive_in_archive,
 }
 
 
