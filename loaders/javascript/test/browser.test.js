@@ -199,13 +199,13 @@ for (const isolated of [false, true]) {
           '/conformance/archive/bundle.tfx',
         ]) {
           const bundle = await loader.Bundle.open(place);
-          names.push(await bundle.checkpoints());
+          names.push((await bundle.checkpoints()).includes('one'));
           await bundle.close();
         }
         await first.deleteCheckpoint('one');
-        return [...names, await first.checkpoints()];
+        return [...names, ...(await first.checkpoints())];
       });
-      assert.deepEqual(found, [['one'], [], [], []]);
+      assert.deepEqual(found, [true, false, false]);
     });
 
     test('what a server does wrong is said', async () => {

@@ -116,6 +116,17 @@ test('it fits a phone, and works with touch and keyboard alone', { skip }, async
     await small.waitForFunction(() =>
       document.querySelector('#samples').textContent.endsWith(' 2'),
     );
+    // One more example while it trains: it does not train twice at once.
+    const isEnabled = await small.evaluate(() => {
+      for (const name of ['#train', '#sample', '#labels button']) {
+        document.querySelector(name).click();
+      }
+      return !document.querySelector('#train').disabled;
+    });
+    assert.equal(isEnabled, false);
+    await waitForStatus(small, 'Trained');
+    await small.waitForSelector('#train:enabled');
+    assert.match(await small.locator('#samples').textContent(), / 2 0$/);
     if (process.env.TFX_SCREENSHOT_PHONE) {
       await small.screenshot({ path: process.env.TFX_SCREENSHOT_PHONE, fullPage: true });
     }
