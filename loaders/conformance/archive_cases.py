@@ -80,7 +80,7 @@ def archive_of_others(case: Case) -> None:
 
 
 def archive_in_archive(case: Case) -> None:
-    """An archive with a bundle at the top, which counts, and what seems to be another in a folder."""
+    """An archive with a bundle at the top, which counts, and a manifest in a folder."""
     model = _Model()
     case.save(model, {"look": model.look, "count": model.count})
     _calls(case)
