@@ -281,7 +281,7 @@ typedef struct {
   Step *steps;
   /* Made of the steps: */
   size_t segment_count, constant_count;
-  size_t strip; /* the elements of all segments are a multiple of it */
+  size_t strip; /* the elements of all segments are a multiple of it, a power of 2 */
   Segment *segments;
   Cell *cells;
   u16 *uses;
@@ -857,7 +857,7 @@ static void run_part(void *data, size_t index) {
   if (box->divides) divided_by_zero = 0;
   find_places(work, begin, registers, &places);
   for (i64 at = begin; at < end; at += TILE) {
-    size_t n = (size_t)smaller(end - at, TILE), rest = n % box->strip;
+    size_t n = (size_t)smaller(end - at, TILE), rest = n & (box->strip - 1);
     for (size_t i = 0; i < box->source_count; i++) {
       const Stream *stream = &work->streams[i];
       if (!stream->spread) continue;
