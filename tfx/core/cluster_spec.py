@@ -102,7 +102,10 @@ class ClusterSpec:
 
 def _tasks(job: Any, given: Any) -> dict[int, str]:
     if isinstance(given, Mapping):
-        return dict(sorted((int(number), str(address)) for number, address in given.items()))
+        wrong = [number for number in given if not isinstance(number, int) or number < 0]
+        if wrong:
+            raise TypeError(f"The tasks of job {job!r} are numbered from 0; got {wrong[0]!r}.")
+        return dict(sorted((number, str(address)) for number, address in given.items()))
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise TypeError(f"The tasks of job {job!r} must be a list or a dict; got {given!r}.")
     return {number: str(address) for number, address in enumerate(given)}

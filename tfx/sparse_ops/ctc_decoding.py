@@ -99,8 +99,8 @@ def ctc_beam_search_decoder(
         the logarithms of their probabilities, ``[batch, top_paths]``.
 
     Raises:
-        InvalidArgumentError: another shape, more paths than the beam is wide or than there are, or
-            a row of more frames than there are.
+        InvalidArgumentError: another shape or dtype, NaN, more paths than the beam is wide or
+            than there are, or a row of more frames than there are.
 
     Example:
         >>> import tfx as tf
@@ -115,13 +115,17 @@ def ctc_beam_search_decoder(
             "inputs must be [frames, batch, classes] and sequence_length [batch]; got shapes "
             f"{x.shape} and {lengths.shape}."
         )
+    if not x.dtype.is_floating or x.shape[-1] == 0:
+        raise InvalidArgumentError(
+            f"inputs must be floats of at least one class; got {x.dtype.name} of shape {x.shape}."
+        )
     if not 1 <= top_paths <= beam_width:
         raise InvalidArgumentError(
             f"top_paths must be from 1 to beam_width; got {top_paths} and {beam_width}."
         )
 
     def search(logits: Any, lengths: Any) -> list[Any]:
-        _check_lengths(logits, lengths)
+        _check(logits, lengths)
         found = [
             _best_texts(logits[:count, i], beam_width, top_paths) for i, count in enumerate(lengths)
         ]
@@ -137,8 +141,10 @@ def ctc_beam_search_decoder(
     return [SparseTensor(*parts[i : i + 3]) for i in range(0, len(parts), 3)], score
 
 
-def _check_lengths(logits: Any, lengths: Any) -> None:
+def _check(logits: Any, lengths: Any) -> None:
     frames, batch, _ = logits.shape
+    if np.isnan(logits).any() or np.isposinf(logits).any():
+        raise InvalidArgumentError("inputs hold NaN or infinity, which are no logits.")
     if len(lengths) != batch:
         raise InvalidArgumentError(
             f"sequence_length must have a number for each of {batch} rows; got {len(lengths)}."
@@ -182,7 +188,7 @@ def _next_beam(
     texts = [text for text, _, _ in beam]
     silent, sounding = (np.array([row[i] for row in beam]) for i in (1, 2))
     both = np.logaddexp(silent, sounding)
-    last = np.array([text[-1] if text else blank for text in texts])
+    last = np.array([text[-1] if text else blank for text in texts], np.int64)
     ends = last < blank
     # A text stays what it is by a frame without a letter, or with its last one again.
     kept_silent = both + step[blank]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import InvalidArgumentError, ResourceExhaustedError
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.python_ops import by_python
 from tfx.sparse_ops.sparse_tensor import SparseTensor
@@ -33,7 +33,8 @@ def edit_distance(
 
     Raises:
         TypeError: not two sparse tensors.
-        InvalidArgumentError: two dtypes or ranks, or a rank below 2.
+        InvalidArgumentError: two dtypes or ranks, a rank below 2, or an index out of the shapes.
+        ResourceExhaustedError: the shapes are too large.
 
     Example:
         >>> import tfx as tf
@@ -58,7 +59,13 @@ def edit_distance(
 
     def compute(*parts: Any) -> list[Any]:
         one, two = _rows(*parts[:2]), _rows(*parts[3:5])
-        result = np.zeros(np.maximum(parts[2], parts[5])[:-1], np.float32)
+        sizes = np.maximum(parts[2], parts[5])[:-1]
+        try:
+            result = np.zeros(sizes, np.float32)
+        except (MemoryError, ValueError) as e:
+            raise ResourceExhaustedError(
+                f"there is no memory for distances of shape {sizes.tolist()}: {e}"
+            ) from e
         for place in one.keys() | two.keys():
             if any(not 0 <= i < size for i, size in zip(place, result.shape, strict=True)):
                 raise InvalidArgumentError(

@@ -32,6 +32,8 @@ def test_cluster_spec():
     for wrong in ("worker", ["a:1"], {"worker": "a:1"}):
         with pytest.raises(TypeError, match="must be a"):
             tf.train.ClusterSpec(wrong)
+    with pytest.raises(TypeError, match="numbered from 0; got 'x'"):
+        tf.train.ClusterSpec({"worker": {"x": "a:1"}})
 
 
 def test_the_environment_names_a_cluster(monkeypatch):

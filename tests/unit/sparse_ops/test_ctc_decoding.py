@@ -124,3 +124,16 @@ def test_search_sums_all_ways_to_write_a_text() -> None:
 def test_searches_that_cannot_be(lengths: object, options: object, what: str) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=what):
         tf.nn.ctc_beam_search_decoder(np.zeros((2, 1, 3), "float32"), lengths, **options)
+
+
+@pytest.mark.parametrize(
+    ("logits", "what"),
+    [
+        (np.full((2, 1, 3), np.nan, "float32"), "NaN"),
+        (np.zeros((2, 1, 0), "float32"), "at least one class"),
+        (np.zeros((2, 1, 3), "int32"), "must be floats"),
+    ],
+)
+def test_what_is_no_logits(logits: object, what: str) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=what):
+        tf.nn.ctc_beam_search_decoder(logits, [2])

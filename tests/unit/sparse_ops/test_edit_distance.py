@@ -61,3 +61,9 @@ def test_an_index_outside_of_the_shape():
     x, y = (sparse([[i, 0]], np.array([1]), (2, 2)) for i in (5, 0))
     with pytest.raises(tf.errors.InvalidArgumentError, match="out of the dense shapes"):
         tf.edit_distance(x, y)
+
+
+def test_shapes_beyond_memory():
+    x = sparse([[0, 0]], np.array([1]), (2**45, 2))
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="no memory for distances"):
+        tf.edit_distance(x, x)

@@ -116,6 +116,8 @@ def _sampled(
     size, boxes = tensor(image_size), _boxes(bounding_boxes, bool(use_image))
     if attempts < 1:
         raise ValueError(f"max_attempts must be at least 1; got {attempts}.")
+    if not size.dtype.is_integer:
+        raise InvalidArgumentError(f"image_size must be integers; got {size.dtype.name}.")
     if size.shape.as_list() != [3]:
         raise InvalidArgumentError(
             f"image_size must contain 3 elements: height, width, channels; got shape {size.shape}."

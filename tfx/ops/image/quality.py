@@ -223,6 +223,8 @@ def ssim_multiscale(
         >>> tf.image.ssim_multiscale(x, x, 1.0).numpy()
         array([1., 1.], dtype=float32)
     """
+    if not power_factors:
+        raise ValueError("ssim_multiscale needs the weight of at least one scale; got none.")
     x, y, peak = _compared(img1, img2, max_val)
     lead = ox.Shape(x, end=-3)
     scales = []

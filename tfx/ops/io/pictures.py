@@ -375,7 +375,10 @@ def _encoded(pixels: Any, channels: tuple[int, ...], **options: Any) -> bytes:
         )
     picture = _pillow().fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)
     made = io.BytesIO()
-    picture.save(made, "JPEG", **options)
+    try:
+        picture.save(made, "JPEG", **options)
+    except (OSError, ValueError) as e:  # no pixels, or more than the format numbers
+        raise InvalidArgumentError(f"An image of {pixels.shape} is no JPEG file: {e}.") from e
     return made.getvalue()
 
 

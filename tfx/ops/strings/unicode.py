@@ -85,9 +85,31 @@ def offsets(
     return [start for start, c in placed if not (left_out and c < " ")]
 
 
-def _check(errors: str) -> None:
+def _check(errors: str, replacement: int) -> None:
     if errors not in _ERRORS:
         raise ValueError(f"errors must be one of {list(_ERRORS)}; got {errors!r}.")
+    if not 0 <= replacement < 0x110000:
+        raise InvalidArgumentError(f"replacement_char must be a code point; got {replacement}.")
+
+
+def _note(error: UnicodeError) -> tuple[str, int]:
+    """Note what cannot be decoded, for the text that this thread decodes, and go on behind it."""
+    assert isinstance(error, UnicodeDecodeError)
+    _decoding.broken.append((error.start, max(error.end, error.start + 1)))
+    return "", _decoding.broken[-1][1]
+
+
+# Once: Python keeps what is registered for good.
+_NOTES = "tfx.note"
+_decoding = threading.local()
+codecs.register_error(_NOTES, _note)
+
+
+def _encoded(text: str, encoding: str) -> bytes:
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError as e:
+        raise InvalidArgumentError(f"A character cannot be written in {encoding}: {e}") from e
 
 
 def _without_controls(text: str, errors: str, replacement: int) -> str:
@@ -96,7 +118,7 @@ def _without_controls(text: str, errors: str, replacement: int) -> str:
 
 
 def _decode(value: bytes, encoding: str, errors: str, replacement: int) -> str:
-    _check(errors)
+    _check(errors, replacement)
     encoding, mark = _order(value, encoding)
     try:
         return value[mark:].decode(encoding)  # what most texts are
@@ -116,18 +138,11 @@ def _pieces(
     value: bytes, encoding: str, errors: str, replacement: int
 ) -> tuple[list[str], list[int]]:
     """A text in pieces, each as it is or a replacement; and the byte at which each begins."""
-    _check(errors)
+    _check(errors, replacement)
     broken: list[tuple[int, int]] = []
-
-    def note(error: UnicodeError) -> tuple[str, int]:
-        assert isinstance(error, UnicodeDecodeError)
-        broken.append((error.start, max(error.end, error.start + 1)))
-        return "", broken[-1][1]
-
-    name = f"tfx.{threading.get_ident()}"
-    codecs.register_error(name, note)
+    _decoding.broken = broken
     try:
-        value.decode(encoding, name)
+        value.decode(encoding, _NOTES)
     except LookupError as e:
         raise ValueError(f"{encoding!r} is no encoding that Python knows.") from e
     except UnicodeError as e:
@@ -255,7 +270,7 @@ def unicode_split(
 def characters(value: bytes, encoding: str, errors: str, replacement: int) -> list[bytes]:
     """The characters of a text, each a text of its own; see ``unicode_decode``."""
     plain = _order(value, encoding)[0]
-    return [c.encode(plain) for c in _decode(value, encoding, errors, replacement)]
+    return [_encoded(c, plain) for c in _decode(value, encoding, errors, replacement)]
 
 
 def unicode_transcode(
@@ -279,7 +294,7 @@ def unicode_transcode(
         found = _decode(value, input_encoding, errors, replacement_char)
         if replace_control_characters:
             found = _without_controls(found, errors, replacement_char)
-        return found.encode(output_encoding)
+        return _encoded(found, output_encoding)
 
     return letters(text(input, "UnicodeTranscode"), "strings.unicode_transcode", change)
 

@@ -96,6 +96,7 @@ def test_without_boxes():
 @pytest.mark.parametrize(
     ("arguments", "error", "what"),
     [
+        ({"image_size": [5.0, 8.0, 3.0]}, tf.errors.InvalidArgumentError, "must be integers"),
         ({"image_size": [50, 80]}, tf.errors.InvalidArgumentError, "3 elements"),
         ({"bounding_boxes": [[0.0, 0.0, 1.0, 1.0]]}, tf.errors.InvalidArgumentError, "batch, n, 4"),
         (

@@ -84,3 +84,9 @@ def test_bad_arguments():
         tf.image.adjust_jpeg_quality(PIXELS, 101)
     with pytest.raises(TypeError, match="int32 or int64"):
         tf.io.extract_jpeg_shape(b"", output_type=tf.float32)
+
+
+def test_an_image_without_pixels_is_no_file():
+    for write in (tf.io.encode_jpeg, lambda x: tf.image.adjust_jpeg_quality(x, 50)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="is no JPEG file"):
+            write(np.zeros((0, 5, 3), "uint8"))

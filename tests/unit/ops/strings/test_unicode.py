@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import tfx as tf
@@ -141,3 +143,19 @@ def test_broken_texts_take_linear_time():
     found = tf.strings.unicode_decode(b"\xff" * 200_000, "UTF-8", replacement_char=63)
     assert found.shape == [200_000]
     assert set(found.numpy().tolist()) == {63}
+
+
+def test_replacements_that_are_no_characters():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be a code point; got 1114112"):
+        tf.strings.unicode_decode(b"a\xff", "UTF-8", replacement_char=0x110000)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="cannot be written in UTF-8"):
+        tf.strings.unicode_split(b"a\xff", "UTF-8", replacement_char=0xD800)
+
+
+def test_threads_decode_broken_texts_at_once():
+    values = [b"a\xff" * (100 + i) for i in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda v: tf.strings.unicode_decode_with_offsets(v, "UTF-8"), values))
+    for value, (points, offsets) in zip(values, found, strict=True):
+        assert points.numpy().tolist() == [97, 65533] * (len(value) // 2)
+        assert offsets.numpy().tolist() == list(range(len(value)))
