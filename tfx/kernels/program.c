@@ -30,6 +30,8 @@ enum { TYPE_u32 = 12, TYPE_u64 = 13, NO_TYPE = 0 };
 /* --- instructions ------------------------------------------------------------------------------ */
 
 enum { STRIP = 64, LEAST_STRIP = 16, SLOT_BYTES = STRIP * 8, MAX_USES = 64 };
+_Static_assert(!(STRIP & (STRIP - 1)) && !(LEAST_STRIP & (LEAST_STRIP - 1)),
+               "rests of strips are found by bits");
 enum { SPLAT_NUMBERS = 128 }; /* float32 that one number fills in a slot */
 typedef void (*LoopFunction)(char *to, const char *first, const char *second, const char *third,
                              size_t n, unsigned splats);
