@@ -20,7 +20,7 @@ import onnx.shape_inference
 from tfx.core import dtypes
 from tfx.core.dims import format_shape, is_static
 from tfx.core.errors import InvalidArgumentError
-from tfx.graph import ir, schema, symbolic_shapes
+from tfx.graph import ir, schema, shape_rules
 from tfx.graph.ir import RawShape, Value
 from tfx.graph.other_domains import infer_other
 from tfx.graph.serialization import protos
@@ -144,7 +144,7 @@ def _infer(
         types.append(protos.type_of(found[name], sequences=True))
     if op == "Attention":
         types = [(code, _without_zeros(shape, inputs)) for code, shape in types]
-    types = symbolic_shapes.refine_shapes(op, inputs, attrs, types)
+    types = shape_rules.refine_shapes(op, inputs, attrs, types)
     if op == "Reshape":
         _check_element_count(inputs, types[0][1])
     return types

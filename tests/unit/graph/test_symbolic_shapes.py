@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tfx.core.dim_names import product_dim
 from tfx.framework.apply import apply
 from tfx.framework.context import using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
 from tfx.graph.passes.pipeline import prepare
 from tfx.graph.serialization.serialize import to_model
-from tfx.graph.symbolic_shapes import elements, reshaped
+from tfx.graph.shape_rules import reshaped
+from tfx.graph.symbolic_shapes import elements
 from tfx.runtime.session import Session
 from tfx.runtime.values import from_numpy, to_numpy
 
@@ -42,7 +44,7 @@ def graph():
 def test_reshape_by_its_own_shape(graph):
     x = graph.add_argument("x", FLOAT, ("n", 4, "m"))
     merged = apply("Concat", (_dim(x, 0), _ints(-1)), {"axis": 0})
-    assert apply("Reshape", (x, merged))._symbol.shape == ("n", None)
+    assert apply("Reshape", (x, merged))._symbol.shape == ("n", product_dim([4, "m"]))
     whole = apply("Concat", (_dim(x, 0), _ints(2, 2), _dim(x, 2)), {"axis": 0})
     assert apply("Reshape", (x, whole))._symbol.shape == ("n", 2, 2, "m")
     rest = apply("Concat", (_dim(x, 0), _ints(4, -1)), {"axis": 0})
@@ -73,7 +75,7 @@ def test_expand_and_tile(graph):
     wide = apply("Concat", (_dim(x, 0), _ints(5)), {"axis": 0})
     assert apply("Expand", (x, wide))._symbol.shape == ("n", 5)
     assert apply("Tile", (x, _ints(1, 3)))._symbol.shape == ("n", 3)
-    assert apply("Tile", (x, _ints(2, 3)))._symbol.shape == (None, 3)
+    assert apply("Tile", (x, _ints(2, 3)))._symbol.shape == (product_dim(["n", 2]), 3)
 
 
 def test_matrices_of_sizes_keep_their_order(graph):
@@ -106,7 +108,9 @@ def test_large_contents_are_not_followed(graph):
         ((2, 3), (6,), False, (6,)),
         ((2, 3), (-1,), False, (6,)),
         (("n", 3), (-1, 3), False, ("n", 3)),
-        (("n", 3), (-1, 1), False, (None, 1)),
+        (("n", 3), (-1, 1), False, (product_dim(["n", 3]), 1)),
+        ((product_dim(["n", "m"]), 4), ("m", -1, 4), False, ("m", "n", 4)),
+        (("n", 3), (-1, 2), False, (None, 2)),
         (("n", 3), (0, -1), False, ("n", 3)),
         (("n", 0), (0, 5), True, (0, 5)),
         (None, (0, -1), False, (None, None)),
@@ -164,4 +168,7 @@ def test_symbols_agree_with_what_runs(steps, sizes):
     if dims is not None:
         known = {"n": sizes[0], "m": sizes[1]}
         assert len(dims) == len(ran)
-        assert all(d is None or known.get(d, d) == r for d, r in zip(dims, ran, strict=True))
+        assert all(
+            d is None or (known.setdefault(d, r) if isinstance(d, str) else d) == r
+            for d, r in zip(dims, ran, strict=True)
+        )

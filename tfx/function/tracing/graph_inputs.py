@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from tfx.core.dim_names import substitute_dim
 from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.graph import ir
 
@@ -67,4 +68,4 @@ def substitute(shape: ir.RawShape, dims: dict[str, ir.RawDim]) -> ir.RawShape:
     """A shape with sizes for the names of its dimensions; those that nobody knows become None."""
     if shape is None:
         return None
-    return tuple(dims.get(d) if isinstance(d, str) else d for d in shape)
+    return tuple(substitute_dim(d, dims) for d in shape)

@@ -22,7 +22,7 @@ from tfx.function.execution.concrete_function import ConcreteFunction
 from tfx.function.execution.plan import Plan
 from tfx.function.tracing.call_signature import CallSignature
 from tfx.function.tracing.parameters import Parameters
-from tfx.function.tracing.trace_key import TraceKey, leaf_names, spec_shape
+from tfx.function.tracing.trace_key import TraceKey, leaf_names, spec_shape, tensor_shape
 from tfx.graph.ir import Graph, RawShape, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes
 from tfx.graph.verify import verify_if_enabled
@@ -121,7 +121,7 @@ class Trace:
             if isinstance(leaf, TensorSpec):
                 value.shape = spec_shape(leaf, value.name)
             else:
-                value.shape = _raw_shape(leaf)
+                value.shape = tensor_shape(leaf)
             if shapes is not None:
                 value.shape = next(shapes)
             content = next(contents)
@@ -223,13 +223,6 @@ def _needed_inputs(graph: Graph) -> list[Value]:
     used = {id(v) for node in graph.nodes for v in node.inputs if v is not None}
     used.update(id(v) for v in graph.outputs)
     return [v for v in graph.inputs if id(v) in used]
-
-
-def _raw_shape(tensor: Tensor) -> RawShape:
-    if isinstance(tensor, SymbolicTensor):
-        return tensor._symbol.shape
-    assert isinstance(tensor, EagerTensor)
-    return tuple(tensor._raw.shape())
 
 
 def _structure(values: Any) -> Any:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import nest
+from tfx.core.dim_names import opaque_dim
 from tfx.core.dims import RawShape, format_shape
 from tfx.core.nest_kinds import expanded_kind_of
 from tfx.core.specs import TensorSpec
@@ -248,9 +249,16 @@ def _array_argument(value: Any, path: str) -> Tensor:
 
 def tensor_key(tensor: Any) -> tuple[int, Any]:
     """Dtype and shape of a tensor as key."""
+    code = tensor._dtype.onnx if isinstance(tensor, EagerTensor) else tensor._symbol.dtype
+    return (code, tensor_shape(tensor))
+
+
+def tensor_shape(tensor: Any) -> RawShape:
+    """Raw shape that an argument has in a trace which may serve other calls too."""
     if isinstance(tensor, EagerTensor):
-        return (tensor._dtype.onnx, tuple(tensor._raw.shape()))
-    return (tensor._symbol.dtype, tensor._symbol.shape)
+        return tuple(tensor._raw.shape())
+    shape = tensor._symbol.shape
+    return shape if shape is None else tuple(map(opaque_dim, shape))
 
 
 def leaf_key(leaf: Any, name: str) -> tuple[int, Any]:
@@ -268,7 +276,8 @@ def spec_shape(spec: TensorSpec, name: str) -> RawShape:
     if spec.shape.rank is None:
         return None
     return tuple(
-        f"{name}.d{i}" if d is None else d for i, d in enumerate(spec.shape.symbolic or ())
+        f"{name}.d{i}" if d is None else opaque_dim(d)
+        for i, d in enumerate(spec.shape.symbolic or ())
     )
 
 

@@ -14,7 +14,7 @@ from tfx.framework.context import executing_eagerly
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import Tensor
-from tfx.graph.symbolic_shapes import reshaped
+from tfx.graph.shape_rules import reshaped
 from tfx.ops.common.arguments import static_ints, tensor, unbroadcast
 from tfx.ops.common.batching import (
     BatchedOp,

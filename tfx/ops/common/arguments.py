@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dim_names import surely_equal
 from tfx.core.dims import is_static
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
@@ -149,10 +150,7 @@ def _raw_shape(x: Tensor) -> tuple[int | str | None, ...] | None:
 def _known_pattern(have: tuple[int | str | None, ...], want: tuple[int | str | None, ...]) -> bool:
     """Return whether it is known for each axis if it is broadcast."""
     tail = have[len(have) - len(want) :]
-    return all(
-        w == 1 or (w is not None and w == h) or isinstance(w, int)
-        for h, w in zip(tail, want, strict=True)
-    )
+    return all(isinstance(w, int) or surely_equal(w, h) for h, w in zip(tail, want, strict=True))
 
 
 def _unbroadcast_dynamic(dy: Tensor, like: Tensor) -> Tensor:
