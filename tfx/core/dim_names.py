@@ -231,10 +231,10 @@ def window_dim(
     if stride == 1 and padding in (None, extent - 1):
         return size
     if isinstance(size, int):
-        room: int | str = size - 1 if padding is None else size + padding - extent
+        room = size - 1 if padding is None else size + padding - extent
         return None if ceil else max(0, room // stride + 1)
-    room = "same" if padding is None else extent - padding
-    name = f"({size}/{room},{stride}{',ceil' * ceil})."
+    least = "same" if padding is None else extent - padding
+    name = f"({size}/{least},{stride}{',ceil' * ceil})."
     return _kept(name, "window", (size, extent, stride, padding, int(ceil)))
 
 

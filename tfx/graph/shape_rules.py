@@ -144,8 +144,8 @@ def _window_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
     if source is None or found is None or is_static(found):
         return types
     filters = inputs[1].shape if len(inputs) > 1 and inputs[1] is not None else None
-    kernel = attrs.get("kernel_shape") or (filters or ())[2:]
-    if len(kernel) != len(source) - 2 or not is_static(tuple(kernel)):
+    kernel: RawShape = tuple(attrs.get("kernel_shape") or (filters or ())[2:])
+    if not is_static(kernel) or len(kernel) != len(source) - 2:
         return types
     window = window_of(attrs, kernel)
     pads = window.pads([d if isinstance(d, int) else None for d in source[2:]])

@@ -128,3 +128,21 @@ def test_functions_do_not_take_over_what_one_call_knows():
     first, second = outer(tf.constant([1.0, 2.0, 3.0]), tf.constant([5.0]))
     np.testing.assert_array_equal(first, [2.0, 3.0])
     np.testing.assert_array_equal(second, [5.0])
+
+
+def test_shapes_of_one_name_are_asked_for_once():
+    """Else a tensor of the forward pass is kept until the backward pass asks for its shape."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None])])
+    def f(x: tf.Tensor) -> list[tf.Tensor]:
+        y, z = tf.exp(x)[:, 1:], tf.tanh(x)[:, :-1]
+        return [tf.broadcast_to(tf.reduce_sum(v, 1, keepdims=True), tf.shape(v)) for v in (y, z)]
+
+    model = f.get_concrete_function().as_onnx()
+    assert len({n.input[0] for n in model.graph.node if n.op_type == "Shape"}) == 1
+    for size in (1, 4):
+        x = np.random.default_rng(size).standard_normal((2, size)).astype(np.float32)
+        y, z = f(x)
+        assert y.shape == z.shape == (2, size - 1)
+        sums = np.exp(x)[:, 1:].sum(1, keepdims=True)
+        np.testing.assert_allclose(y, np.broadcast_to(sums, y.shape), rtol=1e-6)

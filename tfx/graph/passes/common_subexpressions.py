@@ -2,7 +2,8 @@
 
 Gradient rules write what they need again (a shape, a comparison, the sigmoid of the forward pass);
 here the backward part of a graph meets its forward part. Only what is the same to the last bit is
-shared: the same operator with the same attributes on the same values. What draws random numbers,
+shared: the same operator with the same attributes on the same values, or the shapes of tensors whose
+sizes have the same names. What draws random numbers,
 has effects or carries a tag is left alone, and so are branches and loops as a whole; what stands in
 their bodies is shared within the body and with what the enclosing graph has made before.
 """
@@ -14,6 +15,7 @@ from typing import Any
 
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, attributes_key
 from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.graph.shape_code import sizes
 from tfx.graph.tags import Mark
 from tfx.graph.traits import traits
 
@@ -93,6 +95,9 @@ class _Eliminator(Rewriter):
             or not inputs
         ):
             return None
+        if op == "Shape" and (known := sizes(inputs[0], attrs)) is not None and None not in known:
+            # Of whichever tensor: a later one would be kept until its shape is asked for.
+            return (op, known, node.device)
         given: Any = tuple([id(v) if v is not None else 0 for v in inputs])
         if traits(op).commutative:
             given = tuple(sorted(given))
