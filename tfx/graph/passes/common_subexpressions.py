@@ -2,10 +2,10 @@
 
 Gradient rules write what they need again (a shape, a comparison, the sigmoid of the forward pass);
 here the backward part of a graph meets its forward part. Only what is the same to the last bit is
-shared: the same operator with the same attributes on the same values, or the shapes of tensors whose
-sizes have the same names. What draws random numbers,
-has effects or carries a tag is left alone, and so are branches and loops as a whole; what stands in
-their bodies is shared within the body and with what the enclosing graph has made before.
+shared: the same operator with the same attributes on the same values, or the shapes of tensors
+whose sizes have the same names. What draws random numbers, has effects or carries a tag is left
+alone, and so are branches and loops as a whole; what stands in their bodies is shared within the
+body and with what the enclosing graph has made before.
 """
 
 from __future__ import annotations
